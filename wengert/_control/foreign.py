@@ -38,6 +38,10 @@ class Foreign:
         """The results."""
         raise NotImplementedError
 
+    def direct(self, natives: Sequence[Any]) -> Sequence[Any]:
+        """The results, with whatever the framework itself does about derivatives, batches and traces of its own."""
+        raise NotImplementedError
+
     def at_width(self, operands: Sequence[Any]) -> AbstractContextManager[Any]:
         """In which the framework takes operands of these dtypes as they are, where it narrows them by default."""
         return nullcontext()

@@ -18,6 +18,7 @@ from .._control.values import leaf_tensor
 from .._core import dtypes
 from .._core.constant import is_number
 from .._core.derived import Derived, derived
+from .._core.engine import ENGINES, framework_of, transferred
 from .._core.public import public
 from .._core.state import STATE
 from .._core.structure import flatten, unflatten
@@ -196,12 +197,13 @@ def _maker(engine: str, name: str) -> Any:
 
 def _wrapped(f: Callable[..., Any], make: Any, what: str, name: str = "") -> Callable[..., Any]:
     known: dict[Any, tuple[Any, list[Any]]] = {}
+    engine = getattr(make, "func", make).engine
     name = name or getattr(f, "__name__", what)
 
     @functools.wraps(f)
     @public
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if has_tracers((args, kwargs)):
+        if not _is_at_home(args, kwargs, engine) and has_tracers((args, kwargs)):
 
             def again(*tensors: Any, **named: Any) -> Any:  # not the wrapper: no function holds itself
                 return _applied(f, make, known, tensors, named)
@@ -223,8 +225,26 @@ def _applied(
     tensors = [None if keeps_numbers and is_number(leaf) else leaf_tensor(leaf) for leaf in leaves]
     fixed = (*[None if t is not None else leaf for leaf, t in zip(leaves, tensors, strict=True)],)
     function, structure = _flat(f, make, known, spec, fixed, (*[t is not None for t in tensors],))
+    home = ENGINES[function.engine]
+    if kind is home and _is_at_home(args, kwargs, function.engine):
+        outs = function.direct([transferred(t._data, home) for t in _at_home([t for t in tensors if t is not None])])
+        return unflatten(structure[0], [*map(home.leave, outs)])
     outs = foreign(*_at_home([t for t in tensors if t is not None]), function=function)
     return result_of(unflatten(structure[0], [*outs]), kind)
+
+
+def _is_at_home(args: Any, kwargs: Any, engine: str) -> bool:
+    """Whether a call is the framework's own business: nothing of ours looks on, and all arrays are of its kind."""
+    if STATE.builder is not None or STATE.recorders:
+        return False
+    is_met = False
+    for leaf in flatten((args, kwargs))[0]:
+        home = framework_of(type(leaf))  # pyright: ignore[reportUnknownArgumentType]
+        if home is not None and home.name == engine:
+            is_met = True
+        elif home is not None or (not is_number(leaf) and leaf_tensor(leaf) is not None):
+            return False
+    return is_met
 
 
 def _at_home(tensors: list[Any]) -> list[Any]:

@@ -43,6 +43,8 @@ class JaxFunction(Foreign):
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         return self._jitted(*natives)
 
+    direct = run
+
     def at_width(self, operands: Sequence[Any]) -> AbstractContextManager[Any]:
         """float64 and complex128 stay what they are, though JAX narrows them unless a process asks for 64 bits."""
         is_wide = any(x.dtype.name in _WIDE for x in operands)

@@ -42,6 +42,8 @@ class TensorFlowFunction(Foreign):
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         return (*map(Native, self._compiled(*[x.array for x in natives])),)
 
+    direct = run
+
     def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> TensorFlowFunction:
         def pull(*operands_and_cts: Any) -> Sequence[Any]:
             operands, cts = operands_and_cts[: len(wanted)], iter(operands_and_cts[len(wanted) :])

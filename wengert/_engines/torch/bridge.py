@@ -1,22 +1,26 @@
 """Programs in torch's own differentiation: one `torch.autograd.Function` node with our rule.
 
-The node's results are the program's and, behind them, what its backward half reads. The backward pass runs that half as
-a node of its own, so that second derivatives come from our rules, too; a cotangent of what was kept (which only a
-second derivative has) is pulled back by a further split of the program. Under `torch.func` the same node has our
-forward derivative and our batch rule.
+The node's results are the program's and, behind them, what its backward half reads that is neither an operand nor a
+result. A node keeps what that half reads and nothing else, so that users may write to the rest in place.
+The backward pass runs that half as a node of its own, so that second derivatives come from our rules, too; a cotangent
+of what was kept (which only a second derivative has) is pulled back by a further split of the program. Under
+`torch.func` the same node has our forward derivative and our batch rule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.autograd import forward_ad
 
 from ..._control.call import CallBackward, Program, RowsAt
 from ..._control.executables import once_per_program
+from ..._core.dims import dims_in
 from ..._core.dtypes import is_inexact
+from ..._core.graph import Graph, Node
+from ..._core.tensor import Value
 from .common import Array, torch_dtype
 from .programs import device_of, form_for
 from .structural import OPAQUE
@@ -33,9 +37,14 @@ def is_followed(x: Any) -> bool:
     )
 
 
+def is_in_transform() -> bool:
+    """Whether a transform of `torch.func` is at work."""
+    return _functorch.peek_interpreter_stack() is not None
+
+
 def is_wrapped(x: torch.Tensor) -> bool:
     """Whether a tensor belongs to a transform of `torch.func`."""
-    return _functorch.peek_interpreter_stack() is not None and _functorch.is_functorch_wrapped_tensor(x)
+    return is_in_transform() and _functorch.is_functorch_wrapped_tensor(x)
 
 
 def _has_tangent(x: torch.Tensor) -> bool:
@@ -45,21 +54,108 @@ def _has_tangent(x: torch.Tensor) -> bool:
 class _Held:
     """What a node is of: a program, and the form of it that is split for the operands with derivatives.
 
+    What the backward pass reads is an operand or a result wherever it can be, and only the rest is computed beside the
+    results. Places count the operands, then what the form computes.
+
     Attributes:
-        count: how many results the program itself has; what the backward pass reads is behind them.
-        stage: that backward pass; None if no operand has a derivative.
-        reached: the results that have cotangents, kept ones included.
+        active: for each operand whether it has a derivative.
+        count: how many results the program itself has.
+        forward: the program that gives these and, behind them, what else the backward pass reads.
+        backward: from what that reads and the cotangents of results to those of operands.
+        stage: how these lie among its operands and results; None if no operand has a derivative.
+        read: the place of each value that the backward pass reads.
+        reached: which of the forward program's results have cotangents.
+        is_opaque: whether there are values that are no tensors, histories of loops.
     """
 
     def __init__(self, program: Program, active: tuple[bool, ...]) -> None:
         self.active = active
         self.count = len(program.graph.outputs)
-        self.divided = program.split(active) if any(active) else program
-        self.stage: CallBackward | None = self.divided.stages[-1] if any(active) else None
-        outputs = self.divided.graph.outputs
-        stage = self.stage
-        places = set() if stage is None else {*stage.seeded, *range(stage.stop, len(outputs))}
-        self.reached = [place in places and is_inexact(v.dtype) for place, v in enumerate(outputs)]
+        self.forward = self.backward = program
+        self.stage: CallBackward | None = None
+        self.read: list[int] = []
+        if any(active):
+            divided = program.split(active)
+            self.stage = divided.stages[-1]
+            self.forward, self.backward, self.read = _cut(divided, self.stage)
+        outputs = self.forward.graph.outputs
+        seeded = () if self.stage is None else self.stage.seeded
+        self.reached = [
+            (place in seeded or place >= self.count) and is_inexact(v.dtype) for place, v in enumerate(outputs)
+        ]  # fmt: skip
+        self.is_opaque = any(v.dtype == OPAQUE for v in (*self.forward.graph.inputs, *outputs))
+        self.saved = sorted(set(self.read))
+        # whether it matters what operands and results looked like
+        self.compares = len(outputs) > 1 or (self.stage is not None and RowsAt in map(type, self.stage.results))
+        self._is_closed: bool | None = None
+
+    @property
+    def further(self) -> _Held:
+        """The same of the forward program: a second derivative gives cotangents to all that it computes."""
+        return _held(self.forward, self.active)
+
+    @property
+    def wanted(self) -> Sequence[int]:
+        """The places of what one node keeps for derivatives of every order."""
+        return self.saved if self.is_closed else range(len(self.active) + len(self.forward.graph.outputs))
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether second derivatives read nothing that the first does not; of branches and loops that isn't asked."""
+        if self._is_closed is None:
+            forward = self.forward.graph
+            self._is_closed = len(forward.outputs) == self.count or not (
+                any(node.op.facts.holds for node in forward.nodes) or {*self.further.read} - {*self.read}
+            )
+        return self._is_closed
+
+
+class _Cut(NamedTuple):
+    """A split program without the operands and results among what it keeps.
+
+    Attributes:
+        forward: the program: its results, and what else is kept.
+        backward: from what it reads and the cotangents to cotangents.
+        read: where, among the operands and what the forward program computes, what it reads is found.
+    """
+
+    forward: Program
+    backward: Program
+    read: list[int]
+
+
+def _cut(divided: Program, stage: CallBackward) -> _Cut:
+    """What a split keeps is an operand or a result wherever it can be, other names of these and views included."""
+    graph, back = divided.graph, stage.backward.graph
+    outputs = [*graph.outputs[: stage.stop]]
+    places: dict[int, int] = {}
+    for place, value in enumerate((*graph.inputs, *outputs)):
+        places.setdefault(value.key, place)
+    makers = {v.key: node for node in graph.nodes for v in node.outputs if _is_view(node)}
+    kept: dict[int, Value] = {}
+    views: dict[int, Node] = {}
+    for value in back.inputs[: stage.end - stage.stop]:
+        path: dict[int, Node] = {}
+        root = value
+        while root.key not in places and root.key in makers:
+            path[root.key] = makers[root.key]
+            (root,) = makers[root.key].inputs
+        if root.key in places:
+            views.update(reversed(path.items()))
+        else:
+            root = value
+            places[root.key] = len(graph.inputs) + len(outputs)
+            outputs.append(root)
+        kept[root.key] = root
+    seeds = back.inputs[stage.end - stage.stop :]
+    backward = Graph.of(back.name, [*kept.values(), *seeds], [*views.values(), *back.nodes], back.outputs, back.guards)
+    forward = Graph.of(graph.name, graph.inputs, graph.nodes, outputs, graph.guards)
+    return _Cut(Program(forward), Program(backward), [places[key] for key in kept])
+
+
+def _is_view(node: Node) -> bool:
+    """Whether what a node computes is there already, under another name or in another order."""
+    return node.op.facts.cost == "free" and len(node.inputs) == len(node.outputs) == 1 and not dims_in(node.attrs)
 
 
 @once_per_program
@@ -75,8 +171,11 @@ def bound(program: Program, tensors: Tensors) -> tuple[Any, ...]:
         return form_for(program, tensors).run(*tensors)
     active = (*[flag and _carries(x) for flag, x in zip(followed, tensors, strict=True)],)
     held = _held(program, active)
-    node = _Direct if _functorch.peek_interpreter_stack() is None else _Node
-    return node.apply(held, *tensors)[: held.count]
+    if is_in_transform():
+        return _Node.apply(held, *tensors)[: held.count]
+    if not held.is_closed and forward_ad._current_level < 0:
+        return _apart(held, tensors)
+    return _Direct.apply(held, *tensors)[: held.count]
 
 
 class _Node(torch.autograd.Function):
@@ -84,29 +183,37 @@ class _Node(torch.autograd.Function):
 
     @staticmethod
     def forward(held: _Held, *tensors: Any) -> Any:
-        return form_for(held.divided, tensors).run_owned(*tensors)
+        return form_for(held.forward, tensors).run_owned(*tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        _keep(ctx, inputs[0], inputs[1:], output)
+        held, *tensors = inputs
+        _note(ctx, held, tensors, output)
+        _keep(ctx, [*tensors, *output], held.wanted, True)
 
     @staticmethod
     def backward(ctx: Any, *cts: Any) -> Any:
         held = ctx.held
-        operands, outs = _kept(ctx)
-        return None, *_pulled(held, operands, outs, cts)
+        if held.stage is None or cts.count(None) == len(cts):
+            return None, *[None] * len(held.active)
+        values = _kept(ctx)
+        if any(ct is not None for ct in cts[held.count :]):
+            # a second derivative asks for the cotangents of what was kept: they are results of this program
+            return None, *_further(held, values, ctx.likes, cts)
+        return None, *_pulled(held, values, ctx.likes, cts)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         held = ctx.held
-        operands, outs = _kept(ctx)
+        count = len(held.active)
+        values = [*_pushed(ctx).values()]
         dots = tangents[1:]
         flags = (*[d is not None for d in dots],)
-        pushed, places, _ = held.divided.jvp(flags)
-        found = bound(pushed, [*operands, *[d for d in dots if d is not None]])
+        pushed, places, _ = held.forward.jvp(flags)
+        found = bound(pushed, [*values[:count], *[d for d in dots if d is not None]])
         return (*[
             None if not is_reached else found[place] if isinstance(place, int) else torch.zeros_like(y)
-            for place, y, is_reached in zip(places, outs, held.reached, strict=True)
+            for place, y, is_reached in zip(places, values[count:], held.reached, strict=True)
         ],)  # fmt: skip
 
     @staticmethod
@@ -114,7 +221,7 @@ class _Node(torch.autograd.Function):
         axes = in_dims[1:]
         flags = (*[axis is not None for axis in axes],)
         moved = [x if axis is None else x.movedim(axis, 0) for x, axis in zip(tensors, axes, strict=True)]
-        outs = bound(held.divided.batched(flags, info.batch_size), moved)
+        outs = bound(held.forward.batched(flags, info.batch_size), moved)
         return outs, (*[0 if isinstance(x, torch.Tensor) else None for x in outs],)
 
 
@@ -123,36 +230,123 @@ class _Direct(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, held: _Held, *tensors: Any) -> Any:
-        output = form_for(held.divided, tensors).run_owned(*tensors)
-        _keep(ctx, held, tensors, output)
+        output = form_for(held.forward, tensors).run_owned(*tensors)
+        _note(ctx, held, tensors, output)
+        _keep(ctx, [*tensors, *output], held.wanted, forward_ad._current_level >= 0)
         return output
 
     backward = _Node.backward
     jvp = _Node.jvp
 
 
-def _keep(ctx: Any, held: _Held, tensors: Tensors, output: Tensors) -> None:
-    """Notes on a node what its backward pass and its forward derivative read."""
+# -- programs of which a second derivative reads what the first does not ----------------------------------------------
+#
+# They are two nodes, each of which keeps what it reads: one of what is kept beside the results, and one of the results.
+
+
+def _apart(held: _Held, tensors: Tensors) -> tuple[Any, ...]:
+    with torch.no_grad():
+        outs = form_for(held.forward, tensors).run_owned(*tensors)
+    kept = _Kept.apply(held, outs[held.count :], *tensors)
+    return _Results.apply(held, outs[: held.count], len(kept), *kept, *tensors)
+
+
+class _Kept(torch.autograd.Function):
+    """What a program keeps beside its results, as a function of the operands."""
+
+    @staticmethod
+    def forward(ctx: Any, held: _Held, kept: Tensors, *tensors: Any) -> Any:
+        ctx.held = held
+        ctx.set_materialize_grads(False)
+        _set_apart(ctx, kept, held.reached[held.count :])
+        _keep(ctx, tensors, range(len(tensors)))
+        return kept
+
+    @staticmethod
+    def backward(ctx: Any, *cts: Any) -> Any:
+        held = ctx.held
+        if cts.count(None) == len(cts):  # a first derivative, which must not ask whether the operands are unchanged
+            return None, None, *[None] * len(held.active)
+        return None, None, *_further(held, _kept(ctx), None, (*[None] * held.count, *cts))
+
+
+class _Results(torch.autograd.Function):
+    """The results of a program, as a function of the operands and of what it keeps beside them."""
+
+    @staticmethod
+    def forward(ctx: Any, held: _Held, results: Tensors, count: int, *kept_and_tensors: Any) -> Any:
+        kept, tensors = kept_and_tensors[:count], kept_and_tensors[count:]
+        values = [*tensors, *results, *kept]
+        ctx.held = held
+        ctx.likes = [*map(_like, values)]
+        ctx.set_materialize_grads(False)
+        _set_apart(ctx, results, held.reached[: held.count])
+        _keep(ctx, values, held.saved)
+        return results
+
+    @staticmethod
+    def backward(ctx: Any, *cts: Any) -> Any:
+        held = ctx.held
+        nothing = [None] * (len(held.forward.graph.outputs) - held.count)
+        return None, None, None, *nothing, *_pulled(held, _kept(ctx), ctx.likes, cts)
+
+
+# -- what a node keeps ------------------------------------------------------------------------------------------------
+
+
+def _note(ctx: Any, held: _Held, tensors: Tensors, output: Tensors) -> None:
+    """Notes on a node which program it is of, and what has no cotangent."""
     ctx.held = held
-    ctx.count = len(tensors)
-    kept = [*tensors, *output]
-    ctx.fixed = [None if isinstance(x, torch.Tensor) else x for x in kept]
-    saved = [x for x in kept if isinstance(x, torch.Tensor)]
-    ctx.save_for_backward(*saved)
-    ctx.save_for_forward(*saved)
     ctx.set_materialize_grads(False)
+    ctx.likes = [*map(_like, (*tensors, *output))] if held.compares else None
     if False in held.reached:
-        ctx.mark_non_differentiable(*[
-            y for y, is_reached in zip(output, held.reached, strict=True)
-            if not is_reached and isinstance(y, torch.Tensor)
-        ])  # fmt: skip
+        _set_apart(ctx, output, held.reached)
 
 
-def _kept(ctx: Any) -> tuple[list[Any], list[Any]]:
-    """The operands of a node and all its results."""
+def _like(x: Any) -> Any:
+    """What a cotangent of a value looks like."""
+    return (x.shape, x.dtype, x.device) if isinstance(x, torch.Tensor) else None
+
+
+def _set_apart(ctx: Any, outs: Tensors, reached: Sequence[bool]) -> None:
+    """Tells torch which results have no cotangents."""
+    ctx.mark_non_differentiable(*[
+        y for y, is_reached in zip(outs, reached, strict=True) if not is_reached and isinstance(y, torch.Tensor)
+    ])  # fmt: skip
+
+
+def _keep(ctx: Any, values: Tensors, places: Sequence[int], is_pushed: bool = False) -> None:
+    """Keeps on a node what its backward pass reads, and nothing else: users may write to all other operands.
+
+    Args:
+        ctx: the node.
+        values: its operands and results.
+        places: which of them the backward pass reads.
+        is_pushed: whether it may be asked for a forward derivative, which is taken at once and reads everything.
+    """
+    fixed = {}
+    if ctx.held.is_opaque:
+        fixed = {place: x for place, x in enumerate(values) if not isinstance(x, torch.Tensor)}
+        places = [place for place in places if place not in fixed]
+    ctx.fixed = fixed
+    ctx.places = places
+    ctx.save_for_backward(*[values[place] for place in places])
+    if is_pushed:
+        ctx.total = len(values)
+        ctx.save_for_forward(*[x for place, x in enumerate(values) if place not in fixed])
+
+
+def _kept(ctx: Any) -> dict[int, Any]:
+    """What the backward pass of a node reads, by its places."""
+    found = dict(zip(ctx.places, ctx.saved_tensors, strict=True))
+    found.update(ctx.fixed)
+    return found
+
+
+def _pushed(ctx: Any) -> dict[int, Any]:
+    """What the forward derivative of a node reads: all operands and results, in order."""
     saved = iter(ctx.saved_tensors)
-    kept = [next(saved) if x is None else x for x in ctx.fixed]
-    return kept[: ctx.count], kept[ctx.count :]
+    return {place: ctx.fixed[place] if place in ctx.fixed else next(saved) for place in range(ctx.total)}
 
 
 def _carries(x: Any) -> bool:
@@ -160,35 +354,44 @@ def _carries(x: Any) -> bool:
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
 
 
-def _pulled(held: _Held, operands: Tensors, outs: Tensors, cts: Tensors) -> list[Any]:
+# -- cotangents -------------------------------------------------------------------------------------------------------
+
+
+def _further(held: _Held, values: dict[int, Any], likes: Any, cts: Tensors) -> list[Any]:
+    """The cotangents of the operands, of those of all that the forward program computes."""
+    further = held.further
+    if not held.is_closed:
+        operands = [values[place] for place in range(len(held.active))]
+        values = dict(enumerate((*operands, *bound(further.forward, operands))))
+        likes = [*map(_like, values.values())]
+    return _pulled(further, values, likes, cts)
+
+
+def _pulled(held: _Held, values: dict[int, Any], likes: Any, cts: Tensors) -> list[Any]:
     """The cotangent of each operand; None where there is none."""
     stage = held.stage
-    if stage is None:
-        return [None] * len(operands)
-    if any(ct is not None for ct in cts[stage.stop :]):
-        # a second derivative asks for the cotangents of what was kept: they are results of this program
-        further = _held(held.divided, held.active)
-        inner = further.stage
-        assert inner is not None
-        return _from(inner, operands, bound(further.divided, operands), cts)
-    return _from(stage, operands, outs, cts)
+    assert stage is not None
+    count = len(held.active)
+    seeds = [_zeros(likes[count + i]) if cts[i] is None else cts[i].resolve_conj() for i in stage.seeded]
+    found: Tensors = ()
+    if held.backward.graph.outputs:
+        found = bound(held.backward, [*[values[place] for place in held.read], *seeds])
+    return [_placed(place, found, likes and likes[i]) for i, place in enumerate(stage.results)]
 
 
-def _from(stage: CallBackward, operands: Tensors, outs: Tensors, cts: Tensors) -> list[Any]:
-    residuals = outs[stage.stop : stage.end]
-    seeds = [torch.zeros_like(outs[i]) if cts[i] is None else cts[i].resolve_conj() for i in stage.seeded]
-    found = bound(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
-    return [_placed(place, found, x) for place, x in zip(stage.results, operands, strict=True)]
+def _zeros(like: Any) -> torch.Tensor:
+    shape, dtype, device = like
+    return torch.zeros(shape, dtype=dtype, device=device)
 
 
-def _placed(place: Any, found: Tensors, operand: Any) -> Any:
+def _placed(place: Any, found: Tensors, like: Any) -> Any:
     """The cotangent for one operand; gathered rows are added to where they belong."""
     if type(place) is RowsAt:
         values, indices = found[place.values], found[place.indices]
-        rows = values.reshape((indices.numel(), *operand.shape[1:])).to(operand.dtype)
-        count = operand.shape[0]
-        places = torch.where(indices < 0, indices + count, indices).reshape(-1)
-        return torch.zeros_like(operand).index_add(0, places, rows)
+        shape, dtype, _ = like
+        rows = values.reshape((indices.numel(), *shape[1:])).to(dtype)
+        places = torch.where(indices < 0, indices + shape[0], indices).reshape(-1)
+        return rows.new_zeros(shape).index_add(0, places, rows)
     return found[place] if isinstance(place, int) else None
 
 

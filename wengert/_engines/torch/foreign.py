@@ -1,8 +1,9 @@
 """torch's functions as ops of ours: run, differentiated and batched by torch.
 
-Derivatives are taken by `torch.autograd.grad`, which follows whatever a module does; a forward derivative is the
-derivative of the reverse one in its cotangents, to which it is linear. A batch runs under `torch.func.vmap`, or one
-example after the other where that refuses.
+Derivatives are taken by `torch.autograd.grad`, which follows whatever a module does; inside a transform of
+`torch.func`, which forbids that, by `torch.func.vjp`. A forward derivative is the derivative of the reverse one in its
+cotangents, to which it is linear. A batch runs under `torch.func.vmap`, or one example after the other where that
+refuses.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ..._control.foreign import Foreign
 from ..._core.types import TensorType, tensor_type
+from .bridge import is_in_transform
 from .common import Array, numpy_dtype, torch_dtype
 
 Function = Callable[..., Sequence[Any]]
@@ -52,6 +54,9 @@ class TorchFunction(Foreign):
         with torch.no_grad():
             return [Array(_plain(y), True) for y in self._function(*[x.tensor for x in natives])]
 
+    def direct(self, natives: Sequence[Any]) -> Sequence[Any]:
+        return [Array(y) for y in self._function(*[x.tensor for x in natives])]
+
     def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> TorchFunction:
         return self._kept(("pullback", wanted, given), lambda: _Pullback(self, wanted, given))
 
@@ -84,6 +89,8 @@ class _Pullback(TorchFunction):
 
     def _pull(self, *operands_and_cts: Any) -> Sequence[Any]:
         operands, cts = operands_and_cts[: len(self._wanted)], operands_and_cts[len(self._wanted) :]
+        if is_in_transform():
+            return _pulled(self._base._function, operands, self._wanted, self._given, cts)
         is_followed = torch.is_grad_enabled()
         with torch.enable_grad():
             inputs = [_leaf(x) if w else x for x, w in zip(operands, self._wanted, strict=True)]
@@ -117,6 +124,8 @@ class _Pushforward(TorchFunction):
 
     def _push(self, *operands_and_dots: Any) -> Sequence[Any]:
         operands, dots = operands_and_dots[: len(self._active)], operands_and_dots[len(self._active) :]
+        if is_in_transform():
+            return _pushed(self._base._function, operands, self._active, dots)
         is_followed = torch.is_grad_enabled()
         with torch.enable_grad():
             inputs = [_leaf(x) if a else x for x, a in zip(operands, self._active, strict=True)]
@@ -139,6 +148,33 @@ class _Pushforward(TorchFunction):
         return self._kept(("batched", flags), lambda: _Widened(
             self._base.batched((True,) * len(self._active)).pushforward(self._active), flags
         ))  # fmt: skip
+
+
+def _pulled(
+    function: Function, operands: Sequence[Any], wanted: Sequence[bool], given: Sequence[bool], cts: Sequence[Any]
+) -> Sequence[Any]:
+    """The cotangents of wanted operands, inside a transform of `torch.func`."""
+
+    def of_wanted(*some: Any) -> tuple[Any, ...]:
+        return (*_chosen(function(*_filled(operands, wanted, some)), given),)
+
+    outs, back = torch.func.vjp(of_wanted, *_chosen(operands, wanted))
+    return back((*[ct.to(y.dtype) for y, ct in zip(outs, cts, strict=True)],))
+
+
+def _pushed(function: Function, operands: Sequence[Any], active: Sequence[bool], dots: Sequence[Any]) -> Sequence[Any]:
+    """The tangents of all results, inside a transform of `torch.func`."""
+    some = _chosen(operands, active)
+    outs = function(*operands)
+    carry = (*[y.is_floating_point() or y.is_complex() for y in outs],)
+    seeds = (*map(torch.zeros_like, _chosen(outs, carry)),)
+
+    def back(*cts: Any) -> Any:
+        return (*_pulled(function, operands, active, carry, cts),)
+
+    _, forth = torch.func.vjp(back, *seeds)
+    found = iter(forth((*[d.to(x.dtype) for d, x in zip(dots, some, strict=True)],)))
+    return (*[next(found) if flag else torch.zeros_like(y) for flag, y in zip(carry, outs, strict=True)],)
 
 
 class _Widened(TorchFunction):
@@ -192,6 +228,12 @@ def _leaf(x: torch.Tensor) -> torch.Tensor:
 
 def _chosen(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     return [x for x, flag in zip(values, flags, strict=True) if flag]
+
+
+def _filled(values: Sequence[Any], flags: Sequence[bool], some: Sequence[Any]) -> list[Any]:
+    """Values with others in place of the flagged ones."""
+    following = iter(some)
+    return [next(following) if flag else x for x, flag in zip(values, flags, strict=True)]
 
 
 def _or_zeros(found: Any, y: torch.Tensor) -> torch.Tensor:

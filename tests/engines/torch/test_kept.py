@@ -1,0 +1,123 @@
+"""What a node of ours keeps for torch's backward pass: what that reads, so that code may write to all else in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+SIZE = 64
+
+
+def kept(f: Callable[..., Any], *operands: Any) -> list[int]:
+    """How many elements each tensor has that is kept for the backward pass."""
+    found: list[int] = []
+
+    def pack(x: Any) -> Any:
+        found.append(x.numel())
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+        f(*operands)
+    return found
+
+
+def vector() -> Any:
+    return torch.linspace(0.2, 1.4, SIZE, dtype=torch.float64, requires_grad=True)
+
+
+WHAT_TORCH_KEEPS = {
+    "sine": wg.sin, "exponential": wg.exp, "tanh": wg.tanh, "shifted": lambda x: x + 1, "scaled": lambda x: x * 2.5,
+    "sum": wg.sum, "square": lambda x: x * x, "layer": lambda x: wg.sum(wg.tanh(x * 3) + 1),
+    "transposed": lambda x: wg.reshape(x, (8, 8)).T + 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("f", "count"), [*zip(WHAT_TORCH_KEEPS.values(), (1, 1, 1, 0, 0, 0, 1, 1, 0), strict=True)], ids=WHAT_TORCH_KEEPS
+)
+def test_a_node_keeps_what_its_backward_pass_reads(f: Callable[[Any], Any], count: int) -> None:
+    assert kept(wg.function(f), vector()) == [SIZE] * count
+
+
+def test_views_of_operands_are_not_copied() -> None:
+    w = torch.ones(16, 4, dtype=torch.float64, requires_grad=True)
+    x = torch.ones(5, 4, dtype=torch.float64, requires_grad=True)
+    assert sorted(kept(wg.function(lambda x, w: x @ w.T), x, w)) == [20, 64]
+
+
+@wg.custom_gradient
+def clipped(x: Any) -> Any:
+    return x + 0.5, lambda upstream: wg.clip(upstream, -1.0, 1.0)
+
+
+counted = wg.function(lambda x: wg.fori_loop(0, 3, lambda i, c: wg.sin(c) * 1.5, x))
+looped = wg.function(lambda x: wg.fori_loop(0, 3, lambda i, c: wg.sin(c) * 1.5, x + 1))
+
+
+@pytest.mark.parametrize("f", [wg.function(lambda x: x + 1), wg.function(wg.exp), clipped, looped])
+def test_operands_may_be_written_to_where_the_backward_pass_does_not_read_them(f: Callable[[Any], Any]) -> None:
+    x = vector()
+    operand = x * 1.0
+    y = f(operand)
+    operand.mul_(3.0)
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), wg.grad(lambda x: f(x).sum())(vector().detach().numpy()), rtol=1e-12)
+
+
+def test_results_may_be_written_to_where_the_backward_pass_does_not_read_them() -> None:
+    x = vector()
+    wg.function(wg.sin)(x).add_(1.0).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.cos(vector().detach().numpy()), rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", [wg.function(lambda x: x * x), wg.function(lambda x: wg.sin(x) * x)])
+def test_what_the_backward_pass_reads_may_not(f: Callable[[Any], Any]) -> None:
+    operand = vector() * 1.0
+    y = f(operand)
+    operand.mul_(3.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+DEEPER = {
+    "views": lambda x: wg.sum(wg.tanh(wg.reshape(x, (8, 8)).T @ wg.reshape(x, (8, 8)))),
+    "rows": lambda x: wg.sum(wg.exp(x[np.array([3, 3, -1])] ** 2)),
+    "pairs": lambda x: wg.sum(wg.sin(x) * wg.exp(-x)) + wg.max(x) ** 3,
+    "loop": lambda x: wg.sum(counted(x) ** 2),
+    "while": lambda x: wg.sum(wg.while_loop(lambda c: wg.sum(c) < 200.0, lambda c: (c + c * c,), (x,))[0]),
+    "branch": lambda x: wg.cond(wg.sum(x) > 1.0, lambda: wg.sum(x**3), lambda: wg.sum(x)),
+    "custom": lambda x: wg.sum(clipped(x) ** 3),
+}
+
+
+@pytest.mark.parametrize("f", DEEPER.values(), ids=DEEPER)
+def test_first_to_third_derivatives(f: Callable[[Any], Any]) -> None:
+    x = vector()
+    weights = np.linspace(-1.0, 1.0, SIZE)
+
+    def chain(take: Callable[..., Any], weights: Any) -> Any:
+        first = take(f)
+        second = take(lambda x: (first(x) * weights).sum())
+        return first, second, take(lambda x: (second(x) * weights).sum())
+
+    def torch_grad(g: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda x: torch.autograd.grad(g(x), x, create_graph=True)[0]
+
+    for got, want in zip(chain(torch_grad, torch.tensor(weights)), chain(wg.grad, weights), strict=True):
+        np.testing.assert_allclose(got(x).detach().numpy(), want(vector().detach().numpy()), rtol=1e-10, atol=1e-10)
+
+
+def test_cotangents_may_be_batched_or_missing() -> None:
+    f = wg.function(lambda x: (wg.sin(x) * x, wg.sum(x)))
+    x = vector()[:5].detach().requires_grad_()
+    assert torch.autograd.gradcheck(f, (x,), check_batched_grad=True)
+    assert torch.autograd.gradcheck(counted, (x,), check_batched_grad=True)
+    found = torch.autograd.functional.jacobian(counted, x, vectorize=True)
+    np.testing.assert_allclose(found.numpy(), wg.jacobian(counted)(x.detach().numpy()), rtol=1e-12)
