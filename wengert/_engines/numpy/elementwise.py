@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
+from .common import in_float32
 
 
 def _power_number(x: Any, number: Any) -> Any:
@@ -55,7 +56,7 @@ KERNELS: dict[str, Any] = {
     "reciprocal": lambda x: np.true_divide(x.dtype.type(1), x),
     "square": np.square,
     "sqrt": np.sqrt,
-    "rsqrt": _rsqrt,
+    "rsqrt": in_float32(_rsqrt),
     "cbrt": np.cbrt,
     "power_number": _power_number,
     "power": np.power,
@@ -68,7 +69,7 @@ KERNELS: dict[str, Any] = {
     "log1p": np.log1p,
     "logaddexp": np.logaddexp,
     "logaddexp2": np.logaddexp2,
-    "sigmoid": _sigmoid,
+    "sigmoid": in_float32(_sigmoid),
     "softplus": _softplus,
     "sin": np.sin,
     "cos": np.cos,
