@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 
 from wengert._engines.native.ir.loops import (
+    COMPLEX,
+    HALVES,
+    ITEM,
     OK,
     Accumulate,
     Address,
@@ -46,6 +49,8 @@ from wengert._engines.native.ir.loops import (
 NUMPY: dict[str, Any] = {
     "f32": np.float32, "f64": np.float64, "bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32,
     "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+    # of arrays only
+    "f16": np.float16, "bf16": np.uint16, "c64": np.complex64, "c128": np.complex128,
 }  # fmt: skip
 
 
@@ -76,6 +81,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "atan2": np.arctan2,
     "add_wraps": lambda x, y: not -(2**63) <= int(x) + int(y) < 2**63,
     "mul_wraps": lambda x, y: not -(2**63) <= int(x) * int(y) < 2**63,
+    "half_to": lambda x: np.float16(x).view(np.uint16), "half_from": lambda x: np.float32(x.view(np.float16)),
     "erf": lambda x: x.dtype.type(math.erf(x)), "erfc": lambda x: x.dtype.type(math.erfc(x)),
 }  # fmt: skip
 
@@ -156,10 +162,17 @@ class _Machine:
         self.values[item.var] = self.value(item.value, item.var.type)
 
     def load(self, item: Load) -> None:
-        self.values[item.out] = self.arrays[item.array][self.place(item.index)]
+        self.values[item.out] = self.items(item)[self.place(item.index)]
 
     def store(self, item: Store) -> None:
-        self.arrays[item.array][self.place(item.index)] = self.value(item.value, item.array.type)
+        self.items(item)[self.place(item.index)] = self.value(item.value, ITEM[item.array.type])
+
+    def items(self, item: Load | Store) -> Any:
+        """What accesses to an array read and write: its elements, their bits, or a part of each."""
+        held = self.arrays[item.array]
+        if item.array.type in COMPLEX:
+            return held.imag if item.part else held.real
+        return held.view(np.uint16) if item.array.type in HALVES else held
 
     def accumulate(self, item: Accumulate) -> None:
         held, place = self.arrays[item.array], self.place(item.index) * item.slots

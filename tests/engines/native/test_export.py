@@ -202,7 +202,8 @@ def _in_a_loop(x: Any) -> Any:
 
 @pytest.mark.parametrize(("f", "named"), [
     (_prints, "debug_print"), (_in_a_loop, "debug_print"), (_roots, "sqrtm"),
-    (lambda x: wg.linalg.sqrtm(wnp.outer(x, x)), "sqrtm"),
+    (lambda x: wg.linalg.sqrtm(wnp.outer(x, x)), "sqrtm"), (lambda x: wnp.abs(wnp.exp(1j * x)), "convert"),
+    (lambda x: wnp.tanh(wnp.astype(x, "float16")), "convert"),
 ])  # fmt: skip
 def test_what_cannot_leave_python_is_named(f: Any, named: str, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=f"export: stays uses {named}"):

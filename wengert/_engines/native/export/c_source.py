@@ -197,10 +197,10 @@ class _Writer:
                 continue
             array = item.array
             seen.add(array)
-            kind, name = C_TYPE[array.type], f"a{self.mark}{array.number}"
-            self.arrays[array] = name
+            name = self.arrays[array] = f"a{self.mark}{array.number}"
             if array not in touched:
                 continue
+            kind = C_TYPE[array.type]
             count = item.count if type(item.count) is int else ON_STACK + 1  # what only a run tells is on the heap
             size = count * WIDTHS[array.type]
             if type(item) is Local or (

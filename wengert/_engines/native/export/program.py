@@ -16,6 +16,7 @@ from ...._passes import optimise
 from ..ir.loops import Call, For, Function, Poll, blocks_of, verify
 from ..ir.renaming import walk
 from ..lower.alone import alone
+from ..lower.forms import TYPE_OF, is_plain
 from ..lower.functions import lowered
 from ..plan.outside import OUTSIDE
 from ..plan.pooling import pooled
@@ -186,9 +187,16 @@ def _refused(nodes: Iterable[Node]) -> Iterator[tuple[Node, str]]:
             continue
         for program in programs_of(node):
             yield from _refused(prepared(program).nodes)
-        reason = reason_against(node)
+        reason = reason_against(node) or _of_no_c_type(node)
         if reason:
             yield node, reason
+
+
+def _of_no_c_type(node: Node) -> str:
+    for value in (*node.inputs, *node.outputs):
+        if value.dtype in TYPE_OF and not is_plain(value.dtype):
+            return f"half floats and complex numbers have no type in exported code: {value.dtype}"
+    return ""
 
 
 def _require_calls(name: str, function: Function) -> None:

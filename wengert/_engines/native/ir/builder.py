@@ -10,11 +10,15 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from ..run.owners import Owner, owner_of
+from . import halves, pairs
 from .loops import (
+    COMPLEX,
     FLOATS,
+    HALVES,
+    ITEM,
     OPS,
     REFUSED,
     Accumulate,
@@ -49,11 +53,14 @@ from .loops import (
     Var,
     While,
 )
+from .pairs import Pair, PairVar
 
 _FOLDED: dict[str, Callable[[int, int], Any]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
+
+_OF_PARTS = (*HALVES, *COMPLEX)
 
 LONGEST = 1_000_000  # registers and arrays of a function: to compile them takes a quarter of a minute
 
@@ -68,11 +75,15 @@ class Builder:
     Attributes:
         block: the innermost open block.
         scopes: for each open block, the outermost first, what was computed in it: `memo` remembers values there.
+        has_halves: whether the code may convert float16 as processors do (`half_to`), and not by integers.
+        has_fma: whether products are added with one rounding at no cost.
         spans: of loops that may be cut in pieces, by index: first, behind the last, and the indices at which the
             outcome of a comparison changes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, has_halves: bool = False, has_fma: bool = False) -> None:
+        self.has_halves = has_halves
+        self.has_fma = has_fma
         self.block: Block = []
         self.scopes: list[dict[Any, Any]] = [{}]
         self.spans: dict[Reg, tuple[int, int, set[int]]] = {}
@@ -109,6 +120,8 @@ class Builder:
 
     def let(self, op: str, type_: str, *args: Operand) -> Operand:
         """The result of an operation on operands of a type."""
+        if type_ in _OF_PARTS:
+            return self._let_of_parts(op, type_, args)
         if type_ == "i64" and len(args) == 2 and op in _FOLDED:
             found = _simpler(op, args[0], args[1])
             if found is not None:
@@ -127,6 +140,14 @@ class Builder:
             if found is not None:
                 return found
         return self._let(op, type_, args)
+
+    def _let_of_parts(self, op: str, type_: str, args: tuple[Operand, ...]) -> Operand:
+        """An operation on complex numbers, or on half floats."""
+        if type_ in COMPLEX:
+            return pairs.arithmetic(self, op, type_, *args)
+        numbers = [halves.rounded_number(type_, x) if not isinstance(x, Reg) else x for x in args]
+        found = self.let(op, "f32", *numbers)
+        return found if OPS[op].result else halves.rounded(self, type_, found)
 
     def _let(self, op: str, type_: str, args: tuple[Operand, ...]) -> Reg:
         out = self.reg(OPS[op].result or type_)
@@ -236,6 +257,10 @@ class Builder:
         """x where cond, else y."""
         if type(cond) is bool:
             return x if cond else y
+        if type_ in COMPLEX:
+            return cast(Any, pairs.Parts(self, type_).chosen(cond, pairs.pair_of(x), pairs.pair_of(y)))
+        if type_ in HALVES:
+            type_ = "f32"
         out = self.reg(type_)
         self.block.append(Select(out, cond, x, y))
         return out
@@ -244,38 +269,89 @@ class Builder:
         """x in another type."""
         if target == source:
             return x
+        if target in _OF_PARTS or source in _OF_PARTS:
+            return self._convert_parts(target, source, x, bits)
         out = self.reg(target)
         self.block.append(Convert(out, x, source, bits))
         return out
+
+    def _convert_parts(self, target: str, source: str, x: Operand, bits: bool) -> Operand:
+        if target in COMPLEX:
+            if source in COMPLEX:
+                z = pairs.pair_of(x)
+                return cast(Any, Pair(*[self.convert(ITEM[target], ITEM[source], part) for part in (z.re, z.im)]))
+            return cast(Any, Pair(self.convert(ITEM[target], source, x), 0.0))
+        if source in COMPLEX:
+            z = pairs.pair_of(x)
+            if target == "bool":
+                return pairs.arithmetic(self, "ne", source, z, 0)
+            return self.convert(target, ITEM[source], z.re)
+        if bits:
+            return self._convert_half_bits(target, source, x)
+        if source in HALVES:  # every half float is a float32
+            return self.convert(target, "f32", x)
+        if source == "f64" and target == "f16":  # bfloat16s, elsewhere too, are rounded from float32s
+            return halves.rounded(self, target, halves.from_double(self, x))
+        return halves.rounded(self, target, self.convert("f32", source, x))
+
+    def _convert_half_bits(self, target: str, source: str, x: Operand) -> Operand:
+        if source in HALVES:
+            return self.convert(target, "u16", halves.bits(self, source, x), bits=True)
+        return halves.widened(self, target, self.convert("u16", source, x, bits=True))
 
     # -- variables and arrays -------------------------------------------------------------------------------------
 
     def var(self, type_: str, value: Operand | None = None) -> Var:
         """A fresh variable, set now if a value is given."""
-        self._count += 1
-        found = Var(type_, self._count)
+        found: Any
+        if type_ in COMPLEX:
+            found = PairVar(type_, self.var(ITEM[type_]), self.var(ITEM[type_]))
+        else:
+            self._count += 1
+            found = Var("f32" if type_ in HALVES else type_, self._count)
         if value is not None:
             self.set(found, value)
         return found
 
     def get(self, var: Var) -> Reg:
         """What a variable holds."""
+        if type(var) is PairVar:
+            return cast(Any, Pair(self.get(var.re), self.get(var.im)))
         out = self.reg(var.type)
         self.block.append(Get(out, var))
         return out
 
     def set(self, var: Var, value: Operand) -> None:
         """Sets a variable."""
+        if type(var) is PairVar:
+            z = pairs.pair_of(value)
+            self.set(var.re, z.re)
+            self.set(var.im, z.im)
+            return
         self.block.append(Set(var, value))
 
     def load(self, array: Array, index: Operand) -> Reg:
         """An element."""
-        out = self.reg(array.type)
-        self.block.append(Load(out, array, index, self.node))
+        type_ = array.type
+        if type_ in COMPLEX:
+            return cast(Any, Pair(self._load(array, index, 0), self._load(array, index, 1)))
+        found = self._load(array, index, 0)
+        return cast(Any, halves.widened(self, type_, found)) if type_ in HALVES else found
+
+    def _load(self, array: Array, index: Operand, part: int) -> Reg:
+        out = self.reg(ITEM[array.type])
+        self.block.append(Load(out, array, index, self.node, part))
         return out
 
     def store(self, array: Array, index: Operand, value: Operand) -> None:
         """Sets an element."""
+        if array.type in COMPLEX:
+            z = pairs.pair_of(value)
+            for part, x in enumerate((z.re, z.im)):
+                self.block.append(Store(array, index, x, self.node, part))
+            return
+        if array.type in HALVES:
+            value = halves.bits(self, array.type, value)
         self.block.append(Store(array, index, value, self.node))
 
     def accumulate(self, array: Array, index: Operand, value: Operand, slots: int = 1) -> None:

@@ -9,7 +9,11 @@ A `Function` is one block of instructions; loops and branches hold blocks. There
   arrays that the function makes (`Local` on the stack, `Alloc` on the heap, `Reserve` for ones that grow).
 
 An operand is a register or a Python number, which has the type that its place asks for. Types are `f64`, `f32`, `i8` to
-`i64`, `u8` to `u64` and `bool` (one byte in arrays). Integers wrap round; division and remainder of integers are C's
+`i64`, `u8` to `u64` and `bool` (one byte in arrays). Arrays may hold half floats (`f16`, `bf16`), which are read and
+written as their bits (`u16`), and complex numbers (`c64`, `c128`), of which each access reads or writes one part:
+`part` 0 is the real one. There are no registers of these types (`halves.py`, `pairs.py`).
+
+Integers wrap round; division and remainder of integers are C's
 and undefined for zero, so who emits them guards them. No two arrays overlap, except operands that are only read.
 
 Frees are never needed: what a function has allocated is freed when it returns, whatever its status. `Alloc` with a
@@ -36,11 +40,19 @@ OVER_BUDGET = 6  # histories of loops are beyond the memory budget
 ASTRAY = 7  # an access beyond an array, in code that checks them
 
 FLOATS = ("f32", "f64")
+HALVES = ("f16", "bf16")
+COMPLEX = ("c64", "c128")
+FRACTIONS = (*FLOATS, *HALVES, *COMPLEX)  # what is not counted in whole numbers
 SIGNED = ("i8", "i16", "i32", "i64")
 UNSIGNED = ("u8", "u16", "u32", "u64")
 INTEGERS = (*SIGNED, *UNSIGNED)
-TYPES = (*FLOATS, *INTEGERS, "bool")
-WIDTHS = {t: 1 if t == "bool" else int(t[1:]) // 8 for t in TYPES}  # in bytes, as elements of arrays
+TYPES = (*FLOATS, *INTEGERS, "bool")  # of registers
+# of what one access to an element of an array reads or writes, by the array's type
+ITEM = {**{t: t for t in TYPES}, "f16": "u16", "bf16": "u16", "c64": "f32", "c128": "f64"}
+# in bytes, as elements of arrays
+WIDTHS = {
+    **{t: 1 if t == "bool" else int(t[1:]) // 8 for t in TYPES}, "f16": 2, "bf16": 2, "c64": 8, "c128": 16,
+}  # fmt: skip
 
 
 class Reg:
@@ -123,6 +135,8 @@ OPS: dict[str, OpInfo] = {
     "not": OpInfo(1, "", _BITS),
     # whether the exact result is none of the type: of extents, which must not wrap
     **{f"{name}_wraps": OpInfo(2, "bool", ("i64",)) for name in ("add", "mul")},
+    "half_to": OpInfo(1, "u16", ("f32",)),  # the bits of the nearest half float; only where the processor has them
+    "half_from": OpInfo(1, "f32", ("u16",)),
     # shifts by less than the width; to the right the sign is kept where there is one
     **{name: OpInfo(2, "", INTEGERS) for name in ("shl", "shr")},
 }
@@ -179,6 +193,7 @@ class Load:
     array: Array
     index: Operand
     node: str = ""
+    part: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -187,6 +202,7 @@ class Store:
     index: Operand
     value: Operand
     node: str = ""
+    part: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -489,10 +505,11 @@ def _line(item: Any) -> str:
     if kind is Set:
         return f"{item.var} = {item.value}"
     if kind is Load:
-        return f"{item.out}: {item.out.type} = {item.array}[{item.index}]"
+        return f"{item.out}: {item.out.type} = {item.array}[{item.index}]{_part(item)}"
     if kind is Store or kind is Accumulate:
         place = item.index if kind is Store or item.slots == 1 else f"{item.index}: {item.slots}"
-        return f"{item.array}[{place}] {'=' if kind is Store else '+='} {item.value}"
+        sign = f"{_part(item)} =" if kind is Store else " +="
+        return f"{item.array}[{place}]{sign} {item.value}"
     if kind is Call:
         return f"{f'{item.out}: {item.out.type} = ' if item.out else ''}{item.name}({_list(map(_argument, item.args))})"
     return _statement(item)
@@ -521,6 +538,10 @@ def _statement(item: Any) -> str:
     if kind is Poll:
         return f"poll every {item.every}"
     return f"return {item.status}"
+
+
+def _part(item: Load | Store) -> str:
+    return (".re", ".im")[item.part] if item.array.type in COMPLEX else ""
 
 
 def _list(items: Any) -> str:
@@ -614,14 +635,17 @@ class _Verifier:
             self.operand(item.value, item.var.type)
         elif kind is Load:
             self.array(item.array)
-            self.same(item.out.type, item.array.type)
+            self.same(item.out.type, ITEM[item.array.type])
+            self.part(item)
             self.operand(item.index, "i64")
         elif kind in (Store, Accumulate):
             self.array(item.array)
             if item.array.place == "in":
                 raise ValueError("an operand is not to be written")
             self.operand(item.index, "i64")
-            self.operand(item.value, item.array.type)
+            self.operand(item.value, ITEM[item.array.type] if kind is Store else item.array.type)
+            if kind is Store:
+                self.part(item)
         else:
             self.memory(item)
 
@@ -695,6 +719,10 @@ class _Verifier:
     def array(self, array: Array) -> None:
         if array not in self.arrays:
             raise ValueError(f"{array} is used before it is there")
+
+    def part(self, item: Any) -> None:
+        if item.part not in ((0, 1) if item.array.type in COMPLEX else (0,)):
+            raise ValueError("an element has no such part")
 
     def same(self, found: str, wanted: str) -> None:
         if found != wanted:

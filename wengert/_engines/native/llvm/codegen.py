@@ -22,6 +22,7 @@ from ..ir.loops import (
     ASTRAY,
     FLOATS,
     INTERRUPTED,
+    ITEM,
     MEMORY,
     NESTING,
     UNSIGNED,
@@ -74,7 +75,9 @@ LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM tak
 REGISTER = {
     "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
 }  # fmt: skip
-MEMORY_TYPE = {**REGISTER, "bool": "i8"}
+MEMORY_TYPE = {
+    **REGISTER, "bool": "i8", "f16": "i16", "bf16": "i16", "c64": "{ float, float }", "c128": "{ double, double }",
+}  # fmt: skip
 HALF_OF_U64 = "9223372036854775808.0"  # 2^63
 FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sum": "fadd reassoc"}
 _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
@@ -316,13 +319,14 @@ class _Kernel:
         self.lines.append(f"  {held} = load ptr, ptr {self.cells[array]}")
         return held
 
-    def element(self, array: Array, index: Operand) -> str:
+    def element(self, array: Array, index: Operand, part: int = 0) -> str:
         base = self.pointer(array)
-        if type(index) is int and index == 0:
+        if type(index) is int and index == part == 0:
             return base
         place = self.temp()
         type_, at = MEMORY_TYPE[array.type], self.operand(index, "i64")
-        self.lines.append(f"  {place} = getelementptr inbounds {type_}, ptr {base}, i64 {at}")
+        inner = f", i32 {part}" if part else ""
+        self.lines.append(f"  {place} = getelementptr inbounds {type_}, ptr {base}, i64 {at}{inner}")
         return place
 
     # -- instructions ---------------------------------------------------------------------------------------------
@@ -355,6 +359,12 @@ class _Kernel:
                 f"  {product} = fmul {kind} {args[0]}, {args[1]}",
                 f"{out}select i1 {is_zero}, {kind} {constant(0.0, type_)}, {kind} {product}",
             ]
+        elif op == "half_to":
+            self.lines += [(half := f"  {self.temp()}") + f" = fptrunc float {args[0]} to half"]
+            self.lines.append(f"{out}bitcast half {half.strip()} to i16")
+        elif op == "half_from":
+            self.lines += [(half := f"  {self.temp()}") + f" = bitcast i16 {args[0]} to half"]
+            self.lines.append(f"{out}fpext half {half.strip()} to float")
         elif type_ in FLOATS:
             self.lines.append(out + self.float_op(op, type_, kind, args))
         else:
@@ -476,17 +486,17 @@ class _Kernel:
         self.lines.append(f"  store {REGISTER[type_]} {self.operand(item.value, type_)}, ptr %x{item.var.number}")
 
     def load(self, item: Load) -> None:
-        place = self.element(item.array, item.index)
+        place = self.element(item.array, item.index, item.part)
         if item.array.type == "bool":
             byte = self.temp()
             self.lines.append(f"  {byte} = load i8, ptr {place}")
             self.lines.append(f"  %v{item.out.number} = icmp ne i8 {byte}, 0")
         else:
-            self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.array.type]}, ptr {place}")
+            self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.out.type]}, ptr {place}")
 
     def store(self, item: Store) -> None:
-        place = self.element(item.array, item.index)
-        value, type_ = self.operand(item.value, item.array.type), item.array.type
+        place, type_ = self.element(item.array, item.index, item.part), ITEM[item.array.type]
+        value = self.operand(item.value, type_)
         if type_ == "bool":
             byte = self.temp()
             self.lines.append(f"  {byte} = zext i1 {value} to i8")

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..ir.loops import (
     FLOATS,
+    TYPES,
     UNSIGNED,
     WIDTHS,
     Accumulate,
@@ -145,10 +146,14 @@ class Classes:
             self.varying.add(item.var)
 
     def load(self, item: Load, is_masked: bool) -> None:
+        if item.array.type not in TYPES:
+            raise Unsuited("half floats and complex numbers")
         if item.array in self.own or self.differs(item.index):
             self.vectors.add(item.out)
 
     def store(self, item: Store, is_masked: bool) -> None:
+        if item.array.type not in TYPES:
+            raise Unsuited("half floats and complex numbers")
         if item.array not in self.own and not self.differs(item.index):
             raise Unsuited("several iterations write to one place")
 

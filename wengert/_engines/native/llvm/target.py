@@ -87,6 +87,12 @@ def has_fma() -> bool:
 
 
 @functools.cache
+def has_halves() -> bool:
+    """Whether the machine converts between float16 and float32."""
+    return not is_x86() or bool(llvm().get_host_cpu_features().get("f16c"))
+
+
+@functools.cache
 def has_scaling() -> bool:
     """Whether the machine multiplies vectors of any width by powers of two in one instruction: x86's with AVX-512."""
     found = llvm().get_host_cpu_features()

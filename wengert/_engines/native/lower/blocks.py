@@ -18,10 +18,11 @@ from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..ir import accesses
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, REFUSED, Alloc, Array, Operand, Reg, Set, Var
+from ..ir.loops import COMPLEX, FLOATS, HALVES, REFUSED, Alloc, Array, Operand, Reg, Set, Var
 from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from ..run.owners import Owner
 from . import nests
+from .complex_scalars import COMPLEX_SCALARS, OF_PARTS
 from .forms import (
     TYPE_OF,
     Elements,
@@ -39,7 +40,7 @@ from .forms import (
 from .maps import MAPS, Info, Map
 from .memory_reuse import heirs
 from .reduces import REDUCES
-from .scalars import SCALARS
+from .scalars import SCALARS, half_rule
 
 Single = Callable[["Block", Node, list[Form]], Sequence[Form]]
 
@@ -470,18 +471,19 @@ class Block:
     def _constant(self, node: Node) -> Form:
         value = np.asarray(node.attrs[0])
         type_ = TYPE_OF[value.dtype]
+        numbers = value.astype(np.float32) if type_ in HALVES else value
         if value.size <= SMALL:
-            return Elements(value.shape, type_, [self.setting.number(v, type_) for v in value.ravel().tolist()])
-        bits = np.ascontiguousarray(value).view(f"u{value.dtype.itemsize}")
-        if bool(np.all(bits == bits.flat[0])):  # to the sign of zero
-            item = self.setting.number(value.flat[0].item(), type_)
+            return Elements(value.shape, type_, [self.setting.number(v, type_) for v in numbers.ravel().tolist()])
+        bits = np.ascontiguousarray(value).reshape(-1, 1).view(np.uint8)
+        if bool(np.all(bits == bits[0])):  # to the sign of zero
+            item = self.setting.number(numbers.flat[0].item(), type_)
             return Lazy(self.shape(node.outputs[0]), type_, lambda b, index: item, lambda b, place: item)
         shape = self.shape(node.outputs[0])
         return Stored(shape, self.setting.constant(value), 0, strides_of(self.b, shape), True)
 
     def _small(self, node: Node, forms: list[Form]) -> Form:
         name, out = node.op.name, node.outputs[0]
-        if name in SCALARS or name in CASTS:
+        if is_elementwise(name):
             rule = self._scalar(node)
             columns = [self.elements(f, out.shape).items for f in forms]
             return Elements(out.shape, TYPE_OF[out.dtype], [rule(self.b, *xs) for xs in zip(*columns, strict=True)])
@@ -499,9 +501,15 @@ class Block:
         if name in CASTS:
             target = TYPE_OF[node.outputs[0].dtype]
             return lambda b, x: b.convert(target, source, x, name == "bitcast")
+        target = TYPE_OF[node.outputs[0].dtype]
+        if source in COMPLEX or target in COMPLEX:
+            found, attrs = COMPLEX_SCALARS[name], node.attrs
+            return lambda b, *xs: found(b, source, attrs, *xs)
+        if source in HALVES or target in HALVES:
+            return half_rule(SCALARS[name], name, source, target, node.attrs)
         rule, attrs = SCALARS[name], node.attrs
         if name == "ldexp":  # whose operands differ in type
-            attrs = (TYPE_OF[node.outputs[0].dtype],)
+            attrs = (target,)
         if name in _WITH_NUMBER and source in FLOATS:
             number, plain = self.setting.number(float(attrs[0]), source), SCALARS[_WITH_NUMBER[name]]
             return lambda b, x: plain(b, source, (), x, number)
@@ -655,7 +663,7 @@ def _of_shape(form: Stored, shape: Extents) -> Stored:
 def _is_elementwise(node: Node) -> bool:
     """Whether a node computes its elements from those of its operands at the same index."""
     name = node.op.name
-    return (name in SCALARS or name in CASTS) and name not in RUNNING
+    return is_elementwise(name) and name not in RUNNING
 
 
 def kind_of(node: Node) -> str:
@@ -676,11 +684,15 @@ def kind_of(node: Node) -> str:
     return "point"
 
 
+def is_elementwise(name: str) -> bool:
+    """Whether there is a rule for one element."""
+    return name in SCALARS or name in CASTS or name in OF_PARTS
+
+
 def is_lowered(name: str) -> bool:
     """Whether there is a rule for a primitive."""
     return (
-        name in SINGLES or name in MAPS or name in SCALARS or name in REDUCES or name in CASTS
-        or name in ("constant", "dim_value")
+        name in SINGLES or name in MAPS or is_elementwise(name) or name in REDUCES or name in ("constant", "dim_value")
     )  # fmt: skip
 
 

@@ -16,17 +16,54 @@ from typing import Any
 
 import numpy as np
 
+from ...._core import dtypes
 from ..ir.builder import Builder
-from ..ir.loops import Array, Operand
+from ..ir.loops import TYPES, Array, Operand
 
 Index = tuple[Operand, ...]
 Extents = tuple[Operand, ...]
 
-TYPE_OF: dict[Any, str] = {
-    np.dtype(np.float64): "f64", np.dtype(np.float32): "f32", np.dtype(np.bool_): "bool",
+
+class _TypeOf(dict[Any, str]):
+    """The types of dtypes; bfloat16 joins when it is first met, since a package of its own has it."""
+
+    def __contains__(self, dtype: object) -> bool:
+        return super().__contains__(dtype) or getattr(dtype, "name", "") == "bfloat16"
+
+    def __missing__(self, dtype: Any) -> str:
+        if dtype not in self:
+            raise KeyError(dtype)
+        self[dtype] = "bf16"
+        return "bf16"
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return self[key] if key in self else default  # noqa: SIM401 - which is this method
+
+
+class _DtypeOf(dict[str, Any]):
+    def __missing__(self, name: str) -> Any:
+        if name != "bf16":
+            raise KeyError(name)
+        self[name] = dtypes.bfloat16()
+        return self[name]
+
+
+TYPE_OF = _TypeOf({
+    np.dtype(np.float64): "f64", np.dtype(np.float32): "f32", np.dtype(np.float16): "f16",
+    np.dtype(np.complex128): "c128", np.dtype(np.complex64): "c64", np.dtype(np.bool_): "bool",
     **{np.dtype(f"{s}{w // 8}"): f"{s}{w}" for s in "iu" for w in (8, 16, 32, 64)},
-}  # fmt: skip
-DTYPE_OF = {name: dtype for dtype, name in TYPE_OF.items()}
+})  # fmt: skip
+DTYPE_OF = _DtypeOf({name: dtype for dtype, name in TYPE_OF.items()})
+
+
+def is_plain(dtype: Any) -> bool:
+    """Whether elements are registers as they are: neither pairs nor half floats."""
+    return TYPE_OF.get(dtype) in TYPES
+
+
+def is_arithmetic(dtype: Any) -> bool:
+    """As `is_plain`, and no booleans."""
+    return is_plain(dtype) and dtype.kind != "b"
 
 
 class Form:

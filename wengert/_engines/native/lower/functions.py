@@ -18,6 +18,7 @@ from ..ir.loops import Array, Extent, Function, Operand, Reg
 from ..ir.signal_checks import spaced
 from ..ir.strips import stripped
 from ..ir.tuning import tuned
+from ..llvm.target import has_fma, has_halves
 from ..plan.prepare import count_nodes
 from ..plan.schedule import is_small, set_limit
 from ..plan.tiles import tiled
@@ -95,7 +96,7 @@ def lowered(
     """
     set_limit(count_nodes(graph))
     graph = graph if is_alone() else tiled(graph)
-    b = Builder()
+    b = Builder(has_halves(), has_fma())
     setting = Setting(b, is_shared=bool(atoms))
     setting.is_frugal = is_frugal
     sizes: dict[Atom, Operand] = {atom: b.reg("i64") for atom in atoms}

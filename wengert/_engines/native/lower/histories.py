@@ -21,7 +21,8 @@ from ...._control.loop import History
 from ...._core.graph import Graph
 from ...._core.tensor import Value
 from ..ir.builder import Builder
-from ..ir.loops import OVER_BUDGET, WIDTHS, Alloc, Array, Operand, Reg, Set, Var
+from ..ir.loops import COMPLEX, HALVES, ITEM, OVER_BUDGET, TYPES, WIDTHS, Alloc, Array, Operand, Reg, Set, Var
+from ..ir.pairs import Pair, pair_of
 from ..plan.schedule import is_small, static_size
 from . import nests
 from .blocks import Block
@@ -62,7 +63,14 @@ class Number:
         return f"Number({self.value!r})"
 
 
-Item = Slot | Out | Number
+class Both(NamedTuple):
+    """A complex number, by its parts."""
+
+    re: Any
+    im: Any
+
+
+Item = Slot | Out | Number | Both
 
 
 class Small(NamedTuple):
@@ -150,6 +158,8 @@ class HistoryForm(Form):
         if type(item) is Slot:
             array, width = self.template.column(item.type)
             return b.load(self.arrays[array], b.add(b.mul(row, width), item.place))
+        if type(item) is Both:
+            return cast(Any, Pair(self._item(b, item.re, row), self._item(b, item.im, row)))
         return self.outside[item.number] if type(item) is Out else cast(Number, item).value
 
     def _form(self, b: Builder, place: Place, row: Operand) -> Any:
@@ -277,6 +287,9 @@ class Record:
 
     def item(self, type_: str, x: Operand) -> Item:
         """An operand to be found again."""
+        if type_ in COMPLEX:
+            z = pair_of(x)
+            return Both(self.item(ITEM[type_], z.re), self.item(ITEM[type_], z.im))
         if not isinstance(x, Reg):
             return Number(x)
         if cast(int, x.number) < self.mark:
@@ -439,7 +452,7 @@ class Keeper:
         self.arrays: list[dict[str, Array]] = []
         if self.count is None:
             return
-        self.arrays = [{t: self._column(t) for t in WIDTHS} for _ in self.emits]
+        self.arrays = [{t: self._column(t) for t in (*TYPES, *HALVES)} for _ in self.emits]
         for place, value in self.placed():
             self.rows[place] = Rows(block, (*map(int, value.shape),), TYPE_OF[value.dtype], self.count)
             made = _just_made(block.b)
@@ -562,6 +575,6 @@ class Keeper:
 
 
 __all__ = [
-    "Anchor", "Big", "Either", "Inner", "Item", "Keeper", "HistoryForm", "Number", "OneOf", "Out", "Pile", "Piled",
-    "Place", "Record", "Rows", "Slot", "Small", "Snaps", "Snapshots", "Template", "histories_of",
+    "Anchor", "Big", "Both", "Either", "Inner", "Item", "Keeper", "HistoryForm", "Number", "OneOf", "Out", "Pile",
+    "Piled", "Place", "Record", "Rows", "Slot", "Small", "Snaps", "Snapshots", "Template", "histories_of",
 ]  # fmt: skip

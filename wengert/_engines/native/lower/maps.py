@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from ..ir import halves
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, INDEX, Operand
+from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, HALVES, INDEX, Operand
 from .forms import Extents, Form, Index, Stored, count_of, flat_place, is_numbers, row_major, strides_of, unflattened
 
 
@@ -46,7 +47,7 @@ class Map(NamedTuple):
 
 def zero_of(type_: str) -> Operand:
     """The number 0 of a type."""
-    return 0.0 if type_ in FLOATS else False if type_ == "bool" else 0
+    return 0.0 if type_ in FRACTIONS else False if type_ == "bool" else 0
 
 
 # -- repeating --------------------------------------------------------------------------------------------------------
@@ -386,6 +387,10 @@ def _iota_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operan
 
 def _full_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operand:
     value = info.attrs[1]
+    if info.type in COMPLEX:
+        return cast(Any, complex(value))
+    if info.type in HALVES:
+        return halves.rounded_number(info.type, value)
     return float(value) if info.type in FLOATS else bool(value) if info.type == "bool" else int(value)
 
 

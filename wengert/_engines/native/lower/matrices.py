@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, Address, Array, Operand, Typed
+from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, Address, Array, Operand, Typed
 from ..llvm import multiply
 from ..llvm.codegen import WORTH_THREADS
 from ..llvm.target import is_x86, vector_bits
@@ -218,19 +218,19 @@ def accumulated(b: Builder, type_: str, total: Operand | None, x: Operand, y: Op
         return term if total is None else b.let("or", type_, total, term)
     if total is None:
         return b.let("mul", type_, x, y)
-    if type_ in FLOATS:
+    if type_ in FRACTIONS:
         return b.let("fma", type_, x, y, total)
     return b.let("add", type_, total, b.let("mul", type_, x, y))
 
 
 def zero_of(type_: str) -> Operand:
     """Where a sum starts."""
-    return 0.0 if type_ in FLOATS else False if type_ == "bool" else 0
+    return 0.0 if type_ in FRACTIONS else False if type_ == "bool" else 0
 
 
 def _by_loops(block: Block, made: Plan, in_thread: bool) -> None:
     n = made.y.shape[1]
-    if type(n) is int and 1 < n <= NARROW:
+    if type(n) is int and 1 < n <= NARROW and made.x.type not in COMPLEX:
         _narrow(block.b, made.x, made.y, made.out)
     elif _is_one(n):
         _column(block.b, made.x, made.y, made.out)
@@ -274,7 +274,7 @@ def _column(b: Builder, x: Stored, y: Stored, out: Stored) -> None:
         total = b.var(type_, zero_of(type_))
         with b.loop(0, x.shape[1]) as p:
             left, right = x.at(b, (i, p)), y.at(b, (p, 0))
-            if type_ in FLOATS:
+            if type_ in FRACTIONS:
                 b.set(total, b.let("sum", type_, b.get(total), b.let("mul", type_, left, right)))
             else:
                 b.set(total, accumulated(b, type_, b.get(total), left, right))

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any, cast
 
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, REFUSED, Operand, Var
+from ..ir.loops import COMPLEX, FRACTIONS, REFUSED, Operand, Var
 from . import pieces
 from .forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, is_numbers, spill
 from .reduces import REDUCES, Reduce
@@ -105,9 +105,9 @@ class Running(Form):
 # What elements that come before the first would be, so that it stays what it is, to the sign of zero.
 def _neutral(name: str, t: str) -> Operand:
     if name == "cumsum":
-        return -0.0 if t in FLOATS else 0
+        return cast(Any, complex(-0.0, -0.0)) if t in COMPLEX else -0.0 if t in FRACTIONS else 0
     if name == "cumprod":
-        return 1.0 if t in FLOATS else 1
+        return 1.0 if t in FRACTIONS else 1
     return REDUCES["reduce_max" if name == "cummax" else "reduce_min"].start(t)
 
 
@@ -414,7 +414,7 @@ def reduced_small(b: Builder, form: Form, kind: Reduce, axes: tuple[int, ...], s
     """The elements of a reduction of few elements, written out."""
     kept = kind.kept(form.type)
     totals: dict[Any, Operand] = {}
-    begins = kind.begins and kept in FLOATS
+    begins = kind.begins and kept in FRACTIONS
     for index in all_indices(form.shape):  # pyright: ignore[reportArgumentType]  # extents that are numbers
         place = (*[i for a, i in enumerate(index) if a not in axes],)
         x = b.convert(kept, form.type, form.at(b, index))

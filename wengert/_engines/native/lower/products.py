@@ -17,7 +17,7 @@ from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from ..llvm.codegen import WORTH_THREADS
-from . import nests
+from . import complex_products, nests
 from .blocks import SINGLES, Block
 from .forms import Elements, Extents, Form, Stored, all_indices, count_of, is_numbers, strides_of
 from .matrices import BLAS_LETTER, PER_ELEMENT, accumulated, add, fortran_int, letter, plan, product, zero_of
@@ -62,6 +62,9 @@ def batched(
 
     The products of a batch may run in threads.
     """
+    if complex_products.is_worth_real_ones(x, y):
+        complex_products.by_real_ones(block, x, y, out, joins, batched)
+        return
     b = block.b
     if len(x.shape) > 2 and x.is_dense and out.is_dense and all(_is_zero(s) for s in y.strides[:-2]):
         # one matrix for all rows of the batch: one large product

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...refine import PEAK
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, SIGNED, WIDTHS, Operand
+from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, HALVES, SIGNED, WIDTHS, Operand
 from .scalars import larger, smaller
 
 
@@ -38,7 +38,7 @@ class Reduce(NamedTuple):
 
 
 def _sum_start(t: str) -> Operand:
-    return 0.0 if t in FLOATS else False if t == "bool" else 0
+    return 0.0 if t in FRACTIONS else False if t == "bool" else 0
 
 
 def in_order(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
@@ -47,7 +47,7 @@ def in_order(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
 
 
 def _sum(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
-    return b.let("sum" if t in FLOATS else "or" if t == "bool" else "add", t, total, x)
+    return b.let("sum" if t in FRACTIONS else "or" if t == "bool" else "add", t, total, x)
 
 
 def _product(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
@@ -55,7 +55,7 @@ def _product(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
 
 
 def _one(t: str) -> Operand:
-    return 1.0 if t in FLOATS else True if t == "bool" else 1
+    return 1.0 if t in FRACTIONS else True if t == "bool" else 1
 
 
 def _least(t: str) -> Operand:
@@ -86,13 +86,22 @@ def _minimum(b: Builder, t: str, total: Operand, x: Operand) -> Operand:
     return b.let("and", t, total, x) if t == "bool" else smaller(b, t, total, x)
 
 
+def _twice(t: str) -> str:
+    return "f64" if t in FLOATS or t in HALVES else "c128" if t in COMPLEX else t
+
+
+def _wide(t: str) -> str:
+    """Half floats are rounded once, at the end."""
+    return "f32" if t in HALVES else t
+
+
 REDUCES: dict[str, Reduce] = {
     # floats of 32 bits are added up in 64: more exact than NumPy's pairs, and at no cost beside the memory's
-    "reduce_sum": Reduce(_sum_start, _sum, lambda t: "f64" if t in FLOATS else t),
-    "reduce_prod": Reduce(_one, _product),
-    "reduce_max": Reduce(_least, _maximum, needs_some=True),
-    PEAK: Reduce(_least, _maximum),
-    "reduce_min": Reduce(_most, _minimum, needs_some=True),
+    "reduce_sum": Reduce(_sum_start, _sum, _twice),
+    "reduce_prod": Reduce(_one, _product, _wide),
+    "reduce_max": Reduce(_least, _maximum, _wide, needs_some=True),
+    PEAK: Reduce(_least, _maximum, _wide),
+    "reduce_min": Reduce(_most, _minimum, _wide, needs_some=True),
     "reduce_any": Reduce(lambda t: False, lambda b, t, total, x: b.let("or", t, total, x)),
     "reduce_all": Reduce(lambda t: True, lambda b, t, total, x: b.let("and", t, total, x)),
 }

@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..ir import halves
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, SIGNED, UNSIGNED, WIDTHS, Operand, Typed
+from ..ir.loops import FLOATS, HALVES, SIGNED, UNSIGNED, WIDTHS, Operand, Typed
 
 Rule = Callable[..., Operand]
 
@@ -361,6 +362,37 @@ def _rsqrt(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
 
 def _clip(b: Builder, t: str, attrs: Any, x: Operand, lo: Operand, hi: Operand) -> Operand:
     return smaller(b, t, larger(b, t, x, lo), hi)
+
+
+# -- half floats ------------------------------------------------------------------------------------------------------
+
+# what gives half floats of half floats without rounding
+_EXACT = (
+    "select", "neg", "abs", "maximum", "minimum", "fmax", "fmin", "clip", "relu", "floor", "ceil", "trunc", "rint",
+    "sign", "copysign", "heaviside",
+)  # fmt: skip
+_WITH_NUMBER = ("times_number", "add_number", "power_number")
+
+
+def _half_power(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+    return b.let("pow", t, x, attrs[0])
+
+
+def half_rule(rule: Rule, name: str, source: str, target: str, attrs: tuple[Any, ...]) -> Callable[..., Operand]:
+    """A rule of half floats, `rule(b, *operands)`: that of float32, its result rounded once."""
+    type_ = "f32" if source in HALVES else source
+    if name in _WITH_NUMBER:
+        attrs = (halves.rounded_number(source, attrs[0]),)
+    if name == "ldexp":
+        attrs = ("f32",)
+    if name == "power_number" and attrs[0] == 0.5:  # of which NumPy makes a square root of wider floats alone
+        rule = _half_power
+
+    def rounded(b: Builder, *xs: Operand) -> Operand:
+        found = rule(b, type_, attrs, *xs)
+        return halves.rounded(b, target, found) if target in HALVES and name not in _EXACT else found
+
+    return rounded
 
 
 # from the primitive's name to C's

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, Operand
+from ..ir.loops import FLOATS, FRACTIONS, Operand
 from . import pieces, sorting
 from .blocks import SINGLES, Block
 from .forms import TYPE_OF, Form, Index, spill
@@ -105,14 +105,14 @@ def _scan(
 def _recurrence(b: Builder, t: str, last: Operand, operands: list[Operand]) -> Operand:
     factor, term = operands
     # a factor of zero starts anew, whatever has gone before
-    zero = 0.0 if t in FLOATS else 0
+    zero = 0.0 if t in FRACTIONS else 0
     product = b.select(t, b.let("eq", t, factor, zero), zero, b.let("mul", t, factor, last))
     return b.let("add", t, product, term)
 
 
 def _restarting(b: Builder, t: str, last: Operand, operands: list[Operand]) -> Operand:
     x, restart = operands
-    return b.let("add", t, b.select(t, restart, 0.0 if t in FLOATS else 0, last), x)
+    return b.let("add", t, b.select(t, restart, 0.0 if t in FRACTIONS else 0, last), x)
 
 
 def _of(join: Callable[[Builder, str, Operand, Operand], Operand]) -> Any:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import REFUSED, Operand
+from ..ir.loops import HALVES, REFUSED, Operand
 from . import nests
 from .blocks import SINGLES, Block
-from .forms import Elements, Extents, Form, Index, count_of, is_numbers, unflattened
+from .forms import Elements, Extents, Form, Index, Lazy, count_of, is_numbers, unflattened
 from .maps import check_range, wrapped
 from .scalars import larger, smaller
 
@@ -147,7 +147,11 @@ def _buffer_put(join: Join) -> Callable[[Block, Node, list[Form]], list[Form]]:
         place.check()
         if type(value) is not Elements:
             value = block.stored(value)
-        target = block.taken(node, 1)
+        held = block.taken(node, 1)
+        target = held
+        if held.type in HALVES and join is _added and place.lead:  # what meets in a place is rounded once
+            target = block.fresh(held.shape, "f32")
+            nests.copy(b, _converted(held, "f32"), target)
 
         def put(index: Index) -> None:
             at = place.at(index)
@@ -155,9 +159,15 @@ def _buffer_put(join: Join) -> Callable[[Block, Node, list[Form]], list[Form]]:
             target.store(b, at, new if join is _replace else join(b, target.type, target.at(b, at), new))
 
         over(b, value.shape, put)
-        return [target]
+        if target is not held:
+            nests.copy(b, _converted(target, held.type), held)
+        return [held]
 
     return lower
+
+
+def _converted(x: Form, type_: str) -> Form:
+    return Lazy(x.shape, type_, lambda b, index: b.convert(type_, x.type, x.at(b, index)))
 
 
 def _last_writes(block: Block, node: Node, forms: list[Form]) -> list[Form]:

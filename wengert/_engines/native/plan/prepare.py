@@ -17,6 +17,7 @@ from ...._control.call import Program
 from ...._control.executables import once_per_program
 from ...._control.loop import Loop
 from ...._core.dims import Atom, Dim, map_attribute
+from ...._core.dtypes import is_half
 from ...._core.graph import Graph, Node
 from ...._core.op import REGISTRY, Op, stated
 from ...._core.printer import programs_of
@@ -89,6 +90,8 @@ class _Preparing:
             name = "matmul with ones"
         expand = _EXPANSIONS.get(name, node.op.body)
         inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, expand, inputs, attrs)
+        if inner is None and name in IN_FLOAT32 and any(is_half(v.dtype) for v in inputs):
+            inner = _in_float32(node, inputs, attrs)
         if inner is not None:
             self.inline(inner, inputs, node.outputs)
             return
@@ -149,12 +152,38 @@ def _renamed(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...] | None:
 def _expansion(
     name: str, expand: Callable[..., Any] | None, inputs: Sequence[Value], attrs: tuple[Any, ...]
 ) -> Graph | None:  # fmt: skip
-    if expand is None or any(v.dtype.kind not in _REAL or v.dtype.itemsize < 4 for v in inputs):
+    if expand is None or any(v.dtype.kind not in _REAL for v in inputs if not is_half(v.dtype)):
+        return None
+    if any(is_half(v.dtype) for v in inputs) and name in _EXPANSIONS and name not in _MOVES:
         return None
     graph = Graph(name)
     with building(graph):
         outs = expand(*[graph.add_input(v.shape, v.dtype) for v in inputs], *attrs)
         graph.finish([*outs] if isinstance(outs, tuple) else [outs])
+    return graph
+
+
+# what NumPy's kernels, too, compute in float32 where operands are half floats, and round once; or what is exact
+IN_FLOAT32 = {
+    "matmul", "einsum", "conv", "window_sum", "window_spread", "window_argmax", "window_argmin", "cumsum", "cumprod",
+    "cummax", "cummin", "cumlogsumexp", "linear_recurrence", "segmented_cumsum", "scatter_add", "add_along", "argmax",
+    "argmin", "sort", "argsort", "searchsorted", "logsumexp", "softmax", "log_softmax", "solve", "triangular_solve",
+    "inv", "cholesky",
+}  # fmt: skip
+_MOVES = ("unstack",)
+
+
+def _in_float32(node: Node, inputs: Sequence[Value], attrs: tuple[Any, ...]) -> Graph:
+    """A node on half floats as one on float32."""
+    graph, op, halves = Graph(node.op.name), node.op, [v.dtype for v in node.outputs]
+    with building(graph):
+        given = [graph.add_input(v.shape, v.dtype) for v in inputs]
+        wide = [_op("convert")(x, dtype=np.dtype(np.float32)) if is_half(x.dtype) else x for x in given]
+        found = op(*wide, **dict(zip(op.attrs, attrs, strict=True)))
+        outs = [*found] if isinstance(found, tuple) else [found]
+        graph.finish(
+            [_op("convert")(x, dtype=dtype) if x.dtype != dtype else x for x, dtype in zip(outs, halves, strict=True)]
+        )
     return graph
 
 

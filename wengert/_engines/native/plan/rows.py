@@ -18,6 +18,7 @@ from ...._core.op import REGISTRY, Op
 from ...._core.tensor import Tensor
 from ...refine import PEAK
 from ..lower.blocks import CASTS
+from ..lower.forms import is_arithmetic
 from ..lower.scalars import SCALARS
 
 Needs = tuple[int | None, ...]  # by operand the axis that has the rows; None where all rows share it
@@ -180,7 +181,7 @@ LONGEST = 4096  # terms of a row's one sum
 
 def _matmul_needs(node: Node, axis: int) -> Needs | None:
     x, y = (v.shape for v in node.inputs)
-    if len(x) != 2 or node.outputs[0].dtype.kind not in "fiu":
+    if len(x) != 2 or not is_arithmetic(node.outputs[0].dtype):
         return None
     columns = y[1] if axis == 0 else x[0]
     if type(x[1]) is not int or x[1] > (LONGEST if columns == 1 else LONG):
@@ -266,7 +267,7 @@ def _sum(node: Node, needs: Needs, xs: Sequence[Tensor]) -> Term:
 
 def _product_needs(node: Node) -> list[Needs]:
     x, y = (v.shape for v in node.inputs)
-    is_plain = len(x) == 2 and node.outputs[0].dtype.kind in "fiu" and min(_known(x[0]), _known(y[1])) <= LONG
+    is_plain = len(x) == 2 and is_arithmetic(node.outputs[0].dtype) and min(_known(x[0]), _known(y[1])) <= LONG
     return [(1, 0)] if is_plain else []
 
 

@@ -14,10 +14,12 @@ from ...._control.executables import once_per_program
 from ...._control.loop import History, Loop
 from ...._core.analysis import atoms_in, atoms_named, atoms_told
 from ...._core.dims import Dim
+from ...._core.dtypes import is_half
 from ...._core.graph import Graph, Node
 from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import programs_of
 from ...._core.tensor import Value
+from ...refine import PEAK
 from ..lower import convolutions as convolutions
 from ..lower import determinants as determinants
 from ..lower import draws as draws
@@ -32,16 +34,18 @@ from ..lower import special as special
 from ..lower import spectra as spectra
 from ..lower import windows as windows
 from ..lower.blocks import is_lowered
+from ..lower.complex_scalars import COMPLEX_SCALARS
 from ..lower.forms import TYPE_OF
+from ..lower.maps import MAPS
+from ..lower.scalars import SCALARS
 from .outside import called, may_be_called
 from .prepare import LEAVES, prepared
 from .schedule import static_size
 
-_COMPLEX = "complex numbers"
 _LIBRARY = "a factorisation or a matrix function of LAPACK's and SciPy's, far longer than a call of NumPy's"
 _SPARSE = "sparse matrices of SciPy's"
 HANDED: dict[str, str] = {
-    **dict.fromkeys(("as_complex", "imag", "dft", "rfft", "irfft", "paired_scale"), _COMPLEX),
+    **dict.fromkeys(("dft", "rfft", "irfft", "paired_scale"), "Fourier transforms of SciPy's"),
     **dict.fromkeys(
         (
             "eig",
@@ -72,8 +76,19 @@ HANDED: dict[str, str] = {
     "debug_print": "writes to Python's standard output",
 }
 
-# Operands of these types have rules of their own in NumPy's kernels: half floats are computed in float32 and rounded.
-TYPES = "half floats and complex numbers have no native arithmetic"
+# What has rules for complex numbers, and for half floats, beside what moves elements; `prepare` has half floats
+# computed in float32 where that is how NumPy's kernels do it.
+OF_COMPLEX = {
+    *COMPLEX_SCALARS, "convert", "constant", "dim_value", "reduce_sum", "reduce_prod", "matmul", "einsum", "cumsum",
+    "cumprod", "linear_recurrence", "segmented_cumsum", "scatter_add", "scatter_set", "scatter_mul", "buffer_new",
+    "buffer_value", "buffer_get", "buffer_set", "buffer_add", "add_along", "rarely", "loop", "loop_back", "switch",
+    "outside",
+}  # fmt: skip
+OF_HALVES = {
+    *(SCALARS.keys() - {"nextafter"}), "convert", "constant", "dim_value", "reduce_sum", "reduce_prod", "reduce_max",
+    "reduce_min", PEAK, "scatter_set", "scatter_max", "scatter_min", "scatter_mul", "buffer_new", "buffer_value",
+    "buffer_get", "buffer_set", "buffer_add", "rarely", "loop", "loop_back", "switch", "outside",
+}  # fmt: skip
 
 
 # what stands for a history of a loop that there is none of; beside ops that hold programs
@@ -88,7 +103,11 @@ def reason_against(node: Node) -> str:
     takes_histories = node.op.facts.holds or name in _NO_HISTORIES
     for value in (*node.inputs, *node.outputs):
         if value.dtype not in TYPE_OF and not (value.dtype == object and takes_histories):
-            return f"{TYPES}: {value.dtype}"
+            return f"no native arithmetic of {value.dtype}"
+        if value.dtype.kind == "c" and not (name in OF_COMPLEX or name in MAPS):
+            return "complex numbers"
+        if is_half(value.dtype) and not (name in OF_HALVES or name in MAPS):
+            return "half floats"
     check = _CHECKS.get(name)
     return "" if check is None else check(node)
 
@@ -149,7 +168,7 @@ def _power_number(node: Node) -> str:
 
 
 def _power(node: Node) -> str:
-    return "" if node.inputs[0].dtype.kind == "f" else "powers of integers, which NumPy may refuse"
+    return "" if node.inputs[0].dtype.kind not in "iub" else "powers of integers, which NumPy may refuse"
 
 
 def _bitcast(node: Node) -> str:
@@ -198,7 +217,7 @@ def _against_program(program: Program) -> str:
 
 
 def _against_value(value: Value) -> str:
-    return "" if value.dtype in TYPE_OF or value.dtype == object else f"{TYPES}: {value.dtype}"
+    return "" if value.dtype in TYPE_OF or value.dtype == object else f"no native arithmetic of {value.dtype}"
 
 
 def _first(reasons: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ from ...._core.state import building
 from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
 from ..lower.blocks import kind_of
-from ..lower.forms import TYPE_OF
+from ..lower.forms import is_plain
 from .rows import RULES, SUMS, Needs, needs_of, op, without
 from .schedule import is_small, schedule
 
@@ -88,7 +88,7 @@ def _values(nodes: Iterable[Node]) -> Iterator[Value]:
 
 def _bytes(value: Value) -> int:
     size = prod(n if type(n) is int else UNKNOWN for n in value.shape)
-    return size * (value.dtype.itemsize if value.dtype in TYPE_OF else 0)
+    return size * (value.dtype.itemsize if is_plain(value.dtype) else 0)
 
 
 def _is_large(value: Value) -> bool:
@@ -244,7 +244,7 @@ class _Search:
         node = self.nodes[place]
         if place in self.taken or node.op.is_multi or node.op.has_effect:
             return False
-        if any(v.dtype not in TYPE_OF for v in (*node.inputs, *node.outputs)):
+        if not all(is_plain(v.dtype) for v in (*node.inputs, *node.outputs)):
             return False
         for needs in self.ways(group, node, axis):
             if needs is not None and self.fits(group, place, axis, needs):

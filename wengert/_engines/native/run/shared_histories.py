@@ -14,7 +14,7 @@ import numpy as np
 
 from ...._transforms.snapshots import Snapshots
 from ..lower.forms import DTYPE_OF
-from ..lower.histories import Big, Either, Inner, Number, Out, Pile, Slot, Small, Snaps, Template
+from ..lower.histories import Big, Both, Either, Inner, Number, Out, Pile, Slot, Small, Snaps, Template
 
 
 class HistoryLayout:
@@ -111,6 +111,8 @@ class _Reader:
         if type(item) is Slot:
             array, width = self.template.column(item.type)
             return self.arrays[array][row * width + item.place]
+        if type(item) is Both:
+            return complex(self.item(item.re, row), self.item(item.im, row))
         return self.outside[item.number] if type(item) is Out else item.value
 
     def value(self, place: Any, row: int) -> Any:
