@@ -382,3 +382,29 @@ def test_limits_in_a_branch_and_in_a_loop() -> None:
     for f in (branch, loop):
         for g in (wg.grad(f), wg.function(wg.grad(f)), wg.function(wg.jacobian(f, mode="forward"))):
             np.testing.assert_allclose(np.asarray(g(np.eye(2))), wanted, rtol=1e-12)
+
+
+ALIGNED = np.diag([1.0, 2.0, 3.0])  # a tangent along which the basis at hand stays one of eigenvectors
+
+
+def mixed(f: Any, step: Any) -> Any:
+    """The tangent along a step of the tangent along `ALIGNED`."""
+    return lambda x: directional(lambda x: directional(f, x, ALIGNED), x, step)
+
+
+@pytest.mark.parametrize("name", ["exponential", "singular cube", "general"])
+def test_a_tangent_along_which_the_basis_stays_has_a_derivative_along_itself(name: str) -> None:
+    f, reference, _ = SMOOTH[name]
+    x, h = np.diag([1.0, 3.0, 3.0]), 1e-3
+    wanted = (reference(x + h * ALIGNED) - 2 * reference(x) + reference(x - h * ALIGNED)) / (h * h)
+    for way in (lambda g: g, wg.function)[: 2 if name == "exponential" else 1]:  # compiling takes seconds
+        np.testing.assert_allclose(way(mixed(f, ALIGNED))(x), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("f", [lambda x: linalg.eigh(x)[1], lambda x: linalg.svd(x)[0], lambda x: projection(x)])
+def test_a_tangent_along_which_the_basis_stays_has_no_derivative_along_others(f: Any) -> None:
+    x, step = 2 * np.eye(3), step_like(np.eye(3), True)
+    assert np.isnan(mixed(f, step)(x)).all()
+    back = wg.grad(lambda x: wg.sum(W * directional(f, x, ALIGNED)))
+    for way in (lambda g: g, wg.function):
+        assert np.isnan(np.asarray(way(back)(x))).all()

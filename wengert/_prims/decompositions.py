@@ -23,7 +23,18 @@ from .._core.types import TensorType, same_dim, tensor_type
 from .cumulative import products_of_others
 from .discrete import eq, logical_and, logical_not, logical_or, ne
 from .indexing import gather
-from .limits import NOTHING, SAME, Divide, Ratios, chosen, is_rounding, quotient, seldom, without_nothing
+from .limits import (
+    NOTHING,
+    SAME,
+    Divide,
+    Ratios,
+    chosen,
+    is_rounding,
+    of_tangents,
+    quotient,
+    seldom,
+    without_nothing,
+)
 from .linalg import adjoint, diagonal, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
 from .linalg import inv as _inv
 from .piecewise import abs_
@@ -227,7 +238,7 @@ def _eigh_push(outs: Any, a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor
 
 
 def _eigh_jvp(values: Tensor, vectors: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
-    return _eigh_push((values, vectors), a_dot, quotient)
+    return _eigh_push((values, vectors), a_dot, of_tangents(quotient))
 
 
 def _symmetric(*shape: int) -> Any:
@@ -414,7 +425,7 @@ def _svd_push(outs: Any, a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor,
 
 
 def _svd_jvp(u: Tensor, s: Tensor, vh: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    return _svd_push((u, s, vh), a_dot, quotient)
+    return _svd_push((u, s, vh), a_dot, of_tangents(quotient))
 
 
 def _with_outside(inside: Tensor, basis: Tensor, change: Tensor, s: Tensor, divide: Divide) -> Tensor:

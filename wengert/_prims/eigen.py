@@ -30,7 +30,7 @@ from .decompositions import (
     square_type,
 )
 from .discrete import logical_or
-from .limits import SAME, Divide, quotient
+from .limits import SAME, Divide, of_tangents, quotient
 from .linalg import adjoint, diagonal, make_diagonal, matmul, solve
 from .structural import add, cast, conj_of, real, sub
 
@@ -91,7 +91,7 @@ def _eig_push(outs: Any, a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor]
 
 
 def _eig_jvp(values: Tensor, vectors: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
-    return _eig_push((values, vectors), a_dot, quotient)
+    return _eig_push((values, vectors), a_dot, of_tangents(quotient))
 
 
 def _apart(*shape: int) -> Any:

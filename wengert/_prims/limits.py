@@ -84,6 +84,16 @@ def _over_rate(x: Tensor, rate: Tensor, where: Tensor) -> Tensor:
     return div(select(where, x, fill(x, 0)), cast(select(where, rate, fill(rate, 1)), x.dtype))
 
 
+def of_tangents(divide: Divide) -> Divide:
+    """A division for tangents: what is dropped there is 0 for the tangent at hand, and unknown for another one."""
+
+    def divided(x: Tensor, divisor: Tensor, is_nothing: Tensor, is_dropped: Tensor, rate: Any = None) -> Tensor:
+        found = divide(x, divisor, is_nothing, is_dropped, rate)
+        return add(found, at_rest(x, logical_and(is_nothing, is_dropped)))
+
+    return divided
+
+
 class Rates(Protocol):
     """What a rule is told of the numbers that it has computed from the vectors' cotangents.
 
@@ -217,6 +227,20 @@ limit_value = general(
     samples=[(((3, 2), lambda rng: rng.random((3, 2)) < 0, (3, 2)), ())],
     kink="a limit has been taken at the point only, so its own derivative is NaN",
     doc="the value, which is a limit where the flag is set, and depends on x there in an unknown way",
+)  # fmt: skip
+
+
+def _rest_type(x: Any, where: Any) -> Any:
+    return _limit_type(x, where, x)
+
+
+at_rest = general(
+    "at_rest", "x where", type=_rest_type, batch=batch_elementwise, dtypes="inexact", body=lambda x, where: fill(x, 0),
+    vjp=(lambda ct, where, times: times(ct, _nan_or_zero(ct, where)), None),
+    jvp=lambda where, x_dot: _nan_or_zero(x_dot, logical_and(where, ne(x_dot, fill(x_dot, 0)))),
+    samples=[(((3, 2), lambda rng: rng.random((3, 2)) < 0), ())],
+    kink="where the flag is set its derivative is 0 as long as x stays, and else NaN",
+    doc="0; where the flag is set that holds only for x as it is",
 )  # fmt: skip
 
 

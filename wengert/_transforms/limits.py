@@ -27,11 +27,13 @@ from .._prims.discrete import logical_and, logical_not, logical_or
 from .._prims.limits import (
     CANCELLED,
     Divide,
+    at_rest,
     chosen,
     generic,
     is_within,
     limit_value,
     nan_where,
+    of_tangents,
     seldom,
     unbounded,
     without_nothing,
@@ -150,6 +152,8 @@ def _push_step(pushed: Pushing, step: RecordedOp, within: Callable[[], Any] | No
     dots = [pushed.pushed(x) for x in operands]
     if all(dot is None for dot in dots):
         return
+    if op is at_rest and not masks:  # how the values part is no tangent of the program's: what rests there still does
+        return
     if op.kind == "stop":
         pushed.file(outs, dots[:1], (False,))
         return
@@ -214,7 +218,7 @@ class Remainder:
                 hard.append(reduce_any(found, axes=(*range(len(found.shape)),)))
             return without_nothing(x, divisor, is_nothing, is_dropped, rate)
 
-        tangents = spectrum.push(outs, dot, bounded)
+        tangents = spectrum.push(outs, dot, of_tangents(bounded))
         values = outs[spectrum.values]
         with pausing(()):
             flag = functools.reduce(logical_or, hard)
