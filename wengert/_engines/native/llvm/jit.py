@@ -25,8 +25,8 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any, NamedTuple, cast
 
 from ...._core import forking
 from ..dumps import dump, is_dumped
@@ -38,7 +38,7 @@ from .target import identity, layout, llvm, machine, new_machine
 SHORT = 150  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll loops takes half as long again
 HUGE = 50_000  # ... and from which on code is made without much ado
-STRAIGHT = 3_000  # lines without a jump from which on it is, too: more would take quadratic time
+STRAIGHT = 3_000  # lines without a jump from which on a function is, too: more would take quadratic time
 
 SIDE_BY_SIDE = "; iterations side by side\n"  # in a module whose loops are short and have much to do in each iteration
 FINISHED = "; as good as passes would make it\n"
@@ -220,7 +220,7 @@ def emitted(ir: str, title: str, *wanted: Any) -> bytes:
             module.data_layout = layout()
             module.verify()
             target = machine(effort.emission)
-            _optimise(module, target, effort)
+            _optimise(module, target, effort, ir)
             if not _is_sound(module):
                 continue
             dump("llvm", title, lambda module=module: str(module))
@@ -271,7 +271,7 @@ def assembly(ir: str, effort: _Effort | None = None) -> str:
         module.triple = llvm().get_process_triple()
         module.data_layout = layout()
         target = machine(effort.emission)
-        _optimise(module, target, effort)
+        _optimise(module, target, effort, ir)
         return target.emit_assembly(module)
 
 
@@ -300,6 +300,7 @@ class _Effort(NamedTuple):
         unrolls: whether it writes out iterations of loops, beyond what vector code needs.
         packs: whether it vectorises straight code.
         is_tidied: at level 0, whether variables become registers all the same.
+        spares: whether functions of much straight code are left to a quick code generator.
     """
 
     level: int
@@ -307,6 +308,7 @@ class _Effort(NamedTuple):
     unrolls: bool = False
     packs: bool = False
     is_tidied: bool = False
+    spares: bool = False
 
 
 WRITTEN = _Effort(0, 2, False)  # for modules that are written as they should be
@@ -321,9 +323,31 @@ def _effort(ir: str) -> _Effort:
         return _Effort(3, 3, unrolls=True, packs=packs)
     if len(lines) <= MIDDLE:
         return _Effort(2, 2, packs=packs)
-    labels = [place for place, line in enumerate(lines) if line.endswith((":", "}"))]
-    longest = max((end - start for start, end in pairwise([0, *labels, len(lines)])), default=0)
-    return _Effort(0, 0, is_tidied=True) if longest > STRAIGHT or len(lines) > HUGE else _Effort(2, 2)
+    spared = _straight_functions(lines)
+    if len(lines) - sum(spared.values()) > HUGE:
+        return _Effort(0, 0, is_tidied=True)
+    # a careful code generator takes quadratic time in those, and the passes take the rest in any case
+    return _Effort(2, 0, spares=True) if spared else _Effort(2, 2)
+
+
+_function = re.compile(r'define [^@]*@"?([\w.]+)"?\(')
+
+
+def _straight_functions(lines: list[str]) -> dict[str, int]:
+    """The functions with more than `STRAIGHT` lines without a jump, and how many lines each has."""
+    found: dict[str, int] = {}
+    name, start, last, longest = "", 0, 0, 0
+    for place, line in enumerate(lines):
+        if line.startswith("define "):
+            name = cast("re.Match[str]", _function.match(line))[1]
+            start = last = place
+            longest = 0
+        elif line.endswith((":", "}")):
+            longest = max(longest, place - last)
+            last = place
+            if line == "}" and longest > STRAIGHT:
+                found[name] = place - start
+    return found
 
 
 _BUILT = 32  # modules for which one builder of passes serves
@@ -349,19 +373,31 @@ def _builder(target: Any, effort: _Effort) -> Any:
     return builder
 
 
-def _optimise(module: Any, target: Any, effort: _Effort) -> None:
-    """LLVM's standard passes with both vectorisers; of this module only, no global options."""
-    binding = llvm()
+def _optimise(module: Any, target: Any, effort: _Effort, ir: str) -> None:
+    """LLVM's standard passes with both vectorisers; of this module only, whose text is `ir`; no global options."""
     builder = _builder(target, effort)
-    passes = binding.create_new_function_pass_manager() if effort.is_tidied else builder.getModulePassManager()
+    if effort.spares:
+        straight = [module.get_function(name) for name in _straight_functions(ir.split("\n"))]
+        _tidy(straight, builder)
+        for function, attribute in product(straight, ("noinline", "optnone")):
+            function.add_function_attribute(attribute)
+    if effort.is_tidied:
+        _tidy([function for function in module.functions if not function.is_declaration], builder)
+        return
+    passes = builder.getModulePassManager()
     try:
-        if not effort.is_tidied:
-            passes.run(module, builder)
-            return
+        passes.run(module, builder)
+    finally:
+        _dispose(passes)
+
+
+def _tidy(functions: list[Any], builder: Any) -> None:
+    """Makes registers of variables."""
+    passes = llvm().create_new_function_pass_manager()
+    try:
         passes.add_sroa_pass()
-        for function in module.functions:
-            if not function.is_declaration:
-                passes.run(function, builder)
+        for function in functions:
+            passes.run(function, builder)
     finally:
         _dispose(passes)
 
