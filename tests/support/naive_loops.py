@@ -17,6 +17,7 @@ from wengert._engines.native.ir.loops import (
     Accumulate,
     Address,
     Alloc,
+    Apply,
     Array,
     Block,
     Call,
@@ -257,6 +258,16 @@ class _Machine:
         found = self.externs[item.name](*args)
         if item.out is not None:
             self.values[item.out] = NUMPY[item.out.type](found)
+
+    def apply(self, item: Apply) -> None:
+        piece, arrays, values = item.piece, self.arrays, self.values
+        self.arrays = {**arrays, **{p: arrays[a] for a, p in zip(item.arrays, piece.arrays, strict=True)}}
+        numbers = {r: self.value(x, r.type) for x, r in zip(item.numbers, piece.registers, strict=True)}
+        variables = [*zip(item.variables, piece.variables, strict=True)]
+        self.values = {**values, **numbers, **{inner: values[outer] for outer, inner in variables}}
+        self.block(piece.body)
+        values.update({outer: self.values[inner] for outer, inner in variables})
+        self.arrays, self.values = arrays, values
 
     def poll(self, item: Poll) -> None:
         """Nobody interrupts a test."""

@@ -25,8 +25,11 @@ from math import prod
 
 import numpy as np
 
-from ..threefry import FOLD_IN, LOW_62_BITS, PARITY, ROTATIONS, SPLIT
-
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = np.uint32(0x1BD11BDA)
+_SPLIT = 1 << 62
+_FOLD_IN = 1 << 63
+_LOW_62_BITS = (1 << 62) - 1
 # Blocks computed at once: their few working arrays stay in the cache.
 _CHUNK = 1 << 14
 
@@ -83,7 +86,7 @@ def split(key, n=2):
     """`n` child keys of each key: uint32 array (..., n, 2). Child j is the same for every n > j."""
     key = np.asarray(key)
     children = np.empty((*key.shape[:-1], n, 2), np.uint32)
-    index = np.arange(n, dtype=np.uint64) + np.uint64(SPLIT)
+    index = np.arange(n, dtype=np.uint64) + np.uint64(_SPLIT)
     _fill(children, key[..., None, 0], key[..., None, 1], index)
     return children
 
@@ -99,13 +102,13 @@ def fold_in(key, data):
         uint32 array (..., 2).
     """
     if isinstance(data, int):
-        data = np.uint64(data & LOW_62_BITS)
+        data = np.uint64(data & _LOW_62_BITS)
     data = np.asarray(data)
     if data.dtype.kind not in "iu":
         raise TypeError(f"fold_in: data has dtype {data.dtype}, wanted integers")
     # Signed integers are widened with their sign first, so that -1 is -1 at every width.
     wide = data.astype(np.int64 if data.dtype.kind == "i" else np.uint64).astype(np.uint64)
-    counter = (wide & np.uint64(LOW_62_BITS)) | np.uint64(FOLD_IN)
+    counter = (wide & np.uint64(_LOW_62_BITS)) | np.uint64(_FOLD_IN)
     return threefry2x32(key, np.stack(_words(counter), -1))
 
 
@@ -127,12 +130,12 @@ def _fill(target, k0, k1, counter):
 
 def _scramble(k0, k1, x0, x1):
     """Twenty rounds in place on x0, x1 (arrays of rank 1 or more, so that wrapping around is silent)."""
-    keys = (k0, k1, k0 ^ k1 ^ np.uint32(PARITY))
+    keys = (k0, k1, k0 ^ k1 ^ _PARITY)
     carried = np.empty_like(x1)
     x0 += k0
     x1 += k1
     for group in range(5):
-        for rotation in ROTATIONS[group % 2]:
+        for rotation in _ROTATIONS[group % 2]:
             x0 += x1
             np.right_shift(x1, np.uint32(32 - rotation), out=carried)
             np.left_shift(x1, np.uint32(rotation), out=x1)

@@ -6,25 +6,34 @@ of the same bits here: sums wrap alike, and a shift to the right masks the sign 
 
 from __future__ import annotations
 
-import operator
 from math import prod
 from typing import Any
 
 import torch
 
-from ..threefry import FOLD_IN_WORD, LOW_30_BITS, SPLIT_WORD, Words, scrambled
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = 0x1BD11BDA
+_LOW_30_BITS = 0x3FFFFFFF
+_SPLIT = 0x40000000  # the high words that say what a block is for
+_FOLD_IN = -0x80000000
 
 
 def _rotated(x: Any, by: int) -> Any:
     return (x << by) | ((x >> (32 - by)) & ((1 << by) - 1))
 
 
-_WORDS: Words[Any] = Words(int, operator.add, operator.xor, _rotated)
-
-
 def _blocks(key: Any, low: Any, high: Any) -> Any:
     """The blocks of counters, two words each along a new last axis; the key's leading axes broadcast."""
-    return torch.stack(torch.broadcast_tensors(*scrambled(_WORDS, key, low, high)), -1).view(torch.uint32)
+    k0, k1 = key
+    keys = (k0, k1, k0 ^ k1 ^ _PARITY)
+    x0, x1 = low + k0, high + k1
+    for group in range(5):
+        for rotation in _ROTATIONS[group % 2]:
+            x0 = x0 + x1
+            x1 = _rotated(x1, rotation) ^ x0
+        x0 = x0 + keys[(group + 1) % 3]
+        x1 = x1 + (keys[(group + 2) % 3] + (group + 1))
+    return torch.stack(torch.broadcast_tensors(x0, x1), -1).view(torch.uint32)
 
 
 def _of_numbers(key: Any, count: int, high: int) -> Any:
@@ -47,13 +56,13 @@ def _fold_in(key: Any, data: Any) -> Any:
         data = data.view(torch.int64)
     wide = data.to(torch.int64)  # with its sign, so that -1 is -1 at every width
     low = (wide & 0xFFFFFFFF).to(torch.uint32).view(torch.int32)
-    high = ((wide >> 32) & LOW_30_BITS).to(torch.int32) | (FOLD_IN_WORD - (1 << 32))
+    high = ((wide >> 32) & _LOW_30_BITS).to(torch.int32) | _FOLD_IN
     key = key.contiguous().view(torch.int32)
     return _blocks((key[..., 0], key[..., 1]), low, high)
 
 
 KERNELS: dict[str, Any] = {
     "random_bits": _random_bits,
-    "random_split": lambda key, count: _of_numbers(key, count, SPLIT_WORD),
+    "random_split": lambda key, count: _of_numbers(key, count, _SPLIT),
     "random_fold_in": _fold_in,
 }

@@ -359,6 +359,35 @@ class Call:
 
 
 @dataclass(slots=True, eq=False)
+class Piece:
+    """A block that is a function of its own, which one place or several run (`sharing.py`).
+
+    Attributes:
+        number: tells it from the others of a function.
+        body: the instructions.
+        arrays, registers, variables: what it gets from outside, as the body names it. Variables come back changed.
+        written: those of the arrays that the body may write to.
+    """
+
+    number: int
+    body: list[Instruction]
+    arrays: list[Array]
+    registers: list[Reg]
+    variables: list[Var]
+    written: set[Array]
+
+
+@dataclass(slots=True, eq=False)
+class Apply:
+    """Runs a piece with other arrays, numbers and variables in the places of those that its body names."""
+
+    piece: Piece
+    arrays: tuple[Array, ...]
+    numbers: tuple[Operand, ...]
+    variables: tuple[Var, ...]
+
+
+@dataclass(slots=True, eq=False)
 class Give:
     """Makes an array on the heap the caller's: the result in place `slot`. It cannot be used afterwards."""
 
@@ -407,6 +436,7 @@ Instruction = (
     | Extent
     | Swap
     | Call
+    | Apply
     | Give
     | SetSize
     | Poll
@@ -465,7 +495,37 @@ def function_text(function: Function) -> str:
     arguments = ", ".join(f"{a}: {a.type}[]" for a in [*function.inputs, *function.outputs] if a is not None)
     sizes = ", ".join(map(repr, function.sizes))
     head = f"function {function.name}({arguments}{'; ' + sizes if sizes else ''})"
-    return "\n".join([head, *_block_lines(function.body, "  ")])
+    lines = [head, *_block_lines(function.body, "  ")]
+    for piece in pieces_of(function.body):
+        given = ", ".join(
+            [*(f"{a}: {a.type}[]" for a in piece.arrays), *map(str, (*piece.registers, *piece.variables))]
+        )
+        lines += [f"piece {piece.number}({given})", *_block_lines(piece.body, "  ")]
+    return "\n".join(lines)
+
+
+def pieces_of(block: Block) -> list[Piece]:
+    """The pieces that a block and the blocks inside it run, each once."""
+    found: dict[Piece, None] = {}
+    for item in block:
+        if type(item) is Apply:
+            found.setdefault(item.piece)
+        for inner in blocks_of(item):
+            found.update(dict.fromkeys(pieces_of(inner)))
+    return [*found]
+
+
+def stored_in(block: Sequence[Any]) -> set[Array]:
+    """The arrays that the instructions of a block themselves write to: functions that it calls are left out."""
+    found: set[Array] = set()
+    for item in block:
+        if type(item) in (Store, Accumulate, Fill):
+            found.add(item.array)
+        elif type(item) is Copy:
+            found.add(item.target)
+        for inner in blocks_of(item):
+            found |= stored_in(inner)
+    return found
 
 
 def _block_lines(block: Block, indent: str) -> Iterator[str]:
@@ -529,6 +589,8 @@ def _statement(item: Any) -> str:
         return f"copy {item.target}[{item.target_start} ..+ {item.count}] = {item.source}[{item.source_start} ..]"
     if kind is Extent:
         return f"extent {item.array}[{item.count}]"
+    if kind is Apply:
+        return f"apply {item.piece.number}({_list((*item.arrays, *item.numbers, *item.variables))})"
     if kind is Swap:
         return f"swap {item.x}, {item.y}"
     if kind is Give:
@@ -576,6 +638,10 @@ class _Verifier:
 
     def run(self) -> None:
         self.block(self.function.body)
+        for piece in pieces_of(self.function.body):
+            self.arrays = {*piece.arrays}
+            self.known = {*piece.registers}
+            self.block(piece.body)
 
     def block(self, block: Block, inner: Sequence[Reg] = ()) -> None:
         """Checks a block; what it defines is forgotten behind it."""
@@ -681,12 +747,27 @@ class _Verifier:
                     self.operand(argument.index, "i64")
                 else:
                     self.operand(argument.value, argument.type)
+        elif kind is Apply:
+            self.apply(item)
         elif kind is Give:
             self.array(item.array)
             if item.array.place not in ("heap", "grown"):
                 raise ValueError("only what is on the heap can be given away")
         elif kind is SetSize:
             self.operand(item.value, "i64")
+
+    def apply(self, item: Apply) -> None:
+        piece = item.piece
+        stored = stored_in(piece.body)
+        for array, inner in zip(item.arrays, piece.arrays, strict=True):
+            self.array(array)
+            self.same(array.type, inner.type)
+            if array.place == "in" and inner in stored:
+                raise ValueError("an operand is not to be written")
+        for operand, register in zip(item.numbers, piece.registers, strict=True):
+            self.operand(operand, register.type)
+        for var, inner in zip(item.variables, piece.variables, strict=True):
+            self.same(var.type, inner.type)
 
     def let(self, item: Let) -> None:
         info = OPS.get(item.op)

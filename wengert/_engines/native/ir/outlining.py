@@ -15,6 +15,7 @@ from .loops import (
     Accumulate,
     Address,
     Alloc,
+    Apply,
     Array,
     Block,
     Copy,
@@ -54,7 +55,9 @@ class Captured(NamedTuple):
 
 def var_uses(block: Block) -> Counter[Var]:
     """How often each variable is read or set."""
-    return Counter(item.var for item in walk(block) if type(item) in (Get, Set))
+    found = Counter(item.var for item in walk(block) if type(item) in (Get, Set))
+    found.update(var for item in walk(block) if type(item) is Apply for var in item.variables)
+    return found
 
 
 def lanes_of(items: Iterable[Any]) -> dict[Array, int]:
@@ -91,6 +94,8 @@ def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
             written.add(item.array)
         elif type(item) is Copy:
             written.add(item.target)
+        elif type(item) is Apply:
+            written.update(outer for outer, inner in zip(item.arrays, item.piece.arrays) if inner in item.piece.written)
         elif type(item) in (For, Lanes):
             own.add(item.index)
         out = getattr(item, "out", None)

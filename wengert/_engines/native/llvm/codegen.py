@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
@@ -30,6 +31,7 @@ from ..ir.loops import (
     Accumulate,
     Address,
     Alloc,
+    Apply,
     Array,
     Block,
     Call,
@@ -46,6 +48,7 @@ from ..ir.loops import (
     Load,
     Local,
     Operand,
+    Piece,
     Poll,
     Reg,
     Reserve,
@@ -60,6 +63,7 @@ from ..ir.loops import (
     blocks_of,
 )
 from ..ir.outlining import Captured, captured, lanes_of, var_uses
+from ..ir.sharing import may_fail
 from ..ir.signal_checks import MOST
 from ..run import context
 from .jit import SCATTERED
@@ -129,7 +133,8 @@ class _Kernel:
         self.has_poll = False
         self.checks: list[str] = []
         self.parallel: dict[For, Captured] = {}
-        self.parts: list[str] = []  # the functions of parallel loops
+        self.parts: list[str] = []  # the functions of parallel loops and of pieces
+        self.pieces: set[Piece] = set()  # those that have a function
         self.emitters = EMITTERS
         self.widths: dict[Array, int] = {}  # of arrays made in `Lanes`: for how many lanes
         self.watch = Watch(self) if is_on() else None
@@ -153,7 +158,7 @@ class _Kernel:
             f"  %z{i} = getelementptr i64, ptr %sizes, i64 {i}\n  %v{r.number} = load i64, ptr %z{i}"
             for i, r in enumerate(function.sizes)
         ]
-        self.find_parallel(function.body)
+        self.find_parallel(function.body, var_uses(function.body))
         self.plan(function.body)
         self.allocate()
         self.block(function.body)
@@ -187,9 +192,8 @@ class _Kernel:
             head.insert(0, SCATTERED)
         return "\n".join([*head, *body, *self.parts, *self.declared.values(), attributes, ""])
 
-    def find_parallel(self, block: Block) -> None:
-        """Finds the loops whose bodies become functions for threads."""
-        uses = var_uses(block)
+    def find_parallel(self, block: Block, uses: Counter[Var]) -> None:
+        """Finds the loops whose bodies become functions for threads; `uses` are those of variables, everywhere."""
         for item in self.inside(block):
             if type(item) is For and item.work is not None and item not in self.parallel:
                 found = captured(item, uses)
@@ -227,9 +231,17 @@ class _Kernel:
                 self.cell(item.array)
             elif kind is Get or kind is Set:
                 self.var(item.var)
-            elif kind is Poll and not self.has_poll:
-                self.has_poll = True
-                self.top += ["  %polls = alloca i32", f"  store i32 {MOST}, ptr %polls"]
+            elif kind is Poll or (kind is Apply and may_fail(item.piece)):
+                self.count_polls()
+            if kind is Apply:
+                for var in item.variables:
+                    self.var(var)
+
+    def count_polls(self) -> None:
+        """Makes the counter of the iterations between two looks at signals."""
+        if not self.has_poll:
+            self.has_poll = True
+            self.top += ["  %polls = alloca i32", f"  store i32 {MOST}, ptr %polls"]
 
     def on_stack(self, array: Array, count: int) -> None:
         if array in self.pointers:
@@ -722,6 +734,35 @@ class _Kernel:
             ]
         self.lines += [*self.out_of_memory(number), f"{good}:"]
 
+    def apply(self, item: Apply) -> None:
+        """Calls the function of a piece, which the first call makes."""
+        piece, fails = item.piece, may_fail(item.piece)
+        name = f"piece{self.entry}{piece.number}"
+        if piece not in self.pieces:
+            self.pieces.add(piece)
+            made = _PieceKernel(self.function, name)
+            self.parts += [made.text_of(piece), *made.parts]
+            self.declared.update({k: v for k, v in made.declared.items() if k not in self.declared})
+        given = [f"ptr {self.pointer(array)}" for array in item.arrays]
+        given += [
+            f"{REGISTER[r.type]} {self.operand(x, r.type)}" for x, r in zip(item.numbers, piece.registers, strict=True)
+        ]
+        given += [f"ptr %x{var.number}" for var in item.variables]
+        given += ["ptr %polls", "ptr %context"] if fails else ["ptr null", "ptr null"]
+        status = self.temp()
+        self.lines.append(f"  {status} = call i32 @{name}({', '.join(given)})")
+        if fails:
+            ended, stop, after = self.temp(), self.label(), self.label()
+            self.lines += [
+                f"  {ended} = icmp ne i32 {status}, 0",
+                f"  br i1 {ended}, label %{stop}, label %{after}, !prof !0",
+                f"{stop}:",
+                f"  store i32 {status}, ptr %status",
+                "  br label %exit",
+                f"{after}:",
+            ]
+            self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
+
     def iterations(self, item: For) -> None:
         before, head, body, latch, after = (self.label() for _ in range(5))
         index = f"%v{item.index.number}"
@@ -893,9 +934,42 @@ class _Part(_Kernel):
         return ["  br label %exit"]
 
 
+class _PieceKernel(_Kernel):
+    """A piece as a function, which gives a status."""
+
+    def text_of(self, piece: Piece) -> str:
+        parameters: list[str] = []
+        for array in piece.arrays:
+            name = self.pointers[array] = f"%a{array.number}"
+            parameters.append(f"ptr noalias nocapture {'' if array in piece.written else 'readonly '}{name}")
+        parameters += [f"{REGISTER[r.type]} %v{r.number}" for r in piece.registers]
+        self.has_poll = True  # the counter is that of the function around it
+        uses = var_uses(piece.body)
+        for var in piece.variables:
+            uses[var] += 1  # outside: no thread has it for itself
+        self.find_parallel(piece.body, uses)
+        self.plan(piece.body)
+        self.allocate()
+        loads, stores = [], []
+        for var in piece.variables:
+            kind, place, held = REGISTER[var.type], f"%outer{var.number}", self.temp()
+            parameters.append(f"ptr noalias nocapture {place}")
+            loads += [f"  {held} = load {kind}, ptr {place}", f"  store {kind} {held}, ptr %x{var.number}"]
+            now = self.temp()
+            stores += [f"  {now} = load {kind}, ptr %x{var.number}", f"  store {kind} {now}, ptr {place}"]
+        self.block(piece.body)
+        parameters += ["ptr noalias nocapture %polls", "ptr %context"]
+        return "\n".join([
+            f"define internal i32 @{self.entry}({', '.join(parameters)}) #0 {{",
+            "entry:", "  %status = alloca i32", "  store i32 0, ptr %status",
+            *self.top, *loads, *self.checks, *self.lines, "  br label %exit", "exit:", *stores, *self.frees,
+            "  %result = load i32, ptr %status", "  ret i32 %result", "}",
+        ])  # fmt: skip
+
+
 EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {
     Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
-    Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop,
+    Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop, Apply: _Kernel.apply,
     While: _Kernel.repeat, If: _Kernel.branch,
     Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
     Extent: _Kernel.extent,

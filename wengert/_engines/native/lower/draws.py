@@ -1,27 +1,39 @@
-"""Keyed random bits: Threefry-2x32 with 20 rounds, bit for bit as `_engines/numpy/threefry.py` has it."""
+"""Keyed random bits: Threefry-2x32 with 20 rounds, bit for bit as `_engines/numpy/threefry.py` has it.
+
+Source: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+"""
 
 from __future__ import annotations
 
-from functools import partial
-
 from ...._core.graph import Node
-from ...threefry import FOLD_IN, LOW_62_BITS, SPLIT, Words, scrambled
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .blocks import SINGLES, Block
 from .forms import Form, Index, count_of
 from .scatters import over
 
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY = 0x1BD11BDA
+_SPLIT = 1 << 62
+_FOLD_IN = 1 << 63
+_LOW_62_BITS = (1 << 62) - 1
+
 
 def block_of(b: Builder, key: tuple[Operand, Operand], counter: Operand) -> tuple[Operand, Operand]:
     """The two words that belong to a key and a counter, a u64."""
-    low, high = b.convert("u32", "u64", counter), b.convert("u32", "u64", b.let("shr", "u64", counter, 32))
-
-    def rotated(x: Operand, by: int) -> Operand:
-        return b.let("or", "u32", b.let("shl", "u32", x, by), b.let("shr", "u32", x, 32 - by))
-
-    words: Words[Operand] = Words(int, partial(b.let, "add", "u32"), partial(b.let, "xor", "u32"), rotated)
-    return scrambled(words, key, low, high)
+    k0, k1 = key
+    parity = b.let("xor", "u32", b.let("xor", "u32", k0, k1), _PARITY)
+    keys = (k0, k1, parity)
+    x0 = b.let("add", "u32", b.convert("u32", "u64", counter), k0)
+    x1 = b.let("add", "u32", b.convert("u32", "u64", b.let("shr", "u64", counter, 32)), k1)
+    for group in range(5):
+        for rotation in _ROTATIONS[group % 2]:
+            x0 = b.let("add", "u32", x0, x1)
+            turned = b.let("or", "u32", b.let("shl", "u32", x1, rotation), b.let("shr", "u32", x1, 32 - rotation))
+            x1 = b.let("xor", "u32", turned, x0)
+        x0 = b.let("add", "u32", x0, keys[(group + 1) % 3])
+        x1 = b.let("add", "u32", b.let("add", "u32", x1, keys[(group + 2) % 3]), group + 1)
+    return x0, x1
 
 
 def _key(b: Builder, form: Form, lead: Index) -> tuple[Operand, Operand]:
@@ -69,7 +81,7 @@ def _random_split(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     def split(index: Index) -> None:
         key = _key(b, keys, index)
         with b.loop(0, target.shape[len(lead)]) as child:
-            low, high = block_of(b, key, b.let("add", "u64", b.convert("u64", "i64", child), SPLIT))
+            low, high = block_of(b, key, b.let("add", "u64", b.convert("u64", "i64", child), _SPLIT))
             target.store(b, (*index, child, 0), low)
             target.store(b, (*index, child, 1), high)
 
@@ -84,7 +96,7 @@ def _random_fold_in(block: Block, node: Node, forms: list[Form]) -> list[Form]:
 
     def fold(index: Index) -> None:
         number = _wide(b, data.type, data.at(b, index))
-        counter = b.let("or", "u64", b.let("and", "u64", number, LOW_62_BITS), FOLD_IN)
+        counter = b.let("or", "u64", b.let("and", "u64", number, _LOW_62_BITS), _FOLD_IN)
         low, high = block_of(b, _key(b, keys, index), counter)
         target.store(b, (*index, 0), low)
         target.store(b, (*index, 1), high)

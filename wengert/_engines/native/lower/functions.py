@@ -15,6 +15,7 @@ from ...._core.graph import Graph
 from ...._core.tensor import Value
 from ..ir.builder import Builder
 from ..ir.loops import Array, Extent, Function, Operand, Reg
+from ..ir.sharing import shared
 from ..ir.signal_checks import spaced
 from ..ir.strips import stripped
 from ..ir.tuning import tuned
@@ -139,6 +140,8 @@ def lowered(
     if not is_alone():
         stripped(function, b.reg)
         spaced(function)
+        if not setting.checks:  # which a function of its own would have to be told the extents for
+            shared(function, b.reg)
     return Lowered(
         function, [value for value, _ in constants], [*sizes], bool(budget), b.owners, [a.type for a in taken],
         made, layout,

@@ -13,7 +13,7 @@ import sys
 
 LITTLE = 16 * 1024  # bytes: a thread that runs Python has so many
 SPARE = 16 * 1024  # for what compiled code calls, and for signals
-_DEEP = 3  # functions that are open at a time: the entry, the kernel and a part of it
+_DEEP = 4  # functions that are open at a time: the entry, the kernel, a piece of it and a part of that
 _TAKES = re.compile(rb"\x48\x81\xec(.{4})", re.DOTALL)  # sub $number, %rsp: how a function of x86-64 takes its frame
 _MOST = 1 << 26
 

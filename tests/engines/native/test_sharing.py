@@ -1,0 +1,313 @@
+"""Long functions in pieces: the same results, one function for what is alike, and time to compile that is bounded."""
+
+from __future__ import annotations
+
+import copy
+import re
+import signal
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+import wengert as wg
+import wengert.numpy as wnp
+from tests.support import naive_loops as naive
+from tests.support.native_checks import numpy_only
+from wengert._engines.native.ir import sharing
+from wengert._engines.native.ir.builder import Builder
+from wengert._engines.native.ir.loops import Apply, Function, Operand, function_text, pieces_of, verify
+from wengert._engines.native.ir.renaming import walk
+from wengert._engines.native.llvm import codegen, jit
+from wengert._engines.native.run import entry
+
+X = np.linspace(0.1, 2.0, 12)
+M = np.random.default_rng(3).normal(size=(6, 5))
+
+
+@pytest.fixture
+def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can be a piece is one, in functions of any length, with nothing kept from before."""
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "")
+    for name in ("LONG", "ALONE", "FEWEST"):
+        monkeypatch.setattr(sharing, name, 1)
+
+
+@pytest.fixture
+def modules(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules that LLVM compiled."""
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "")
+    seen: list[str] = []
+    original = jit.compiled
+
+    def noting(ir: str, *others: Any) -> bytes:
+        seen.append(ir)
+        return original(ir, *others)
+
+    monkeypatch.setattr(jit, "compiled", noting)
+    return seen
+
+
+# -- functions of loops -----------------------------------------------------------------------------------------------
+
+
+def steps(factors: list[float], starts: list[int]) -> tuple[Function, Builder]:
+    """Loops that are alike but for an array, a factor and where they read; each adds to one variable, too."""
+    b = Builder()
+    x, y = b.array("f64", "in"), b.array("f64", "out")
+    total = b.var("f64", 0.0)
+    held = x
+    for factor, start in zip(factors, starts, strict=True):
+        made = b.local("f64", 8)
+        with b.loop(0, 8) as i:
+            value = b.let("mul", "f64", b.load(held, b.add(i, start) if held is x else i), factor)
+            b.store(made, i, value)
+            b.set(total, b.let("add", "f64", b.get(total), value))
+        held = made
+    with b.loop(0, 8) as i:
+        b.store(y, i, b.load(held, i))
+    b.store(y, 8, b.get(total))
+    return b.function("steps", [x], [y], []), b
+
+
+def results(function: Function) -> Any:
+    verify(function)
+    y = np.zeros(9)
+    naive.run(function, [np.arange(1.0, 20.0)], [y])
+    return y
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("factors", [[2.0], [2.0, 2.0, 2.0], [2.0, 0.5, -1.0, 3.0], [1.5] * 20], ids=len)
+def test_loops_that_are_alike_are_one_piece(factors: list[float]) -> None:
+    function, b = steps(factors, [*range(1, len(factors) + 1)])
+    before, wanted = copy.deepcopy(function), results(function)
+    sharing.shared(function, b.reg)
+    assert [type(item) for item in walk(function.body)].count(Apply) == len(factors) + 1
+    # the first step reads elsewhere than the others, and the last loop copies
+    assert len(pieces_of(function.body)) == min(len(factors), 2) + 1
+    np.testing.assert_array_equal(results(function), wanted)
+    for form in (before, function):
+        y = np.zeros(9)
+        loaded = jit.load(codegen.module_text(form, "entry"), "entry")
+        assert entry.called(loaded, [np.arange(1.0, 20.0)], [y], ())[0] == 0
+        np.testing.assert_array_equal(y, wanted)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_text_tells_the_pieces_and_what_they_are_run_with() -> None:
+    function, b = steps([2.0, 0.5, 3.0], [1, 2, 3])
+    sharing.shared(function, b.reg)
+    text = function_text(function)
+    assert len(re.findall(r"^  apply \d+\(.*\)$", text, re.MULTILINE)) == 4
+    assert len(re.findall(r"^piece \d+\(.*\)$", text, re.MULTILINE)) == 3
+    assert re.search(r"^  apply 1\(.*0\.5.*\)$", text, re.MULTILINE)
+
+
+def test_short_functions_stay_whole() -> None:
+    function, b = steps([2.0, 0.5, 3.0], [1, 2, 3])
+    before = function_text(function)
+    sharing.shared(function, b.reg)
+    assert function_text(function) == before
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_a_piece_may_not_write_to_an_operand() -> None:
+    function, b = steps([2.0, 0.5, 3.0], [1, 2, 3])
+    sharing.shared(function, b.reg)
+    run = [item for item in function.body if type(item) is Apply][1]
+    run.arrays = (function.inputs[0],) * len(run.arrays)  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="an operand is not to be written"):
+        verify(function)
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_arrays_that_others_use_are_not_made_inside() -> None:
+    """A heap array is made before the piece that fills it, and what is used later is not its own."""
+    b = Builder()
+    x, y = b.array("f64", "in"), b.array("f64", "out")
+    made = b.alloc("f64", 4)
+    limits: list[Operand] = [4, 3]
+    for limit in limits:
+        with b.loop(0, limit) as i:
+            b.store(made, i, b.let("add", "f64", b.load(x, i), b.load(x, i)))
+    with b.loop(0, 4) as i:
+        b.store(y, i, b.load(made, i))
+    function = b.function("held", [x], [y], [])
+    sharing.shared(function, b.reg)
+    verify(function)
+    assert len(pieces_of(function.body)) == 3  # extents decide what code LLVM makes: they are no arguments
+    found = np.zeros(4)
+    naive.run(function, [np.arange(4.0)], [found])
+    np.testing.assert_array_equal(found, [0.0, 2.0, 4.0, 6.0])
+
+
+# -- programs ---------------------------------------------------------------------------------------------------------
+
+
+def rolled(x: Any) -> Any:
+    for k in range(4):
+        x = 0.5 * x + 0.1 * wnp.roll(x, 1 + k % 2)
+    return wg.sum(x * x)
+
+
+def until(x: Any) -> Any:
+    for k in (3.0, 4.0, 5.0):
+        x = wg.while_loop(lambda i, v: i < 7, lambda i, v, k=k: (i + 1, v + wg.sin(v) / k), (0, x))[1]
+    return wg.sum(x)
+
+
+def branches(x: Any) -> Any:
+    for limit in (0.5, 1.0, 1.5):
+        x = wg.cond(wg.sum(x) > limit, lambda v: wg.exp(-v), lambda v: v * v, x)
+    return wg.sum(x)
+
+
+def chosen(x: Any) -> Any:
+    for k in range(1, 4):
+        x = wg.where(x > 1.0 / k, wg.sort(x), wg.cumsum(x) * 0.1)
+    return wg.sum(x)
+
+
+def scattered(x: Any) -> Any:
+    for k in range(3):
+        x = x.at[k : k + 4].add(0.3 * x[4:8])
+    return wg.sum(x**3)
+
+
+def parts(x: Any) -> Any:
+    """Reductions of several sizes, with rows that threads share."""
+    y = x[:, None] * x
+    for _ in range(3):
+        y = wg.nn.softmax(y @ y.T * 0.1, axis=-1) + y - wg.max(y, axis=0)
+    return wg.sum(y)
+
+
+PROGRAMS: list[Callable[[Any], Any]] = [rolled, until, branches, chosen, scattered, parts]
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_programs_in_pieces_give_the_same_results(program: Any, modules: list[str]) -> None:
+    value, slope = wg.function(wg.value_and_grad(program))(X)
+    assert any("@piece" in ir for ir in modules)
+    with numpy_only():
+        wanted_value, wanted_slope = wg.value_and_grad(program)(X)
+    np.testing.assert_allclose(value, wanted_value, rtol=1e-12)  # sums in another order
+    np.testing.assert_allclose(slope, wanted_slope, rtol=1e-11, atol=1e-13)  # sums in another order, which cancel
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_sizes_that_vary_from_call_to_call() -> None:
+    f = wg.function(wg.value_and_grad(rolled))
+    for n in (5, 9, 12, 7):
+        value, slope = f(X[:n])
+        with numpy_only():
+            wanted_value, wanted_slope = wg.value_and_grad(rolled)(X[:n])
+        np.testing.assert_allclose(value, wanted_value, rtol=1e-12)  # sums in another order
+        np.testing.assert_allclose(slope, wanted_slope, rtol=1e-12)  # sums in another order
+
+
+@pytest.mark.usefixtures("everywhere")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+def test_a_piece_that_runs_long_can_be_interrupted(modules: list[str]) -> None:
+    class Stopped(Exception):
+        pass
+
+    def handler(number: int, frame: Any) -> None:
+        raise Stopped
+
+    f = wg.function(lambda x, n: wg.while_loop(lambda i, v: i < n, lambda i, v: (i + 1, wg.sin(v)), (0, x))[1])
+    f(X, np.array(3))
+    assert any(re.search(r"define internal i32 @piece.*?@wengert_poll", ir, re.DOTALL) for ir in modules)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Stopped):
+            f(X, np.array(10**9))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert f(X, np.array(0)).shape == X.shape
+
+
+# -- what LLVM is given -----------------------------------------------------------------------------------------------
+
+
+def recurrent(length: int) -> Callable[[Any, Any], Any]:
+    rows = np.random.default_rng(1).normal(size=(length, 2, 6))
+
+    def f(w: Any, u: Any) -> Any:
+        h: Any = np.zeros((2, 5))
+        for t in range(length):
+            h = wg.tanh(rows[t] @ w + h @ u)
+        return wg.sum(h * h)
+
+    return f
+
+
+def test_steps_that_repeat_are_written_once(modules: list[str]) -> None:
+    """The functions do not become more, nor longer, with the number of steps: calls do."""
+    found: list[tuple[int, int]] = []
+    for length in (30, 60):
+        modules.clear()
+        compiled = wg.function(wg.grad(recurrent(length), argnums=(0, 1)))
+        slopes = compiled(M, M[:5])
+        with numpy_only():
+            wanted = wg.grad(recurrent(length), argnums=(0, 1))(M, M[:5])
+        for slope, want in zip(slopes, wanted, strict=True):
+            np.testing.assert_allclose(slope, want, rtol=1e-10, atol=1e-14)  # sums in another order, which cancel
+        longest = max(modules, key=len)
+        pieces = re.findall(r"^define internal i32 @piece.*?^}", longest, re.DOTALL | re.MULTILINE)
+        assert len(re.findall(r"call i32 @piece", longest)) > length
+        found.append((len(pieces), sum(len(piece.split("\n")) for piece in pieces)))
+    assert found[0] == found[1]
+
+
+def straight(lines: int) -> str:
+    """A function of so many lines without a jump, which another one calls in a loop."""
+    body = [f"  %x{k + 1} = fadd double %x{k}, 1.5" for k in range(lines)]
+    return "\n".join([
+        "define internal double @long(double %x0) {", *body, f"  ret double %x{lines}", "}",
+        "define i32 @entry(ptr %buffers, ptr %sizes, ptr %context) {",
+        "start:",
+        "  %p = load ptr, ptr %buffers",
+        "  %x = load double, ptr %p",
+        "  %y = call double @long(double %x)",
+        "  %at = getelementptr ptr, ptr %buffers, i64 1",
+        "  %q = load ptr, ptr %at",
+        "  store double %y, ptr %q",
+        "  ret i32 0",
+        "}",
+        "",
+    ])  # fmt: skip
+
+
+def test_only_functions_of_much_straight_code_are_compiled_in_haste() -> None:
+    assert not jit._effort(straight(jit.MIDDLE)).spares
+    ir = straight(jit.STRAIGHT + 10)
+    effort = jit._effort(ir)
+    assert effort.spares
+    assert effort.level == 2
+    assert set(jit._straight_functions(ir.split("\n"))) == {"long"}
+    y = np.zeros(1)
+    assert entry.called(jit.load(ir, "entry"), [np.array([1.0])], [y], ())[0] == 0
+    assert y[0] == 1.0 + 1.5 * (jit.STRAIGHT + 10)
+
+
+def test_much_straight_code_does_not_keep_other_loops_from_being_optimised(modules: list[str]) -> None:
+    def f(x: Any, y: Any) -> Any:
+        for i in range(1600):
+            x = wg.sin(x) * (1.0 + 1e-4 * (i % 7))
+        return wg.sum(x) + wg.sum(wg.exp(y))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that the loop is unrolled is the point
+        compiled = wg.function(wg.grad(f, argnums=(0, 1)))
+        slopes = compiled(X[:3], X)
+    np.testing.assert_allclose(slopes[1], np.exp(X), rtol=1e-15)
+    assert jit._effort(max(modules, key=len)).level > 0

@@ -1,0 +1,337 @@
+"""Long functions in pieces: their loops become functions of their own, and loops that are alike one function.
+
+LLVM takes more than linear time in the length of a function. What makes functions long is mostly the same a hundred
+times over: steps of a Python loop that was unrolled, or layers that repeat, lower to loops that differ in the arrays
+that they name and in a few numbers (where a slice begins, a factor). Those are what a piece gets when it is run.
+Extents and strides are never among them: they decide what code LLVM makes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import compress
+from typing import Any, NamedTuple
+
+from .loops import (
+    FLOATS,
+    ITEM,
+    Accumulate,
+    Address,
+    Alloc,
+    Apply,
+    Array,
+    Block,
+    Copy,
+    Fill,
+    For,
+    Function,
+    Give,
+    If,
+    Lanes,
+    Let,
+    Load,
+    Local,
+    Piece,
+    Poll,
+    Reg,
+    Reserve,
+    Return,
+    Select,
+    Set,
+    SetSize,
+    Store,
+    Swap,
+    Typed,
+    Var,
+    While,
+    blocks_of,
+)
+from .outlining import var_uses
+from .renaming import reads, walk
+
+LONG = 300  # instructions: what is shorter LLVM sees whole, and optimises across its loops
+LARGEST = 2_000  # of a piece: LLVM's time in it is bounded
+ALONE = 40  # of a piece that one place runs: a call costs as much as a few of them
+FEWEST = 3  # of a piece that many run
+MOST_NUMBERS = 16  # that loops differ in and yet are one piece
+
+_STAYS = (Reserve, Give, Swap, SetSize, Return, Apply)
+_DEFINES = {For: "index", Lanes: "index"}  # besides `out`
+
+
+def shared(function: Function, fresh: Callable[[str], Reg]) -> None:
+    """Changes a long function in place. `fresh` makes registers that it does not have yet, by type."""
+    if length(function.body) >= LONG:
+        _Sharing(function, fresh).run()
+
+
+def length(block: Block) -> int:
+    """How many instructions a block and those inside it have."""
+    return sum(1 + sum(map(length, blocks_of(item))) for item in block)
+
+
+def may_fail(piece: Piece) -> bool:
+    """Whether a piece may end with another status than `OK`."""
+    return _may_fail(walk(piece.body))
+
+
+def _may_fail(items: Iterable[Any]) -> bool:
+    return any(type(x) in (Poll, Return, Alloc) or (type(x) is For and x.work is not None) for x in items)
+
+
+class _Hole(NamedTuple):
+    """A number that may differ between loops that are alike: where it stands, and its type."""
+
+    item: Any
+    slot: str
+    path: tuple[int, ...]
+    type: str
+    value: Any
+
+    def put(self, register: Reg) -> None:
+        """Has the instruction read a register instead."""
+        old = getattr(self.item, self.slot)
+        setattr(self.item, self.slot, _with(old, self.path, register))
+
+
+def _with(value: Any, path: tuple[int, ...], register: Reg) -> Any:
+    if not path:
+        return register
+    first, *rest = path
+    parts = [*value]
+    parts[first] = _with(parts[first], (*rest,), register)
+    return (*parts,) if type(value) is tuple else type(value)(*parts)
+
+
+class _Place(NamedTuple):
+    """A loop that can be a piece.
+
+    Attributes:
+        item: the loop.
+        made: arrays that it makes once, which the function around it makes instead.
+        form: what it has in common with others.
+        outer: the variables that others use, too.
+    """
+
+    item: Any
+    made: list[Alloc]
+    form: _Form
+    outer: list[Var]
+
+
+class _Sharing:
+    def __init__(self, function: Function, fresh: Callable[[str], Reg]) -> None:
+        self.function = function
+        self.fresh = fresh
+        self.variables = var_uses(function.body)
+        self.arrays = Counter(x for item in walk(function.body) for x in reads(item) if type(x) is Array)
+        self.alike: dict[Any, list[_Place]] = {}
+        self.count = 0
+
+    def run(self) -> None:
+        self.find(self.function.body)
+        instead: dict[int, list[Any]] = {}
+        for alike in self.alike.values():
+            varying = _varying(alike)
+            groups = [alike] if len(varying) <= MOST_NUMBERS else [[place] for place in alike]
+            size = length([alike[0].item])
+            for places in groups:
+                if size >= (FEWEST if len(places) > 1 else ALONE):
+                    found = self.applications(places, varying if len(places) > 1 else [])
+                    instead |= {id(p.item): [*p.made, apply] for p, apply in zip(places, found, strict=True)}
+        self.put(self.function.body, instead)
+
+    def find(self, block: Block, is_in_threads: bool = False) -> None:
+        """Finds the loops and branches that can be pieces; looks into those that cannot."""
+        for item in block:
+            if type(item) not in (For, While, If):
+                continue
+            made = [inner for inner in walk([item]) if type(inner) is Alloc and not _is_in_lanes(inner, item)]
+            if length([item]) <= LARGEST and self.can_move(item, made, is_in_threads):
+                form = _Form(item, {a.array for a in made})
+                if self.is_closed(form):
+                    is_outer = [self.variables[var] != count for var, count in form.variables.items()]
+                    place = _Place(item, made, form, [*compress(form.variables, is_outer)])
+                    self.alike.setdefault((*form.key, *is_outer), []).append(place)
+                    continue
+            for inner in blocks_of(item):
+                self.find(inner, is_in_threads or (type(item) is For and item.work is not None))
+
+    def can_move(self, item: Any, made: list[Alloc], is_in_threads: bool) -> bool:
+        """Whether a loop can be a function: what it allocates is made once, before it, and by no thread. In a thread it
+        must not end early."""
+        inner = [*walk([item])]
+        if is_in_threads and (made or _may_fail(inner)):
+            return False
+        if any(type(x) in _STAYS for x in inner) or any(type(a.count) is not int or a.zero for a in made):
+            return False
+        return not made or all(type(x) is not For or x.work is None for x in inner)
+
+    def is_closed(self, form: _Form) -> bool:
+        """Whether the arrays that a loop has for itself are used nowhere else."""
+        return all(self.arrays[array] == count for array, count in form.own_arrays.items())
+
+    def applications(self, places: list[_Place], varying: list[int]) -> list[Apply]:
+        """One piece for loops that are alike but for some numbers, and what stands in the place of each."""
+        first = places[0].form
+        registers = [*first.registers]
+        for k in varying:
+            register = self.fresh(first.holes[k].type)
+            first.holes[k].put(register)
+            registers.append(register)
+        body = [places[0].item]
+        _leave_out(places[0].made, body)
+        piece = Piece(self.count, body, first.arrays, registers, places[0].outer, first.written)
+        self.count += 1
+        return [
+            Apply(piece, (*form.arrays,), (*form.registers, *(form.holes[k].value for k in varying)), (*outer,))
+            for _, _, form, outer in places
+        ]
+
+    def put(self, block: Block, instead: dict[int, list[Any]]) -> None:
+        made: Block = []
+        for item in block:
+            found = instead.get(id(item))
+            if found is None:
+                for inner in blocks_of(item):
+                    self.put(inner, instead)
+            made += [item] if found is None else found
+        block[:] = made
+
+
+def _varying(places: list[_Place]) -> list[int]:
+    """Which of the numbers that may differ do."""
+    numbers = [[repr(hole.value) for hole in place.form.holes] for place in places]
+    return [k for k, values in enumerate(zip(*numbers, strict=True)) if len({*values}) > 1]
+
+
+def _leave_out(allocs: list[Alloc], block: Block) -> None:
+    block[:] = [item for item in block if item not in allocs]
+    for item in block:
+        for inner in blocks_of(item):
+            _leave_out(allocs, inner)
+
+
+def _is_in_lanes(alloc: Alloc, item: Any) -> bool:
+    return any(type(x) is Lanes and any(y is alloc for y in walk(x.body)) for x in walk([item]))
+
+
+class _Form:
+    """What a loop is, whatever it is called with: two whose keys are equal differ in what they get from outside.
+
+    Attributes:
+        key: tokens, in the order of the text.
+        arrays, registers: what it gets from outside, in the order of their first use.
+        variables: how often it uses each.
+        own_arrays: how often it uses each array that is its own.
+        written: the arrays from outside that it may write to.
+        holes: the numbers that may differ.
+    """
+
+    def __init__(self, item: Any, made_before: set[Array]) -> None:
+        self.key: list[Any] = []
+        self.arrays: list[Array] = []
+        self.registers: list[Reg] = []
+        self.variables: Counter[Var] = Counter()
+        self.own_arrays: Counter[Array] = Counter()
+        self.written: set[Array] = set()
+        self.holes: list[_Hole] = []
+        self._numbers: dict[Any, int] = {}
+        self._made_before = made_before
+        self._block([item])
+
+    def _block(self, block: Block) -> None:
+        for item in block:
+            if type(item) is not Alloc or item.array not in self._made_before:
+                self._item(item)
+        self.key.append("end")
+
+    def _item(self, item: Any) -> None:
+        kind = type(item)
+        self.key.append(kind.__name__)
+        if kind in (Local, Alloc):
+            self._numbers.setdefault(item.array, len(self._numbers))
+            self.own_arrays[item.array] += 0
+            self.key.append(kind is Alloc and item.array.number)  # which a want of memory tells
+        self._note_written(item, kind)
+        for slot in kind.__slots__:
+            value = getattr(item, slot)
+            if type(value) is list:
+                self._block(value)
+            elif slot == "out" or slot == _DEFINES.get(kind):
+                if value is not None:
+                    self._numbers[value] = len(self._numbers)
+                self.key.append(value and value.type)
+            elif slot != "node":
+                self._value(item, slot, (), value, _type_in(item, slot))
+
+    def _note_written(self, item: Any, kind: type) -> None:
+        if kind in (Store, Accumulate, Fill):
+            self.written.add(item.array)
+        elif kind is Copy:
+            self.written.add(item.target)
+        self.written.update(a.array for a in getattr(item, "args", ()) if type(a) is Address)
+
+    def _value(self, item: Any, slot: str, path: tuple[int, ...], value: Any, type_: str | None) -> None:
+        """Tokens of what stands in a place; `type_` of a number that may differ there."""
+        kind = type(value)
+        if kind in (Reg, Array, Var):
+            self._name(value)
+        elif kind is Address:
+            self._name(value.array)
+            self._value(item, slot, (*path, 1), value.index, "i64")
+        elif kind is Typed:
+            self.key += [value.type, value.by_address]
+            self._value(item, slot, (*path, 1), value.value, None)
+        elif kind is tuple:
+            for place, part in enumerate(value):
+                self._value(item, slot, (*path, place), part, type_)
+        elif type_ is not None and kind in (int, float):
+            self.key.append(type_)
+            self.holes.append(_Hole(item, slot, path, type_, value))
+        else:
+            self.key.append(repr(value))
+
+    def _name(self, value: Any) -> None:
+        """A token for a register, an array or a variable: its place among those that the loop names."""
+        kind = type(value)
+        if value not in self._numbers:
+            self._numbers[value] = len(self._numbers)
+            if kind is Array:
+                self.arrays.append(value)
+            elif kind is Reg:
+                self.registers.append(value)
+        if kind is Var:
+            self.variables[value] += 1
+        elif value in self.own_arrays:
+            self.own_arrays[value] += 1
+        self.key += [self._numbers[value], value.type]
+
+
+_STARTS = {
+    Load: ("index",), Store: ("index",), Accumulate: ("index",), Fill: ("start",),
+    Copy: ("target_start", "source_start"),
+}  # fmt: skip
+
+
+def _type_in(item: Any, slot: str) -> str | None:
+    """The type of a number that may differ between loops that are alike; None where none may."""
+    kind = type(item)
+    if slot in _STARTS.get(kind, ()):
+        return "i64"
+    if kind is Let and slot == "args":
+        return item.type if item.type in FLOATS or (item.type == "i64" and item.op in ("add", "sub")) else None
+    type_ = _type_of_value(item, slot)
+    return type_ if type_ in FLOATS else None
+
+
+def _type_of_value(item: Any, slot: str) -> str | None:
+    kind = type(item)
+    if kind in (Store, Accumulate) and slot == "value":
+        return ITEM[item.array.type]
+    if kind is Set and slot == "value":
+        return item.var.type
+    if kind is Select and slot in ("x", "y"):
+        return item.out.type
+    return None
