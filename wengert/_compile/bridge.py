@@ -15,6 +15,7 @@ from .._core import dtypes
 from .._core.constant import constant
 from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, array_of, framework_of
 from .._core.kinds import ARRAYS
+from .._core.scalars import beside
 from .._core.state import STATE
 from .._core.structure import flatten
 from .._core.tensor import Tensor, Value, entered
@@ -59,7 +60,9 @@ def as_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any
         keys.append(Static(leaf) if tensor is None else with_dims(array_key(tensor), len(keys)))
         if tensor is not None:
             tensors.append(tensor)
-    return Compiled(trace(f, spec, keys, name)).run(tensors, kind)
+    with beside(tensors):
+        traced = trace(f, spec, keys, name)
+    return Compiled(traced).run(tensors, kind)
 
 
 def _run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], name: str) -> Any:

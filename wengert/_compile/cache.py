@@ -33,12 +33,13 @@ class Compiled:
     Attributes:
         captures: what f read beside its arguments, to be checked before a call; None where there was no f.
         seconds: what making it took so far, by stage.
+        scalars: for which arrays it is (`Scalars.rule`); None for all.
         is_plain: no Variables, and what was captured is known: natives can go straight through where nothing records.
     """
 
     __slots__ = (
         "_captured", "_direct", "_sources", "captures", "dims", "executable", "form", "graph", "guards", "is_plain",
-        "program", "rebuild", "result_count", "seconds", "traced", "variables", "written",
+        "program", "rebuild", "result_count", "scalars", "seconds", "traced", "variables", "written",
     )  # fmt: skip
 
     def __init__(
@@ -46,6 +47,7 @@ class Compiled:
     ) -> None:
         graph = traced.graph
         self.seconds = seconds or {}
+        self.scalars: bool | None = None
         self.traced = traced
         self.graph = graph
         self.program = Program(closed(graph))

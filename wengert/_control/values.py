@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._core import dtypes
-from .._core.constant import constant, dimension, is_number, kind_of, number
+from .._core.constant import constant, dimension, given_constant, is_number, kind_of, number
 from .._core.dims import Atom, Dim, is_late
 from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import is_native
@@ -42,7 +42,7 @@ def leaf_tensor(leaf: Any, extents_stay: bool = False) -> Tensor | None:
     if type(leaf) is Tensor:
         return copy(leaf)  # the caller may write to the one, the functions of the construct to the other
     if isinstance(leaf, ARRAYS):
-        return constant(leaf) if dtypes.is_supported(leaf.dtype) else None
+        return given_constant(leaf) if dtypes.is_supported(leaf.dtype) else None
     if is_number(leaf):
         return number(leaf)
     if type(leaf) is Dim:

@@ -41,6 +41,14 @@ def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Te
     return Tensor(default_engine().from_numpy(borrowed), next_serial(), None, weak)
 
 
+def given_constant(array: np.ndarray[Any, Any] | np.generic) -> Tensor:
+    """A tensor of what a user gave; a trace notes NumPy's scalars, which torch takes for plain numbers."""
+    tensor = constant(array)
+    if STATE.builder is not None and isinstance(array, np.generic):
+        STATE.builder.scalars.add(tensor._key)
+    return tensor
+
+
 def number(value: bool | int | float | complex, dtype: np.dtype[Any] | None = None) -> Tensor:
     """A Python number as a tensor of the given dtype, or of its own default one (then it is weakly typed)."""
     weak = dtype is None

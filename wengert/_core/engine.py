@@ -56,6 +56,7 @@ class Engine:
         can_raise: bool = True,
         is_static_memory: bool = False,
         is_framework: bool = False,
+        has_weak_scalars: bool = False,
         host_call: Callable[..., Any] | None = None,
         array_types: Iterable[type] = (),
         enter: Callable[[Any], Any] = lambda array: array,
@@ -79,6 +80,7 @@ class Engine:
         self.can_raise = can_raise
         self.is_static_memory = is_static_memory
         self.is_framework = is_framework
+        self.has_weak_scalars = has_weak_scalars
         self.host_call = self._called if host_call is None else host_call
         self.array_types = tuple(array_types)
         self.enter = enter

@@ -112,6 +112,7 @@ class Graph:
         self.arrays: Any = None if STATE.builder is None else STATE.builder.arrays
         self.buffers: dict[int, Tensor] = {}  # key of a buffer made here -> its newest version
         self.constants: dict[int, Any] = {}  # key of a constant made here -> its elements
+        self.scalars: set[int] = set()  # keys of the constants that are NumPy's scalars
         self.guards = Guards()
         self.is_frozen = False
         self.is_branch = False  # whether it is one of several programs, which may not be the one that runs

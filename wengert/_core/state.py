@@ -28,6 +28,7 @@ class State(threading.local):
     pins: dict[int, Any] | None = None  # Variable key -> what it holds while a computation is repeated
     lets_captures_go: bool = False  # custom gradients do not refuse what they close over: the caller has asked already
     regions: int = 0  # how many functions of branches and loops are being traced inside one another
+    scalars: Any = None  # what the trace under way does with NumPy's scalars (`scalars.Scalars`)
     effects: tuple[Any, ...] = ()  # observers of what a computation does that cannot be repeated
 
 

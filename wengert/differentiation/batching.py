@@ -23,6 +23,7 @@ from .._core.dims import DimLike
 from .._core.kinds import DICTS, SEQUENCES
 from .._core.op import repeat
 from .._core.public import public
+from .._core.scalars import beside
 from .._core.structure import Spec, describe, flatten, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.types import same_dim, tensor_type
@@ -197,7 +198,9 @@ def _run(f: Callable[..., Any], examples: _Examples, out_axes: Any, name: str, g
         return results[-1].tensors
 
     types = [tensor_type(x.shape[1:], x.dtype) for x in examples.mapped]
-    found = Example(one, types, name)(examples.mapped, [True] * len(types))
+    with beside([*examples.mapped, *(x for x in examples.leaves if type(x) is Tensor)]):
+        example = Example(one, types, name)
+    found = example(examples.mapped, [True] * len(types))
     result = results[-1]
     axes = _spread(out_axes, result.spec, f"{name}: out_axes")
     outs: list[Tensor] = []

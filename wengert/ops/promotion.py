@@ -21,6 +21,7 @@ from .._core.constant import (
     checked_array,
     constant,
     dimension,
+    given_constant,
     is_number,
     met_engine,
     native_result,
@@ -36,6 +37,7 @@ from .._core.labelled import values_of
 from .._core.op import Op
 from .._core.public import names_errors as names_errors
 from .._core.public import unconverted
+from .._core.scalars import give_way, waiving
 from .._core.state import STATE, next_serial
 from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
 from .._core.tensor import Tensor, Value, Written, entered
@@ -61,7 +63,7 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     if type(x) is np.ndarray and STATE.builder is None and x.dtype.char in _EVERYDAY and x.dtype.isnative:
         return Tensor(x.view(), next_serial())  # as `constant` makes it, without its questions
     if isinstance(x, ARRAYS):
-        return constant(checked_array(x, what))
+        return given_constant(checked_array(x, what))
     if is_number(x):
         return number(x)
     if type(x) is Dim:
@@ -170,7 +172,7 @@ def stack_rows(rows: list[Tensor], what: str = "stack") -> Tensor:
 
 
 def common_dtype(tensors: list[Tensor]) -> np.dtype[Any]:
-    """The dtype in which tensors meet; weak ones give way."""
+    """The dtype in which tensors meet; weak ones give way, and NumPy's scalars to torch's tensors."""
     strong = [t.dtype for t in tensors if not t._weak]
     result = functools.reduce(dtypes.promote, strong) if strong else None
     for t in tensors:
@@ -180,7 +182,19 @@ def common_dtype(tensors: list[Tensor]) -> np.dtype[Any]:
                 else dtypes.promote(result, t.dtype)
             )  # fmt: skip
     assert result is not None
+    if len(strong) > 1:
+        waived = waiving(tensors)
+        if True in waived:
+            return _without(waived, tensors, result)
     return result
+
+
+def _without(waived: list[bool], tensors: list[Tensor], met: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in which tensors meet if some give way; the one in which they all meet, where these do not."""
+    found = common_dtype([
+        Tensor(t._data, t._key, None, t._weak or gives_way) for t, gives_way in zip(tensors, waived, strict=True)
+    ])  # fmt: skip
+    return found if found != met and give_way(tensors) else met
 
 
 def cast(x: Tensor, dtype: Any) -> Tensor:

@@ -27,7 +27,7 @@ from .._compile.statics import StaticNames, unpinned
 from .._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dims
 from .._core import dtypes, forking
 from .._core.bare import noted_if_bare
-from .._core.constant import constant, number
+from .._core.constant import given_constant, number
 from .._core.derived import SIGNATURE, Derived, derived, kept
 from .._core.dims import is_late
 from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, is_native, transferred
@@ -35,6 +35,7 @@ from .._core.graph import Graph
 from .._core.kinds import ARRAYS, SEQUENCES
 from .._core.moving import moved, require_movable
 from .._core.public import public
+from .._core.scalars import are_among_weak, beside, suits
 from .._core.state import STATE, next_serial
 from .._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
@@ -338,6 +339,10 @@ class Function(Generic[P, R]):
 
     def _compiled(self, spec: Spec | None, keys: tuple[Any, ...], tensors: Sequence[Tensor]) -> Compiled:
         """The compiled form for a signature: from the cache, or traced now."""
+        with beside(tensors):
+            return self._compiled_for(spec, keys, tensors)
+
+    def _compiled_for(self, spec: Spec | None, keys: tuple[Any, ...], tensors: Sequence[Tensor]) -> Compiled:
         if self._is_compiled_only and self._lookup(spec, keys) is None:  # what it has may be for arrays
             keys = (*[k._replace(is_bare=False) if isinstance(k, ArrayKey) else k for k in keys],)
         general = self._generalised(keys)
@@ -358,7 +363,7 @@ class Function(Generic[P, R]):
         if not known:
             return None
         statics = _statics(keys)
-        return next((c for c in known if c.captures is None or c.captures.holds(statics)), None)
+        return next((c for c in known if suits(c.scalars) and (c.captures is None or c.captures.holds(statics))), None)
 
     def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
         known = self._cache.setdefault(_cache_key(spec, keys), [])
@@ -375,6 +380,7 @@ class Function(Generic[P, R]):
         self.trace_count += 1
         self._watch.tell(captures.warnings)
         compiled = Compiled(traced, captures, seconds)
+        compiled.scalars = None if STATE.scalars is None else STATE.scalars.rule
         known[:] = [compiled, *[c for c in known if c.captures is None or not c.captures.is_stale]][:VARIANTS]
         if len(self._cache) > CACHE_LIMIT:
             self._cache.popitem(last=False)
@@ -591,10 +597,12 @@ class Function(Generic[P, R]):
             if self._statics is not None:
                 args, kwargs = self._statics.pinned(args, kwargs)
             leaves, spec, tensors = _movable(args, kwargs, engine, self._f)
-            natives = [
-                leaf if t is None or t.is_symbolic else engine.leave(transferred(t._data, engine))
+            is_there = any(ENGINE_OF[type(t._data)] is engine for t in tensors if t is not None and not t.is_symbolic)
+            natives = [  # numbers stay numbers beside the framework's arrays, whose dtypes they take
+                leaf if t is None or t.is_symbolic or (t._weak and is_there) else
+                engine.leave(transferred(t._data, engine))
                 for leaf, t in zip(leaves, tensors, strict=True)
-            ]
+            ]  # fmt: skip
             args, kwargs = unflatten(spec, natives)
             return result_of(self(*args, **kwargs), engine)
 
@@ -800,13 +808,17 @@ def _tensors_of(leaves: Sequence[Any], spec: Spec | None, f: Callable[..., Any])
                 raise
             path = _argument_paths(f, spec)[index]
             raise ValueError(at_user_line(f"function: {path}: {error}")) from None
+    if are_among_weak(t for t in found if t is not None):
+        for leaf, tensor in zip(leaves, found, strict=True):
+            if tensor is not None and isinstance(leaf, np.generic):
+                tensor._weak = True
     return found
 
 
 def _traced_leaf(leaf: Any) -> Tensor | None:
     """An array, a Python float or complex as a tensor; None for what belongs to the signature by value."""
     if isinstance(leaf, ARRAYS):
-        return noted_if_bare(constant(leaf), leaf) if dtypes.is_supported(leaf.dtype) else None
+        return noted_if_bare(given_constant(leaf), leaf) if dtypes.is_supported(leaf.dtype) else None
     if isinstance(leaf, (float, complex)):
         return number(leaf)
     if isinstance(leaf, list) and is_number_list(leaf):

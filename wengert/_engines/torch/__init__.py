@@ -93,9 +93,9 @@ def _region(name: str) -> Any:
 TORCH = Engine(
     "torch", (Array,), array_types=(torch.Tensor,), to_numpy=_to_numpy,
     from_numpy=lambda array: Array(common.from_numpy(array)), device=lambda x: str(_tensor(x).device),
-    is_concrete=_is_concrete, is_framework=True, host_call=_host_call, enter=_enter, leave=_tensor,
-    give=_give, copy=lambda x: Array(copied(_tensor(x).detach())), is_followed=is_followed, run_plain=_run_plain,
-    place=_place, require_untraced=common.require_untraced,
+    is_concrete=_is_concrete, is_framework=True, has_weak_scalars=True, host_call=_host_call, enter=_enter,
+    leave=_tensor, give=_give, copy=lambda x: Array(copied(_tensor(x).detach())), is_followed=is_followed,
+    run_plain=_run_plain, place=_place, require_untraced=common.require_untraced,
 )  # fmt: skip
 TORCH.kernels.update({name: boxed(name, kernel) for name, kernel in KERNELS.items()})
 TORCH.kernels["call"] = _call
