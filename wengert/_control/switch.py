@@ -7,6 +7,7 @@ slots, and one that does not fill a slot leaves it empty at no cost.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -20,9 +21,10 @@ from .._core.state import STATE, building
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._core.where import at_user_line
-from .._prims.discrete import eq, logical_not
+from .._prims.discrete import eq, logical_not, logical_or
 from .._prims.structural import absent, attach, cast, concatenate, fill, full, iota, reshape, zeros_of
 from .._transforms.batch import add_lanes, batched_graph, lanes_of
+from .._transforms.idle import Idle
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .._transforms.rows import Rows
@@ -239,9 +241,19 @@ def _cotangents(
         if target in in_rows:
             found[target] = Rows(type_of(operands[target]), [(gradient, next(gradients))])
             continue
-        is_masked = any(h.masked[target] or not isinstance(h.results[target], int) for h in stage.halves)
-        found[target] = Masked(gradient) if is_masked else gradient
+        without = [not isinstance(h.results[target], int) for h in stage.halves]
+        if any(without):
+            found[target] = Idle(gradient, _taken(index, without))
+        else:
+            found[target] = Masked(gradient) if any(h.masked[target] for h in stage.halves) else gradient
     return found
+
+
+def _taken(index: Tensor, which: Sequence[bool]) -> Tensor:
+    """Whether one of these branches is the one that is taken."""
+    return functools.reduce(
+        logical_or, [mask for mask, flag in zip(_masks(index, len(which)), which, strict=True) if flag]
+    )
 
 
 def _met_types(programs: Sequence[Program]) -> tuple[TensorType, ...]:

@@ -21,10 +21,12 @@ from .._core.tensor import Cut, Tensor, Value, Written, as_recorded
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import Site, at_user_line, user_site
 from .._prims.buffer import Update
+from .._prims.discrete import logical_and, logical_or
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
 from .formulas import AGAIN, MOST, Formula, formula_of
+from .idle import Idle, idle_flag, kept_at_zero, makes_more_of_zeros
 from .limits import Trail, following_sweep, has_equal
 from .pushing import Masked
 from .rows import Rows, dense, joined
@@ -212,12 +214,13 @@ class Cotangents:
     comes (`before`), and must have that entry's cotangents in `terms` then, and the sources' after `finish`.
     """
 
-    __slots__ = ("has_rows", "keeps_rows", "masked", "terms")
+    __slots__ = ("has_rows", "idle", "keeps_rows", "masked", "terms")
     holds = False
 
     def __init__(self, keeps_rows: bool = False) -> None:
         self.terms: dict[int, Any] = {}
         self.masked: set[int] = set()
+        self.idle: dict[int, Idle] = {}
         self.has_rows = False
         self.keeps_rows = keeps_rows  # also where they take more room than the dense form
 
@@ -240,6 +243,17 @@ class Cotangents:
         if may_hold_zeros:
             # a sum's zeros are zeros of every term only, but treating them so again is harmless: 0 * slope is 0
             self.masked.add(key)
+
+    def add_idle(self, key: int, term: Idle) -> None:
+        """Adds a term that is idle in some runs; so is the sum if all terms are."""
+        known, before = self.terms.get(key), self.idle.get(key)
+        self.add(key, term.cotangent, True)
+        if self.holds:
+            return
+        if known is None or known is ZERO:
+            self.idle[key] = term
+        elif before is not None and before.cotangent is known:
+            self.idle[key] = Idle(self.terms[key], logical_and(before.flag, term.flag))
 
 
 def sweep(
@@ -308,6 +322,9 @@ def _sweep(
                 entry = entry._replace(saved=as_recorded(entry[7]))
             if holds:
                 cts.before(entry)
+            if cts.idle and (flag := _idle_flag(entry, cts)) is not None:
+                _pull_back_idle(entry, flag, wanted, cts)
+                continue
             if op.is_multi:
                 _pull_back_outputs(entry, wanted, cts)
                 continue
@@ -343,6 +360,40 @@ def _sweep(
             if type(terms.get(key)) is Rows:
                 terms[key] = terms[key].dense()
     return [terms.get(key) for key in sources]
+
+
+def _idle_flag(entry: Entry, cts: Cotangents) -> Tensor | None:
+    """Whether all that came back to an entry is idle; None where nobody knows."""
+    if entry.op.walks:
+        return None
+    return idle_flag([cts.terms.get(key) for key in entry.out_keys], [cts.idle.get(key) for key in entry.out_keys])
+
+
+def _pull_back_idle(entry: Entry, flag: Tensor, wanted: set[int], cts: Cotangents) -> None:
+    """Adds what one entry contributes, from cotangents that are idle in some runs: so is what comes of them."""
+    own = Cotangents(cts.keeps_rows)
+    for key in entry.out_keys:
+        ct = cts.terms.get(key) if key in wanted else cts.terms.pop(key, None)
+        if ct is not None:
+            own.terms[key] = ct
+            own.masked.add(key)
+    if entry.op.is_multi:
+        _pull_back_outputs(entry, set(), own)
+    elif entry.op.has_rule_per_operand:
+        _pull_back_by_operand(entry, own.terms.pop(entry.out_keys[0]), True, own)
+    else:
+        _pull_back(entry, own.terms.pop(entry.out_keys[0]), True, own)
+    is_guarded = makes_more_of_zeros(entry.op, entry.saved)
+    for key, term in own.terms.items():
+        if type(term) is Rows and not cts.keeps_rows:
+            term = term.dense()
+        if not isinstance(term, Tensor):
+            cts.has_rows = cts.has_rows or type(term) is Rows
+            cts.add(key, term, key in own.masked)
+            continue
+        inner = own.idle.get(key)
+        of_term = flag if inner is None or inner.cotangent is not term else logical_or(flag, inner.flag)
+        cts.add_idle(key, Idle(kept_at_zero(term, of_term) if is_guarded else term, of_term))
 
 
 def _pull_back_at_once(
@@ -481,6 +532,8 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
             _add_rows(results[index], keys[index], cts)
         elif type(results[index]) is Masked:
             _contribute(entry, index, keys[index], results[index].cotangent, True, cts)
+        elif type(results[index]) is Idle:
+            cts.add_idle(keys[index], results[index])
         elif type(results[index]) is Update:
             cts.add(keys[index], results[index], True)
         elif results[index] is not None:
