@@ -22,7 +22,13 @@ from wengert._engines.native import engine
 from wengert._engines.numpy.execute import executable
 
 Array = np.ndarray[Any, Any]
-TOLERANCE = {"float64": 1e-12, "float32": 1e-5, "float16": 1e-2, "complex128": 1e-12}  # of the largest entry
+TOLERANCE = {
+    "float64": 1e-12,
+    "float32": 1e-5,
+    "float16": 1e-2,
+    "complex64": 1e-5,
+    "complex128": 1e-12,
+}  # of the largest entry
 DTYPES = [
     np.dtype(d)
     for d in ("float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool")

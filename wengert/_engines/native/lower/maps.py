@@ -385,6 +385,13 @@ def _iota_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operan
     return b.convert(info.type, "i64", index[0])
 
 
+def _paired_scale_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operand:
+    axis, size, factor = info.attrs
+    x, k = xs[0].at(b, index), index[axis]
+    is_pair = b.both(b.let("ge", "i64", k, 1), b.let("lt", "i64", k, b.divided(b.add(size, 1), 2)))
+    return b.select(info.type, is_pair, b.let("mul", info.type, x, factor), x)
+
+
 def _full_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operand:
     value = info.attrs[1]
     if info.type in COMPLEX:
@@ -431,6 +438,7 @@ MAPS: dict[str, Map] = {
     "take_along": Map(_along(lambda info: len(info.shape) - 1), check=_take_along_check, repeats=True),
     "permute_along": Map(_along(lambda info: info.attrs[0]), check=_permute_along_check),
     "iota": Map(_iota_at, flat=_same(_iota_at), is_flat=lambda info, xs: True),
+    "paired_scale": Map(_paired_scale_at),
     "full": Map(_full_at, flat=_same(_full_at), is_flat=lambda info, xs: True),
     "absent": Map(
         lambda b, info, xs, index: zero_of(info.type),

@@ -20,10 +20,12 @@ from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import programs_of
 from ...._core.tensor import Value
 from ...refine import PEAK
+from ..llvm.numpy_transforms import transforms
 from ..lower import convolutions as convolutions
 from ..lower import determinants as determinants
 from ..lower import draws as draws
 from ..lower import factorisations as factorisations
+from ..lower import fourier as fourier
 from ..lower import joins as joins
 from ..lower import outside as outside
 from ..lower import products as products  # the rules of these files join the table of singles
@@ -45,7 +47,6 @@ from .schedule import static_size
 _LIBRARY = "a factorisation or a matrix function of LAPACK's and SciPy's, far longer than a call of NumPy's"
 _SPARSE = "sparse matrices of SciPy's"
 HANDED: dict[str, str] = {
-    **dict.fromkeys(("dft", "rfft", "irfft", "paired_scale"), "Fourier transforms of SciPy's"),
     **dict.fromkeys(
         (
             "eig",
@@ -82,7 +83,7 @@ OF_COMPLEX = {
     *COMPLEX_SCALARS, "convert", "constant", "dim_value", "reduce_sum", "reduce_prod", "matmul", "einsum", "cumsum",
     "cumprod", "linear_recurrence", "segmented_cumsum", "scatter_add", "scatter_set", "scatter_mul", "buffer_new",
     "buffer_value", "buffer_get", "buffer_set", "buffer_add", "add_along", "rarely", "loop", "loop_back", "switch",
-    "outside",
+    "outside", "dft", "rfft", "irfft",
 }  # fmt: skip
 OF_HALVES = {
     *(SCALARS.keys() - {"nextafter"}), "convert", "constant", "dim_value", "reduce_sum", "reduce_prod", "reduce_max",
@@ -188,6 +189,15 @@ def _reduced(node: Node) -> str:
     return ""
 
 
+def _transform(node: Node) -> str:
+    types = [TYPE_OF[v.dtype] for v in (*node.inputs, *node.outputs) if v.dtype.kind == "c"]
+    return "" if all(map(transforms, types)) else "this NumPy offers no transforms to machine code"
+
+
+def _paired_scale(node: Node) -> str:
+    return "" if type(node.attrs[1]) is int else "which numbers are scaled depends on the extent"
+
+
 def _first_order(node: Node) -> str:
     return "a derivative in a parameter is a series" if any(node.attrs) else ""
 
@@ -265,6 +275,7 @@ _CHECKS: dict[str, Any] = {
     "maximum_iterations": _one, "argmax": _some, "argmin": _some,
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
-    "bitcast": _bitcast, "abs": _abs,
+    "bitcast": _bitcast, "abs": _abs, "dft": _transform, "rfft": _transform, "irfft": _transform,
+    "paired_scale": _paired_scale,
     "reduce_max": _reduced, "reduce_min": _reduced, "reduce_sum": _reduced,
 }  # fmt: skip

@@ -1,0 +1,105 @@
+"""Fourier transforms in machine code: NumPy's own functions, along any axes, of any length, in loops and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+import wengert.numpy as wnp
+from tests.support import op_checks as checks
+from tests.support.native_checks import Twins, cases_of, require_same
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._core.op import REGISTRY
+from wengert._engines.native import engine
+from wengert._engines.native.llvm import numpy_transforms
+from wengert._engines.native.llvm.numpy_transforms import transforms
+from wengert._engines.native.plan.support import reason_against
+
+TOLERANCE = {"float64": 1e-15, "complex128": 1e-15, "float32": 1e-6, "complex64": 1e-6}
+F = wnp.fft
+_RNG = np.random.default_rng(0)
+
+
+def _complex(*shape: int) -> Any:
+    return _RNG.normal(size=shape) + 1j * _RNG.normal(size=shape)
+
+
+@pytest.fixture(autouse=True)
+def checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "VERIFIES", True)
+    monkeypatch.setattr(engine, "IS_STRICT", True)
+
+
+def test_this_numpy_offers_its_functions() -> None:
+    assert transforms("c128")
+    assert transforms("c64")
+    assert not transforms("f64")
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64], ids=["double", "single"])
+def test_lengths_and_axes(dtype: Any) -> None:
+    z, x = _complex(6, 5, 4).astype(dtype), _RNG.normal(size=(6, 5, 4)).astype(np.zeros(0, dtype).real.dtype)
+    lines = [_complex(n).astype(dtype) for n in (1, 2, 7, 12, 97, 1024)]
+
+    def f(z: Any, x: Any, *lines: Any) -> Any:
+        of_axes = [F.fft(z, axis=0), F.ifft(z, axis=1), F.fft(z), F.fft2(z), F.fftn(z), F.ifftn(z, axes=(0, 2))]
+        of_real = [F.rfft(x, axis=1), F.rfft2(x), F.irfftn(F.rfftn(x)), F.irfft(F.rfft(x, axis=1), 5, axis=1)]
+        of_views = [F.fft(z.T), F.fft(z[::2]), F.fft(z[:, :, ::-1]), F.fft(z, 10), F.rfft(x, 3)]
+        return of_axes, of_real, of_views, [(F.fft(line), F.hfft(line, 9), F.rfft(wnp.real(line))) for line in lines]
+
+    require_same(*Twins(f).both(z, x, *lines), str(dtype), TOLERANCE)
+
+
+def test_long_batches_are_transformed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from wengert._engines.native.lower import fourier
+
+    monkeypatch.setattr(fourier, "AT_ONCE", 40)
+    found = Twins(lambda z: (F.fft(z), F.fft(z, axis=0), F.irfft(z, 8, axis=1))).both(_complex(9, 5, 7))
+    require_same(*found, "parts", TOLERANCE)
+
+
+def split_steps(x: Any) -> Any:
+    def step(z: Any, u: Any) -> Any:
+        return F.ifft(F.fft(z) * wg.exp(-1j * u * x)) + F.irfft(F.rfft(wnp.real(z)) * u, 12), None
+
+    last, _ = wg.scan(step, wg.exp(-x * x) + 0j, wnp.linspace(0.1, 1.0, 5))
+    return wnp.sum(wnp.abs(last) ** 2 * x)
+
+
+PROGRAMS: dict[str, Callable[..., Any]] = {
+    "loop": split_steps, "gradient": wg.grad(split_steps), "batch": wg.vmap(lambda a: split_steps(a + wnp.zeros(12))),
+    "of real numbers": wg.grad(lambda x: wnp.sum(wnp.abs(F.rfft(x)) ** 3) + wnp.sum(F.irfft(F.rfft(x)) ** 3)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    x = np.linspace(-1, 1, 12)
+    found, wanted = Twins(PROGRAMS[name]).both(x)
+    require_same(found, wanted, name, {"float64": 1e-12})
+    assert "100% machine code" in str(wg.function(PROGRAMS[name]).report(x))
+
+
+def test_lengths_that_a_call_tells() -> None:
+    unknown = wg.TensorSpec((None, None), np.complex128)
+    f = wg.function(lambda z: (F.fft(z, axis=0), F.rfft(wnp.real(z))), input_signature=[unknown])
+    for shape in ((3, 4), (1, 7), (20, 30)):
+        z = _complex(*shape)
+        require_same([*map(np.asarray, f(z))], [np.fft.fft(z, axis=0), np.fft.rfft(z.real)], str(shape), TOLERANCE)
+    with pytest.raises(ValueError, match="Invalid number of FFT data points"):
+        f(_complex(3, 0))
+
+
+def test_without_numpys_functions_kernels_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = checks.traced(next(iter(cases_of(REGISTRY["dft"], np.dtype(complex))))())
+    nodes = [node for node in graph.nodes if node.op.name == "dft"]
+    assert nodes
+    assert not any(map(reason_against, nodes))
+    monkeypatch.setattr(numpy_transforms, "_loop", lambda name, type_: None)
+    assert all("no transforms" in reason_against(node) for node in nodes)
