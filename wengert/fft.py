@@ -9,10 +9,11 @@ transformed in float32.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
+from ._core.argument_types import ArrayLike, Axes, Out
 from ._core.dims import floordiv
 from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
@@ -56,7 +57,7 @@ def _distance(d: Any, what: str) -> Any:
     return d
 
 
-def _spread(frequencies: Any, n: Any, d: Any, what: str) -> Any:
+def _spread(frequencies: Any, n: Any, d: ArrayLike, what: str) -> Any:
     """Frequencies; a tensor where the distance is one that is followed."""
     count, distance = _points(n, what), _distance(d, what)
     return frequencies(count) / distance if isinstance(distance, Tensor) else frequencies(count, distance)
@@ -111,7 +112,7 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None) -> Any:
 
 
 @public
-def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def fft(a: Any, n: SupportsIndex | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
     """The Fourier transform along one axis.
 
     Args:
@@ -138,7 +139,7 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None
 
 
 @public
-def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Out | None = None) -> Any:
     """The inverse Fourier transform along one axis.
 
     Args:
@@ -165,7 +166,7 @@ def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = Non
 
 
 @public
-def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Out | None = None) -> Any:
     """The first half of the Fourier transform of real numbers along one axis.
 
     Args:
@@ -192,7 +193,7 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = Non
 
 
 @public
-def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Out | None = None) -> Any:
     """Real numbers from the first half of their Fourier transform along one axis.
 
     Args:
@@ -219,7 +220,9 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 
 @public
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+def fft2(
+    a: ArrayLike, s: ArrayLike | None = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out | None = None
+) -> Any:
     """The Fourier transform along two axes.
 
     Args:
@@ -247,7 +250,9 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any
 
 
 @public
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+def ifft2(
+    a: ArrayLike, s: ArrayLike | None = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out | None = None
+) -> Any:
     """The inverse Fourier transform along two axes.
 
     Args:
@@ -275,7 +280,9 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: An
 
 
 @public
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+def rfft2(
+    a: ArrayLike, s: ArrayLike | None = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out | None = None
+) -> Any:
     """The Fourier transform of real numbers, half of it along the last axis, along two axes.
 
     Args:
@@ -303,7 +310,9 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: An
 
 
 @public
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+def irfft2(
+    a: ArrayLike, s: ArrayLike | None = None, axes: Axes = (-2, -1), norm: str | None = None, out: Out | None = None
+) -> Any:
     """Real numbers from their Fourier transform, half of it along the last axis, along two axes.
 
     Args:
@@ -331,7 +340,9 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: A
 
 
 @public
-def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+def fftn(
+    a: ArrayLike, s: ArrayLike | None = None, axes: Axes = None, norm: str | None = None, out: Out | None = None
+) -> Any:
     """The Fourier transform along several axes.
 
     Args:
@@ -359,7 +370,9 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = N
 
 
 @public
-def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+def ifftn(
+    a: ArrayLike, s: ArrayLike | None = None, axes: Axes = None, norm: str | None = None, out: Out | None = None
+) -> Any:
     """The inverse Fourier transform along several axes.
 
     Args:
@@ -387,7 +400,9 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
 
 
 @public
-def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+def rfftn(
+    a: ArrayLike, s: ArrayLike | None = None, axes: Axes = None, norm: str | None = None, out: Out | None = None
+) -> Any:
     """The Fourier transform of real numbers, half of it along the last axis, along several axes.
 
     Args:
@@ -415,7 +430,9 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = 
 
 
 @public
-def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+def irfftn(
+    a: ArrayLike, s: ArrayLike | None = None, axes: Axes = None, norm: str | None = None, out: Out | None = None
+) -> Any:
     """Real numbers from their Fourier transform, half of it along the last axis, along several axes.
 
     Args:
@@ -446,7 +463,7 @@ _SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 @public
-def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Any = None, out: Out | None = None) -> Any:
     """The transform of a signal with Hermitian symmetry, of which half is given: a real spectrum.
 
     Args:
@@ -471,7 +488,7 @@ def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = Non
 
 
 @public
-def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Out | None = None) -> Any:
     """The inverse of `hfft`: half of a signal with Hermitian symmetry, from its real spectrum.
 
     Args:
@@ -495,7 +512,7 @@ def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 
 @public
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: ArrayLike, axes: Axes = None) -> Any:
     """The elements moved so that frequency 0 stands in the middle.
 
     Args:
@@ -516,7 +533,7 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 
 
 @public
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: ArrayLike, axes: Axes = None) -> Any:
     """The inverse of `fftshift`.
 
     Args:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from ._core import dtypes
+from ._core.argument_types import ArrayLike, Axes, DTypeLike
 from ._core.dims import Dim, size_of
 from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
@@ -85,7 +86,7 @@ class SlogdetResult(NamedTuple):
 
 
 @names_errors
-def inv(a: Any) -> Any:
+def inv(a: ArrayLike) -> Any:
     """The inverses of matrices.
 
     Args:
@@ -108,7 +109,7 @@ def inv(a: Any) -> Any:
 
 
 @names_errors
-def det(a: Any) -> Any:
+def det(a: ArrayLike) -> Any:
     """The determinants of matrices. The gradient is right at singular ones, too.
 
     Args:
@@ -129,7 +130,7 @@ def det(a: Any) -> Any:
 
 
 @names_errors
-def eig(a: Any) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """Eigenvalues and eigenvectors of general square matrices.
 
     At kinks: for equal eigenvalues smooth functions of values and vectors have their gradient, other functions of the
@@ -155,7 +156,7 @@ def eig(a: Any) -> EigResult:
 
 
 @names_errors
-def eigvals(a: Any) -> Any:
+def eigvals(a: ArrayLike) -> Any:
     """Eigenvalues of general square matrices.
 
     At kinks: at a matrix without a basis of eigenvectors the gradient raises, or is huge.
@@ -179,7 +180,7 @@ def eigvals(a: Any) -> Any:
 
 
 @names_errors
-def eigh(a: Any, UPLO: str = "L") -> EighResult:
+def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     """Eigenvalues and eigenvectors of symmetric (Hermitian) matrices.
 
     At kinks: the gradient is symmetric (Hermitian); for equal eigenvalues smooth functions of values and vectors have
@@ -207,7 +208,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
 
 @names_errors
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Any:
     """Eigenvalues of symmetric (Hermitian) matrices.
 
     At kinks: the gradient is symmetric (Hermitian).
@@ -232,7 +233,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 
 
 @names_errors
-def slogdet(a: Any) -> SlogdetResult:
+def slogdet(a: ArrayLike) -> SlogdetResult:
     """The sign of the determinant and the logarithm of its magnitude.
 
     At kinks: at a singular matrix the sign is 0, the logarithm -inf and the gradient infinite or NaN.
@@ -255,7 +256,7 @@ def slogdet(a: Any) -> SlogdetResult:
 
 
 @names_errors
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Singular values and vectors: a = U @ diag(S) @ Vh.
 
     At kinks: as `wg.ops.svd`; a gradient through the null space of `full_matrices=True` is a `LookupError`.
@@ -283,7 +284,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 
 @names_errors
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: ArrayLike, /) -> Any:
     """Singular values, descending.
 
     Args:
@@ -304,7 +305,7 @@ def svdvals(x: Any, /) -> Any:
 
 
 @names_errors
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Orthonormal Q and upper triangular R with a = Q @ R.
 
     At kinks: as `wg.ops.qr`; a gradient through the columns that `mode="complete"` adds is a `LookupError`.
@@ -330,7 +331,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 @names_errors
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def pinv(a: ArrayLike, rcond: ArrayLike | None = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The pseudo-inverse of matrices.
 
     At kinks: where the rank changes the pseudo-inverse jumps; the gradient is that at constant rank.
@@ -355,7 +356,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 
 @public
-def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: ArrayLike | None = None) -> Any:
     """The x of least length that makes ``a @ x - b`` shortest.
 
     At kinks: the gradient is that at constant rank of a.
@@ -395,7 +396,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 
 @names_errors
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def matrix_rank(A: ArrayLike, tol: ArrayLike | None = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The number of singular values above a tolerance: integers, constants to a gradient.
 
     Args:
@@ -423,7 +424,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 @names_errors
-def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Any:
     """The lower triangular L with L @ L^H = a.
 
     At kinks: the lower triangle of a is read, and the gradient is symmetric (Hermitian).
@@ -448,7 +449,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 
 @names_errors
-def cholesky_solve(b: Any, L: Any, *, upper: bool = False) -> Any:
+def cholesky_solve(b: ArrayLike, L: Any, *, upper: bool = False) -> Any:
     """The x with ``L @ L^H @ x = b``, from Cholesky's factor.
 
     Args:
@@ -477,7 +478,7 @@ def cholesky_solve(b: Any, L: Any, *, upper: bool = False) -> Any:
 
 
 @names_errors
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
     """The cross product of vectors of three components.
 
     Args:
@@ -504,7 +505,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 @names_errors
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     """All products of an element of one vector and one of another.
 
     Args:
@@ -530,7 +531,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 @names_errors
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> Any:
     """The sum of products over axes of x1 and as many of x2.
 
     Args:
@@ -550,7 +551,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 
 @names_errors
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
     """The sum of conj(x1) x2 along an axis.
 
     Args:
@@ -570,7 +571,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 @public
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Any:
     """The diagonals of matrices, as a new last axis.
 
     Args:
@@ -589,7 +590,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
 
 
 @public
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Any:
     """The sums along a diagonal of matrices.
 
     Args:
@@ -609,7 +610,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 @public
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of vectors.
 
     At kinks: the gradient is 0 at the zero vector; equal largest elements share it evenly.
@@ -640,7 +641,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 @public
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norm of matrices.
 
     At kinks: the gradient is 0 at the zero matrix; equal largest sums share it evenly.

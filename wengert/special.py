@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._core.apply import apply
+from ._core.argument_types import ArrayLike, Axes
 from ._core.op import Op
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
@@ -59,7 +60,7 @@ def _one(name: str, op: Op) -> Callable[[Any], Any]:
 
 
 def _two(name: str, op: Op) -> Callable[[Any, Any], Any]:
-    def function(x: Any, y: Any) -> Any:
+    def function(x: ArrayLike, y: ArrayLike) -> Any:
         return binary_float(op, x, y)
 
     arguments = "        x: an array of real values, or a number.\n        y: the same; shapes broadcast."
@@ -69,7 +70,7 @@ def _two(name: str, op: Op) -> Callable[[Any, Any], Any]:
 def _of_order(name: str, op: Op, is_whole: bool = False) -> Callable[[Any, Any], Any]:
     """The function of an order, a Python number, and an argument."""
 
-    def function(v: Any, z: Any) -> Any:
+    def function(v: ArrayLike, z: ArrayLike) -> Any:
         order = _order(v, name, is_whole)
         return outward(op(as_float(as_tensor(z, name)), order=order), z)
 
@@ -93,7 +94,7 @@ def _order(v: Any, name: str, is_whole: bool) -> int | float:
 
 
 def _fixed_order(name: str, op: Op, order: int) -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
+    def function(x: ArrayLike) -> Any:
         return outward(op(as_float(as_tensor(x, name)), order=order), x)
 
     arguments = "        x: an array of real values, or a number."
@@ -103,21 +104,21 @@ def _fixed_order(name: str, op: Op, order: int) -> Callable[[Any], Any]:
 
 
 def _of_pair(name: str, op: Op) -> Callable[[Any, Any], Any]:
-    def function(a: Any, b: Any) -> Any:
+    def function(a: ArrayLike, b: ArrayLike) -> Any:
         return binary_float(op, a, b)
 
     return _of_arrays(function, name, op, "a b", "[1.0, 2.0], 0.5")
 
 
 def _incomplete_gamma(name: str, op: Op, **attrs: int) -> Callable[[Any, Any], Any]:
-    def function(a: Any, x: Any) -> Any:
+    def function(a: ArrayLike, x: ArrayLike) -> Any:
         return outward(op(*_met((a, x), name), **attrs), a, x)
 
     return _of_arrays(function, name, op, "a x", "[1.0, 2.0], 0.5")
 
 
 def _incomplete_beta(name: str, op: Op, **attrs: int) -> Callable[[Any, Any, Any], Any]:
-    def function(a: Any, b: Any, x: Any) -> Any:
+    def function(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Any:
         return outward(op(*_met((a, b, x), name), **attrs), a, b, x)
 
     return _of_arrays(function, name, op, "a b x", "[1.0, 2.0], 2.0, 0.5")
@@ -186,7 +187,7 @@ xlog1py = _two("xlog1py", W.xlog1py)
 
 
 @names_errors
-def zeta(x: Any, q: Any = None) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Any:
     """Hurwitz's zeta function, the sum of (k + q)^-x over k = 0, 1, ...; Riemann's for q = 1, the default.
 
     At kinks: infinite at x = 1.
@@ -208,7 +209,7 @@ def zeta(x: Any, q: Any = None) -> Any:
 
 
 @public
-def logit(x: Any) -> Any:
+def logit(x: ArrayLike) -> Any:
     """log(x / (1 - x)), the inverse of `expit`.
 
     Args:
@@ -227,7 +228,7 @@ def logit(x: Any) -> Any:
 
 
 @public
-def log_expit(x: Any) -> Any:
+def log_expit(x: ArrayLike) -> Any:
     """log(expit(x)), exact where expit vanishes.
 
     Args:
@@ -245,7 +246,7 @@ def log_expit(x: Any) -> Any:
 
 
 @public
-def entr(x: Any) -> Any:
+def entr(x: ArrayLike) -> Any:
     """-x log(x); 0 at 0, and -inf below.
 
     At kinks: the gradient is infinite at 0, and 0 below.
@@ -271,7 +272,7 @@ def entr(x: Any) -> Any:
 
 
 @names_errors
-def rel_entr(x: Any, y: Any) -> Any:
+def rel_entr(x: ArrayLike, y: ArrayLike) -> Any:
     """x log(x / y); 0 where x is 0 and y is not negative, and inf elsewhere.
 
     At kinks: the gradient is 0 where x is 0.
@@ -313,7 +314,7 @@ def _relative_entropy(x: Tensor, y: Tensor) -> Tensor:
 
 
 @names_errors
-def kl_div(x: Any, y: Any) -> Any:
+def kl_div(x: ArrayLike, y: ArrayLike) -> Any:
     """x log(x / y) - x + y; y where x is 0 and y is not negative, and inf elsewhere.
 
     Args:
@@ -352,7 +353,9 @@ def _divergence(x: Tensor, gap: Tensor) -> Tensor:
 
 
 @names_errors
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+def logsumexp(
+    a: ArrayLike, axis: Axes = None, b: ArrayLike | None = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
     """log(sum(b e^a)) over axes, without overflow.
 
     Args:
@@ -379,7 +382,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     return outward((result, sign) if return_sign else result, a, b)
 
 
-def _weighted(x: Tensor, b: Any, axis: Any, keepdims: bool, allows_negative: bool) -> tuple[Tensor, Tensor]:
+def _weighted(x: Tensor, b: ArrayLike, axis: Axes, keepdims: bool, allows_negative: bool) -> tuple[Tensor, Tensor]:
     x, factors = map(as_float, promotion.meet(*tensors_of(x, b, "logsumexp"), "logsumexp"))
     is_absent = apply(D.eq, (factors, S.fill(factors, 0)))
     x = S.select(is_absent, S.fill(x, -math.inf), x)
@@ -398,7 +401,7 @@ def _weighted(x: Tensor, b: Any, axis: Any, keepdims: bool, allows_negative: boo
 
 
 @public
-def softmax(x: Any, axis: Any = None) -> Any:
+def softmax(x: ArrayLike, axis: Axes = None) -> Any:
     """e^x / sum(e^x) over axes, without overflow.
 
     Args:
@@ -417,7 +420,7 @@ def softmax(x: Any, axis: Any = None) -> Any:
 
 
 @public
-def log_softmax(x: Any, axis: Any = None) -> Any:
+def log_softmax(x: ArrayLike, axis: Axes = None) -> Any:
     """The logarithm of softmax over axes, exact where softmax vanishes.
 
     Args:
@@ -439,7 +442,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 
 
 @public
-def loggamma(z: Any) -> Any:
+def loggamma(z: ArrayLike) -> Any:
     """The principal branch of the logarithm of the gamma function, of real arguments: NaN below 0.
 
     Args:
@@ -462,7 +465,7 @@ def loggamma(z: Any) -> Any:
 
 
 @public
-def gammasgn(x: Any) -> Any:
+def gammasgn(x: ArrayLike) -> Any:
     """The sign of the gamma function; its gradient is 0.
 
     Args:
@@ -487,7 +490,7 @@ def gammasgn(x: Any) -> Any:
 
 
 @public
-def multigammaln(a: Any, d: int) -> Any:
+def multigammaln(a: ArrayLike, d: int) -> Any:
     """The logarithm of the multivariate gamma function.
 
     Args:
@@ -572,7 +575,7 @@ _LOGARITHMS = {2: 10.0, 4: 85.0, 8: 700.0}  # of products that floats of so many
 
 
 @names_errors
-def poch(z: Any, m: Any) -> Any:
+def poch(z: ArrayLike, m: ArrayLike) -> Any:
     """Pochhammer's symbol gamma(z + m) / gamma(z), of positive z and z + m.
 
     Args:
@@ -597,7 +600,7 @@ def poch(z: Any, m: Any) -> Any:
 
 
 @public
-def erfcinv(y: Any) -> Any:
+def erfcinv(y: ArrayLike) -> Any:
     """The number whose `erfc` is y, exact also where y is small.
 
     At kinks: the slope is infinite at 0 and 2.

@@ -11,13 +11,16 @@ import numpy as np
 from .. import numpy as wnp
 from .. import ops
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, names_errors
 
 
 @names_errors
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
+def asarray(
+    obj: ArrayLike, /, *, dtype: DTypeLike | None = None, device: Any = None, copy: bool | None = None
+) -> Tensor:
     """A tensor of a number, a nested list, an array, or anything with a buffer or `__dlpack__`.
 
     Args:
@@ -69,7 +72,15 @@ def _has_buffer(obj: Any) -> bool:
 
 
 @names_errors
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None) -> Tensor:
+def arange(
+    start: ArrayLike,
+    /,
+    stop: ArrayLike | None = None,
+    step: Any = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Any = None,
+) -> Tensor:
     """Evenly spaced values of the half-open interval from start to stop (from 0 to start if stop is None).
 
     Args:
@@ -97,7 +108,14 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
 
 @names_errors
 def linspace(
-    start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+    start: ArrayLike,
+    stop: ArrayLike,
+    /,
+    num: int,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Any = None,
+    endpoint: bool = True,
 ) -> Tensor:
     """num evenly spaced values of an interval; differentiable in both ends.
 
@@ -125,7 +143,7 @@ def linspace(
 
 
 @names_errors
-def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def zeros(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
     """Zeros.
 
     Args:
@@ -146,7 +164,7 @@ def zeros(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 @names_errors
-def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def ones(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
     """Ones.
 
     Args:
@@ -167,7 +185,7 @@ def ones(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 @names_errors
-def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def empty(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
     """Zeros: no tensor's values are left to chance.
 
     Args:
@@ -188,7 +206,7 @@ def empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 @names_errors
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def full(shape: Any, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
     """One value everywhere.
 
     Args:
@@ -210,7 +228,9 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) 
 
 
 @names_errors
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> Tensor:
+def eye(
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: Any = None
+) -> Tensor:
     """Ones on a diagonal, zeros elsewhere.
 
     Args:
@@ -233,7 +253,7 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = N
 
 
 @names_errors
-def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+def zeros_like(x: ArrayLike, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Zeros in the shape and dtype of a tensor.
 
     Args:
@@ -254,7 +274,7 @@ def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 @names_errors
-def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+def ones_like(x: ArrayLike, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Ones in the shape and dtype of a tensor.
 
     Args:
@@ -275,7 +295,7 @@ def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 @names_errors
-def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+def empty_like(x: ArrayLike, /, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Zeros in the shape and dtype of a tensor: no tensor's values are left to chance.
 
     Args:
@@ -296,7 +316,7 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 @names_errors
-def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def full_like(x: ArrayLike, /, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
     """One value everywhere, in the shape and dtype of a tensor.
 
     Args:

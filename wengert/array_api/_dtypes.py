@@ -12,6 +12,7 @@ from typing import cast as cast_type
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.dtypes import complex64, complex128, float32, float64, int8, int32, int64, uint32
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
@@ -41,7 +42,7 @@ class IntegerInfo(NamedTuple):
     dtype: np.dtype[Any]
 
 
-def _dtype_of(x: Any) -> np.dtype[Any]:
+def _dtype_of(x: ArrayLike) -> np.dtype[Any]:
     tensor = tensor_in(x)
     if tensor is not None:
         return tensor.dtype
@@ -165,7 +166,7 @@ KINDS = {
 
 
 @names_errors
-def isdtype(dtype: Any, kind: Any) -> Any:
+def isdtype(dtype: DTypeLike, kind: str | None) -> Any:
     """Whether a dtype is of a kind.
 
     Args:

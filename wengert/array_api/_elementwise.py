@@ -8,13 +8,14 @@ from typing import Any
 
 from .. import ops
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, broadcast_shapes, cast, names_errors, tensors_of
 
 
 @names_errors
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: ArrayLike, /, min: Any = None, max: Any = None) -> Any:
     """Elements kept between two bounds, in x's dtype. The gradient passes on the closed interval.
 
     Args:
@@ -50,7 +51,7 @@ def _bound(bound: Any, x: Tensor) -> Any:
 
 
 @names_errors
-def floor_divide(x1: Any, x2: Any, /) -> Any:
+def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     """The quotient rounded down: an infinite numerator gives infinity, an infinite divisor a zero of the right sign.
 
     Those are the standard's special cases. The operator `//` and `wg.floor_divide` give NumPy's: NaN and -1.
@@ -80,7 +81,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 
 @names_errors
-def sign(x: Any, /) -> Any:
+def sign(x: ArrayLike, /) -> Any:
     """-1, 0 or 1 by the sign of x, and x / |x| for complex numbers; 0 has no sign here, unlike in `wg.sign`.
 
     At kinks: the gradient is 0 everywhere for real numbers.

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import fft as ours
 from .._core import dtypes
+from .._core.argument_types import DTypeLike
 from .._core.tensor import Tensor
 from ..fft import fft, fftn, fftshift, hfft, ifft, ifftn, ifftshift, ihfft, irfft, irfftn, rfft, rfftn
 from ..ops.promotion import as_tensor, cast, names_errors
@@ -15,7 +16,7 @@ from ._creation import require_device
 
 
 @names_errors
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
     """The frequencies of the n terms of a transform.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from .._core.progress import Step
 from .._core.tensor import Tensor
 from ..ops.promotion import as_tensor, stack_rows
@@ -54,7 +55,7 @@ class Steps:
         """The solution there."""
         return self.state["y"]
 
-    def at(self, times: Any) -> Any:
+    def at(self, times: ArrayLike) -> Any:
         """The solution at some times within the last step, one row each."""
         self.state["nfev"] += self.attempts.method.extra_evaluations()
         return self.attempts.between(self.attempts.dense(self.state), self.state, times)
@@ -91,7 +92,7 @@ class Found(NamedTuple):
     state: State
 
 
-def integrate(attempts: Attempts, wanted: Any, progress: Step | None = None) -> Found:
+def integrate(attempts: Attempts, wanted: ArrayLike | None, progress: Step | None = None) -> Found:
     """The solution at the wanted times as far as it gets, or at both ends and between the steps."""
     steps = Steps(attempts, progress)
     return _all_steps(attempts.problem, steps) if wanted is None else _at_times(attempts, steps, wanted)

@@ -15,6 +15,7 @@ from .._control.implicit import pulled, rows_of_jacobian
 from .._control.region import close_body, closure_of, trace_body
 from .._control.values import Leaves
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.dims import Dim
 from .._core.engine import ndarray_of
@@ -81,7 +82,7 @@ class State:
             start += size
         return parts
 
-    def closed(self, value: Any) -> Tensor:
+    def closed(self, value: ArrayLike) -> Tensor:
         """What `fun` returned, as a vector."""
         if self.is_bare:
             tensors = [as_tensor(value, "solve_ivp: the result of fun")]
@@ -133,7 +134,7 @@ class Field:
             raise closed.error
         return rows_of_jacobian(closed, [t, y], int(y.shape[0]), y.dtype)
 
-    def terms(self, t: Any, y: Any, order: int) -> list[Any]:
+    def terms(self, t: ArrayLike, y: Any, order: int) -> list[Any]:
         """The terms of the solution's series from y at t on, in the kind of y."""
         is_plain = type(y) is np.ndarray
         time = t if type(t) is Tensor else fresh(np.asarray(t, np.float64))
@@ -155,7 +156,7 @@ class Field:
             raise TypeError(at_user_line("solve_ivp: fun must not assign Variables where the method is 'Radau'"))
         return close_body(body, closure, 4, returns_state=False), closure.operands()
 
-    def _values(self, t: Any, y: Array) -> Array:
+    def _values(self, t: float, y: Array) -> Array:
         state = self.state
         found = self.fun(fresh(np.asarray(t, np.float64)), state.opened(fresh(y)), *self.args)
         if state.is_bare and type(found) in (list, tuple) and all(_is_plain_scalar(x) for x in found):
@@ -163,13 +164,13 @@ class Field:
         return ndarray_of(state.closed(found)._data)
 
 
-def _is_plain_scalar(x: Any) -> bool:
+def _is_plain_scalar(x: Tensor) -> bool:
     return type(x) in (float, int) or (
         type(x) is Tensor and isinstance(x._data, np.ndarray | np.generic) and not x.shape
     )
 
 
-def _with_tensors(value: Any) -> Any:
+def _with_tensors(value: ArrayLike) -> Any:
     """An argument with tensors for its arrays; numbers stay, so that an int may be a size or a power."""
     leaves, spec = flatten(value)
     return unflatten(

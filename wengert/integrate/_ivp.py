@@ -15,6 +15,7 @@ import numpy as np
 
 from .._compile.arguments import caller_kind, require_callable, result_of
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.constant import Kind
 from .._core.engine import ndarray_of
 from .._core.progress import following
@@ -66,9 +67,9 @@ class OdeResult(dict[str, Any]):
 
 @public
 def solve_ivp(
-    fun: Callable[..., Any], t_span: Sequence[Any], y0: Any, method: str = "RK45", t_eval: Any = None,
-    args: Sequence[Any] = (), rtol: Any = 1e-3, atol: Any = 1e-6, checkpoint: Any = "auto",
-    max_step: float = np.inf, first_step: float | None = None, progress: Any = None,
+    fun: Callable[..., Any], t_span: Sequence[Any], y0: ArrayLike, method: str = "RK45",
+    t_eval: ArrayLike | None = None, args: Sequence[Any] = (), rtol: float = 1e-3, atol: float = 1e-6,
+    checkpoint: str = "auto", max_step: float = np.inf, first_step: float | None = None, progress: Any = None,
 ) -> OdeResult:  # fmt: skip
     """Solves dy/dt = fun(t, y) from y(t0) = y0, as `scipy.integrate.solve_ivp` does; differentiable.
 
@@ -159,7 +160,7 @@ def solve_ivp(
 # -- arguments --------------------------------------------------------------------------------------------------------
 
 
-def _time(t: Any) -> Tensor:
+def _time(t: float) -> Tensor:
     tensor = as_tensor(t, "solve_ivp: t_span")
     if tensor.shape != () or dtypes.is_complex(tensor.dtype):
         raise ValueError(at_user_line(f"solve_ivp: wanted two numbers as t_span, got one of shape {tensor.shape}"))
@@ -177,7 +178,7 @@ def _values(x: Tensor) -> Any:
     return ndarray_of(x._data)
 
 
-def _times(t_eval: Any, t0: Tensor, t1: Tensor) -> Tensor:
+def _times(t_eval: ArrayLike, t0: Tensor, t1: Tensor) -> Tensor:
     times = cast(as_tensor(t_eval, "solve_ivp: t_eval"), dtypes.float64)
     if len(times.shape) != 1:
         raise ValueError(at_user_line("`t_eval` must be 1-dimensional."))
@@ -191,7 +192,7 @@ def _times(t_eval: Any, t0: Tensor, t1: Tensor) -> Tensor:
     return times
 
 
-def _tolerances(rtol: Any, atol: Any, state: State) -> tuple[Any, Any]:
+def _tolerances(rtol: float, atol: float, state: State) -> tuple[Any, Any]:
     try:
         relative, absolute = np.asarray(rtol, float), np.asarray(atol, float)
     except TypeError:
@@ -210,7 +211,7 @@ def _tolerances(rtol: Any, atol: Any, state: State) -> tuple[Any, Any]:
     return relative, absolute
 
 
-def _lengths(max_step: Any, first_step: Any) -> tuple[float, float | None]:
+def _lengths(max_step: float, first_step: float | None) -> tuple[float, float | None]:
     for name, value in (("max_step", max_step), ("first_step", first_step)):
         if value is not None and not value > 0:
             raise ValueError(at_user_line(f"`{name}` must be positive."))

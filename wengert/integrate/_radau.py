@@ -16,6 +16,7 @@ import numpy as np
 from .._control.call import Program
 from .._control.implicit import solution
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from ..ops.promotion import as_tensor, cast
 from ..ops.shapes import reshape
@@ -96,12 +97,12 @@ def stages(state: Newton) -> Any:
     return _product(RADAU.t, state.w)
 
 
-def start_newton(z: Any) -> Newton:
+def start_newton(z: ArrayLike) -> Newton:
     """The iterations before the first, from a guess of the stages."""
     return Newton(np.int64(0), _product(RADAU.t_inverse, z), np.float64(1.0), np.False_, np.False_)
 
 
-def weighed_stages(z: Any, h: Any) -> Any:
+def weighed_stages(z: ArrayLike, h: ArrayLike) -> Any:
     """The part of the error estimate that the stages make."""
     return _product(RADAU.errors, z) / h
 
@@ -135,11 +136,11 @@ class Radau:
         """None."""
         return 0
 
-    def dense(self, rows: Any) -> Any:
+    def dense(self, rows: ArrayLike) -> Any:
         """The coefficients of the collocation polynomial, one a row."""
         return _product(RADAU.dense.T, rows)
 
-    def between(self, dense: Any, y: Any, h: Any, x: Any) -> Any:
+    def between(self, dense: ArrayLike, y: ArrayLike, h: ArrayLike, x: ArrayLike) -> Any:
         """The solution where the part x of a step is done."""
         return y + powers(x, 3) @ dense
 
@@ -148,7 +149,9 @@ def _product(matrix: Any, rows: Any) -> Any:
     return matrix @ rows if type(rows) is np.ndarray else combined(matrix, [rows[i] for i in range(rows.shape[0])])
 
 
-def followed_stages(z: Any, residual: tuple[Program, tuple[Tensor, ...]], t: Any, h: Any, y: Any) -> Tensor:
+def followed_stages(
+    z: ArrayLike, residual: tuple[Program, tuple[Tensor, ...]], t: ArrayLike, h: ArrayLike, y: ArrayLike
+) -> Tensor:
     """The stages of a step, which solve an equation, as a function of all that it depends on."""
     program, operands = residual
     given = [cast(as_tensor(x), dtypes.float64) for x in (t, h, y)]

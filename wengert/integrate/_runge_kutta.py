@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from ..ops.linalg import matmul
 from ..ops.promotion import stack_rows
@@ -55,7 +56,7 @@ class RungeKutta:
         self.error_order = tableau.error_order
         self.stages = len(tableau.c) + 1
 
-    def attempt(self, field: Function, t: Any, y: Any, f: Any, h: Any) -> tuple[Any, list[Any]]:
+    def attempt(self, field: Function, t: Any, y: ArrayLike, f: Callable[..., Any], h: Any) -> tuple[Any, list[Any]]:
         """y after a step, and the slopes at all stages; the last is that at the end."""
         tableau = self.tableau
         rows = [f]
@@ -65,7 +66,7 @@ class RungeKutta:
         rows.append(field(t + h, y_new))
         return y_new, rows
 
-    def error_norm(self, rows: Sequence[Any], h: Any, scale: Any) -> Any:
+    def error_norm(self, rows: Sequence[Any], h: ArrayLike, scale: ArrayLike) -> Any:
         """The estimated error of a step, in units of what is tolerated."""
         return norm(combined(self.tableau.errors, rows) * h / scale)
 
@@ -80,11 +81,11 @@ class RungeKutta:
         """How many rows `dense` gives."""
         return self.tableau.dense.shape[1]
 
-    def dense(self, field: Function, t: Any, y: Any, h: Any, y_new: Any, rows: Sequence[Any]) -> Any:
+    def dense(self, field: Function, t: ArrayLike, y: ArrayLike, h: ArrayLike, y_new: Any, rows: Sequence[Any]) -> Any:
         """The coefficients of the interpolant, one a row."""
         return combined(self.tableau.dense.T, rows)
 
-    def between(self, dense: Any, y: Any, h: Any, x: Any) -> Any:
+    def between(self, dense: Any, y: ArrayLike, h: ArrayLike, x: ArrayLike) -> Any:
         """The solution where the part x of a step is done; for several x, one row each."""
         return y + h * (powers(x, self.dense_rows) @ dense)
 
@@ -103,7 +104,7 @@ class DormandPrince8(RungeKutta):
     def dense_rows(self) -> int:
         return 3 + len(self.tableau.dense)
 
-    def dense(self, field: Function, t: Any, y: Any, h: Any, y_new: Any, rows: Sequence[Any]) -> Any:
+    def dense(self, field: Function, t: ArrayLike, y: Any, h: ArrayLike, y_new: Any, rows: Sequence[Any]) -> Any:
         rows = [*rows]
         first, last = rows[0], rows[-1]
         for a, c in zip(self.tableau.more_a, self.tableau.more_c, strict=True):

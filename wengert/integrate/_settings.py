@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.engine import ndarray_of
 from .._core.state import pausing, watchers
 from .._core.tensor import Tensor
@@ -65,15 +66,15 @@ class AtHand:
         self._residual: Any = None
         self._compiled: tuple[Any, Any] | None = None
 
-    def held(self, x: Any) -> Any:
+    def held(self, x: ArrayLike) -> Any:
         """The value as a constant for derivatives."""
         return ndarray_of(x._data) if type(x) is Tensor else x
 
-    def number(self, x: Any) -> float:
+    def number(self, x: ArrayLike) -> float:
         """The same for a single number."""
         return float(self.held(x))
 
-    def constant(self, x: Any) -> Any:
+    def constant(self, x: ArrayLike) -> Any:
         """A truth value, a count or a number that starts a state."""
         return x
 
@@ -81,7 +82,7 @@ class AtHand:
         """One of two values that are there."""
         return x if condition else y
 
-    def choose(self, condition: Any, f: Callable[[], Any], g: Callable[[], Any]) -> Any:
+    def choose(self, condition: ArrayLike, f: Callable[[], Any], g: Callable[[], Any]) -> Any:
         """The result of one of two functions; the other one is not run."""
         return f() if condition else g()
 
@@ -92,7 +93,7 @@ class AtHand:
             found = step(found)
         return found
 
-    def ends(self, failed: Any) -> bool:
+    def ends(self, failed: ArrayLike) -> bool:
         """Whether a step that is too short need not be tried."""
         return bool(failed)
 
@@ -104,15 +105,15 @@ class AtHand:
         """Rows like this one that hold zeros, for a state before the first step."""
         return np.zeros((count, *row.shape))
 
-    def stacked(self, rows: Any) -> Any:
+    def stacked(self, rows: ArrayLike) -> Any:
         """The rows of a step as a state holds them."""
         return rows
 
-    def guarded(self, field: Field, y: Any) -> Field:
+    def guarded(self, field: Field, y: ArrayLike) -> Field:
         """The right-hand side for a step from y that may be rejected."""
         return field
 
-    def checked(self, field: Any, error: Any) -> Any:
+    def checked(self, field: Any, error: float) -> Any:
         """The error of a step through the guarded right-hand side."""
         return error
 
@@ -143,7 +144,7 @@ class AtHand:
             )  # fmt: skip
         return self._compiled
 
-    def followed_stages(self, z: Any, field: Field, t: Any, h: Any, y: Any) -> Any:
+    def followed_stages(self, z: ArrayLike, field: Field, t: ArrayLike, h: ArrayLike, y: ArrayLike) -> Any:
         """The stages of a step of Radau as a function of all that they depend on."""
         if not self.is_followed:
             return z
@@ -151,7 +152,7 @@ class AtHand:
             self._residual = field.residual()
         return followed_stages(z, self._residual, t, h, y)
 
-    def beginning(self, problem: Problem, f: Any) -> Any:
+    def beginning(self, problem: Problem, f: Callable[..., Any]) -> Any:
         """The value at t0, where the slope is f."""
         return problem.y0
 
@@ -166,19 +167,19 @@ class InTrace(AtHand):
     def __init__(self) -> None:
         super().__init__(is_followed=True)
 
-    def held(self, x: Any) -> Tensor:
+    def held(self, x: ArrayLike) -> Tensor:
         return stop_gradient(as_tensor(x))
 
-    def number(self, x: Any) -> Tensor:
+    def number(self, x: ArrayLike) -> Tensor:
         return self.held(x)
 
-    def constant(self, x: Any) -> Tensor:
+    def constant(self, x: ArrayLike) -> Tensor:
         return full(shape=(), value=x, dtype=_DTYPES[type(x)])
 
     def where(self, condition: Any, x: Any, y: Any) -> Any:
         return np.where(condition, x, y)
 
-    def choose(self, condition: Any, f: Callable[[], Any], g: Callable[[], Any]) -> Any:
+    def choose(self, condition: ArrayLike, f: Callable[[], Any], g: Callable[[], Any]) -> Any:
         return cond(as_tensor(condition), lambda: _tensors(f()), lambda: _tensors(g()))
 
     def repeated(self, test: Callable[[Any], Any], step: Callable[[Any], Any], start: Newton) -> Newton:
@@ -192,13 +193,13 @@ class InTrace(AtHand):
         found = while_loop(again, iteration, [*map(as_tensor, start)], checkpoint=1)
         return Newton(*map(self.held, found))
 
-    def ends(self, failed: Any) -> bool:
+    def ends(self, failed: Tensor) -> bool:
         return False
 
-    def least(self, t: Any, direction: Any) -> Any:
+    def least(self, t: Any, direction: ArrayLike) -> Any:
         return np.maximum(10 * EPS * np.abs(t), _TINY)
 
-    def blank(self, row: Any, count: int) -> Tensor:
+    def blank(self, row: Tensor, count: int) -> Tensor:
         return full(shape=(count, *row.shape), value=0.0, dtype=row.dtype)
 
     def stacked(self, rows: list[Any]) -> Tensor:
@@ -207,7 +208,7 @@ class InTrace(AtHand):
     def guarded(self, field: Field, y: Any) -> Guard:
         return Guard(field, y)
 
-    def checked(self, field: Guard, error: Any) -> Any:
+    def checked(self, field: Guard, error: Tensor) -> Any:
         return np.where(field.is_fine(), error, np.nan)
 
     def unfollowed(self) -> AbstractContextManager[Any]:
@@ -216,16 +217,16 @@ class InTrace(AtHand):
     def quietly(self) -> AbstractContextManager[Any]:
         return nullcontext()
 
-    def slope(self, field: Field, t: Any, y: Any) -> Any:
+    def slope(self, field: Field, t: ArrayLike, y: ArrayLike) -> Any:
         return field(t, y)
 
     def jacobian(self, field: Field, t: Any, y: Any) -> Tensor:
         return self.held(field.jacobian(t, y))
 
-    def followed_stages(self, z: Any, field: Field, t: Any, h: Any, y: Any) -> Any:
+    def followed_stages(self, z: ArrayLike, field: Field, t: ArrayLike, h: ArrayLike, y: ArrayLike) -> Any:
         return followed_stages(z, field.residual(), t, h, y)
 
-    def beginning(self, problem: Problem, f: Any) -> Tensor:
+    def beginning(self, problem: Problem, f: Callable[..., Any]) -> Tensor:
         # over an interval of no length nothing is added, but the derivatives with respect to its ends are
         p = problem
         return as_tensor(p.y0 + np.where(p.t0 == p.t1, p.t1 - p.t0, 0.0) * f)
@@ -246,7 +247,7 @@ class Guard:
         self.y = y
         self.flags: list[Any] = []
 
-    def __call__(self, t: Any, y: Any) -> Any:
+    def __call__(self, t: Tensor, y: Tensor) -> Any:
         finite = np.all(np.isfinite(stop_gradient(as_tensor(y))))
         self.flags.append(finite)
         return self.field(t, np.where(finite, y, self.y))

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from ._lengths import first_step, next_factor
 from ._radau import (
     ERROR_ORDER,
@@ -62,7 +63,7 @@ class Attempts:
         """The coefficients of the interpolant of the last step."""
         raise NotImplementedError
 
-    def between(self, dense: Any, s: State, times: Any) -> Any:
+    def between(self, dense: ArrayLike, s: State, times: ArrayLike) -> Any:
         """The solution at times within the last step; for several times one row each."""
         return self.method.between(dense, s["y_old"], s["h"], (times - s["t_old"]) / s["h"])
 
@@ -88,7 +89,7 @@ class Attempts:
             "nfev": at.constant(1 if order is None else 2),
         }  # fmt: skip
 
-    def _end(self, t: Any, length: Any) -> Any:
+    def _end(self, t: ArrayLike, length: ArrayLike) -> Any:
         """Where a step from t ends: at t1 itself if that far."""
         p, at = self.problem, self.at
         end = at.number(t + length * p.direction)
@@ -207,7 +208,7 @@ class Implicit(Attempts):
         scale = p.atol + np.abs(y) * p.rtol
         tolerance = newton_tolerance(p.rtol)
 
-        def slope(t: Any, y: Any) -> Any:
+        def slope(t: ArrayLike, y: ArrayLike) -> Any:
             return at.slope(p.field, t, y)
 
         def iteration(newton: Newton) -> Newton:
@@ -228,7 +229,7 @@ class Implicit(Attempts):
         )
         return at.held(found), is_again
 
-    def _after(self, s: State, t_new: Any, z: Any) -> State:
+    def _after(self, s: State, t_new: ArrayLike, z: ArrayLike) -> State:
         """What an accepted step makes of the solution."""
         at, field, t, y = self.at, self.problem.field, s["t"], s["y"]
         h = t_new - t

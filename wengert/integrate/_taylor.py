@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from ._runge_kutta import norm, powers
 
 MORE, MOST_ORDER = 4, 36
@@ -42,7 +43,7 @@ class Taylor:
         """None."""
         return 0
 
-    def length(self, terms: Sequence[Any], scale: Any) -> Any:
+    def length(self, terms: Sequence[Any], scale: ArrayLike) -> Any:
         """How long a step from here may be; infinite where the last two terms are zero."""
         longest = np.inf
         for k in (self.order - 1, self.order):
@@ -60,7 +61,7 @@ class Taylor:
             power = power * h
         return found
 
-    def end(self, y: Any, rows: Sequence[Any]) -> Any:
+    def end(self, y: ArrayLike, rows: Sequence[Any]) -> Any:
         """The solution behind a step."""
         total = rows[-1]
         for row in rows[-2::-1]:  # the small ones first
@@ -75,6 +76,6 @@ class Taylor:
             slope = slope + rows[k - 1] * k
         return norm((h * f - slope) / scale) / self.order
 
-    def between(self, dense: Any, y: Any, h: Any, x: Any) -> Any:
+    def between(self, dense: ArrayLike, y: ArrayLike, h: ArrayLike, x: ArrayLike) -> Any:
         """The solution where the part x of a step is done."""
         return y + powers(x, self.order) @ dense

@@ -14,7 +14,7 @@ from ._settings import State
 from ._steps import Attempts
 
 
-def integrate_traced(attempts: Attempts, wanted: Tensor | None, checkpoint: Any) -> Found:
+def integrate_traced(attempts: Attempts, wanted: Tensor | None, checkpoint: str) -> Found:
     """The solution at the wanted times, or at both ends."""
     p, at = attempts.problem, attempts.at
     start = attempts.start()
@@ -31,7 +31,7 @@ def integrate_traced(attempts: Attempts, wanted: Tensor | None, checkpoint: Any)
         return Found(stack_rows([p.t0, p.t1]), stack_rows([start["y"], end]), state)
     evaluations = attempts.method.extra_evaluations()
 
-    def visit(carry: Any, time: Tensor) -> tuple[Any, Tensor]:
+    def visit(carry: tuple[Any, ...], time: Tensor) -> tuple[Any, Tensor]:
         state, dense, at_step = carry
 
         def is_before(state: State) -> Any:

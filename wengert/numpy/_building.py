@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, common_dtype, names_errors
@@ -86,7 +87,7 @@ c_ = Joiner(-1, 2, 0, "c_")
 
 
 @names_errors
-def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Tensor:
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: Any = None) -> Tensor:
     """A vector of what an iterable gives; tensors among it are recorded.
 
     Args:
@@ -144,7 +145,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
 
 
 @names_errors
-def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Tensor:
+def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike | None = None, order: str | None = None) -> Tensor:
     """`asarray` that refuses NaN and infinities.
 
     Args:
@@ -172,7 +173,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Tensor:
 
 
 @names_errors
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Tensor:
+def require(a: ArrayLike, dtype: DTypeLike | None = None, requirements: Any = None, *, like: Any = None) -> Tensor:
     """`asarray`: what NumPy can require of an array's memory a tensor hides.
 
     Args:
@@ -193,7 +194,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 
 @names_errors
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
+def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
     """`asarray`: the order of elements in memory is nothing that a tensor shows.
 
     Args:
@@ -225,7 +226,7 @@ def kaiser(M: Any, beta: Any) -> Any:
 
 
 @as_numpy
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: ArrayLike, new_shape: tuple[int, ...]) -> Any:
     """The elements in another shape: repeated if there are too few, left out if there are too many.
 
     Example:

@@ -16,6 +16,7 @@ import numpy as np
 from .. import ops
 from .._control.values import connected
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.public import names_errors
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -24,7 +25,7 @@ from ._writing import NO_VALUE, as_numpy
 
 
 @as_numpy
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Any:
     """A function of vectors on each vector along an axis; its results, of one shape, take the place of the axis.
 
     Example:
@@ -74,7 +75,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 
 
 @as_numpy
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+def piecewise(x: ArrayLike, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """A function given by pieces: of the conditions that hold the last one counts. Each function sees all of x, and
     the gradient of what is not taken is zero, also where it is infinite.
 
@@ -93,7 +94,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
             )
         )
 
-    def piece(f: Any) -> Tensor:
+    def piece(f: Callable[..., Any]) -> Tensor:
         value = f(point, *args, **kw) if callable(f) else f
         return broadcast(cast(as_tensor(value, "piecewise"), point.dtype), point.shape)
 
@@ -164,7 +165,7 @@ class vectorize:
 
     @names_errors
     def __init__(
-        self, pyfunc: Any = NO_VALUE, otypes: Any = None, doc: str | None = None, excluded: Any = None,
+        self, pyfunc: Callable[..., Any] = NO_VALUE, otypes: Any = None, doc: str | None = None, excluded: Any = None,
         cache: bool = False, signature: str | None = None,
     ) -> None:  # fmt: skip
         self.signature = None if signature is None else _parsed(signature)

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core.argument_types import ArrayLike
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor
 from ._writing import as_numpy
 
 
-def _values(x: Any, name: str) -> Any:
+def _values(x: ArrayLike, name: str) -> Any:
     """The values of an argument, or of each in a tuple."""
     tensor = as_tensor(x, name)
     tensor._require_concrete(f"np.{name}")
@@ -23,7 +24,7 @@ def _values(x: Any, name: str) -> Any:
 
 
 @as_numpy
-def lexsort(keys: Any, axis: int = -1) -> Any:
+def lexsort(keys: ArrayLike, axis: int = -1) -> Any:
     """The indices that sort by several keys, of which the last counts most.
 
     Example:
@@ -91,7 +92,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: Any = "
 
 
 @as_numpy
-def bitwise_count(x: Any, /) -> Any:
+def bitwise_count(x: ArrayLike, /) -> Any:
     """How many bits of the magnitude of integers are set.
 
     Example:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import ops
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.moving import beside
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
@@ -21,7 +22,7 @@ from ._writing import accept, as_numpy, named_dtype
 
 @names_errors
 def array(
-    object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0,
+    object: ArrayLike, dtype: Any = None, *, copy: bool = True, order: str = "K", subok: bool = False, ndmin: int = 0,
     ndmax: int = 0, like: Any = None,
 ) -> Tensor:  # fmt: skip
     """A tensor of an array, a number or a nested list; a list that holds tensors is recorded.
@@ -65,7 +66,7 @@ def array(
 _OBJECTS = (object, "O", "object", np.object_)
 
 
-def _wanted(dtype: Any, data: Any) -> Any:
+def _wanted(dtype: Any, data: ArrayLike) -> Any:
     """The dtype that is asked for; arrays of objects that hold tensors become one tensor, of the tensors' dtype."""
     if dtype is None or (dtype in _OBJECTS and has_tensor(data)):
         return None
@@ -81,14 +82,20 @@ def has_tensor(tree: Any) -> bool:
     return tensor_in(tree) is not None
 
 
-def _list_of(data: Any) -> Any:
+def _list_of(data: ArrayLike) -> Any:
     """An array of Python objects (which may hold tensors) as nested lists; anything else as it is."""
     return data.tolist() if isinstance(data, np.ndarray) and data.dtype == np.object_ else data
 
 
 @names_errors
 def asarray(
-    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
 ) -> Tensor:
     """A tensor of an array, a number or a nested list; a tensor is itself.
 
@@ -119,7 +126,7 @@ asanyarray = asarray
 
 
 @names_errors
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
+def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
     """`asarray` with at least one axis, as NumPy's.
 
     Args:
@@ -139,7 +146,7 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
 
 
 @as_numpy
-def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
+def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Any:
     """The same values as a new array.
 
     Example:
@@ -152,7 +159,7 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
 
 
 @as_numpy
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: Any = None) -> Any:
     """The values in another dtype. A cast to integers or booleans ends the gradient.
 
     Example:
@@ -175,7 +182,9 @@ def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: A
 
 
 @names_errors
-def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
+def zeros(
+    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Tensor:
     """A tensor of zeros.
 
     Args:
@@ -248,7 +257,7 @@ def full(
     return as_array(own(ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,)), x))
 
 
-def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
+def _like(a: ArrayLike, dtype: Any, shape: Any) -> tuple[Any, Any]:
     x = as_tensor(a)
     return (x.shape if shape is None else shape), (x.dtype if dtype is None else named_dtype(dtype))
 
@@ -317,7 +326,14 @@ def full_like(
 
 @names_errors
 def eye(
-    N: Any, M: Any = None, k: int = 0, dtype: Any = float, order: Any = "C", *, device: Any = None, like: Any = None
+    N: Any,
+    M: ArrayLike | None = None,
+    k: int = 0,
+    dtype: DTypeLike = float,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
 ) -> Tensor:
     """Ones on a diagonal, zeros elsewhere.
 
@@ -343,7 +359,7 @@ def eye(
 
 
 @names_errors
-def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
+def identity(n: Any, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
     """The identity matrix.
 
     Args:
@@ -363,7 +379,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Tensor:
 
 
 @names_errors
-def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Tensor:
+def tri(N: Any, M: ArrayLike | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Any = None) -> Tensor:
     """Ones on and below a diagonal, zeros above.
 
     Args:
@@ -389,7 +405,14 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = float, *, like: Any = No
 
 @names_errors
 def arange(
-    start_or_stop: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, like: Any = None
+    start_or_stop: Any,
+    /,
+    stop: ArrayLike | None = None,
+    step: Any = 1,
+    *,
+    dtype: DTypeLike | None = None,
+    device: Any = None,
+    like: Any = None,
 ) -> Tensor:
     """Evenly spaced values of a half-open interval.
 
@@ -421,8 +444,8 @@ def arange(
 
 @names_errors
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
-    axis: int = 0, *, device: Any = None,
+    start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: DTypeLike | None = None, axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
     """Evenly spaced values of an interval; differentiable in both ends, which may be arrays.
 
@@ -459,7 +482,13 @@ def linspace(
 
 @names_errors
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
 ) -> Any:
     """Powers of a base whose exponents are evenly spaced.
 
@@ -502,7 +531,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 @as_numpy
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The Vandermonde matrix: powers of a vector in columns.
 
     Example:

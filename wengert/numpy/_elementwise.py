@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import ops
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from ..ops import (
     abs,
     absolute,
@@ -103,7 +104,7 @@ radians, degrees = deg2rad, rad2deg
 
 
 @public
-def float_power(x1: Any, x2: Any, /) -> Any:
+def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     """x1 ** x2 in float64 at least.
 
     Args:
@@ -125,7 +126,7 @@ def float_power(x1: Any, x2: Any, /) -> Any:
 
 
 @public
-def divmod(x1: Any, x2: Any, /) -> Any:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     """The quotient rounded down, and the remainder.
 
     Args:
@@ -144,7 +145,7 @@ def divmod(x1: Any, x2: Any, /) -> Any:
 
 
 @public
-def modf(x: Any, /) -> Any:
+def modf(x: ArrayLike, /) -> Any:
     """The fraction and the whole part, both with the sign of x.
 
     Args:
@@ -164,7 +165,7 @@ def modf(x: Any, /) -> Any:
 
 
 @public
-def spacing(x: Any, /) -> Any:
+def spacing(x: ArrayLike, /) -> Any:
     """The distance to the next number away from zero, with the sign of x. Its gradient is zero.
 
     Args:

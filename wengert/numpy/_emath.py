@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import TracingError
@@ -18,7 +19,7 @@ from ..ops.promotion import as_tensor
 from ._writing import as_numpy
 
 
-def _or_complex(x: Any, name: str, is_outside: Any) -> Tensor:
+def _or_complex(x: ArrayLike, name: str, is_outside: Any) -> Tensor:
     """x, as a complex tensor where a real element lies outside of the real function's domain."""
     x = as_tensor(x, f"np.emath.{name}")
     if x.dtype.kind == "c":
@@ -46,7 +47,7 @@ def _is_beyond_one(x: Any) -> Any:
 
 
 @as_numpy
-def sqrt(x: Any) -> Any:
+def sqrt(x: ArrayLike) -> Any:
     """The square root; complex where x is negative.
 
     Example:
@@ -58,49 +59,49 @@ def sqrt(x: Any) -> Any:
 
 
 @as_numpy
-def log(x: Any) -> Any:
+def log(x: ArrayLike) -> Any:
     """The natural logarithm; complex where x is negative."""
     return ops.log(_or_complex(x, "log", _is_negative))
 
 
 @as_numpy
-def log2(x: Any) -> Any:
+def log2(x: ArrayLike) -> Any:
     """The logarithm to base 2; complex where x is negative."""
     return ops.log2(_or_complex(x, "log2", _is_negative))
 
 
 @as_numpy
-def log10(x: Any) -> Any:
+def log10(x: ArrayLike) -> Any:
     """The logarithm to base 10; complex where x is negative."""
     return ops.log10(_or_complex(x, "log10", _is_negative))
 
 
 @as_numpy
-def logn(n: Any, x: Any) -> Any:
+def logn(n: Any, x: ArrayLike) -> Any:
     """The logarithm to base n; complex where x or n is negative."""
     return ops.log(_or_complex(x, "logn", _is_negative)) / ops.log(_or_complex(n, "logn", _is_negative))
 
 
 @as_numpy
-def power(x: Any, p: Any) -> Any:
+def power(x: ArrayLike, p: ArrayLike) -> Any:
     """x to the power p; complex where x is negative."""
     return ops.power(_or_complex(x, "power", _is_negative), p)
 
 
 @as_numpy
-def arcsin(x: Any) -> Any:
+def arcsin(x: ArrayLike) -> Any:
     """The inverse sine; complex where abs(x) is above 1."""
     return ops.arcsin(_or_complex(x, "arcsin", _is_beyond_one))
 
 
 @as_numpy
-def arccos(x: Any) -> Any:
+def arccos(x: ArrayLike) -> Any:
     """The inverse cosine; complex where abs(x) is above 1."""
     return ops.arccos(_or_complex(x, "arccos", _is_beyond_one))
 
 
 @as_numpy
-def arctanh(x: Any) -> Any:
+def arctanh(x: ArrayLike) -> Any:
     """The inverse hyperbolic tangent; complex where abs(x) is above 1."""
     return ops.arctanh(_or_complex(x, "arctanh", _is_beyond_one))
 

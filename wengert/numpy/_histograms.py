@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import ops
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_float, as_tensor, is_symbolic
@@ -17,7 +18,7 @@ from ._shapes import diff, ravel
 from ._writing import as_numpy
 
 
-def _edges(x: Tensor, bins: Any, bounds: Any, weights: Any, name: str) -> Tensor:
+def _edges(x: Tensor, bins: ArrayLike, bounds: Any, weights: Any, name: str) -> Tensor:
     """The edges of bins: those given, or of one width between the bounds."""
     if not isinstance(bins, (str, int, np.integer)):
         edges = as_tensor(bins, name)
@@ -68,7 +69,7 @@ def _added_up(places: Tensor, weights: Any, count: int, name: str) -> Tensor:
 
 
 @as_numpy
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: Any = None) -> Any:
     """The edges of a histogram's bins, from the least to the largest element unless they are given.
 
     Example:
@@ -81,7 +82,9 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 
 @as_numpy
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogram(
+    a: ArrayLike, bins: Any = 10, range: Any = None, density: Any = None, weights: ArrayLike | None = None
+) -> Any:
     """How many elements lie in each bin, or the sum of their weights, and the edges. Differentiable in the weights;
     the edges are differentiable in the bounds, or in the extreme elements.
 
@@ -138,7 +141,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
     return sums, (*edges,)
 
 
-def _points(sample: Any) -> Tensor:
+def _points(sample: ArrayLike) -> Tensor:
     """Points as rows; a sequence of arrays holds coordinates, as NumPy reads it."""
     x = as_tensor(sample, "histogramdd")
     if isinstance(sample, (list, tuple)) and x.ndim == 2 and any(getattr(row, "ndim", 0) == 1 for row in sample):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..errors import LostGradientError
@@ -49,7 +50,7 @@ class ndenumerate:
     _array: Tensor
     _places: np.ndindex
 
-    def __new__(cls, arr: Any) -> Any:
+    def __new__(cls, arr: ArrayLike) -> Any:
         if not has_tensor(arr):
             return np.ndenumerate(arr)
         self = super().__new__(cls)
@@ -129,8 +130,8 @@ class nditer:
     """
 
     def __new__(
-        cls, op: Any, flags: Any = None, op_flags: Any = None, op_dtypes: Any = None, order: Any = "K",
-        casting: Any = "safe", op_axes: Any = None, itershape: Any = None, buffersize: Any = 0,
+        cls, op: Any, flags: Any = None, op_flags: Any = None, op_dtypes: Any = None, order: str = "K",
+        casting: str = "safe", op_axes: Any = None, itershape: Any = None, buffersize: Any = 0,
     ) -> Any:  # fmt: skip
         if not has_tensor(op):
             given: Any = (op, flags or [], op_flags, op_dtypes, order, casting, op_axes, itershape, buffersize)
@@ -187,7 +188,7 @@ class nditer:
         numbers = range(self.nop)[number]
         return (*map(self._at, numbers),) if isinstance(numbers, range) else self._at(numbers)
 
-    def __setitem__(self, number: int, value: Any) -> None:
+    def __setitem__(self, number: int, value: ArrayLike) -> None:
         self._at(number)[...] = value
 
     def iternext(self) -> bool:
@@ -315,7 +316,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 
 @names_errors
-def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+def einsum_path(*operands: ArrayLike, optimize: str = "greedy", einsum_call: bool = False) -> Any:
     """The order in which `einsum` takes its operands; their shapes decide.
 
     Args:
@@ -340,8 +341,8 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
 
 @names_errors
 def nested_iters(
-    op: Any, axes: Any, flags: Any = None, op_flags: Any = None, op_dtypes: Any = None, order: Any = "K",
-    casting: Any = "safe", buffersize: Any = 0,
+    op: Any, axes: Any, flags: Any = None, op_flags: Any = None, op_dtypes: Any = None, order: str = "K",
+    casting: str = "safe", buffersize: Any = 0,
 ) -> Any:  # fmt: skip
     """NumPy's own, of plain arrays; tensors are refused.
 

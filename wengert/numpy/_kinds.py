@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ops
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 
@@ -57,7 +58,7 @@ class Kind(type):
         x = tensor_in(args[0]) if len(args) == 1 and not kwargs and real in _CASTS else None
         return real(*args, **kwargs) if x is None else kept(x, real)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: ArrayLike) -> bool:
         if isinstance(instance, _real_of(cls)):
             return True
         x = tensor_in(instance)

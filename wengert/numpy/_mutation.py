@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core.argument_types import ArrayLike, Index
 from .._core.labelled import answers_ufuncs
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
@@ -23,7 +24,7 @@ from ..ops.subscript import known_values
 from ._writing import refuse_out
 
 
-def _plain(values: Any, name: str) -> Any:
+def _plain(values: ArrayLike, name: str) -> Any:
     """Values for a plain array that is written to; refused where a gradient would be lost."""
     tensor = tensor_in(values)
     if tensor is None and isinstance(values, (list, tuple)):
@@ -76,7 +77,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 @names_errors
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     """Writes values at positions of the elements in one row; too few values are taken again from the first.
 
     Args:
@@ -102,7 +103,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 @names_errors
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: Any, mask: ArrayLike, vals: Any) -> None:
     """Writes values, one after the other, where a mask is true; too few are taken again from the first.
 
     Args:
@@ -129,7 +130,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 @names_errors
-def putmask(a: Any, mask: Any, values: Any) -> None:
+def putmask(a: Any, mask: ArrayLike, values: ArrayLike) -> None:
     """Writes values where a mask is true, each element that at its own position among the values, which repeat.
 
     Args:
@@ -190,7 +191,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 
 @names_errors
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: Any, val: ArrayLike, wrap: bool = False) -> None:
     """Writes values on the main diagonal.
 
     Args:
@@ -258,7 +259,7 @@ _FUNCTIONAL = {
 }  # fmt: skip
 
 
-def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Any, *rest: Any) -> None:
+def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Index, *rest: Any) -> None:
     """`ufunc.at(a, index, b)`: each position as often as the index addresses it, one after the other."""
     name = f"np.{ufunc.__name__}.at"
     place = memory.place_of(a)
@@ -292,7 +293,7 @@ def _write_in_rounds(ours: Callable[..., Any], a: Tensor, index: Any, rest: tupl
         elements[where] = ours(elements[where], *[ops.take(b, chosen) for b in values])
 
 
-def _index_known(index: Any) -> Any:
+def _index_known(index: ArrayLike) -> Any:
     if isinstance(index, tuple):
         return (*map(_index_known, index),)
     return known_values(index, "the index") if isinstance(index, Tensor) else index

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from .. import linalg, ops
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -19,7 +20,7 @@ from ._shapes import concatenate
 from ._writing import as_numpy
 
 
-def _coefficients(p: Any, name: str) -> Tensor:
+def _coefficients(p: ArrayLike, name: str) -> Tensor:
     x = as_tensor(p, name)
     if x.ndim > 1:
         raise ValueError(at_user_line(f"np.{name}: coefficients have shape {x.shape}; wanted one axis"))
@@ -60,7 +61,7 @@ def _come_in_pairs(roots: np.ndarray[Any, Any]) -> bool:
 
 
 @as_numpy
-def roots(p: Any) -> Any:
+def roots(p: ArrayLike) -> Any:
     """The roots of a polynomial: the eigenvalues of its companion matrix. At a multiple root the gradient is infinite.
 
     Example:
@@ -85,7 +86,7 @@ def roots(p: Any) -> Any:
     return concatenate([found, np.zeros(at_zero, found.dtype)])
 
 
-def _aligned(a1: Any, a2: Any, name: str) -> tuple[Tensor, Tensor]:
+def _aligned(a1: ArrayLike, a2: ArrayLike, name: str) -> tuple[Tensor, Tensor]:
     """Two polynomials with as many coefficients."""
     x, y = _coefficients(a1, name), _coefficients(a2, name)
     width = max(known_extent(x, 0, f"np.{name}"), known_extent(y, 0, f"np.{name}"))
@@ -97,7 +98,7 @@ def _lengthened(x: Tensor, width: int) -> Tensor:
 
 
 @as_numpy
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The sum of two polynomials.
 
     Example:
@@ -109,7 +110,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
 
 
 @as_numpy
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The difference of two polynomials.
 
     Example:
@@ -121,7 +122,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 
 @as_numpy
-def polymul(a1: Any, a2: Any) -> Any:
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The product of two polynomials.
 
     Example:
@@ -142,7 +143,7 @@ def _trimmed(x: Tensor) -> Tensor:
 
 
 @as_numpy
-def polydiv(u: Any, v: Any) -> Any:
+def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     """The quotient and the remainder of two polynomials.
 
     Example:
@@ -170,7 +171,7 @@ def polydiv(u: Any, v: Any) -> Any:
 
 
 @as_numpy
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: ArrayLike, m: int = 1) -> Any:
     """The m-th derivative of a polynomial.
 
     Example:
@@ -187,7 +188,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @as_numpy
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: SupportsIndex | None = None) -> Any:
     """The m-th antiderivative of a polynomial; k has the constants of integration.
 
     Example:
@@ -209,7 +210,15 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 @as_numpy
-def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: Any,
+    rcond: ArrayLike | None = None,
+    full: bool = False,
+    w: ArrayLike | None = None,
+    cov: bool | str = False,
+) -> Any:
     """The polynomial that comes nearest to points in least squares; differentiable in the points and the weights.
 
     Example:

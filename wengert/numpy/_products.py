@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import ops
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.memory import view_of
@@ -18,7 +19,7 @@ from ._writing import accept, as_numpy, named_dtype
 
 
 @as_numpy
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: ArrayLike, b: ArrayLike, out: Out | None = None) -> Any:
     """NumPy's dot product: the last axis of a with the last but one of b.
 
     Example:
@@ -30,7 +31,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 @as_numpy
-def vdot(a: Any, b: Any, /) -> Any:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
     """The product of two arrays in one row each, the first conjugated.
 
     Example:
@@ -42,7 +43,7 @@ def vdot(a: Any, b: Any, /) -> Any:
 
 
 @as_numpy
-def inner(a: Any, b: Any, /) -> Any:
+def inner(a: ArrayLike, b: ArrayLike, /) -> Any:
     """Products over the last axes of both.
 
     Example:
@@ -54,7 +55,7 @@ def inner(a: Any, b: Any, /) -> Any:
 
 
 @as_numpy
-def outer(a: Any, b: Any, out: Any = None) -> Any:
+def outer(a: Any, b: ArrayLike, out: Out | None = None) -> Any:
     """All products of an element of a with one of b.
 
     Example:
@@ -67,7 +68,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
 
 
 @as_numpy
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Any:
     """Products summed over the given axes of both.
 
     Example:
@@ -79,7 +80,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @as_numpy
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
     """Products of vectors along an axis, the first conjugated.
 
     Example:
@@ -91,7 +92,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 @as_numpy
-def matvec(x1: Any, x2: Any, /) -> Any:
+def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     """Products of matrices with vectors, over stacks of both.
 
     Example:
@@ -103,7 +104,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 
 @as_numpy
-def vecmat(x1: Any, x2: Any, /) -> Any:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     """Products of vectors, conjugated, with matrices, over stacks of both.
 
     Example:
@@ -116,7 +117,7 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
 
 
 @as_numpy
-def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+def einsum(*operands: Any, out: Out | None = None, optimize: Any = False, **kwargs: Any) -> Any:
     """Einstein's summation, with the letters in one string or with lists of axes.
 
     Example:
@@ -147,7 +148,7 @@ def _shared(operands: tuple[Any, ...], result: Any) -> Any:
 
 
 @as_numpy
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Any:
     """The Kronecker product: a with each element replaced by its product with b.
 
     Example:
@@ -159,7 +160,7 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @as_numpy
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Axes = None) -> Any:
     """The cross product of vectors of three components; of two, the third one is 0.
 
     Example:
@@ -175,8 +176,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 
 @as_numpy
 def cov(
-    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None,
-    aweights: Any = None, *, dtype: Any = None,
+    m: ArrayLike, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: float | None = None,
+    fweights: Any = None, aweights: Any = None, *, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """The covariances of variables, which are rows.
 
@@ -206,7 +207,7 @@ def cov(
     return ops.squeeze(ops.divide(ops.matmul(weighted, ops.conj(ops.transpose(off))), norm))
 
 
-def _variables(m: Any, rowvar: bool, dtype: Any) -> Tensor:
+def _variables(m: ArrayLike, rowvar: bool, dtype: Any) -> Tensor:
     x = as_tensor(m, "cov")
     wanted = named_dtype(dtype) if dtype is not None else x.dtype if dtypes.is_inexact(x.dtype) else dtypes.float64
     x = cast(x, wanted)
@@ -225,7 +226,7 @@ def _weights(fweights: Any, aweights: Any) -> Tensor | None:
 
 
 @as_numpy
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None) -> Any:
     """The correlation coefficients of variables, which are rows.
 
     Example:
@@ -241,7 +242,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 
 
 @as_numpy
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Any:
     """The integral of samples by the trapezoidal rule; differentiable in the samples and their places.
 
     Example:
@@ -266,7 +267,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @as_numpy
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: Any, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
     """Central differences of samples (NumPy's `gradient`; for derivatives of functions see `wg.grad`).
 
     The spacings are numbers or coordinates, one for all axes or one for each; edges take one-sided differences of
@@ -340,7 +341,7 @@ def _three_point(low: Tensor, middle: Tensor, high: Tensor, left: Tensor, right:
 
 
 @as_numpy
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike) -> Any:
     """A polynomial at points, its coefficients from the highest power down; differentiable in both.
 
     Example:
@@ -356,7 +357,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 @as_numpy
-def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Any:
     """The convolution of two rows.
 
     Example:
@@ -368,7 +369,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 
 
 @as_numpy
-def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Any:
     """The correlation of two rows, the second conjugated.
 
     Example:
@@ -401,7 +402,14 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.28318
 
 
 @as_numpy
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Any:
     """Values whose ratios are equal. Negative ends keep their sign, complex ones go round in a spiral.
 
     Example:

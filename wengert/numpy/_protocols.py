@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import ops
+from .._core.argument_types import ArrayLike
 from .._core.engine import ndarray_of
 from .._core.kinds import ARRAYS
 from .._core.refusal import asker, cure_for, described
@@ -57,7 +58,7 @@ _COUNTING_UFUNCS = frozenset({np.bitwise_count, np.gcd, np.lcm, np.isnat})
 # -- ufuncs ----------------------------------------------------------------------------------------------------------
 
 
-def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """NumPy's protocol for ufuncs: `np.sin(x)` is `wg.sin(x)`, one Python frame later."""
     if method == "__call__" and not kwargs and ufunc in _UFUNCS:
         return _UFUNCS[ufunc](*inputs)
@@ -114,7 +115,7 @@ def _folded(ours: Callable[..., Any], inputs: tuple[Any, ...], kwargs: dict[str,
 
 
 def _one_by_one(
-    ours: Callable[..., Any], ufunc: np.ufunc, method: str, array: Any, *positional: Any, axis: Any = 0,
+    ours: Callable[..., Any], ufunc: np.ufunc, method: str, array: Any, *positional: Any, axis: ArrayLike = 0,
     keepdims: bool = False, **options: Any,
 ) -> Any:  # fmt: skip
     """A ufunc's `reduce`, `accumulate` or `reduceat` where we have no fold: element after element along one axis."""
@@ -150,7 +151,7 @@ def _by_segments(ours: Callable[..., Any], ufunc: np.ufunc, x: Tensor, indices: 
     return ops.moveaxis(ops.stack(parts), 0, axis)
 
 
-def _into(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any], outs: Any) -> Any:
+def _into(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any], outs: tuple[Any, ...]) -> Any:
     """`out=`, which is also how `ndarray += tensor` arrives."""
     name = _ufunc_name(ufunc)
     if any(isinstance(out, Tensor) for out in outs):
@@ -165,7 +166,9 @@ def _into(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any], out
     return getattr(ufunc, method)(*_plain(inputs), **_plain(kwargs))
 
 
-def _into_tensors(ufunc: np.ufunc, method: str, inputs: Any, kwargs: dict[str, Any], outs: Any, name: str) -> Any:
+def _into_tensors(
+    ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any], outs: tuple[Any, ...], name: str
+) -> Any:
     """`out=` with tensors, which are written to; `where=` leaves the other elements as they are."""
     kwargs.pop("out")
     casting = kwargs.pop("casting", "same_kind")
@@ -214,7 +217,9 @@ def _ufunc_name(ufunc: np.ufunc) -> str:
 # -- functions -------------------------------------------------------------------------------------------------------
 
 
-def array_function(self: Any, func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+def array_function(
+    self: Tensor, func: Callable[..., Any], types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
+) -> Any:
     """NumPy's protocol for its other functions: `np.sum(x)` is `wg.sum(x)`."""
     ours = _FUNCTIONS.get(func) or _entered_now(func)
     if ours is not None:
@@ -272,7 +277,7 @@ def _as_tensors(result: Any) -> Any:
 # -- what we do not have ---------------------------------------------------------------------------------------------
 
 
-def _plainly(func: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+def _plainly(func: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: Any) -> Any:
     """NumPy's own function on plain arrays, or the refusal if a gradient would be lost."""
     if _is_followed((args, kwargs)):
         _refuse(name)
@@ -294,11 +299,11 @@ def _refuse(name: str) -> NoReturn:
     )
 
 
-def _is_followed(tree: Any) -> bool:
+def _is_followed(tree: tuple[Any, ...]) -> bool:
     return any(tensor.is_followed for tensor in _tensors(tree))
 
 
-def _tensors(tree: Any) -> Iterable[Tensor]:
+def _tensors(tree: tuple[Any, ...]) -> Iterable[Tensor]:
     """The tensors in nested arguments."""
     waiting, opened = [tree], 0
     while waiting:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_float, as_tensor, is_tensor_like, normal_axes
@@ -26,7 +27,7 @@ _STEPPED = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 FURTHER = (*_CONTINUOUS, *_STEPPED)
 
 
-def quantile_by(method: str, x: Tensor, q: Any, axis: Any, keepdims: bool) -> Any:
+def quantile_by(method: str, x: Tensor, q: ArrayLike, axis: Axes, keepdims: bool) -> Any:
     """The quantiles by one of the further methods."""
     share = as_float(as_tensor(q, "quantile"))
     axes = normal_axes(axis, x.ndim, "quantile")
@@ -48,12 +49,14 @@ def quantile_by(method: str, x: Tensor, q: Any, axis: Any, keepdims: bool) -> An
     return (first + second) / 2
 
 
-def _at_place(x: Tensor, place: Tensor, count: int, axes: Any, keepdims: bool, method: str) -> Any:
+def _at_place(x: Tensor, place: Tensor, count: int, axes: Axes, keepdims: bool, method: str) -> Any:
     share = ops.clip(place, 0, count - 1) / max(count - 1, 1)
     return ops.quantile(x, ops.clip(share, 0.0, 1.0), axes, method, keepdims)
 
 
-def weighted(name: str, x: Tensor, q: Any, axis: Any, method: str, weights: Any, keepdims: bool, skip: bool) -> Any:
+def weighted(
+    name: str, x: Tensor, q: ArrayLike, axis: Axes, method: str, weights: ArrayLike, keepdims: bool, skip: bool
+) -> Any:
     """The least elements whose share of the weight, with all before them, reaches q. They have the gradient.
 
     `skip` leaves NaN out; otherwise a NaN makes the result NaN.
@@ -91,7 +94,7 @@ def weighted(name: str, x: Tensor, q: Any, axis: Any, method: str, weights: Any,
     return ops.reshape(result, (*shares.shape, *rest))
 
 
-def _shares(q: Any, name: str) -> np.ndarray[Any, Any]:
+def _shares(q: ArrayLike, name: str) -> np.ndarray[Any, Any]:
     """The shares as numbers between 0 and 1; the result does not change with them but at jumps."""
     if is_tensor_like(q):
         share = as_tensor(q, name)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import ops
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.nans import axis_of_floats
@@ -17,7 +18,7 @@ from ._writing import NO_VALUE, as_numpy, named_dtype
 _Reduced = Any
 
 
-def _prepared(a: Any, dtype: Any, name: str) -> Tensor:
+def _prepared(a: ArrayLike, dtype: DTypeLike, name: str) -> Tensor:
     x = as_tensor(a, name)
     return x if dtype is None else cast(x, named_dtype(dtype))
 
@@ -30,7 +31,7 @@ def _or_none(x: Any) -> Any:
     return None if x is NO_VALUE or x is True else x
 
 
-def _count(x: Tensor, axis: Any, keepdims: bool, where: Any) -> Any:
+def _count(x: Tensor, axis: Axes, keepdims: bool, where: ArrayLike) -> Any:
     """How many elements take part: a number, or an array of them with a mask."""
     size: Any = 1
     for i in normal_axes(axis, x.ndim, "axis"):
@@ -43,8 +44,8 @@ def _count(x: Tensor, axis: Any, keepdims: bool, where: Any) -> Any:
 
 @as_numpy
 def sum(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
-    where: Any = NO_VALUE,
+    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: Out | None = None, keepdims: bool = NO_VALUE,
+    initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The sum of elements.
 
@@ -60,8 +61,8 @@ def sum(
 
 @as_numpy
 def prod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
-    where: Any = NO_VALUE,
+    a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, keepdims: bool = NO_VALUE,
+    initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The product of elements; its gradient is exact where some of them are zero.
 
@@ -77,7 +78,12 @@ def prod(
 
 @as_numpy
 def max(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
+    a: ArrayLike,
+    axis: Axes = None,
+    out: Out | None = None,
+    keepdims: bool = NO_VALUE,
+    initial: ArrayLike = NO_VALUE,
+    where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
     """The largest element. At a tie the gradient is split evenly.
 
@@ -91,7 +97,12 @@ def max(
 
 @as_numpy
 def min(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
+    a: Any,
+    axis: Axes = None,
+    out: Out | None = None,
+    keepdims: bool = NO_VALUE,
+    initial: ArrayLike = NO_VALUE,
+    where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
     """The smallest element. At a tie the gradient is split evenly.
 
@@ -107,7 +118,7 @@ amax, amin = max, min
 
 
 @as_numpy
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> _Reduced:
+def ptp(a: ArrayLike, axis: Axes = None, out: Out | None = None, keepdims: bool = NO_VALUE) -> _Reduced:
     """The largest element less the smallest.
 
     Example:
@@ -120,7 +131,13 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> 
 
 @as_numpy
 def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: Any = None,
+    out: Out | None = None,
+    keepdims: bool = NO_VALUE,
+    *,
+    where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
     """The arithmetic mean.
 
@@ -132,7 +149,7 @@ def mean(
     return ops.mean(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, where=_or_none(where))
 
 
-def _divisor_offset(ddof: Any, correction: Any) -> Any:
+def _divisor_offset(ddof: float, correction: Any) -> Any:
     if correction is NO_VALUE:
         return number_of(ddof, "ddof")
     if ddof != 0:
@@ -141,7 +158,7 @@ def _divisor_offset(ddof: Any, correction: Any) -> Any:
 
 
 def _variance_about(
-    center: Any, a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any
+    center: Any, a: ArrayLike, axis: Axes, dtype: Any, ddof: float, keepdims: bool, where: ArrayLike
 ) -> Tensor:  # fmt: skip
     """The mean square distance from a centre that the caller knows."""
     x = _prepared(a, dtype, "var")
@@ -154,8 +171,8 @@ def _variance_about(
 
 @as_numpy
 def var(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
-    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+    a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, ddof: float = 0,
+    keepdims: bool = NO_VALUE, *, where: ArrayLike = NO_VALUE, mean: ArrayLike = NO_VALUE, correction: Any = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The variance; of complex elements, that of their distances.
 
@@ -172,7 +189,7 @@ def var(
 
 @as_numpy
 def std(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
+    a: Any, axis: Any = None, dtype: Any = None, out: Out | None = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
     where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The standard deviation. Its gradient is zero where all elements are equal.
@@ -190,7 +207,7 @@ def std(
 
 @as_numpy
 def any(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+    a: ArrayLike, axis: Axes = None, out: Out | None = None, keepdims: bool = NO_VALUE, *, where: ArrayLike = NO_VALUE
 ) -> _Reduced:  # fmt: skip
     """Whether some element is true.
 
@@ -204,7 +221,7 @@ def any(
 
 @as_numpy
 def all(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+    a: ArrayLike, axis: Axes = None, out: Out | None = None, keepdims: bool = NO_VALUE, *, where: ArrayLike = NO_VALUE
 ) -> _Reduced:  # fmt: skip
     """Whether every element is true.
 
@@ -217,7 +234,7 @@ def all(
 
 
 @as_numpy
-def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> _Reduced:
+def argmax(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdims: bool = NO_VALUE) -> _Reduced:
     """Where the largest element is: integers, constants to a gradient.
 
     Example:
@@ -229,7 +246,7 @@ def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALU
 
 
 @as_numpy
-def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> _Reduced:
+def argmin(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdims: bool = NO_VALUE) -> _Reduced:
     """Where the smallest element is: integers, constants to a gradient.
 
     Example:
@@ -241,7 +258,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALU
 
 
 @as_numpy
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> _Reduced:
+def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> _Reduced:
     """How many elements are not zero: integers, constants to a gradient.
 
     Example:
@@ -253,7 +270,14 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> _Reduc
 
 
 @as_numpy
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE) -> Any:
+def average(
+    a: ArrayLike,
+    axis: Axes = None,
+    weights: ArrayLike | None = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = NO_VALUE,
+) -> Any:
     """The weighted mean; with `returned`, also the sum of the weights. `ZeroDivisionError` if weights sum to zero.
 
     Example:
@@ -268,7 +292,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
 
 
 @as_numpy
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumsum(a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None) -> Any:
     """The running sum; of all elements in one row, without an axis.
 
     Example:
@@ -280,7 +304,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
 
 
 @as_numpy
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumprod(a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None) -> Any:
     """The running product; of all elements in one row, without an axis. Exact with zeros.
 
     Example:
@@ -291,7 +315,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
     return ops.cumprod(a, axis=axis, dtype=dtype)
 
 
-def _cumulative(running: Any, start: Any, x: Tensor, axis: Any, dtype: Any, include_initial: bool) -> Tensor:
+def _cumulative(running: Any, start: ArrayLike, x: Tensor, axis: Axes, dtype: Any, include_initial: bool) -> Tensor:
     x = ops.reshape(x, (1,)) if x.ndim == 0 else x
     if axis is None:
         if x.ndim > 1:
@@ -307,7 +331,13 @@ def _cumulative(running: Any, start: Any, x: Tensor, axis: Any, dtype: Any, incl
 
 @as_numpy
 def cumulative_sum(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    x: ArrayLike,
+    /,
+    *,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Out | None = None,
+    include_initial: bool = False,
 ) -> Any:
     """The running sum along an axis, as the array API has it.
 
@@ -321,7 +351,7 @@ def cumulative_sum(
 
 @as_numpy
 def cumulative_prod(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Out | None = None, include_initial: bool = False
 ) -> Any:
     """The running product along an axis, as the array API has it.
 
@@ -341,14 +371,14 @@ def _numbers(x: Tensor) -> Any:
     return ops.logical_not(ops.isnan(x)) if dtypes.is_inexact(x.dtype) else True
 
 
-def _both(mask: Any, where: Any) -> Any:
+def _both(mask: Tensor, where: Any) -> Any:
     return mask if _or_none(where) is None else ops.logical_and(mask, where)
 
 
 @as_numpy
 def nansum(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
-    where: Any = NO_VALUE,
+    a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, keepdims: bool = NO_VALUE,
+    initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The sum of the elements that are not NaN; the others have gradient zero.
 
@@ -363,8 +393,8 @@ def nansum(
 
 @as_numpy
 def nanprod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
-    where: Any = NO_VALUE,
+    a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, keepdims: bool = NO_VALUE,
+    initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The product of the elements that are not NaN; the others have gradient zero.
 
@@ -379,7 +409,13 @@ def nanprod(
 
 @as_numpy
 def nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Out | None = None,
+    keepdims: bool = NO_VALUE,
+    *,
+    where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
     """The mean of the elements that are not NaN; the others have gradient zero.
 
@@ -392,7 +428,7 @@ def nanmean(
     return mean(x, axis, dtype, None, keepdims, where=_both(_numbers(x), where))
 
 
-def _with_nans(a: Any, axis: Any, dtype: Any, name: str) -> tuple[Tensor, Any]:
+def _with_nans(a: ArrayLike, axis: Any, dtype: Any, name: str) -> tuple[Tensor, Any]:
     """The operand of a moment that leaves NaN out, and its axis; as in NumPy, floats are not folded in integers."""
     x = as_tensor(a, name)
     if not dtypes.is_inexact(x.dtype):
@@ -443,7 +479,7 @@ def _bound(dtype: np.dtype[Any], name: str) -> Tensor:
     return cast(as_tensor(-np.inf if name == "max" else np.inf), dtype)
 
 
-def _nan_extreme(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, where: Any) -> Tensor:
+def _nan_extreme(name: str, a: ArrayLike, axis: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
     x = as_tensor(a, name)
     fold = ops.max if name == "max" else ops.min
     mask = _numbers(x)
@@ -458,7 +494,12 @@ def _nan_extreme(name: str, a: Any, axis: Any, keepdims: Any, initial: Any, wher
 
 @as_numpy
 def nanmax(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
+    a: ArrayLike,
+    axis: Axes = None,
+    out: Out | None = None,
+    keepdims: bool = NO_VALUE,
+    initial: ArrayLike = NO_VALUE,
+    where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
     """The largest element that is not NaN. At a tie the gradient is split evenly.
 
@@ -472,7 +513,12 @@ def nanmax(
 
 @as_numpy
 def nanmin(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE, where: Any = NO_VALUE
+    a: Any,
+    axis: Any = None,
+    out: Out | None = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
 ) -> _Reduced:
     """The smallest element that is not NaN. At a tie the gradient is split evenly.
 
@@ -485,7 +531,7 @@ def nanmin(
 
 
 @as_numpy
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def nancumsum(a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None) -> Any:
     """The running sum in which NaN counts as zero.
 
     Example:
@@ -498,7 +544,7 @@ def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> A
 
 
 @as_numpy
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def nancumprod(a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None) -> Any:
     """The running product in which NaN counts as one.
 
     Example:
@@ -511,7 +557,7 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 
 
 @as_numpy
-def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> _Reduced:
+def nanargmax(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdims: bool = NO_VALUE) -> _Reduced:
     """Where the largest element that is not NaN is: integers, constants to a gradient.
 
     Example:
@@ -523,7 +569,7 @@ def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_V
 
 
 @as_numpy
-def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> _Reduced:
+def nanargmin(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdims: bool = NO_VALUE) -> _Reduced:
     """Where the smallest element that is not NaN is: integers, constants to a gradient.
 
     Example:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import ops
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, Axes, Out
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -34,7 +35,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     return ops.nonzero(condition) if x is None else ops.where(condition, x, y)
 
 
-def _found(name: str, a: Any) -> np.ndarray[Any, Any]:
+def _found(name: str, a: ArrayLike) -> np.ndarray[Any, Any]:
     """The values that decide the shape of a result: they must be known now."""
     if not is_tensor_like(a):
         return np.asarray(a)
@@ -44,7 +45,7 @@ def _found(name: str, a: Any) -> np.ndarray[Any, Any]:
 
 
 @as_numpy
-def nonzero(a: Any) -> Any:
+def nonzero(a: ArrayLike) -> Any:
     """The indices of the elements that are not zero, an integer array for each axis.
 
     Raises TracingError in a trace, where their number is not known.
@@ -58,7 +59,7 @@ def nonzero(a: Any) -> Any:
 
 
 @as_numpy
-def flatnonzero(a: Any) -> Any:
+def flatnonzero(a: ArrayLike) -> Any:
     """The indices, in one row, of the elements that are not zero.
 
     Example:
@@ -70,7 +71,7 @@ def flatnonzero(a: Any) -> Any:
 
 
 @as_numpy
-def argwhere(a: Any) -> Any:
+def argwhere(a: ArrayLike) -> Any:
     """The indices of the elements that are not zero, one row for each.
 
     Example:
@@ -82,7 +83,7 @@ def argwhere(a: Any) -> Any:
 
 
 @as_numpy
-def extract(condition: Any, arr: Any) -> Any:
+def extract(condition: ArrayLike, arr: ArrayLike) -> Any:
     """The elements for which a condition holds, in one row.
 
     Example:
@@ -95,7 +96,7 @@ def extract(condition: Any, arr: Any) -> Any:
 
 
 @as_numpy
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+def compress(condition: ArrayLike, a: ArrayLike, axis: Axes = None, out: Out | None = None) -> Any:
     """The slices for which a condition holds.
 
     Example:
@@ -125,7 +126,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 @as_numpy
-def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
+def choose(a: ArrayLike, choices: Any, out: Out | None = None, mode: str = "raise") -> Any:
     """Each element from the choice that an integer names.
 
     Example:
@@ -157,7 +158,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: Any = "raise") -> Any:
 
 @as_numpy
 def clip(
-    a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Any = None, *, min: Any = NO_VALUE,
+    a: ArrayLike, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Out | None = None, *, min: Any = NO_VALUE,
     max: Any = NO_VALUE, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """Elements kept between two bounds. The gradient passes on the closed interval.
@@ -174,7 +175,7 @@ def clip(
 
 
 @as_numpy
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+def take(a: ArrayLike, indices: ArrayLike, axis: Axes = None, out: Out | None = None, mode: str = "raise") -> Any:
     """Elements, or slices along an axis, by number.
 
     Example:
@@ -197,7 +198,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
 
 
 @as_numpy
-def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axes = -1) -> Any:
     """Elements along an axis by number, row by row.
 
     Example:
@@ -209,7 +210,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 
 @as_numpy
-def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+def delete(arr: ArrayLike, obj: ArrayLike, axis: Axes = None) -> Any:
     """The array without the slices of the given numbers.
 
     Example:
@@ -238,7 +239,7 @@ def _places(obj: Any, what: str) -> Any:
 
 
 @as_numpy
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Any = None) -> Any:
     """The array with values put in before the given places.
 
     Example:
@@ -268,7 +269,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 @as_numpy
 def sort(
-    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = NO_VALUE
+    a: ArrayLike,
+    axis: Axes = -1,
+    kind: str | None = None,
+    order: str | None = None,
+    *,
+    stable: Any = None,
+    descending: Any = NO_VALUE,
 ) -> Any:
     """The elements in order along an axis. At a tie each keeps its own gradient, in the order they came.
 
@@ -295,7 +302,13 @@ def _falling_order(x: Tensor, axis: Any) -> Any:
 
 @as_numpy
 def argsort(
-    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: Any = NO_VALUE
+    a: ArrayLike,
+    axis: Axes = -1,
+    kind: str | None = None,
+    order: str | None = None,
+    *,
+    stable: Any = None,
+    descending: Any = NO_VALUE,
 ) -> Any:
     """The integers that would put the elements in order: constants to a gradient.
 
@@ -312,7 +325,9 @@ def argsort(
 
 
 @as_numpy
-def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+def partition(
+    a: ArrayLike, kth: Any, axis: Axes = -1, kind: str | None = "introselect", order: str | None = None
+) -> Any:
     """The elements with the kth in its place: here, all of them are.
 
     Example:
@@ -333,7 +348,9 @@ def _require_places(kth: Any, x: Tensor, axis: Any, name: str) -> None:
 
 
 @as_numpy
-def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+def argpartition(
+    a: ArrayLike, kth: Any, axis: Any = -1, kind: str | None = "introselect", order: str | None = None
+) -> Any:
     """The integers that would put the kth element in its place: here, all of them.
 
     Example:
@@ -350,7 +367,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", or
 
 
 @as_numpy
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether elements are equal within tolerances.
 
     Example:
@@ -368,7 +385,7 @@ def _verdict(result: Any) -> Any:
 
 
 @names_errors
-def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+def allclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether all elements are equal within tolerances.
 
     Args:
@@ -390,7 +407,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
 
 
 @names_errors
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Any:
     """Whether two arrays have one shape and equal elements.
 
     Args:
@@ -416,7 +433,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 @names_errors
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Whether two arrays broadcast to equal elements.
 
     Args:
@@ -443,7 +460,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 @as_numpy
-def real(val: Any) -> Any:
+def real(val: ArrayLike) -> Any:
     """The real part.
 
     Example:
@@ -455,7 +472,7 @@ def real(val: Any) -> Any:
 
 
 @as_numpy
-def imag(val: Any) -> Any:
+def imag(val: ArrayLike) -> Any:
     """The imaginary part; zeros for real elements.
 
     Example:
@@ -467,7 +484,7 @@ def imag(val: Any) -> Any:
 
 
 @as_numpy
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Any:
     """The angle of complex elements. Its gradient is zero at 0.
 
     Example:
@@ -480,7 +497,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 @as_numpy
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN and infinities replaced; what is replaced has gradient zero.
 
     Example:
@@ -492,7 +509,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 
 @as_numpy
-def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+def round(a: ArrayLike, decimals: int = 0, out: Out | None = None) -> Any:
     """Rounded to a number of decimals, halves to even. Its gradient is zero.
 
     Example:
@@ -507,7 +524,7 @@ around = round
 
 
 @as_numpy
-def fix(x: Any, out: Any = None) -> Any:
+def fix(x: ArrayLike, out: Out | None = None) -> Any:
     """Rounded towards zero. Its gradient is zero.
 
     Example:
@@ -519,7 +536,7 @@ def fix(x: Any, out: Any = None) -> Any:
 
 
 def _signed_infinity(name: str, compare: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def function(x: Any, out: Any = None) -> Any:
+    def function(x: ArrayLike, out: Out | None = None) -> Any:
         t = as_tensor(x, name)
         return ops.logical_and(ops.isinf(t), compare(t, 0))
 
@@ -537,7 +554,7 @@ isneginf = _signed_infinity("isneginf", ops.less)
 
 
 @as_numpy
-def real_if_close(a: Any, tol: Any = 100) -> Any:
+def real_if_close(a: ArrayLike, tol: Any = 100) -> Any:
     """The real part where all imaginary parts are within `tol` rounding units of 0 (or `tol` itself if it is less than
     1), else the array: that depends on the values, so not in a trace.
 
@@ -555,7 +572,7 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
 
 
 @as_numpy
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Any:
     """Sorted by real parts, equal ones by imaginary parts, as complex numbers.
 
     Example:
@@ -571,7 +588,7 @@ def sort_complex(a: Any) -> Any:
 
 
 @as_numpy
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: ArrayLike) -> Any:
     """Whether elements have an imaginary part that is not zero.
 
     Example:
@@ -583,7 +600,7 @@ def iscomplex(x: Any) -> Any:
 
 
 @as_numpy
-def isreal(x: Any) -> Any:
+def isreal(x: ArrayLike) -> Any:
     """Whether elements have no imaginary part, or a zero one.
 
     Example:
@@ -595,7 +612,7 @@ def isreal(x: Any) -> Any:
 
 
 @as_numpy
-def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = None) -> Any:
     """Where values belong in a sorted row: integers, constants to a gradient.
 
     Example:
@@ -615,7 +632,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
 
 
 @as_numpy
-def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
     """The number of the bin that each value falls into: integers, constants to a gradient.
 
     Example:
@@ -638,7 +655,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 
 @as_numpy
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> Any:
     """How often each integer occurs, or the sum of the weights that come with it; differentiable in the weights.
 
     Example:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import ops
+from .._core.argument_types import ArrayLike, Axes
 from .._core.engine import ndarray_of
 from .._core.moving import beside
 from .._core.tensor import Tensor
@@ -53,7 +54,7 @@ def _picked(x: Tensor, places: np.ndarray[Any, Any], axis: int = 0) -> Tensor:
 
 @as_numpy
 def unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Axes = None,
     *, equal_nan: bool = True, sorted: bool = True,
 ) -> Any:  # fmt: skip
     """The distinct values, ascending. Of equal elements the first has the gradient.
@@ -78,7 +79,7 @@ def unique(
 
 
 @as_numpy
-def unique_all(x: Any, /) -> Any:
+def unique_all(x: ArrayLike, /) -> Any:
     """The distinct values, the first place of each, the inverse and the counts; each NaN counts for itself.
 
     Example:
@@ -90,7 +91,7 @@ def unique_all(x: Any, /) -> Any:
 
 
 @as_numpy
-def unique_counts(x: Any, /) -> Any:
+def unique_counts(x: ArrayLike, /) -> Any:
     """The distinct values, and how often each occurs; each NaN counts for itself.
 
     Example:
@@ -102,7 +103,7 @@ def unique_counts(x: Any, /) -> Any:
 
 
 @as_numpy
-def unique_inverse(x: Any, /) -> Any:
+def unique_inverse(x: ArrayLike, /) -> Any:
     """The distinct values, and the places among them that rebuild the array; each NaN counts for itself.
 
     Example:
@@ -114,7 +115,7 @@ def unique_inverse(x: Any, /) -> Any:
 
 
 @as_numpy
-def unique_values(x: Any, /) -> Any:
+def unique_values(x: ArrayLike, /) -> Any:
     """The distinct values; each NaN counts for itself.
 
     Example:
@@ -127,7 +128,7 @@ def unique_values(x: Any, /) -> Any:
 
 @as_numpy
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
 ) -> Any:
     """Whether each element is among others: booleans, constants to a gradient.
 
@@ -140,7 +141,7 @@ def isin(
     return ops.isin(x, among, assume_unique, invert)
 
 
-def _together(a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
+def _together(a: ArrayLike, b: ArrayLike, name: str) -> tuple[Tensor, Tensor]:
     """Two arrays as vectors in their common dtype."""
     x, y = ravel(as_tensor(a, name)), ravel(as_tensor(b, name))
     dtype = common_dtype([x, y])
@@ -148,7 +149,7 @@ def _together(a: Any, b: Any, name: str) -> tuple[Tensor, Tensor]:
 
 
 @as_numpy
-def union1d(ar1: Any, ar2: Any) -> Any:
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Any:
     """The distinct values of two arrays together, ascending.
 
     Example:
@@ -160,7 +161,7 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 
 @as_numpy
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """The values that are in both arrays, ascending; the gradient goes to the first of them in ar1.
 
     Example:
@@ -177,7 +178,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 @as_numpy
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Any:
     """The distinct values of one array that are not in another: ascending, or in their order if `assume_unique`.
 
     Example:
@@ -192,7 +193,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 
 @as_numpy
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Any:
     """The values that are in one of two arrays and not in the other, ascending.
 
     Example:

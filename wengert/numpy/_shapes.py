@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import ops
+from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out, ShapeLike
 from .._core.structure import refuse_cycle
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -30,7 +32,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any
 
 
 @as_numpy
-def ravel(a: Any, order: Any = "C") -> Any:
+def ravel(a: Any, order: str = "C") -> Any:
     """The elements in one row.
 
     Example:
@@ -42,7 +44,7 @@ def ravel(a: Any, order: Any = "C") -> Any:
 
 
 @as_numpy
-def transpose(a: Any, axes: Any = None) -> Any:
+def transpose(a: ArrayLike, axes: Axes = None) -> Any:
     """The axes in another order; reversed by default.
 
     Example:
@@ -57,7 +59,7 @@ permute_dims = transpose
 
 
 @as_numpy
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Any:
     """The last two axes exchanged.
 
     Example:
@@ -69,7 +71,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 @as_numpy
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Any:
     """Two axes exchanged.
 
     Example:
@@ -81,7 +83,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @as_numpy
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Any:
     """Axes moved to new places, the others keeping their order.
 
     Example:
@@ -93,7 +95,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 @as_numpy
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Any:
     """One axis moved before another.
 
     Example:
@@ -105,7 +107,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 @as_numpy
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: ArrayLike, axis: Axes) -> Any:
     """New axes of length 1.
 
     Example:
@@ -117,7 +119,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 @as_numpy
-def squeeze(a: Any, axis: Any = None) -> Any:
+def squeeze(a: ArrayLike, axis: Axes = None) -> Any:
     """Axes of length 1 taken away.
 
     Example:
@@ -129,7 +131,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 
 @as_numpy
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+def broadcast_to(array: ArrayLike, shape: ShapeLike, subok: bool = False) -> Any:
     """Repeated along new axes and along those of length 1.
 
     Example:
@@ -191,7 +193,7 @@ def atleast_3d(*arys: Any) -> Any:
 # -- joining ---------------------------------------------------------------------------------------------------------
 
 
-def _joinable(arrays: Any, dtype: Any, name: str) -> list[Tensor]:
+def _joinable(arrays: Sequence[Any], dtype: Any, name: str) -> list[Tensor]:
     tensors = [as_tensor(x, name) for x in arrays]
     if not tensors:
         raise ValueError(at_user_line(f"np.{name}: there is no array to join"))
@@ -200,7 +202,7 @@ def _joinable(arrays: Any, dtype: Any, name: str) -> list[Tensor]:
 
 @as_numpy
 def concatenate(
-    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+    arrays: Sequence[Any], /, axis: Axes = 0, out: Out | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:  # fmt: skip
     """Arrays joined along an axis that they have.
 
@@ -217,7 +219,7 @@ concat = concatenate
 
 @as_numpy
 def stack(
-    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+    arrays: Any, axis: int = 0, out: Out | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:  # fmt: skip
     """Arrays joined along a new axis.
 
@@ -230,7 +232,7 @@ def stack(
 
 
 @as_numpy
-def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays joined as rows.
 
     Example:
@@ -242,7 +244,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
 
 
 @as_numpy
-def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """Arrays joined along the second axis; rows along their only one.
 
     Example:
@@ -323,7 +325,7 @@ def _at_least_leading(x: Tensor, ndim: int) -> Tensor:
 
 
 @as_numpy
-def append(arr: Any, values: Any, axis: Any = None) -> Any:
+def append(arr: ArrayLike, values: ArrayLike, axis: Axes = None) -> Any:
     """Values joined behind an array; both in one row, without an axis.
 
     Example:
@@ -338,7 +340,7 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 
 
 @as_numpy
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def array_split(ary: ArrayLike, indices_or_sections: int, axis: int = 0) -> Any:
     """A list of parts, at the given indices or as many as asked, the first ones being longer by one if need be.
 
     Example:
@@ -350,7 +352,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 @as_numpy
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def split(ary: ArrayLike, indices_or_sections: int, axis: int = 0) -> Any:
     """A list of equal parts, or of parts at the given indices.
 
     Example:
@@ -362,7 +364,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 @as_numpy
-def hsplit(ary: Any, indices_or_sections: Any) -> Any:
+def hsplit(ary: ArrayLike, indices_or_sections: Any) -> Any:
     """`split` along the second axis (the only one of a row).
 
     Example:
@@ -374,7 +376,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> Any:
 
 
 @as_numpy
-def vsplit(ary: Any, indices_or_sections: Any) -> Any:
+def vsplit(ary: ArrayLike, indices_or_sections: Any) -> Any:
     """`split` along the first axis of a matrix.
 
     Example:
@@ -386,7 +388,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> Any:
 
 
 @as_numpy
-def dsplit(ary: Any, indices_or_sections: Any) -> Any:
+def dsplit(ary: ArrayLike, indices_or_sections: Any) -> Any:
     """`split` along the third axis.
 
     Example:
@@ -398,7 +400,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> Any:
 
 
 @as_numpy
-def unstack(x: Any, /, *, axis: int = 0) -> Any:
+def unstack(x: ArrayLike, /, *, axis: int = 0) -> Any:
     """A tuple of the slices along an axis.
 
     Example:
@@ -413,7 +415,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> Any:
 
 
 @as_numpy
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: ArrayLike, reps: tuple[int, ...]) -> Any:
     """An array repeated as a whole.
 
     Example:
@@ -425,7 +427,7 @@ def tile(A: Any, reps: Any) -> Any:
 
 
 @as_numpy
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+def repeat(a: ArrayLike, repeats: ArrayLike, axis: Axes = None) -> Any:
     """Each element repeated.
 
     Example:
@@ -437,7 +439,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 @as_numpy
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: ArrayLike, shift: ArrayLike, axis: Axes = None) -> Any:
     """Elements moved along axes, those that leave coming in again.
 
     Example:
@@ -449,7 +451,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 @as_numpy
-def flip(m: Any, axis: Any = None) -> Any:
+def flip(m: ArrayLike, axis: Axes = None) -> Any:
     """Elements in reverse order along axes.
 
     Example:
@@ -461,7 +463,7 @@ def flip(m: Any, axis: Any = None) -> Any:
 
 
 @as_numpy
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Any:
     """Rows in reverse order.
 
     Example:
@@ -473,7 +475,7 @@ def flipud(m: Any) -> Any:
 
 
 @as_numpy
-def fliplr(m: Any) -> Any:
+def fliplr(m: ArrayLike) -> Any:
     """Columns in reverse order.
 
     Example:
@@ -485,7 +487,7 @@ def fliplr(m: Any) -> Any:
 
 
 @as_numpy
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: ArrayLike, k: int = 1, axes: Axes = (0, 1)) -> Any:
     """A quarter turn, k times, from the first axis towards the second.
 
     Example:
@@ -498,7 +500,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 
 @as_numpy
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(array: ArrayLike, pad_width: Sequence[Any], mode: str = "constant", **kwargs: Any) -> Any:
     """Values put around an array: "constant" (constant_values=), "edge", "reflect", "symmetric", "wrap".
 
     Example:
@@ -516,7 +518,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
 
 
 @as_numpy
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Any:
     """A row as a diagonal matrix, or the diagonal of a matrix.
 
     Example:
@@ -528,7 +530,7 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @as_numpy
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Any:
     """All elements on the diagonal of a matrix.
 
     Example:
@@ -540,7 +542,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 @as_numpy
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonals of the matrices that lie along two axes.
 
     Example:
@@ -553,7 +555,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 @as_numpy
 def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None,
+    out: Out | None = None,
 ) -> Any:  # fmt: skip
     """The sum of the elements on a diagonal.
 
@@ -567,7 +570,7 @@ def trace(
 
 
 @as_numpy
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Any:
     """Zeros above a diagonal.
 
     Example:
@@ -580,7 +583,7 @@ def tril(m: Any, k: int = 0) -> Any:
 
 
 @as_numpy
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Any:
     """Zeros below a diagonal.
 
     Example:
@@ -596,7 +599,7 @@ def triu(m: Any, k: int = 0) -> Any:
 
 
 @as_numpy
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Any:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Any:
     """Differences of neighbours, n times.
 
     Example:
@@ -618,7 +621,7 @@ def _edge(part: Any, x: Tensor, axis: int) -> Tensor:
 
 
 @as_numpy
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours in one row, with values put at the ends, in ary's dtype.
 
     Example:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core.argument_types import ArrayLike, Axes, Out
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.ordering import require_shares
@@ -19,7 +20,7 @@ def _kept(keepdims: Any) -> bool:
     return keepdims is not NO_VALUE and bool(keepdims)
 
 
-def _quantile(name: str, x: Any, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, skip: bool) -> Any:
+def _quantile(name: str, x: ArrayLike, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, skip: bool) -> Any:
     """The quantiles by NumPy's method of that name, with or without weights; `skip` leaves NaN out."""
     a, kept = as_tensor(x, name), _kept(keepdims)
     require_shares(q, name)
@@ -37,7 +38,9 @@ def _hundredth(q: Any, name: str) -> Any:
 
 
 @as_numpy
-def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+def median(
+    a: ArrayLike, axis: Axes = None, out: Out | None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
     """The median: the middle element, or the mean of the two in the middle. Of equal elements one has the gradient.
 
     Example:
@@ -50,8 +53,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
 
 @as_numpy
 def quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: Any = False, *, weights: Any = None,
+    a: ArrayLike, q: ArrayLike, axis: Axes = None, out: Out | None = None, overwrite_input: bool = False,
+    method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
     """The q-th quantiles, by all of NumPy's methods; with weights "inverted_cdf". Of equal elements one has the
     gradient, and weights have none.
@@ -81,7 +84,7 @@ def percentile(
 
 @as_numpy
 def nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE
+    a: ArrayLike, axis: Axes = None, out: Out | None = None, overwrite_input: bool = False, keepdims: bool = NO_VALUE
 ) -> Any:
     """The median of the elements that are not NaN.
 
@@ -125,7 +128,14 @@ def nanpercentile(
 
 
 @as_numpy
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | None = None,
+    right: ArrayLike | None = None,
+    period: ArrayLike | None = None,
+) -> Any:
     """The values at x of the line through the points (xp, fp), which ascend in xp. At a point it has the slope to the
     right; outside it is constant.
 
@@ -151,7 +161,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return ops.where(at < places[0], left, ops.where(at > places[-1], right, inside))
 
 
-def _periodic(at: Tensor, places: Tensor, values: Tensor, period: Any) -> tuple[Tensor, Tensor, Tensor]:
+def _periodic(at: Tensor, places: Tensor, values: Tensor, period: ArrayLike) -> tuple[Tensor, Tensor, Tensor]:
     """The table in ascending order within one period, with a neighbour at either end."""
     places = places % period
     order = ops.argsort(places)

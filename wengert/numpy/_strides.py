@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import TracingError
@@ -23,7 +24,7 @@ def _layout_of(x: Tensor, name: str) -> np.ndarray[Any, Any]:
 
 
 def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+    x: ArrayLike, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
     """All windows of an extent, as a view: their axes come last.
 

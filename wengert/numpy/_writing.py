@@ -14,6 +14,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import DTypeLike, Out
 from .._core.refusal import asker, cure_for
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -133,7 +134,7 @@ def written(result: Any, out: Any, name: str) -> Any:
     return out
 
 
-def refuse_target(out: Any, name: str) -> NoReturn:
+def refuse_target(out: Out, name: str) -> NoReturn:
     """Refuses to write into something that is not an ndarray."""
     raise TypeError(at_user_line(f"{name}: out= takes an array or a tensor, got {type(out).__name__}"))
 
@@ -159,7 +160,7 @@ def refuse_out(name: str) -> NoReturn:
     )
 
 
-def named_dtype(dtype: Any) -> np.dtype[Any]:
+def named_dtype(dtype: DTypeLike) -> np.dtype[Any]:
     """A dtype as NumPy reads it (`float` is float64 whatever the default float), if it is one of ours."""
     return np.dtype(np.float64) if dtype is float else dtypes.as_dtype(dtype)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, Axes
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -33,7 +34,7 @@ _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
 
 
-def _float(x: Any, name: str) -> Tensor:
+def _float(x: ArrayLike, name: str) -> Tensor:
     tensor = as_float(as_tensor(x, name))
     if dtypes.is_complex(tensor.dtype):
         raise TypeError(at_user_line(f"{name}: x has dtype {tensor.dtype.name}, wanted real values"))
@@ -44,7 +45,7 @@ def _compare(op: Op, x: Tensor, number: float) -> Tensor:
     return apply(op, (x, S.fill(x, number)))
 
 
-def _number(x: Tensor, value: Any) -> Tensor:
+def _number(x: Tensor, value: ArrayLike) -> Tensor:
     """A number, or an array, in the type of x."""
     return promotion.broadcast(promotion.cast(tensors_of(x, value, "")[1], x.dtype), tuple(x.shape))
 
@@ -53,7 +54,7 @@ def _number(x: Tensor, value: Any) -> Tensor:
 
 
 @public
-def relu(x: Any) -> Any:
+def relu(x: ArrayLike) -> Any:
     """max(x, 0).
 
     At kinks: the gradient is 0 at 0.
@@ -73,7 +74,7 @@ def relu(x: Any) -> Any:
 
 
 @public
-def relu6(x: Any) -> Any:
+def relu6(x: ArrayLike) -> Any:
     """min(max(x, 0), 6).
 
     At kinks: the gradient is 0 at 0 and at 6.
@@ -98,7 +99,7 @@ def _relu6(x: Tensor) -> Tensor:
 
 
 @public
-def leaky_relu(x: Any, negative_slope: Any = 0.2) -> Any:
+def leaky_relu(x: ArrayLike, negative_slope: Any = 0.2) -> Any:
     """x where it is positive, else x times a small slope.
 
     At kinks: the gradient at 0 is `negative_slope`.
@@ -120,7 +121,7 @@ def leaky_relu(x: Any, negative_slope: Any = 0.2) -> Any:
 
 
 @public
-def prelu(x: Any, alpha: Any) -> Any:
+def prelu(x: ArrayLike, alpha: ArrayLike) -> Any:
     """x where it is positive, else x times a slope that is learned.
 
     At kinks: the gradient at 0 is `alpha`.
@@ -142,7 +143,7 @@ def prelu(x: Any, alpha: Any) -> Any:
 
 
 @public
-def mish(x: Any) -> Any:
+def mish(x: ArrayLike) -> Any:
     """x tanh(softplus(x)).
 
     Args:
@@ -161,7 +162,7 @@ def mish(x: Any) -> Any:
 
 
 @public
-def softmin(x: Any, axis: Any = -1) -> Any:
+def softmin(x: ArrayLike, axis: Axes = -1) -> Any:
     """The softmax of -x.
 
     Args:
@@ -179,7 +180,7 @@ def softmin(x: Any, axis: Any = -1) -> Any:
     return softmax(S.neg(_float(x, "softmin")), axis)
 
 
-def _exponential_piece(x: Tensor, alpha: Any, rate: Any, is_right: Op = D.gt) -> Tensor:
+def _exponential_piece(x: Tensor, alpha: ArrayLike, rate: Any, is_right: Op = D.gt) -> Tensor:
     """x to the right of 0, else alpha (e^(x / rate) - 1); `is_right` says which side 0 itself belongs to."""
     on_right = _compare(is_right, x, 0)
     left = S.select(on_right, S.fill(x, 0), x)
@@ -188,7 +189,7 @@ def _exponential_piece(x: Tensor, alpha: Any, rate: Any, is_right: Op = D.gt) ->
 
 
 @public
-def elu(x: Any, alpha: Any = 1.0) -> Any:
+def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Any:
     """x where it is positive, else alpha (e^x - 1).
 
     At kinks: the gradient at 0 is `alpha`.
@@ -209,7 +210,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
 
 
 @public
-def selu(x: Any) -> Any:
+def selu(x: ArrayLike) -> Any:
     """`elu` with the two constants that keep mean and variance through layers.
 
     At kinks: the gradient at 0 is that of the right side, 1.0507.
@@ -229,7 +230,7 @@ def selu(x: Any) -> Any:
 
 
 @public
-def celu(x: Any, alpha: Any = 1.0) -> Any:
+def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Any:
     """x where it is positive, else alpha (e^(x / alpha) - 1), whose slope is smooth.
 
     Args:
@@ -248,7 +249,7 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
 
 
 @public
-def threshold(x: Any, threshold: Any, default_value: Any) -> Any:
+def threshold(x: ArrayLike, threshold: ArrayLike, default_value: Any) -> Any:
     """x where it is above a threshold, else another value.
 
     At kinks: the gradient is 0 at the threshold.
@@ -274,7 +275,7 @@ def threshold(x: Any, threshold: Any, default_value: Any) -> Any:
 
 
 @public
-def silu(x: Any) -> Any:
+def silu(x: ArrayLike) -> Any:
     """x times the sigmoid of x.
 
     Args:
@@ -296,7 +297,7 @@ swish = silu
 
 
 @public
-def gelu(x: Any, approximate: bool = True) -> Any:
+def gelu(x: ArrayLike, approximate: bool = True) -> Any:
     """x times the normal distribution function at x.
 
     Args:
@@ -320,7 +321,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 
 @public
-def softplus(x: Any) -> Any:
+def softplus(x: ArrayLike) -> Any:
     """log(1 + e^x), exact where it is near 0 and without overflow.
 
     Args:
@@ -338,7 +339,7 @@ def softplus(x: Any) -> Any:
 
 
 @public
-def softsign(x: Any) -> Any:
+def softsign(x: ArrayLike) -> Any:
     """x / (1 + |x|).
 
     Args:
@@ -360,7 +361,7 @@ def softsign(x: Any) -> Any:
 
 
 @public
-def log_sigmoid(x: Any) -> Any:
+def log_sigmoid(x: ArrayLike) -> Any:
     """log(sigmoid(x)), exact where the sigmoid vanishes.
 
     Args:
@@ -378,7 +379,7 @@ def log_sigmoid(x: Any) -> Any:
 
 
 @public
-def squareplus(x: Any, b: Any = 4) -> Any:
+def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Any:
     """(x + sqrt(x^2 + b)) / 2.
 
     Args:
@@ -399,7 +400,7 @@ def squareplus(x: Any, b: Any = 4) -> Any:
 
 
 @public
-def sparse_plus(x: Any) -> Any:
+def sparse_plus(x: ArrayLike) -> Any:
     """0 up to -1, x from 1 on, and (x + 1)^2 / 4 between.
 
     Args:
@@ -419,7 +420,7 @@ def sparse_plus(x: Any) -> Any:
 
 
 @public
-def sparse_sigmoid(x: Any) -> Any:
+def sparse_sigmoid(x: ArrayLike) -> Any:
     """0 up to -1, 1 from 1 on, and (x + 1) / 2 between.
 
     At kinks: the gradient is 0 at -1 and at 1.
@@ -448,7 +449,7 @@ def _hard_sigmoid(x: Tensor) -> Tensor:
 
 
 @public
-def hard_sigmoid(x: Any) -> Any:
+def hard_sigmoid(x: ArrayLike) -> Any:
     """relu6(x + 3) / 6.
 
     At kinks: the gradient is 0 at -3 and at 3.
@@ -468,7 +469,7 @@ def hard_sigmoid(x: Any) -> Any:
 
 
 @public
-def hard_silu(x: Any) -> Any:
+def hard_silu(x: ArrayLike) -> Any:
     """x times the hard sigmoid of x.
 
     At kinks: the gradient is 0 at -3 and 1 at 3.
@@ -492,7 +493,7 @@ hard_swish = hard_silu
 
 
 @public
-def hard_tanh(x: Any) -> Any:
+def hard_tanh(x: ArrayLike) -> Any:
     """x between -1 and 1.
 
     At kinks: the gradient is 1 at -1 and at 1.
@@ -513,7 +514,7 @@ def hard_tanh(x: Any) -> Any:
 
 
 @public
-def tanh_shrink(x: Any) -> Any:
+def tanh_shrink(x: ArrayLike) -> Any:
     """x - tanh(x).
 
     Args:
@@ -532,7 +533,7 @@ def tanh_shrink(x: Any) -> Any:
 
 
 @public
-def hard_shrink(x: Any, threshold: Any = 0.5) -> Any:
+def hard_shrink(x: ArrayLike, threshold: ArrayLike = 0.5) -> Any:
     """x where its magnitude is above a threshold, else 0.
 
     At kinks: the gradient is 0 at the threshold.
@@ -554,7 +555,7 @@ def hard_shrink(x: Any, threshold: Any = 0.5) -> Any:
 
 
 @public
-def soft_shrink(x: Any, threshold: Any = 0.5) -> Any:
+def soft_shrink(x: ArrayLike, threshold: ArrayLike = 0.5) -> Any:
     """x moved towards 0 by a threshold, and 0 where its magnitude is not above it.
 
     At kinks: the gradient is 0 at the threshold.
@@ -580,7 +581,7 @@ def soft_shrink(x: Any, threshold: Any = 0.5) -> Any:
 # -- along an axis -----------------------------------------------------------------------------------------------------
 
 
-def _along(op: Op, x: Any, axis: Any, name: str) -> Tensor:
+def _along(op: Op, x: ArrayLike, axis: Axes, name: str) -> Tensor:
     """Applies an op of one axis along one axis, several as one, or all (None)."""
     a = _float(x, name)
     if isinstance(axis, int) and a.ndim:
@@ -595,7 +596,7 @@ def _along(op: Op, x: Any, axis: Any, name: str) -> Tensor:
 
 
 @public
-def softmax(x: Any, axis: Any = -1) -> Any:
+def softmax(x: ArrayLike, axis: Axes = -1) -> Any:
     """e^x / sum(e^x) along an axis, without overflow.
 
     Args:
@@ -614,7 +615,7 @@ def softmax(x: Any, axis: Any = -1) -> Any:
 
 
 @public
-def log_softmax(x: Any, axis: Any = -1) -> Any:
+def log_softmax(x: ArrayLike, axis: Axes = -1) -> Any:
     """The logarithm of softmax along an axis, exact where softmax vanishes.
 
     Args:
@@ -633,7 +634,7 @@ def log_softmax(x: Any, axis: Any = -1) -> Any:
 
 
 @public
-def sparsemax(x: Any, axis: Any = -1) -> Any:
+def sparsemax(x: ArrayLike, axis: Axes = -1) -> Any:
     """The point of the probability simplex nearest to x, along an axis.
 
     At kinks: elements that just fail to have a share have gradient 0.
@@ -677,7 +678,7 @@ def _support(x: Tensor, axis: int) -> Tensor:
 
 
 @public
-def glu(x: Any, axis: int = -1) -> Any:
+def glu(x: ArrayLike, axis: int = -1) -> Any:
     """The first half of x times the sigmoid of the second.
 
     Args:

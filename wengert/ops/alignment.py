@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D
@@ -24,7 +25,7 @@ from .reductions import sum as total
 from .shapes import joined, known_extent, part, reshaped, stack
 
 
-def _integers(x: Any, what: str, name: str) -> Tensor:
+def _integers(x: ArrayLike, what: str, name: str) -> Tensor:
     a = as_tensor(x, what)
     if not dtypes.is_integer(a.dtype):
         raise TypeError(at_user_line(f"{what}: {name} has dtype {a.dtype.name}, wanted integers"))
@@ -32,7 +33,7 @@ def _integers(x: Any, what: str, name: str) -> Tensor:
 
 
 @names_errors
-def ctc_loss(target: Any, output: Any, target_length: Any, output_length: Any, mask_index: int = 0) -> Any:
+def ctc_loss(target: ArrayLike, output: Any, target_length: Any, output_length: Any, mask_index: int = 0) -> Any:
     """The negative log likelihood of label sequences, summed over all alignments with the outputs.
 
     Args:
@@ -117,7 +118,7 @@ def _at_the_end(reached: Tensor, many: Tensor) -> Tensor:
 
 @names_errors
 def ctc_decode(
-    inputs: Any, sequence_lengths: Any, strategy: str = "greedy", beam_width: int = 100, top_paths: int = 1,
+    inputs: ArrayLike, sequence_lengths: Any, strategy: str = "greedy", beam_width: int = 100, top_paths: int = 1,
     merge_repeated: bool = True, mask_index: int = 0,
 ) -> Any:  # fmt: skip
     """The label sequences that outputs stand for.

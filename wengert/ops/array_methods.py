@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike, Axes, Index
 from .._core.engine import default_engine
 from .._core.moving import moved
 from .._core.tensor import Tensor, Written
@@ -117,7 +118,7 @@ def min(
 
 
 @_method
-def ptp(self: Tensor, axis: Any = None, keepdims: bool = False) -> Any:
+def ptp(self: Tensor, axis: Axes = None, keepdims: bool = False) -> Any:
     """The largest less the smallest element over axes: `wg.ops.ptp`."""
     return reductions.ptp(self, axis, keepdims)
 
@@ -190,7 +191,7 @@ def _require_c_order(order: str, name: str) -> None:
 
 
 @_method
-def reshape(self: Tensor, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+def reshape(self: Tensor, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     """The elements in another shape: `wg.ops.reshape`; by columns with order="F"."""
     if copy:
         self = copies.copy(self)
@@ -231,7 +232,7 @@ def swapaxes(self: Tensor, axis1: int, axis2: int) -> Any:
 
 
 @_method
-def squeeze(self: Tensor, axis: Any = None) -> Any:
+def squeeze(self: Tensor, axis: Axes = None) -> Any:
     """Without axes of extent 1: `wg.ops.squeeze`."""
     return shapes.squeeze(self, axis)
 
@@ -243,7 +244,7 @@ def diagonal(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
 
 
 @_method
-def repeat(self: Tensor, repeats: Any, axis: Any = None) -> Any:
+def repeat(self: Tensor, repeats: ArrayLike, axis: Axes = None) -> Any:
     """Each element several times: `wg.ops.repeat`."""
     return shapes.repeat(self, repeats, axis)
 
@@ -333,7 +334,9 @@ def nonzero(self: Tensor) -> Any:
 
 
 @_method
-def sort(self: Tensor, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+def sort(
+    self: Tensor, axis: int = -1, kind: str | None = None, order: str | None = None, *, stable: Any = None
+) -> None:
     """Sorts along an axis, in place; `np.sort(x)` is a new tensor."""
     if order is not None:
         raise ValueError(at_user_line(f"Tensor.sort: order={order!r} names fields, which tensors do not have"))
@@ -341,7 +344,9 @@ def sort(self: Tensor, axis: int = -1, kind: Any = None, order: Any = None, *, s
 
 
 @_method
-def partition(self: Tensor, kth: Any, axis: int = -1, kind: Any = "introselect", order: Any = None) -> None:
+def partition(
+    self: Tensor, kth: Any, axis: int = -1, kind: str | None = "introselect", order: str | None = None
+) -> None:
     """Puts the smaller elements before the k-th along an axis, in place: in their order, which NumPy leaves open."""
     for k in np.atleast_1d(np.asarray(kth)):
         if not -self.shape[axis] <= k < self.shape[axis]:
@@ -358,7 +363,7 @@ def fill(self: Tensor, value: Any) -> None:
 
 
 @_method
-def put(self: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
+def put(self: Tensor, indices: ArrayLike, values: ArrayLike, mode: str = "raise") -> None:
     """Writes values at positions of the elements in one row; too few values are taken again from the first."""
     numbers = np.ravel(known_values(as_tensor(indices), "Tensor.put: the index"))
     if mode != "raise":
@@ -369,7 +374,7 @@ def put(self: Tensor, indices: Any, values: Any, mode: str = "raise") -> None:
 
 
 @_method
-def __setitem__(self: Tensor, index: Any, value: Any) -> None:
+def __setitem__(self: Tensor, index: Index, value: ArrayLike) -> None:
     try:  # not `@public`: a write opens nothing, and loops are made of them
         memory.write(self, index, value)
     except BaseException as error:
@@ -378,7 +383,9 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
 
 
 @_method
-def argsort(self: Tensor, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def argsort(
+    self: Tensor, axis: Axes = -1, kind: str | None = None, order: str | None = None, *, stable: Any = None
+) -> Any:
     """The positions that sort along an axis: `wg.ops.argsort`."""
     if order is not None:
         raise ValueError(at_user_line(f"Tensor.argsort: order={order!r} names fields, which tensors do not have"))
@@ -386,7 +393,7 @@ def argsort(self: Tensor, axis: Any = -1, kind: Any = None, order: Any = None, *
 
 
 @_method
-def argpartition(self: Tensor, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+def argpartition(self: Tensor, kth: Any, axis: Any = -1, kind: Any = "introselect", order: str | None = None) -> Any:
     """The positions that put the smaller elements before the k-th along an axis: `np.argpartition`."""
     return np.argpartition(self, kth, axis, kind, order)
 
@@ -412,7 +419,7 @@ def __iter__(self: Tensor) -> Iterator[Any]:
 
 
 @_method
-def __contains__(self: Tensor, value: Any) -> bool:
+def __contains__(self: Tensor, value: ArrayLike) -> bool:
     return bool(reductions.any(self == value))
 
 
@@ -430,12 +437,12 @@ def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
 
 
 @_method
-def __divmod__(self: Tensor, other: Any) -> Any:
+def __divmod__(self: Tensor, other: ArrayLike) -> Any:
     return floor_divide(self, other), choices.mod(self, other)
 
 
 @_method
-def __rdivmod__(self: Tensor, other: Any) -> Any:
+def __rdivmod__(self: Tensor, other: ArrayLike) -> Any:
     return floor_divide(other, self), choices.mod(other, self)
 
 
@@ -491,7 +498,7 @@ _PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {
 }
 
 
-def _set_flat(self: Tensor, value: Any) -> None:
+def _set_flat(self: Tensor, value: ArrayLike) -> None:
     Flat(self)[:] = value
 
 

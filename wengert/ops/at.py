@@ -6,6 +6,7 @@ import builtins
 from typing import Any
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, Index
 from .._core.dims import Shape
 from .._core.tensor import Tensor
 from .._core.types import same_dim
@@ -61,7 +62,7 @@ class Places:
 
     __slots__ = ("_index", "_x")
 
-    def __init__(self, x: Tensor, index: Any) -> None:
+    def __init__(self, x: Tensor, index: Index) -> None:
         self._x = x
         self._index = index
 
@@ -69,7 +70,7 @@ class Places:
         """x[index]."""
         return take_index(self._x, self._index, "at.get")
 
-    def set(self, value: Any) -> Tensor:
+    def set(self, value: ArrayLike) -> Tensor:
         """x with the value at x[index]; of two values for one element the last wins and has the gradient.
 
         Args:
@@ -89,7 +90,7 @@ class Places:
         """
         return self._scattered(I.scatter_set, value, "at.set")
 
-    def add(self, value: Any) -> Tensor:
+    def add(self, value: ArrayLike) -> Tensor:
         """x with the value added at x[index].
 
         Args:
@@ -105,7 +106,7 @@ class Places:
         """
         return self._scattered(I.scatter_add, value, "at.add")
 
-    def subtract(self, value: Any) -> Tensor:
+    def subtract(self, value: ArrayLike) -> Tensor:
         """x with the value taken away at x[index].
 
         Args:
@@ -121,7 +122,7 @@ class Places:
         """
         return self._scattered(I.scatter_add, value, "at.subtract", S.neg)
 
-    def multiply(self, value: Any) -> Tensor:
+    def multiply(self, value: ArrayLike) -> Tensor:
         """x multiplied by the value at x[index]; the gradient is exact where factors are 0.
 
         Args:
@@ -137,7 +138,7 @@ class Places:
         """
         return self._scattered(I.scatter_mul, value, "at.multiply")
 
-    def divide(self, value: Any) -> Tensor:
+    def divide(self, value: ArrayLike) -> Tensor:
         """x divided by the value at x[index]; where an index repeats an element, by the product of its values.
 
         Args:
@@ -156,7 +157,7 @@ class Places:
         factors = Places(ones_of(self._x), self._index).multiply(value)
         return divide(self._x, factors)
 
-    def power(self, value: Any) -> Tensor:
+    def power(self, value: ArrayLike) -> Tensor:
         """x to the power of the value at x[index]; of two values for one element the last counts.
 
         Args:
@@ -172,7 +173,7 @@ class Places:
         """
         return power(self._x, Places(ones_of(self._x), self._index).set(value))
 
-    def max(self, value: Any) -> Tensor:
+    def max(self, value: ArrayLike) -> Tensor:
         """The larger of x and the value at x[index]; equal ones, x among them, share the gradient evenly.
 
         Args:
@@ -188,7 +189,7 @@ class Places:
         """
         return self._scattered(I.scatter_max, value, "at.max")
 
-    def min(self, value: Any) -> Tensor:
+    def min(self, value: ArrayLike) -> Tensor:
         """The smaller of x and the value at x[index]; equal ones, x among them, share the gradient evenly.
 
         Args:
@@ -204,7 +205,7 @@ class Places:
         """
         return self._scattered(I.scatter_min, value, "at.min")
 
-    def _scattered(self, op: Any, value: Any, what: str, change: Any = None) -> Tensor:
+    def _scattered(self, op: Any, value: ArrayLike, what: str, change: Any = None) -> Tensor:
         x = self._x
         updates = fitting(promotion.tensors_of(x, value, what)[1], x, what)
         updates = updates if change is None else change(updates)

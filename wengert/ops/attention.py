@@ -9,6 +9,7 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.types import same_shape
 from .._core.where import at_user_line
@@ -26,9 +27,10 @@ _MASKED = -0.7 * 3.4028234663852886e38  # far below every logit, and finite: a r
 
 @names_errors
 def dot_product_attention(
-    query: Any, key: Any, value: Any, bias: Any = None, mask: Any = None, scale: Any = None, is_causal: bool = False,
-    flash_attention: Any = None, attn_logits_soft_cap: Any = None, *, query_seq_lengths: Any = None,
-    key_value_seq_lengths: Any = None, local_window_size: Any = None,
+    query: ArrayLike, key: Any, value: ArrayLike, bias: ArrayLike | None = None, mask: ArrayLike | None = None,
+    scale: ArrayLike | None = None, is_causal: bool = False, flash_attention: Any = None,
+    attn_logits_soft_cap: Any = None, *, query_seq_lengths: Any = None, key_value_seq_lengths: Any = None,
+    local_window_size: Any = None,
 ) -> Any:  # fmt: skip
     """Means of values, weighted by the softmax of the products of queries and keys.
 

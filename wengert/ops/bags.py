@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import structural as S
@@ -21,7 +22,7 @@ _MODES = ("sum", "mean", "max")
 
 @names_errors
 def embedding_bag(
-    table: Any, ids: Any, offsets: Any = None, mode: str = "mean", per_sample_weights: Any = None,
+    table: ArrayLike, ids: ArrayLike, offsets: Any = None, mode: str = "mean", per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
     """The sum, mean or maximum of the rows of a table that each bag names.
@@ -80,7 +81,7 @@ def embedding_bag(
     return outward(_reduced(taken, bags, count, mode), table, ids, offsets, per_sample_weights)
 
 
-def _integers(x: Any, name: str) -> Tensor:
+def _integers(x: ArrayLike, name: str) -> Tensor:
     found = as_tensor(x, "embedding_bag")
     if not dtypes.is_integer(found.dtype):
         raise TypeError(at_user_line(f"embedding_bag: {name} has dtype {found.dtype.name}, wanted integers"))
@@ -102,7 +103,7 @@ def _numbers(places: Tensor, offsets: Any, has_end: bool) -> tuple[Tensor, Any]:
     return numbers, starts.shape[0] - 1 if has_end else starts.shape[0]
 
 
-def _reduced(taken: Tensor, bags: Tensor, count: Any, mode: str) -> Tensor:
+def _reduced(taken: Tensor, bags: Tensor, count: int, mode: str) -> Tensor:
     if mode == "sum":
         return segment_sum(taken, bags, count)
     ones = S.full(shape=bags.shape, value=1, dtype=taken.dtype)

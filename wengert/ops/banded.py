@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.dims import size_of
 from .._core.tensor import Tensor
@@ -28,7 +29,7 @@ def _floats(values: tuple[Any, ...], what: str) -> list[Tensor]:
 
 
 @names_errors
-def solve_banded(l_and_u: Any, ab: Any, b: Any) -> Any:
+def solve_banded(l_and_u: Any, ab: ArrayLike, b: ArrayLike) -> Any:
     """The x with A @ x = b for a banded matrix, as `scipy.linalg.solve_banded`.
 
     Args:
@@ -69,7 +70,7 @@ def solve_banded(l_and_u: Any, ab: Any, b: Any) -> Any:
 
 
 @names_errors
-def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any) -> Any:
+def tridiagonal_solve(dl: Any, d: ArrayLike, du: Any, b: ArrayLike) -> Any:
     """The x with A @ x = b for tridiagonal matrices.
 
     Args:

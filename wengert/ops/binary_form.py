@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import binary_form as B
@@ -17,14 +18,14 @@ from . import promotion
 from .promotion import as_float, as_tensor, binary_float, names_errors, outward, public
 
 
-def _float_of(x: Any, what: str) -> Tensor:
+def _float_of(x: ArrayLike, what: str) -> Tensor:
     a = as_float(as_tensor(x, what))
     promotion.require_order(a, what)
     return a
 
 
 @names_errors
-def ldexp(x1: Any, x2: Any) -> Any:
+def ldexp(x1: ArrayLike, x2: ArrayLike) -> Any:
     """x1 times two to the power of an integer.
 
     Args:
@@ -61,7 +62,7 @@ def _as_exponent(n: Tensor) -> Tensor:
 
 
 @public
-def frexp(x: Any) -> Any:
+def frexp(x: ArrayLike) -> Any:
     """The mantissa and the exponent: x = mantissa * 2 ** exponent with the mantissa's magnitude from 1/2 to 1.
 
     At kinks: the gradient of the mantissa is 2 ** -exponent, also where the exponent jumps.
@@ -86,7 +87,7 @@ def frexp(x: Any) -> Any:
 
 
 @names_errors
-def nextafter(x1: Any, x2: Any) -> Any:
+def nextafter(x1: Any, x2: ArrayLike) -> Any:
     """The next float after x1 on the way to x2.
 
     At kinks: the gradient is that of x1 itself: 1 for x1 and 0 for x2.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import indexing as I
@@ -17,7 +18,7 @@ from .shapes import known_extent, pad, part, permuted, reshaped
 # -- space and depth -----------------------------------------------------------------------------------------------
 
 
-def _prepared(x: Any, block_size: Any, data_format: Any, what: str) -> tuple[Tensor, int, bool]:
+def _prepared(x: ArrayLike, block_size: int, data_format: str | None, what: str) -> tuple[Tensor, int, bool]:
     """The images with their channels last, the block's side, and whether the channels came first."""
     a = as_tensor(x, what)
     if data_format not in (None, "channels_last", "channels_first"):
@@ -38,7 +39,7 @@ def _laid_back(x: Tensor, is_first: bool) -> Tensor:
 
 
 @public
-def depth_to_space(x: Any, block_size: int, data_format: str = "channels_last") -> Any:
+def depth_to_space(x: ArrayLike, block_size: int, data_format: str = "channels_last") -> Any:
     """Channels spread over blocks of pixels: the first of its blocks' axes in depth is the row, the second the column.
 
     Args:
@@ -69,7 +70,7 @@ def depth_to_space(x: Any, block_size: int, data_format: str = "channels_last") 
 
 
 @public
-def space_to_depth(x: Any, block_size: int, data_format: str = "channels_last") -> Any:
+def space_to_depth(x: ArrayLike, block_size: int, data_format: str = "channels_last") -> Any:
     """Blocks of pixels stacked as channels: the inverse of `depth_to_space`.
 
     Args:
@@ -126,7 +127,7 @@ class _Grid:
 
 
 @public
-def unfold(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def unfold(x: ArrayLike, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """The patches of images as columns.
 
     Args:
@@ -164,7 +165,7 @@ def unfold(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride
 
 
 @public
-def fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def fold(x: ArrayLike, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Images from columns of patches, which add up where they overlap: the adjoint of `unfold`.
 
     Args:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -37,7 +38,7 @@ def _or_logical(of_bool: Op) -> Any:
     """The rule for ops that on booleans are logic."""
 
     @promotion.for_two("iuf")
-    def rule(op: Op, x1: Any, x2: Any) -> Any:
+    def rule(op: Op, x1: ArrayLike, x2: ArrayLike) -> Any:
         a, b = promotion.meet(*tensors_of(x1, x2, op.name), op.name)
         promotion.require_order(a, op.name)
         return outward(apply(of_bool if a.dtype == dtypes.bool_ else op, (a, b)), x1, x2)
@@ -46,7 +47,7 @@ def _or_logical(of_bool: Op) -> Any:
 
 
 @promotion.for_two("iuf")
-def _remainder(op: Op, x1: Any, x2: Any) -> Any:
+def _remainder(op: Op, x1: ArrayLike, x2: ArrayLike) -> Any:
     """Booleans are integers of one byte here, as in NumPy."""
     a, b = promotion.meet(*tensors_of(x1, x2, op.name), op.name)
     promotion.require_order(a, op.name)
@@ -66,7 +67,7 @@ for _f in (maximum, minimum, fmax, fmin, mod, fmod, copysign, heaviside):
 
 
 @names_errors
-def clip(x: Any, x_min: Any = None, x_max: Any = None) -> Any:
+def clip(x: ArrayLike, x_min: ArrayLike | None = None, x_max: ArrayLike | None = None) -> Any:
     """x no smaller than one bound and no larger than the other.
 
     At kinks: on the closed interval the gradient goes to x, outside to the bound that won.
@@ -119,7 +120,7 @@ def _range_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
 
 
 @public
-def round(x: Any, decimals: int = 0) -> Any:
+def round(x: ArrayLike, decimals: int = 0) -> Any:
     """x rounded to decimals, halves to even.
 
     At kinks: the gradient is 0 everywhere.
@@ -160,7 +161,7 @@ around = round
 
 
 @public
-def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: ArrayLike, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """x with numbers in place of NaN and infinities.
 
     At kinks: the gradient is 0 where an element was replaced.
@@ -202,7 +203,7 @@ def _finite(x: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tensor:
 
 
 @names_errors
-def divide_no_nan(x1: Any, x2: Any) -> Any:
+def divide_no_nan(x1: ArrayLike, x2: ArrayLike) -> Any:
     """x1 / x2, and 0 where x2 is 0.
 
     At kinks: both gradients are 0 where x2 is 0.
@@ -226,7 +227,7 @@ def divide_no_nan(x1: Any, x2: Any) -> Any:
 
 
 @names_errors
-def multiply_no_nan(x1: Any, x2: Any) -> Any:
+def multiply_no_nan(x1: ArrayLike, x2: ArrayLike) -> Any:
     """x1 * x2, and 0 where x2 is 0, also beside infinity and NaN.
 
     At kinks: where x2 is 0 the gradient to x1 is 0, and to x2 it is x1, or 0 if that is not finite.
@@ -249,7 +250,7 @@ def multiply_no_nan(x1: Any, x2: Any) -> Any:
 
 
 @public
-def sinc(x: Any) -> Any:
+def sinc(x: ArrayLike) -> Any:
     """sin(pi x) / (pi x), which is 1 at 0 and smooth there.
 
     Args:
@@ -267,7 +268,7 @@ def sinc(x: Any) -> Any:
 
 
 @public
-def deg2rad(x: Any) -> Any:
+def deg2rad(x: ArrayLike) -> Any:
     """Degrees as radians.
 
     Args:
@@ -285,7 +286,7 @@ def deg2rad(x: Any) -> Any:
 
 
 @public
-def rad2deg(x: Any) -> Any:
+def rad2deg(x: ArrayLike) -> Any:
     """Radians as degrees.
 
     Args:
@@ -303,7 +304,7 @@ def rad2deg(x: Any) -> Any:
 
 
 @names_errors
-def isclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(x1: ArrayLike, x2: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether |x1 - x2| <= atol + rtol |x2|, element by element.
 
     Args:
@@ -340,7 +341,7 @@ def isclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan:
 
 
 @names_errors
-def allclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def allclose(x1: ArrayLike, x2: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether `isclose` holds for every element.
 
     Args:
@@ -365,7 +366,7 @@ def allclose(x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan
 
 
 @public
-def real(x: Any) -> Any:
+def real(x: ArrayLike) -> Any:
     """The real part.
 
     Args:
@@ -384,7 +385,7 @@ def real(x: Any) -> Any:
 
 
 @public
-def imag(x: Any) -> Any:
+def imag(x: ArrayLike) -> Any:
     """The imaginary part.
 
     Args:
@@ -424,7 +425,7 @@ conjugate = conj
 
 
 @public
-def angle(x: Any) -> Any:
+def angle(x: ArrayLike) -> Any:
     """The angle in radians of complex numbers with the positive axis.
 
     At kinks: the gradient is 0 at 0, and everywhere for real x.

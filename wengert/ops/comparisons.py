@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import piecewise as W
@@ -26,14 +27,14 @@ def _floats(values: tuple[Any, ...], what: str) -> list[Tensor]:
     return [promotion.cast(t, dtype) for t in tensors]
 
 
-def _met(x: Any, y: Any, what: str) -> tuple[Tensor, Tensor]:
+def _met(x: ArrayLike, y: ArrayLike, what: str) -> tuple[Tensor, Tensor]:
     """Two values as floats of one dtype and shape."""
     first, second = _floats((x, y), what)
     return promotion.meet(first, second, what)
 
 
 @names_errors
-def kl_div(target: Any, output: Any, log_output: bool = True, log_target: bool = False) -> Any:
+def kl_div(target: ArrayLike, output: Any, log_output: bool = True, log_target: bool = False) -> Any:
     """The terms of Kullback and Leibler's divergence, target * log(target / output); add up those of a distribution.
 
     At kinks: a target of 0 has a term of 0, and gradient 0.
@@ -62,7 +63,7 @@ def kl_div(target: Any, output: Any, log_output: bool = True, log_target: bool =
 
 
 @names_errors
-def squared_hinge(target: Any, output: Any) -> Any:
+def squared_hinge(target: ArrayLike, output: Any) -> Any:
     """The square of `hinge`: max(0, 1 - target * output)^2, for targets of -1 and 1.
 
     Args:
@@ -81,7 +82,7 @@ def squared_hinge(target: Any, output: Any) -> Any:
 
 
 @names_errors
-def categorical_hinge(target: Any, output: Any, axis: int = -1) -> Any:
+def categorical_hinge(target: ArrayLike, output: Any, axis: int = -1) -> Any:
     """max(0, 1 + the largest prediction of a wrong class - that of the right one).
 
     At kinks: half of the slope at the corner; equal largest predictions share it evenly.
@@ -107,7 +108,12 @@ def categorical_hinge(target: Any, output: Any, axis: int = -1) -> Any:
 
 @names_errors
 def categorical_focal(
-    target: Any, output: Any, alpha: Any = 0.25, gamma: float = 2.0, from_logits: bool = False, axis: int = -1
+    target: ArrayLike,
+    output: Any,
+    alpha: ArrayLike = 0.25,
+    gamma: float = 2.0,
+    from_logits: bool = False,
+    axis: int = -1,
 ) -> Any:
     """The cross-entropy of classes, with what is right already left small.
 
@@ -143,7 +149,7 @@ def categorical_focal(
 
 
 @names_errors
-def cosine_distance(target: Any, output: Any, axis: int = -1) -> Any:
+def cosine_distance(target: ArrayLike, output: Any, axis: int = -1) -> Any:
     """1 - `cosine_similarity`.
 
     At kinks: a zero vector has distance 1 to all, and gradient 0.
@@ -165,7 +171,7 @@ def cosine_distance(target: Any, output: Any, axis: int = -1) -> Any:
 
 
 @names_errors
-def cosine_embedding(x1: Any, x2: Any, target: Any, margin: float = 0.0, axis: int = -1) -> Any:
+def cosine_embedding(x1: ArrayLike, x2: ArrayLike, target: ArrayLike, margin: float = 0.0, axis: int = -1) -> Any:
     """1 - cosine for pairs that belong together (target 1), and max(0, cosine - margin) for the others (target -1).
 
     At kinks: half of the slope at the corner; a zero vector has similarity 0 to all, and gradient 0.

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.state import next_serial
@@ -51,7 +52,7 @@ def tensor(data: Any, dtype: Any = None) -> Tensor:
     return result
 
 
-def _makes_tensors(data: Any) -> bool:
+def _makes_tensors(data: ArrayLike) -> bool:
     """Whether what comes of it is its own or nobody else's: a list's, a Variable's (which is a read) or of slices."""
     return isinstance(data, (list, tuple)) or hasattr(type(data), "__wengert_tensor__")
 
@@ -83,7 +84,7 @@ def is_tensor(x: Any) -> bool:
 
 
 @names_errors
-def stop_gradient(variable: Any) -> Any:
+def stop_gradient(variable: Tensor) -> Any:
     """A value as a constant: no gradient flows through it.
 
     Args:
@@ -101,7 +102,7 @@ def stop_gradient(variable: Any) -> Any:
 
 
 @names_errors
-def debug_print(fmt: str, *tensors: Any) -> None:
+def debug_print(fmt: str, *tensors: ArrayLike) -> None:
     """Prints values when the program runs: at once eagerly, at each call in a compiled function, also in loops.
 
     Args:

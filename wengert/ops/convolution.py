@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .._core import dims
+from .._core.argument_types import ArrayLike
 from .._core.dims import DimLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -24,7 +25,7 @@ from .shapes import permuted, reshaped
 
 @names_errors
 def conv_general(
-    lhs: Any, rhs: Any, strides: Any, padding: Any, lhs_dilation: Any = None, rhs_dilation: Any = None,
+    lhs: ArrayLike, rhs: ArrayLike, strides: Any, padding: str, lhs_dilation: Any = None, rhs_dilation: Any = None,
     dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1,
 ) -> Any:  # fmt: skip
     """The general convolution: any layout, padding, dilation of both operands, and groups.
@@ -141,7 +142,7 @@ def _convolved(
 
 
 def padding_pairs(
-    padding: Any, sizes: Sequence[DimLike], kernel: Sequence[DimLike], steps: Any, gaps: Any, what: str
+    padding: str, sizes: Sequence[DimLike], kernel: Sequence[DimLike], steps: Any, gaps: Any, what: str
 ) -> tuple[Any, ...]:
     """A (before, after) pair for each spatial axis."""
     if isinstance(padding, str):
@@ -173,7 +174,7 @@ def _same(size: DimLike, kernel: DimLike, step: int, gap: int, is_lower: bool) -
 # -- Keras's convolutions ----------------------------------------------------------------------------------------------
 
 
-def _keras_layout(rank: int, data_format: Any, what: str) -> ConvolutionLayout:
+def _keras_layout(rank: int, data_format: str | None, what: str) -> ConvolutionLayout:
     """Kernels are (spatial, in, out); data has its channels last or first."""
     spatial = tuple(range(2, rank))
     kernel = (rank - 1, rank - 2, *range(rank - 2))
@@ -188,7 +189,12 @@ def _keras_layout(rank: int, data_format: Any, what: str) -> ConvolutionLayout:
 
 @names_errors
 def conv(
-    inputs: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", data_format: Any = None, dilation_rate: Any = 1
+    inputs: ArrayLike,
+    kernel: ArrayLike,
+    strides: Any = 1,
+    padding: str = "valid",
+    data_format: str | None = None,
+    dilation_rate: Any = 1,
 ) -> Any:
     """The convolution of one, two, three or more spatial axes.
 
@@ -238,7 +244,12 @@ def _require_ranks(x: Tensor, w: Tensor, what: str) -> None:
 
 @names_errors
 def depthwise_conv(
-    inputs: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", data_format: Any = None, dilation_rate: Any = 1
+    inputs: ArrayLike,
+    kernel: ArrayLike,
+    strides: Any = 1,
+    padding: str = "valid",
+    data_format: str | None = None,
+    dilation_rate: Any = 1,
 ) -> Any:
     """The convolution of each channel by itself, with several filters each.
 
@@ -268,7 +279,7 @@ def depthwise_conv(
 
 
 def _depthwise(
-    x: Tensor, w: Tensor, strides: Any, padding: Any, data_format: Any, dilation_rate: Any, what: str
+    x: Tensor, w: Tensor, strides: int, padding: str, data_format: str | None, dilation_rate: int, what: str
 ) -> Tensor:
     _require_ranks(x, w, what)
     layout = _keras_layout(x.ndim, data_format, what)
@@ -284,8 +295,8 @@ def _depthwise(
 
 @names_errors
 def separable_conv(
-    inputs: Any, depthwise_kernel: Any, pointwise_kernel: Any, strides: Any = 1, padding: Any = "valid",
-    data_format: Any = None, dilation_rate: Any = 1,
+    inputs: ArrayLike, depthwise_kernel: Tensor, pointwise_kernel: Tensor, strides: int = 1, padding: str = "valid",
+    data_format: str | None = None, dilation_rate: int = 1,
 ) -> Any:  # fmt: skip
     """A depthwise convolution and then one of extent 1 that mixes the channels.
 
@@ -318,8 +329,8 @@ def separable_conv(
 
 @names_errors
 def conv_transpose(
-    inputs: Any, kernel: Any, strides: Any = 1, padding: Any = "valid", output_padding: Any = None,
-    data_format: Any = None, dilation_rate: Any = 1,
+    inputs: ArrayLike, kernel: ArrayLike, strides: Any = 1, padding: str = "valid", output_padding: Any = None,
+    data_format: str | None = None, dilation_rate: Any = 1,
 ) -> Any:  # fmt: skip
     """The transpose of `conv`: what its gradient does to a cotangent.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.dims import DimLike, Shape
 from .._core.tensor import Tensor
 from .._prims import structural as S
@@ -15,7 +16,7 @@ from .promotion import as_tensor, names_errors, public
 
 
 @public
-def cast(x: Any, dtype: Any) -> Any:
+def cast(x: ArrayLike, dtype: Any) -> Any:
     """x in another dtype.
 
     Args:
@@ -38,7 +39,7 @@ def cast(x: Any, dtype: Any) -> Any:
 
 
 @public
-def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, copy: bool = True) -> Any:
     """x in another dtype: the array API standard's name of `cast`.
 
     Args:
@@ -58,7 +59,7 @@ def astype(x: Any, dtype: Any, copy: bool = True) -> Any:
 
 
 @public
-def copy(x: Any) -> Any:
+def copy(x: ArrayLike) -> Any:
     """x as a new array with the same gradient.
 
     Args:
@@ -126,7 +127,7 @@ def array(x: Any, dtype: Any = None) -> Tensor:
 
 
 @names_errors
-def convert_to_numpy(x: Any) -> np.ndarray[Any, Any]:
+def convert_to_numpy(x: ArrayLike) -> np.ndarray[Any, Any]:
     """The values as a NumPy array of their own. Cuts the gradient, on purpose.
 
     Args:
@@ -183,7 +184,7 @@ def ndim(x: Any) -> int:
 
 
 @names_errors
-def size(x: Any) -> DimLike:
+def size(x: ArrayLike) -> DimLike:
     """The number of elements of x.
 
     Args:

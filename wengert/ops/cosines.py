@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import fourier as F
@@ -23,7 +24,7 @@ _NORMS = (None, "backward", "ortho", "forward")
 
 
 @names_errors
-def dct(x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def dct(x: ArrayLike, type: int = 2, n: SupportsIndex | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The cosine transform of real numbers, as `scipy.fft.dct`.
 
     Args:
@@ -50,7 +51,7 @@ def dct(x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None) 
 
 
 @names_errors
-def idct(x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: Any = None) -> Any:
     """The inverse of `dct` of the same type, as `scipy.fft.idct`.
 
     Args:
@@ -75,7 +76,7 @@ def idct(x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None)
     return _transformed(x, type, n, axis, norm, True, "idct")
 
 
-def _transformed(x: Any, kind: Any, n: Any, axis: Any, norm: Any, is_inverse: bool, what: str) -> Any:
+def _transformed(x: ArrayLike, kind: int, n: Any, axis: Axes, norm: str | None, is_inverse: bool, what: str) -> Any:
     a = as_tensor(x, what)
     if dtypes.is_complex(a.dtype):
         raise TypeError(at_user_line(f"{what}: wanted real numbers, got {a.dtype.name}"))
@@ -125,7 +126,7 @@ def _constant(values: Any, like: Tensor) -> Tensor:
     return promotion.cast(as_tensor(values), dtype)
 
 
-def _real_products(spectrum: Tensor, turns: Any, like: Tensor) -> Tensor:
+def _real_products(spectrum: Tensor, turns: ArrayLike, like: Tensor) -> Tensor:
     return S.real(multiply(spectrum, _constant(turns, like)))
 
 

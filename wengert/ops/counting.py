@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.where import at_user_line
 from .._prims import discrete as D
 from .._prims import elementwise as E
@@ -26,7 +27,7 @@ from .shapes import flat
 
 
 @names_errors
-def histogram(x: Any, bins: int = 10, range: Any = None) -> Any:
+def histogram(x: ArrayLike, bins: int = 10, range: tuple[Any, ...] | None = None) -> Any:
     """How many elements lie in each of a number of bins of one width.
 
     Args:
@@ -70,7 +71,12 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> Any:
 
 @names_errors
 def multi_hot(
-    inputs: Any, num_classes: Any = None, axis: int = -1, dtype: Any = None, sparse: bool = False, **kwargs: Any
+    inputs: ArrayLike,
+    num_classes: Any = None,
+    axis: int = -1,
+    dtype: DTypeLike | None = None,
+    sparse: bool = False,
+    **kwargs: Any,
 ) -> Any:
     """For each set of class numbers a vector with ones at their places and zeros elsewhere.
 
@@ -105,7 +111,7 @@ def multi_hot(
 
 
 @public
-def saturate_cast(x: Any, dtype: Any) -> Any:
+def saturate_cast(x: ArrayLike, dtype: DTypeLike) -> Any:
     """x in another dtype, with what lies beyond that dtype's range at its nearest bound.
 
     At kinks: the gradient is 0 for what was moved, and on the bounds themselves it passes.
@@ -151,7 +157,7 @@ def _inward(dtype: np.dtype[Any], bound: Any) -> Any:
 
 
 @names_errors
-def psnr(x1: Any, x2: Any, max_val: Any) -> Any:
+def psnr(x1: ArrayLike, x2: ArrayLike, max_val: Any) -> Any:
     """The peak signal-to-noise ratio of two images in decibels: 20 log10(max_val) - 10 log10(mean square difference).
 
     At kinks: of equal images the ratio is inf, and the gradient NaN.
@@ -183,7 +189,7 @@ def psnr(x1: Any, x2: Any, max_val: Any) -> Any:
 
 
 @public
-def argpartition(x: Any, kth: Any, axis: Any = -1) -> Any:
+def argpartition(x: ArrayLike, kth: Any, axis: Any = -1) -> Any:
     """An order of elements in which the kth is where sorting puts it, those before are not larger and those after not
     smaller. Here it is the stable order of sorting.
 

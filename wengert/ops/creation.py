@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.constant import constant, is_number, number_dtype, scalar_array
 from .._core.dims import Dim, DimLike, Shape
 from .._core.moving import beside
@@ -27,7 +28,7 @@ def _dtype(dtype: Any) -> np.dtype[Any]:
     return dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
 
 
-def _filled(shape: Shape, value: Any, dtype: Any) -> Tensor:
+def _filled(shape: Shape, value: ArrayLike, dtype: Any) -> Tensor:
     """A shape filled with a number, or with an array that broadcasts to it."""
     if is_number(value):
         wanted = number_dtype(value) if dtype is None else dtypes.as_dtype(dtype)
@@ -41,7 +42,7 @@ def _filled(shape: Shape, value: Any, dtype: Any) -> Tensor:
 
 
 @names_errors
-def zeros(shape: Any, dtype: Any = None) -> Tensor:
+def zeros(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     """A tensor of zeros.
 
     Args:
@@ -124,13 +125,13 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     return result if is_number(fill_value) else outward(result, fill_value)
 
 
-def _like(x: Any, value: Any, dtype: Any, name: str) -> Tensor:
+def _like(x: ArrayLike, value: ArrayLike, dtype: Any, name: str) -> Tensor:
     a = as_tensor(x, name)
     return beside(_filled(a.shape, value, a.dtype if dtype is None else dtype), a)
 
 
 @public
-def zeros_like(x: Any, dtype: Any = None) -> Any:
+def zeros_like(x: ArrayLike, dtype: Any = None) -> Any:
     """Zeros in the shape of x.
 
     Args:
@@ -209,13 +210,13 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
 # -- matrices ------------------------------------------------------------------------------------------------
 
 
-def _band(height: Any, width: Any, k: int, name: str) -> tuple[DimLike, DimLike, int]:
+def _band(height: int, width: Any, k: int, name: str) -> tuple[DimLike, DimLike, int]:
     (rows,) = new_shape(height, name)
     return rows, rows if width is None else new_shape(width, name)[0], operator.index(k)
 
 
 @names_errors
-def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+def eye(N: Any, M: ArrayLike | None = None, k: int = 0, dtype: Any = None) -> Tensor:
     """A matrix with ones on a diagonal and zeros elsewhere.
 
     Args:
@@ -241,7 +242,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
 
 
 @names_errors
-def identity(n: Any, dtype: Any = None) -> Tensor:
+def identity(n: int, dtype: DTypeLike | None = None) -> Tensor:
     """The square matrix with ones on its main diagonal.
 
     Args:
@@ -332,14 +333,14 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     return constant(made)
 
 
-def _require_int64(start: Any, stop: Any, step: Any) -> None:
+def _require_int64(start: ArrayLike, stop: ArrayLike, step: float) -> None:
     """NumPy would count in floats, in which the step is lost, and give no or other numbers without a word."""
     for name, value in (("start", start), ("stop", stop), ("step", step)):
         if type(value) is int and not -(2**63) <= value < 2**63:
             raise OverflowError(at_user_line(f"arange: {name} is {value}, out of bounds for int64; give a dtype"))
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: ArrayLike) -> Any:
     """A number without array clothes: what NumPy computes ranges of."""
     if not isinstance(value, Tensor):
         return value
@@ -356,7 +357,13 @@ def _dim_range(first: Any, end: Any, by: int, dtype: Any) -> Tensor:
 
 @names_errors
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
 ) -> Any:
     """Evenly spaced numbers between two ends.
 
@@ -419,7 +426,13 @@ def _divided(x: Tensor, by: int) -> Tensor:
 
 @names_errors
 def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10, dtype: Any = None, axis: int = 0
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
 ) -> Any:
     """Powers of a base whose exponents are evenly spaced.
 
@@ -451,7 +464,7 @@ def logspace(
 
 
 @public
-def one_hot(x: Any, num_classes: Any, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
+def one_hot(x: ArrayLike, num_classes: Any, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
     """For each class number a vector with a one at its place and zeros elsewhere.
 
     Args:

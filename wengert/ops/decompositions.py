@@ -11,6 +11,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike
 from .._core.dims import Dim
 from .._core.tensor import Tensor
 from .._core.types import tensor_type
@@ -33,7 +34,7 @@ from .reductions import sum as total
 from .shapes import concatenate, part, reshaped, unstack
 
 
-def matrices(x: Any, what: str) -> tuple[Tensor, np.dtype[Any]]:
+def matrices(x: ArrayLike, what: str) -> tuple[Tensor, np.dtype[Any]]:
     """An argument that holds matrices, in a dtype to compute in, and the dtype that results are to have."""
     a, dtype = solvable(as_tensor(x, what))
     if a.ndim < 2:
@@ -41,7 +42,7 @@ def matrices(x: Any, what: str) -> tuple[Tensor, np.dtype[Any]]:
     return a, dtype
 
 
-def square_matrices(x: Any, what: str) -> tuple[Tensor, np.dtype[Any]]:
+def square_matrices(x: ArrayLike, what: str) -> tuple[Tensor, np.dtype[Any]]:
     """As `matrices`, for square ones."""
     a, dtype = matrices(x, what)
     if a.shape[-1] != a.shape[-2] and not (isinstance(a.shape[-1], Dim) or isinstance(a.shape[-2], Dim)):
@@ -57,7 +58,7 @@ def _static(a: Tensor, what: str) -> tuple[int, int]:
     return m, n
 
 
-def by_lower_triangle(x: Any, what: str) -> Tensor:
+def by_lower_triangle(x: ArrayLike, what: str) -> Tensor:
     """The Hermitian matrices that have x's lower triangles; the gradient is Hermitian, as that of `eigh`."""
     a, dtype = square_matrices(x, what)
     mean = S.times_number(E.add(a, L.adjoint(a)), number=0.5)
@@ -70,7 +71,7 @@ def by_lower_triangle(x: Any, what: str) -> Tensor:
 
 
 @public
-def det(x: Any) -> Any:
+def det(x: ArrayLike) -> Any:
     """The determinant of square matrices.
 
     At kinks: none; the gradient is the matrix of cofactors, exact at singular matrices too, and so is its
@@ -96,7 +97,7 @@ def det(x: Any) -> Any:
 
 
 @public
-def slogdet(x: Any) -> Any:
+def slogdet(x: ArrayLike) -> Any:
     """The sign of the determinant and the logarithm of its magnitude, which neither overflows nor vanishes.
 
     At kinks: at a singular matrix the sign is 0, the logarithm -inf and the gradient infinite or NaN.
@@ -122,7 +123,7 @@ def slogdet(x: Any) -> Any:
 
 
 @public
-def logdet(x: Any) -> Any:
+def logdet(x: ArrayLike) -> Any:
     """The logarithm of the determinant; the matrices need not be symmetric.
 
     At kinks: NaN, and so the gradient, for a negative determinant; -inf for a singular matrix.
@@ -152,7 +153,7 @@ def logdet(x: Any) -> Any:
 
 
 @public
-def eigh(x: Any) -> Any:
+def eigh(x: ArrayLike) -> Any:
     """Eigenvalues and eigenvectors of symmetric (Hermitian) matrices.
 
     At kinks: the lower triangle is read, and the gradient is symmetric (Hermitian). For equal eigenvalues smooth
@@ -178,7 +179,7 @@ def eigh(x: Any) -> Any:
     return triangular_eigh(x, True)
 
 
-def triangular_eigh(x: Any, lower: bool) -> tuple[Tensor, Tensor]:
+def triangular_eigh(x: ArrayLike, lower: bool) -> tuple[Tensor, Tensor]:
     """`eigh`, reading the lower or the upper triangle."""
     a, dtype = square_matrices(x, "eigh")
     values, vectors = F.eigh(a, lower=lower)
@@ -186,7 +187,7 @@ def triangular_eigh(x: Any, lower: bool) -> tuple[Tensor, Tensor]:
 
 
 @public
-def eig(x: Any) -> Any:
+def eig(x: ArrayLike) -> Any:
     """Eigenvalues and eigenvectors of general square matrices.
 
     At kinks: for equal eigenvalues smooth functions of values and vectors have their gradient, other functions of the
@@ -216,7 +217,7 @@ def eig(x: Any) -> Any:
 
 
 @public
-def expm(x: Any) -> Any:
+def expm(x: ArrayLike) -> Any:
     """The exponential of square matrices, the sum of x^k / k!.
 
     Args:
@@ -239,7 +240,7 @@ def expm(x: Any) -> Any:
 
 
 @public
-def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def svd(x: ArrayLike, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """Singular values and vectors: x = u @ diag(s) @ vh.
 
     At kinks: at equal singular values, or ones of 0, smooth functions of values and vectors have their gradient, other
@@ -278,7 +279,7 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
 
 @public
-def qr(x: Any, mode: str = "reduced") -> Any:
+def qr(x: ArrayLike, mode: str = "reduced") -> Any:
     """Orthonormal Q and upper triangular R with x = Q @ R.
 
     At kinks: the gradient exists for full rank; without it, it raises `numpy.linalg.LinAlgError`. The
@@ -324,7 +325,7 @@ def _wide_qr(a: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @public
-def lu_factor(x: Any) -> Any:
+def lu_factor(x: ArrayLike) -> Any:
     """The triangular factors of matrices with their rows exchanged, as `scipy.linalg.lu_factor`.
 
     At kinks: the gradient exists where the leading square block of the exchanged rows is regular; else it raises
@@ -404,7 +405,7 @@ def _pinv_by_matrix(a: Tensor, rcond: Tensor) -> Tensor:
 
 
 @names_errors
-def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: ArrayLike | None = None) -> Any:
     """The x of least length that makes ``a @ x - b`` shortest.
 
     At kinks: the gradient is that at constant rank of a.
@@ -437,7 +438,7 @@ def lapack_rcond(a: Tensor, rcond: Any) -> float:
 
 
 @public
-def matrix_rank(x: Any, tol: Any = None, rtol: Any = None) -> Any:
+def matrix_rank(x: ArrayLike, tol: ArrayLike | None = None, rtol: Any = None) -> Any:
     """The number of singular values above a tolerance: integers, constants to a gradient.
 
     Args:

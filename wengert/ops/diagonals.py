@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import structural as S
@@ -16,7 +17,7 @@ from .shapes import known_extent, moved
 
 
 @names_errors
-def diag_embed(x: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def diag_embed(x: ArrayLike, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
     """Matrices with the elements of the last axis on a diagonal, and zeros beside them.
 
     Args:
@@ -60,7 +61,7 @@ def _exchanged(x: Tensor, first: int, second: int) -> Tensor:
 
 
 @names_errors
-def select_scatter(x: Any, src: Any, axis: int, index: int) -> Any:
+def select_scatter(x: ArrayLike, src: ArrayLike, axis: int, index: int) -> Any:
     """An array with one slice along an axis replaced.
 
     Args:
@@ -96,7 +97,9 @@ def _of_shape(src: Any, a: Tensor, shape: Any, what: str) -> Tensor:
 
 
 @names_errors
-def slice_scatter(x: Any, src: Any, axis: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
+def slice_scatter(
+    x: ArrayLike, src: ArrayLike, axis: int = 0, start: ArrayLike | None = None, end: Any = None, step: int = 1
+) -> Any:
     """An array with a slice along an axis replaced: ``x[..., start:end:step, ...]``.
 
     Args:
@@ -125,7 +128,7 @@ def slice_scatter(x: Any, src: Any, axis: int = 0, start: Any = None, end: Any =
 
 
 @names_errors
-def diagonal_scatter(x: Any, src: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal_scatter(x: ArrayLike, src: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """An array with a diagonal replaced.
 
     Args:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D
@@ -22,7 +23,7 @@ from .shapes import part, reshaped
 _UINT32 = np.dtype(np.uint32)
 
 
-def key_of(value: Any, what: str) -> Tensor:
+def key_of(value: ArrayLike, what: str) -> Tensor:
     tensor = as_tensor(value, what)
     if tensor.dtype != _UINT32 or not tensor.shape or tensor.shape[-1] != 2:
         raise TypeError(
@@ -35,7 +36,7 @@ def key_of(value: Any, what: str) -> Tensor:
 
 
 @names_errors
-def float_dtype(dtype: Any, what: str) -> np.dtype[Any]:
+def float_dtype(dtype: DTypeLike, what: str) -> np.dtype[Any]:
     wanted = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
     if not dtypes.is_float(wanted):
         raise TypeError(at_user_line(f"random.{what}: dtype is {wanted.name}, wanted a floating one"))
@@ -60,7 +61,7 @@ def _shifted(words: Tensor, places: int) -> Tensor:
 
 
 @names_errors
-def unit(key: Tensor, shape: Any, dtype: np.dtype[Any]) -> Tensor:
+def unit(key: Tensor, shape: ShapeLike, dtype: np.dtype[Any]) -> Tensor:
     """Uniform numbers in [0, 1), multiples of the dtype's own step (2^-53, 2^-24, 2^-11 or 2^-8)."""
     numbers, width = _mantissas(key, shape, dtype == dtypes.float64)
     if dtypes.is_half(dtype):

@@ -11,6 +11,7 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike
 from .._core.op import Op
 from .._core.public import unconverted
 from .._core.tensor import Tensor
@@ -66,7 +67,7 @@ def _sentence(text: str) -> str:
 
 
 def _one(name: str, op: Op, rule: Callable[[Op, Any], Any] = unary_float) -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
+    def function(x: ArrayLike) -> Any:
         try:
             return rule(op, x)
         except Exception as error:
@@ -78,7 +79,7 @@ def _one(name: str, op: Op, rule: Callable[[Op, Any], Any] = unary_float) -> Cal
 
 
 def _two(name: str, op: Op, rule: Callable[[Op, Any, Any], Any] = binary) -> Callable[[Any, Any], Any]:
-    def function(x1: Any, x2: Any) -> Any:
+    def function(x1: ArrayLike, x2: ArrayLike) -> Any:
         try:
             return rule(op, x1, x2)
         except Exception as error:
@@ -91,7 +92,7 @@ def _two(name: str, op: Op, rule: Callable[[Op, Any, Any], Any] = binary) -> Cal
 def _bits(name: str, op: Op, rule: Callable[[Op, Any, Any], Any] = binary) -> Callable[[Any, Any], Any]:
     """As `_two`, for ops on bits, whose operands Keras calls x and y."""
 
-    def function(x: Any, y: Any) -> Any:
+    def function(x: ArrayLike, y: ArrayLike) -> Any:
         try:
             return rule(op, x, y)
         except Exception as error:
@@ -125,7 +126,7 @@ def _sample(op: Op) -> str:
 # -- arithmetic ------------------------------------------------------------------------------------------------------
 
 
-def add(x1: Any, x2: Any) -> Any:
+def add(x1: Any, x2: ArrayLike) -> Any:
     """x1 + x2, element by element.
 
     Args:
@@ -147,7 +148,7 @@ def add(x1: Any, x2: Any) -> Any:
     return binary(S.add, x1, x2)
 
 
-def subtract(x1: Any, x2: Any) -> Any:
+def subtract(x1: ArrayLike, x2: ArrayLike) -> Any:
     """x1 - x2, element by element.
 
     Args:
@@ -170,7 +171,7 @@ def subtract(x1: Any, x2: Any) -> Any:
     return binary(S.sub, x1, x2)
 
 
-def multiply(x1: Any, x2: Any) -> Any:
+def multiply(x1: Any, x2: ArrayLike) -> Any:
     """x1 * x2, element by element.
 
     Args:
@@ -192,7 +193,7 @@ def multiply(x1: Any, x2: Any) -> Any:
     return binary(S.mul, x1, x2)
 
 
-def power(x1: Any, x2: Any) -> Any:
+def power(x1: ArrayLike, x2: Any) -> Any:
     """x1 ** x2, element by element.
 
     At kinks: the slope in x1 is 0 where x2 is 0; the slope in x2 is 0 where x1 <= 0.
@@ -229,7 +230,7 @@ cbrt = _one("cbrt", E.cbrt)
 floor_divide = _two("floor_divide", D.floor_divide, binary_number)
 
 
-def positive(x: Any) -> Any:
+def positive(x: ArrayLike) -> Any:
     """x itself, as a new array.
 
     Args:
@@ -271,7 +272,7 @@ absolute = abs
 
 
 @names_errors
-def fabs(x: Any) -> Any:
+def fabs(x: ArrayLike) -> Any:
     """The magnitude of real numbers, element by element, as floats.
 
     At kinks: the gradient is 0 at 0.
@@ -346,7 +347,7 @@ def _truth(x: Tensor) -> Tensor:
 
 
 @for_two("b")
-def _logical(op: Op, x: Any, y: Any) -> Any:
+def _logical(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
     a, b = tensors_of(x, y, op.name)
     return outward(binary(op, _truth(a), _truth(b)), x, y)
 
@@ -357,7 +358,7 @@ logical_xor = _two("logical_xor", D.logical_xor, _logical)
 
 
 @names_errors
-def logical_not(x: Any) -> Any:
+def logical_not(x: ArrayLike) -> Any:
     """Whether each element is zero (or False).
 
     Args:
@@ -386,7 +387,7 @@ right_shift = bitwise_right_shift = _bits("right_shift", D.right_shift, binary_n
 
 
 @for_one("f")
-def _rounding(op: Op, x: Any) -> Any:
+def _rounding(op: Op, x: ArrayLike) -> Any:
     """Integers are round already; floats take the primitive."""
     a = tensors_of(x, 0, op.name)[0]
     rounded = a if not dtypes.is_inexact(a.dtype) else apply(op, (as_float(a),))
@@ -394,7 +395,7 @@ def _rounding(op: Op, x: Any) -> Any:
 
 
 @for_one("f")
-def _nearest(op: Op, x: Any) -> Any:
+def _nearest(op: Op, x: ArrayLike) -> Any:
     """Integers become floats; complex numbers are rounded in both parts."""
     a = as_float(as_tensor(x, op.name))
     if not dtypes.is_complex(a.dtype):
@@ -403,7 +404,7 @@ def _nearest(op: Op, x: Any) -> Any:
 
 
 @for_one("iuf")
-def _direction(op: Op, x: Any) -> Any:
+def _direction(op: Op, x: ArrayLike) -> Any:
     """The sign of a complex number is its direction, z / |z|, which is not constant between jumps."""
     a = as_tensor(x, op.name)
     return outward(W.unit(a) if dtypes.is_complex(a.dtype) else apply(op, (a,)), x)

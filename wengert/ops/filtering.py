@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import conv as C
@@ -27,7 +28,7 @@ _MODES = ("full", "valid", "same")
 _FEW_PRODUCTS = 64
 
 
-def _pair(first: Any, second: Any, what: str) -> tuple[Tensor, Tensor]:
+def _pair(first: ArrayLike, second: ArrayLike, what: str) -> tuple[Tensor, Tensor]:
     a, b = as_tensor(first, what), as_tensor(second, what)
     if a.ndim != b.ndim:
         raise ValueError(at_user_line(f"{what}: shapes {a.shape} and {b.shape}; wanted as many axes"))
@@ -42,7 +43,7 @@ def _sizes(x: Tensor, axes: Any, what: str) -> list[int]:
     return found
 
 
-def _checked_mode(mode: Any, what: str) -> None:
+def _checked_mode(mode: str, what: str) -> None:
     if mode not in _MODES:
         raise ValueError(at_user_line(f"{what}: mode is 'full', 'same' or 'valid', got {mode!r}"))
 
@@ -121,7 +122,7 @@ def _spectrum(x: Tensor, axes: tuple[int, ...], is_real: bool) -> Tensor:
     return F.dft(half, axes=axes[:-1], inverse=False) if axes[1:] else half
 
 
-def _chosen(a: Tensor, b: Tensor, method: Any, what: str) -> str:
+def _chosen(a: Tensor, b: Tensor, method: str | None, what: str) -> str:
     if method not in ("auto", "direct", "fft"):
         raise ValueError(at_user_line(f"{what}: method is 'auto', 'direct' or 'fft', got {method!r}"))
     if method != "auto":
@@ -130,7 +131,7 @@ def _chosen(a: Tensor, b: Tensor, method: Any, what: str) -> str:
     return "direct" if smaller <= _FEW_PRODUCTS or not dtypes.is_inexact(a.dtype) else "fft"
 
 
-def _convolved(a: Tensor, b: Tensor, mode: str, method: Any, what: str) -> Tensor:
+def _convolved(a: Tensor, b: Tensor, mode: str, method: str | None, what: str) -> Tensor:
     _checked_mode(mode, what)
     if a.ndim == 0:
         return S.mul(a, b)
@@ -149,7 +150,7 @@ def _wide(x: Tensor) -> Tensor:
 
 
 @names_errors
-def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+def convolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto") -> Any:
     """The convolution of two arrays of any number of axes, as `scipy.signal.convolve`.
 
     Args:
@@ -178,7 +179,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 
 
 @names_errors
-def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+def correlate(in1: ArrayLike, in2: ArrayLike, mode: str = "full", method: str = "auto") -> Any:
     """The correlation of two arrays of any number of axes, as `scipy.signal.correlate`: at each shift the sum of the
     products with the conjugate of the second.
 
@@ -205,7 +206,7 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
 
 
 @names_errors
-def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+def fftconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axes = None) -> Any:
     """The convolution of two arrays by Fourier transforms, as `scipy.signal.fftconvolve`.
 
     Args:
@@ -230,7 +231,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     return outward(promotion.cast(result, as_float(a).dtype), in1, in2)
 
 
-def _along(in1: Any, in2: Any, mode: str, axes: Any, what: str) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+def _along(in1: ArrayLike, in2: ArrayLike, mode: str, axes: Axes, what: str) -> tuple[Tensor, Tensor, tuple[int, ...]]:
     """Two arrays, the larger one first for "valid", and the axes to convolve along."""
     _checked_mode(mode, what)
     a, b = _pair(in1, in2, what)
@@ -241,7 +242,7 @@ def _along(in1: Any, in2: Any, mode: str, axes: Any, what: str) -> tuple[Tensor,
 
 
 @names_errors
-def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+def oaconvolve(in1: ArrayLike, in2: ArrayLike, mode: str = "full", axes: Axes = None) -> Any:
     """The convolution by transforms of blocks that overlap, as `scipy.signal.oaconvolve`: faster than `fftconvolve`
     where one array is much longer than the other along an axis.
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import dims, dtypes
+from .._core.argument_types import ArrayLike, Axes
 from .._core.dims import DimLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -21,7 +22,7 @@ from .promotion import as_tensor, names_errors, normal_axes, outward, public
 # -- transforms of any axes and lengths --------------------------------------------------------------------------------
 
 
-def _complex_of(x: Any, what: str) -> Tensor:
+def _complex_of(x: ArrayLike, what: str) -> Tensor:
     a = _wide(as_tensor(x, what))
     return a if dtypes.is_complex(a.dtype) else promotion.cast(a, dtypes.complex_of(a.dtype))
 
@@ -41,7 +42,7 @@ def resized(x: Tensor, axis: int, size: DimLike) -> Tensor:
     return S.pad(x, low=none, high=high, interior=none)
 
 
-def _scaled(x: Tensor, count: DimLike, norm: Any, is_inverse: bool, what: str) -> Tensor:
+def _scaled(x: Tensor, count: DimLike, norm: str | None, is_inverse: bool, what: str) -> Tensor:
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(at_user_line(f"{what}: norm is {norm!r}, wanted 'backward', 'ortho' or 'forward'"))
     if norm == "ortho":
@@ -70,7 +71,7 @@ def one_length(n: Any, what: str) -> tuple[Any] | None:
     return (length,)
 
 
-def _axes_and_sizes(x: Tensor, s: Any, axes: Any, what: str) -> tuple[tuple[int, ...], list[Any]]:
+def _axes_and_sizes(x: Tensor, s: Sequence[int] | None, axes: Any, what: str) -> tuple[tuple[int, ...], list[Any]]:
     """The axes to transform, and the length asked for along each (None: as it is)."""
     if s is not None:
         s = [n if n is None or isinstance(n, dims.Dim) else operator.index(n) for n in s]
@@ -86,7 +87,7 @@ def _axes_and_sizes(x: Tensor, s: Any, axes: Any, what: str) -> tuple[tuple[int,
     return places, sizes
 
 
-def transformed(x: Any, s: Any, axes: Any, norm: Any, is_inverse: bool, what: str) -> Tensor:
+def transformed(x: ArrayLike, s: Any, axes: Axes, norm: str | None, is_inverse: bool, what: str) -> Tensor:
     """The complex transform along axes."""
     a = _complex_of(x, what)
     places, sizes = _axes_and_sizes(a, s, axes, what)
@@ -98,7 +99,7 @@ def transformed(x: Any, s: Any, axes: Any, norm: Any, is_inverse: bool, what: st
     return _scaled(result, dims.size_of([a.shape[i] for i in places]), norm, is_inverse, what)
 
 
-def half_transformed(x: Any, s: Any, axes: Any, norm: Any, what: str) -> Tensor:
+def half_transformed(x: ArrayLike, s: Any, axes: Any, norm: str | None, what: str) -> Tensor:
     """The transform of real numbers: half a spectrum along the last of the axes."""
     a = as_tensor(x, what)
     if dtypes.is_complex(a.dtype):
@@ -114,7 +115,7 @@ def half_transformed(x: Any, s: Any, axes: Any, norm: Any, what: str) -> Tensor:
     return _scaled(result, count, norm, False, what)
 
 
-def from_half(x: Any, s: Any, axes: Any, norm: Any, what: str) -> Tensor:
+def from_half(x: ArrayLike, s: Any, axes: Any, norm: str | None, what: str) -> Tensor:
     """The way back from half a spectrum along the last of the axes."""
     a = _complex_of(x, what)
     places, sizes = _axes_and_sizes(a, s, axes, what)
@@ -134,7 +135,7 @@ def from_half(x: Any, s: Any, axes: Any, norm: Any, what: str) -> Tensor:
 # -- Keras's, on pairs -------------------------------------------------------------------------------------------------
 
 
-def _joined(x: Any, what: str) -> Tensor:
+def _joined(x: ArrayLike, what: str) -> Tensor:
     if not isinstance(x, Sequence) or isinstance(x, str) or len(x) != 2:
         raise ValueError(at_user_line(f"{what}: wanted a pair (real part, imaginary part)"))
     parts = [_wide(as_tensor(p, what)) for p in x]
@@ -212,7 +213,7 @@ def ifft2(x: Any) -> Any:
 
 
 @public
-def rfft(x: Any, fft_length: Any = None) -> Any:
+def rfft(x: ArrayLike, fft_length: Any = None) -> Any:
     """The first half of the Fourier transform of real numbers along the last axis, as a pair of parts.
 
     Args:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, Axes, ShapeLike
 from .._core.constant import constant
 from .._core.dims import Shape
 from .._core.moving import beside
@@ -28,7 +29,7 @@ from .subscript import broadcast_indices, known_values, take_index
 
 
 @public
-def get_item(x: Any, key: Any) -> Any:
+def get_item(x: ArrayLike, key: tuple[Any, ...]) -> Any:
     """x[key], with all of NumPy's indexing.
 
     Args:
@@ -51,7 +52,7 @@ def get_item(x: Any, key: Any) -> Any:
     return take_index(as_tensor(x, "get_item"), key)
 
 
-def _integer_positions(indices: Any, what: str) -> Tensor:
+def _integer_positions(indices: ArrayLike, what: str) -> Tensor:
     positions = as_tensor(np.zeros(0, np.int64) if isinstance(indices, list) and not indices else indices, what)
     if positions.dtype == dtypes.bool_ or not dtypes.is_integer(positions.dtype):
         raise TypeError(at_user_line(f"{what}: indices have dtype {positions.dtype.name}, wanted integers"))
@@ -59,7 +60,7 @@ def _integer_positions(indices: Any, what: str) -> Tensor:
 
 
 @public
-def take(x: Any, indices: Any, axis: Any = None) -> Any:
+def take(x: ArrayLike, indices: Any, axis: Any = None) -> Any:
     """The slices of x at positions along an axis.
 
     Args:
@@ -88,7 +89,7 @@ def take(x: Any, indices: Any, axis: Any = None) -> Any:
 
 
 @public
-def take_along_axis(x: Any, indices: Any, axis: Any = None) -> Any:
+def take_along_axis(x: ArrayLike, indices: ArrayLike, axis: Axes = None) -> Any:
     """For each place along an axis the element at a position of its own, as `argsort` gives them.
 
     Args:
@@ -131,7 +132,7 @@ def _counted(axis: int, shape: Shape) -> Tensor:
 
 
 @names_errors
-def slice(inputs: Any, start_indices: Any, shape: Any) -> Any:
+def slice(inputs: ArrayLike, start_indices: ArrayLike, shape: ShapeLike) -> Any:
     """The block of a given shape that begins at given positions.
 
     Args:
@@ -155,7 +156,7 @@ def slice(inputs: Any, start_indices: Any, shape: Any) -> Any:
 
 
 @names_errors
-def slice_update(inputs: Any, start_indices: Any, updates: Any) -> Any:
+def slice_update(inputs: ArrayLike, start_indices: ArrayLike, updates: ArrayLike) -> Any:
     """An array with a block written over it.
 
     Args:
@@ -245,7 +246,7 @@ def where(condition: Any, x1: Any = None, x2: Any = None) -> Any:
     return outward(_chosen(_truth(as_tensor(condition, "where")), x1, x2, "where"), condition, x1, x2)
 
 
-def _chosen(mask: Tensor, x1: Any, x2: Any, what: str) -> Tensor:
+def _chosen(mask: Tensor, x1: ArrayLike, x2: ArrayLike, what: str) -> Tensor:
     a, b = promotion.meet(*promotion.tensors_of(x1, x2, what), what)
     shape = a._data.shape
     if mask._data.shape != shape:
@@ -284,20 +285,20 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return outward(result, condlist, choicelist, default)
 
 
-def _positions_of(x: Any, what: str) -> tuple[np.ndarray[Any, Any], ...]:
+def _positions_of(x: ArrayLike, what: str) -> tuple[np.ndarray[Any, Any], ...]:
     values = known_values(x, what)
     if values.ndim == 0:
         raise ValueError(at_user_line(f"{what}: wanted at least one axis, got a number; use atleast_1d"))
     return values.nonzero()
 
 
-def _position_tensor(positions: np.ndarray[Any, Any], x: Any) -> Tensor:
+def _position_tensor(positions: np.ndarray[Any, Any], x: ArrayLike) -> Tensor:
     """Positions found in x, on x's engine."""
     return beside(constant(positions), as_tensor(x))
 
 
 @public
-def nonzero(x: Any) -> Any:
+def nonzero(x: ArrayLike) -> Any:
     """The positions of the elements that are not zero.
 
     Args:
@@ -318,7 +319,7 @@ def nonzero(x: Any) -> Any:
 
 
 @public
-def flatnonzero(x: Any) -> Any:
+def flatnonzero(x: ArrayLike) -> Any:
     """The positions, in the flattened array, of the elements that are not zero.
 
     Args:
@@ -339,7 +340,7 @@ def flatnonzero(x: Any) -> Any:
 
 
 @public
-def argwhere(x: Any) -> Any:
+def argwhere(x: ArrayLike) -> Any:
     """The positions of the elements that are not zero, one a row.
 
     Args:
@@ -361,7 +362,7 @@ def argwhere(x: Any) -> Any:
 
 
 @names_errors
-def unravel_index(indices: Any, shape: Any) -> Any:
+def unravel_index(indices: ArrayLike, shape: Any) -> Any:
     """Positions in the flattened array as positions along each axis.
 
     Args:
@@ -403,7 +404,7 @@ _REDUCTIONS = {
 
 
 @names_errors
-def scatter(indices: Any, values: Any, shape: Any) -> Any:
+def scatter(indices: ArrayLike, values: ArrayLike, shape: ShapeLike) -> Any:
     """Zeros with values added at positions; values for one position add up.
 
     Args:
@@ -428,7 +429,7 @@ def scatter(indices: Any, values: Any, shape: Any) -> Any:
 
 
 @names_errors
-def scatter_update(inputs: Any, indices: Any, updates: Any, reduction: Any = None) -> Any:
+def scatter_update(inputs: ArrayLike, indices: ArrayLike, updates: ArrayLike, reduction: Any = None) -> Any:
     """An array with updates written to, or combined with, what stands at positions.
 
     Args:
@@ -459,7 +460,7 @@ def scatter_update(inputs: Any, indices: Any, updates: Any, reduction: Any = Non
     return outward(result, inputs, indices, updates)
 
 
-def _columns(indices: Any, x: Tensor, what: str) -> list[Tensor]:
+def _columns(indices: ArrayLike, x: Tensor, what: str) -> list[Tensor]:
     """Positions that stand together on the last axis, as one array for each axis of x that they address."""
     positions = _integer_positions(indices, what)
     count = positions.shape[-1] if positions.ndim else 0
@@ -477,7 +478,7 @@ def _columns(indices: Any, x: Tensor, what: str) -> list[Tensor]:
 # -- order ---------------------------------------------------------------------------------------------------
 
 
-def _ordered(op: Any, x: Any, axis: Any, descending: bool, what: str) -> Tensor:
+def _ordered(op: Any, x: ArrayLike, axis: Axes, descending: bool, what: str) -> Tensor:
     a = as_tensor(x, what)
     is_flat = axis is None or (a.ndim == 0 and op is O.argsort and axis in (0, -1))  # NumPy's argsort of a number: [0]
     a, place = (flat(a), 0) if is_flat else (a, axis)
@@ -491,7 +492,7 @@ def _ordered(op: Any, x: Any, axis: Any, descending: bool, what: str) -> Tensor:
 
 
 @public
-def sort(x: Any, axis: Any = -1, *, descending: bool = False) -> Any:
+def sort(x: ArrayLike, axis: Axes = -1, *, descending: bool = False) -> Any:
     """x sorted along an axis; equal elements keep their order, NaN come last.
 
     Args:
@@ -511,7 +512,7 @@ def sort(x: Any, axis: Any = -1, *, descending: bool = False) -> Any:
 
 
 @public
-def argsort(x: Any, axis: Any = -1, *, descending: bool = False) -> Any:
+def argsort(x: ArrayLike, axis: Axes = -1, *, descending: bool = False) -> Any:
     """The positions that sort x along an axis; equal elements keep their order, NaN come last.
 
     Args:

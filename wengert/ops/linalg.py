@@ -14,6 +14,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from .._core.types import same_dim
 from .._core.where import at_user_line
@@ -47,7 +48,7 @@ from .sparse import is_sparse, product, right_product
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
-def _met(x1: Any, x2: Any, what: str) -> tuple[Tensor, Tensor]:
+def _met(x1: ArrayLike, x2: ArrayLike, what: str) -> tuple[Tensor, Tensor]:
     """Two operands in their common dtype; their shapes stay."""
     a, b = as_tensor(x1, what), as_tensor(x2, what)
     if a._data.dtype is b._data.dtype:
@@ -57,7 +58,7 @@ def _met(x1: Any, x2: Any, what: str) -> tuple[Tensor, Tensor]:
 
 
 @names_errors
-def matmul(x1: Any, x2: Any) -> Any:
+def matmul(x1: ArrayLike, x2: ArrayLike) -> Any:
     """The product of matrices on the last two axes.
 
     Args:
@@ -111,7 +112,7 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
 
 
 @names_errors
-def dot(x1: Any, x2: Any) -> Any:
+def dot(x1: ArrayLike, x2: ArrayLike) -> Any:
     """The sum of products over the last axis of x1 and the second to last (of a vector, the only one) of x2.
 
     Args:
@@ -140,7 +141,7 @@ def dot(x1: Any, x2: Any) -> Any:
 
 
 @names_errors
-def inner(x1: Any, x2: Any) -> Any:
+def inner(x1: ArrayLike, x2: ArrayLike) -> Any:
     """The sum of products over the last axes.
 
     Args:
@@ -165,7 +166,7 @@ def inner(x1: Any, x2: Any) -> Any:
 
 
 @names_errors
-def outer(x1: Any, x2: Any) -> Any:
+def outer(x1: ArrayLike, x2: ArrayLike) -> Any:
     """All products of an element of x1 and one of x2, both flattened.
 
     Args:
@@ -186,7 +187,7 @@ def outer(x1: Any, x2: Any) -> Any:
 
 
 @names_errors
-def vdot(x1: Any, x2: Any) -> Any:
+def vdot(x1: ArrayLike, x2: ArrayLike) -> Any:
     """The sum of conj(x1) x2 over the flattened arrays.
 
     Args:
@@ -206,7 +207,7 @@ def vdot(x1: Any, x2: Any) -> Any:
 
 
 @names_errors
-def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
+def vecdot(x1: ArrayLike, x2: ArrayLike, axis: int = -1) -> Any:
     """The sum of conj(x1) x2 along an axis.
 
     Args:
@@ -230,7 +231,7 @@ def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
 
 
 @names_errors
-def tensordot(x1: Any, x2: Any, axes: Any = 2) -> Any:
+def tensordot(x1: ArrayLike, x2: ArrayLike, axes: Any = 2) -> Any:
     """The sum of products over axes of x1 and as many of x2.
 
     Args:
@@ -283,7 +284,7 @@ def _contracted(a: Tensor, b: Tensor, left: tuple[int, ...], right: tuple[int, .
 
 
 @names_errors
-def kron(x1: Any, x2: Any) -> Any:
+def kron(x1: ArrayLike, x2: ArrayLike) -> Any:
     """The Kronecker product: x2 multiplied by each element of x1, in blocks.
 
     Args:
@@ -378,7 +379,7 @@ def _square(x: Tensor, what: str) -> Tensor:
     return x
 
 
-def _solved(a: Any, b: Any, what: str, solve_with: Any) -> Any:
+def _solved(a: ArrayLike, b: ArrayLike, what: str, solve_with: Any) -> Any:
     matrix, right = _met(a, b, what)
     _square(matrix, what)
     (matrix, dtype), (right, _) = solvable(matrix), solvable(right)
@@ -395,7 +396,7 @@ def _solved(a: Any, b: Any, what: str, solve_with: Any) -> Any:
 
 
 @names_errors
-def solve(a: Any, b: Any) -> Any:
+def solve(a: ArrayLike, b: ArrayLike) -> Any:
     """The x with a @ x = b.
 
     Args:
@@ -418,7 +419,7 @@ def solve(a: Any, b: Any) -> Any:
 
 
 @names_errors
-def solve_triangular(a: Any, b: Any, lower: bool = False) -> Any:
+def solve_triangular(a: ArrayLike, b: ArrayLike, lower: bool = False) -> Any:
     """The x with a @ x = b for triangular a.
 
     Args:
@@ -444,7 +445,7 @@ def solve_triangular(a: Any, b: Any, lower: bool = False) -> Any:
 
 
 @public
-def inv(x: Any) -> Any:
+def inv(x: ArrayLike) -> Any:
     """The inverse of square matrices.
 
     Args:
@@ -468,7 +469,7 @@ def inv(x: Any) -> Any:
 
 
 @public
-def cholesky(x: Any, upper: bool = False) -> Any:
+def cholesky(x: ArrayLike, upper: bool = False) -> Any:
     """The lower triangular L with L @ L^H = x.
 
     At kinks: the lower triangle of x is read, and the gradient is symmetric (Hermitian).
@@ -624,7 +625,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 @public
-def normalize(x: Any, axis: Any = -1, order: Any = 2, epsilon: Any = None) -> Any:
+def normalize(x: ArrayLike, axis: Axes = -1, order: Any = 2, epsilon: Any = None) -> Any:
     """x divided by its norm along an axis.
 
     Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.argument_types import ArrayLike
 from .._core.where import at_user_line
 from .._prims import decompositions as F
 from .._prims import linalg as L
@@ -17,7 +18,7 @@ from .shapes import matrix_transpose
 
 
 @public
-def fractional_matrix_power(A: Any, t: Any) -> Any:
+def fractional_matrix_power(A: ArrayLike, t: ArrayLike) -> Any:
     """The power of square matrices, e^(t log(A)).
 
     Args:
@@ -42,7 +43,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
 
 
 @public
-def polar(a: Any, side: str = "right") -> Any:
+def polar(a: ArrayLike, side: str = "right") -> Any:
     """Matrices as a product of one with orthonormal rows or columns and a positive semidefinite one.
 
     At kinks: the gradient exists for full rank, at equal singular values, too.

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike, Index
 from .._core.dims import Dim, Shape
 from .._core.graph import Graph, ReadBefore
 from .._core.moving import beside
@@ -214,7 +215,7 @@ class Place:
 
     def __init__(
         self, family: Family, type_: TensorType, layout: np.ndarray[Any, Any] | None, parent: Place | None = None,
-        index: Any = None, pull: Callable[[Tensor], Tensor] | None = None,
+        index: Index | None = None, pull: Callable[[Tensor], Tensor] | None = None,
     ) -> None:  # fmt: skip
         self.family = family
         self.type = type_
@@ -230,7 +231,7 @@ class Place:
         """Whether this is the whole memory as it is."""
         return self.parent is None and (self.layout is None or self.layout is self.family._blank)
 
-    def is_at(self, index: Any, other: Place) -> bool:
+    def is_at(self, index: Index, other: Place) -> bool:
         """Whether another place is what lies at an index of this one."""
         if other.family is not self.family or other.layout is None:
             return False
@@ -272,7 +273,7 @@ class Place:
             return places.take(held, self.index, "x[...]")
         return take_index(self.parent.current(), self.index, "x[...]")
 
-    def read_at(self, index: Any) -> Tensor:
+    def read_at(self, index: Index) -> Tensor:
         """What stands at an index of this place."""
         if self.is_root and not places.is_lone_truth(index):
             return places.take(self.family.written()._held, index, "x[...]")
@@ -281,7 +282,7 @@ class Place:
             return layouts.read(self.family.memory._held, layout, self.family.blank)
         return take_index(self.current(), index, "x[...]")
 
-    def write(self, index: Any, value: Tensor) -> None:
+    def write(self, index: Index, value: Tensor) -> None:
         """Puts a value, of the dtype here, at an index."""
         memory = self.family.written()
         self._require_mine(memory)
@@ -334,7 +335,7 @@ class Place:
             _refuse_outer(memory.shape)
 
 
-def _replaced(x: Tensor, index: Any, value: Tensor) -> Tensor:
+def _replaced(x: Tensor, index: Index, value: Tensor) -> Tensor:
     """x with a value at an index, as a tensor of its own."""
     if places.is_lone_truth(index):
         return At(x)[index].set(value)
@@ -353,7 +354,7 @@ def place_of(x: Tensor) -> Place:
     return place
 
 
-def index_shares(index: Any) -> bool:
+def index_shares(index: Index) -> bool:
     """Whether what stands at an index is a view in NumPy: no arrays, lists or truths are in it."""
     if type(index) in (int, slice):
         return True
@@ -369,7 +370,7 @@ def _is_position(i: Any) -> bool:
     return type(i) is Dim or (hasattr(i, "__index__") and not getattr(i, "ndim", 0))
 
 
-def item_of(x: Tensor, index: Any) -> Any:
+def item_of(x: Tensor, index: Index) -> Any:
     """`x[index]`: a view where NumPy gives one."""
     if type(x) is Tensor:
         found = take_index(x, index, "x[...]")
@@ -387,7 +388,7 @@ def item_of(x: Tensor, index: Any) -> Any:
     return found
 
 
-def _keeps_axes(x: Tensor, index: Any) -> bool:
+def _keeps_axes(x: Tensor, index: Index) -> bool:
     """Whether an index of all axes gives NumPy's array of none, which is a view, and not a number."""
     with_dots = index is Ellipsis or (type(index) is tuple and any(i is Ellipsis for i in index))
     return with_dots and (x.ndim > 0 or x._link is not None)
@@ -499,14 +500,14 @@ def _is_cached(place: Place, found: Tensor) -> bool:
     return place._cached is not None and place._cached[3] is found
 
 
-def own(found: Any, x: Any) -> Any:
+def own(found: Any, x: ArrayLike) -> Any:
     """A result that NumPy copies: not the operand itself."""
     if found is x or (isinstance(x, Written) and isinstance(found, Tensor) and _is_cached(x._link, found)):
         return copy(found)
     return found
 
 
-def write(x: Tensor, index: Any, value: Any) -> None:
+def write(x: Tensor, index: Index, value: ArrayLike) -> None:
     """`x[index] = value`."""
     place = place_of(x)
     place.family.written()  # before the value is looked at: it may be a view that this makes another tensor of
@@ -565,7 +566,7 @@ def write_all(x: Tensor, value: Tensor, what: str, casting: str = "same_kind") -
     place_of(x).write_all(promotion.cast(value, x.dtype) if value.dtype != x.dtype else value)
 
 
-def replaced_part(x: Tensor, name: str, value: Any) -> None:
+def replaced_part(x: Tensor, name: str, value: ArrayLike) -> None:
     """`x.real = value` and `x.imag = value`."""
     if name == "imag" and x.dtype.kind != "c":
         raise TypeError(at_user_line(f"x.imag = value: x has dtype {x.dtype.name}, which has no imaginary part"))

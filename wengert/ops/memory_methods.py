@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor
 from .._core.types import type_of
 from .._core.where import at_user_line
@@ -85,7 +86,7 @@ def _seen(x: Tensor, found: Tensor, make: Callable[[Tensor], Tensor]) -> Tensor:
 
 
 @_method
-def view(self: Tensor, dtype: Any = None, type: Any = None) -> Any:
+def view(self: Tensor, dtype: DTypeLike | None = None, type: Any = None) -> Any:
     """The same memory once more: a view that shares both ways; with another dtype one that can only be read."""
     if isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray):
         dtype, type = None, dtype
@@ -100,14 +101,14 @@ def view(self: Tensor, dtype: Any = None, type: Any = None) -> Any:
 
 
 @_method
-def getfield(self: Tensor, dtype: Any, offset: int = 0) -> Any:
+def getfield(self: Tensor, dtype: DTypeLike, offset: int = 0) -> Any:
     """A part of each element: all of it, or the real or the imaginary part."""
     part = _part(self, dtype, offset, "getfield")
     return view(self) if part is None else part(self)
 
 
 @_method
-def setfield(self: Tensor, val: Any, /, dtype: Any, offset: int = 0) -> None:
+def setfield(self: Tensor, val: ArrayLike, /, dtype: DTypeLike, offset: int = 0) -> None:
     """Writes a part of each element: all of it, or the real or the imaginary part."""
     part = _part(self, dtype, offset, "setfield")
     if part is None:
@@ -116,7 +117,7 @@ def setfield(self: Tensor, val: Any, /, dtype: Any, offset: int = 0) -> None:
         memory.replaced_part(self, "real" if part is real else "imag", val)
 
 
-def _part(x: Tensor, dtype: Any, offset: int, name: str) -> Any:
+def _part(x: Tensor, dtype: DTypeLike, offset: int, name: str) -> Any:
     wanted = dtypes.as_dtype(dtype)
     if wanted == x.dtype and not offset:
         return None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from .._core.dims import Dim
 from .._core.engine import framework_of
 from .._core.labelled import family_of
@@ -34,7 +35,7 @@ def _is_operand(x: Any) -> bool:
 def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Tensor, Any], Any]:
     """A binary operator method. Two weak tensors (traced Python numbers) give a weak one, as Python would."""
 
-    def forward(self: Tensor, other: Any) -> Any:
+    def forward(self: Tensor, other: ArrayLike) -> Any:
         if type(other) not in _FAST and not _is_operand(other):
             return NotImplemented
         result = f(other, self) if swapped else f(self, other)
@@ -51,7 +52,7 @@ def _in_place(f: Callable[[Any, Any], Any], sign: str) -> Callable[[Tensor, Any]
     A tensor of no axes is a number unless it has a place in memory: one that was made as an array, or is a view.
     """
 
-    def method(self: Tensor, other: Any) -> Any:
+    def method(self: Tensor, other: ArrayLike) -> Any:
         if (not self.ndim and self._link is None) or (type(other) not in _FAST and not _is_operand(other)):
             return NotImplemented
         result = as_tensor(f(self, other))
@@ -65,7 +66,7 @@ def _in_place(f: Callable[[Any, Any], Any], sign: str) -> Callable[[Tensor, Any]
 _FAST = frozenset({Tensor, float, int, np.ndarray})
 
 
-def _is_weak(x: Any) -> bool:
+def _is_weak(x: ArrayLike) -> bool:
     return x._weak if type(x) is Tensor else type(x) in (bool, int, float, complex)
 
 
@@ -105,13 +106,13 @@ def _unary(f: Callable[[Any], Any]) -> Callable[[Tensor], Any]:
 def _or_sparse(dense: Callable[[Tensor, Any], Any], multiply: Callable[[Any, Tensor], Any]) -> Any:
     """A product operator that takes SciPy's sparse matrices, too."""
 
-    def method(self: Tensor, other: Any) -> Any:
+    def method(self: Tensor, other: ArrayLike) -> Any:
         return multiply(other, self) if type(other) not in _FAST and is_sparse(other) else dense(self, other)
 
     return method
 
 
-def _scaled(matrix: Any, x: Tensor) -> Any:
+def _scaled(matrix: ArrayLike, x: Tensor) -> Any:
     """A number times one of SciPy's sparse matrices."""
     return importlib.import_module(_SPARSE).as_sparse(matrix) * x  # it stands above this module
 
@@ -141,10 +142,10 @@ def attach_operators() -> None:
             setattr(Dim, method, _dim_operator(getattr(Dim, method, None), getattr(Tensor, method)))
 
 
-def _dim_operator(exact: Any, inexact: Callable[[Tensor, Any], Any]) -> Callable[[Dim, Any], Any]:
+def _dim_operator(exact: Callable[..., Any] | None, inexact: Callable[[Tensor, Any], Any]) -> Callable[[Dim, Any], Any]:
     """A Dim's own arithmetic where it gives a Dim; beside floats and in true division a (weak) tensor."""
 
-    def method(self: Dim, other: Any) -> Any:
+    def method(self: Dim, other: ArrayLike) -> Any:
         result = NotImplemented if exact is None else exact(self, other)
         if result is NotImplemented and isinstance(other, (int, float, complex, Dim)):
             return inexact(as_tensor(self), as_tensor(other) if type(other) is Dim else other)

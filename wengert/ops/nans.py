@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, Axes, DTypeLike
 from .._core.tensor import Tensor, ndarray_of
 from .._core.where import at_user_line
 from .._prims import discrete as D
@@ -35,7 +36,7 @@ def replaced(x: Tensor, value: Any) -> Tensor:
 def _reduction(
     name: str, what: str, fold: Callable[..., Any], example: str, empty: str
 ) -> Callable[[Any, Any, bool], Any]:
-    def function(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    def function(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
         return outward(fold(as_tensor(x, name), axis, keepdims), x)
 
     named(function, name)
@@ -59,7 +60,7 @@ def _reduction(
 
 
 def _extreme(fold: Callable[..., Tensor], neutral: float) -> Callable[[Tensor, Any, bool], Tensor]:
-    def extreme(x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    def extreme(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
         mask = numbers_in(x)
         if mask is True:
             return fold(x, axis, keepdims)
@@ -76,14 +77,14 @@ nanprod = _reduction(
 
 
 def _moment(fold: Callable[..., Tensor]) -> Callable[[Tensor, Any, bool], Tensor]:
-    def moment(x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    def moment(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
         mask = numbers_in(x)
         return fold(x, axis if mask is True else axis_of_floats(x, axis), keepdims, where=mask)
 
     return moment
 
 
-def axis_of_floats(x: Tensor, axis: Any) -> Any:
+def axis_of_floats(x: Tensor, axis: Axes) -> Any:
     """The axis of a moment over floats that may be NaN: of a number, NumPy lets axis 0 and -1 pass there."""
     return None if x.ndim == 0 and type(axis) is int and axis in (0, -1) else axis
 
@@ -96,7 +97,7 @@ nanmin = _reduction("nanmin", "The smallest", _extreme(reductions.min, math.inf)
 
 
 @names_errors
-def nancumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def nancumsum(x: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
     """The running sum along an axis in which NaN counts as 0 and has gradient zero.
 
     Args:
@@ -116,7 +117,7 @@ def nancumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
 
 
 @names_errors
-def nancumprod(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def nancumprod(x: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
     """The running product along an axis in which NaN counts as 1 and has gradient zero.
 
     Args:
@@ -136,7 +137,7 @@ def nancumprod(x: Any, axis: Any = None, dtype: Any = None) -> Any:
 
 
 def _place(name: str, word: str, find: Callable[..., Tensor], neutral: float, at: int) -> Callable[..., Any]:
-    def function(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    def function(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
         a = as_tensor(x, name)
         mask = numbers_in(a)
         found = None if mask is True else reductions.all(reductions.any(mask, axis))
@@ -176,7 +177,7 @@ _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 @names_errors
-def nanquantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+def nanquantile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Any:
     """The q-th quantiles of the elements that are not NaN.
 
     At kinks: as `quantile`.
@@ -244,7 +245,7 @@ def _of_columns(line: Tensor, share: Tensor, method: str) -> Tensor:
 
 
 @names_errors
-def nanpercentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+def nanpercentile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Any:
     """The q-th percentiles of the elements that are not NaN: quantiles of q / 100.
 
     At kinks: as `quantile`.
@@ -270,7 +271,7 @@ def nanpercentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keep
 
 
 @names_errors
-def nanmedian(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def nanmedian(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
     """The median of the elements that are not NaN.
 
     At kinks: of equal elements one has the gradient, as a stable sort orders them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from .._prims import elementwise as E
 from .._prims import structural as S
@@ -15,7 +16,7 @@ from .reductions import var
 from .shapes import reshaped
 
 
-def _beside(value: Any, x: Tensor, axes: tuple[int, ...], name: str) -> Tensor:
+def _beside(value: ArrayLike, x: Tensor, axes: tuple[int, ...], name: str) -> Tensor:
     """A vector (or array) over some axes of x, repeated along the others."""
     v = promotion.cast(as_tensor(value, name), x.dtype)
     shape = (*[d if i in axes else 1 for i, d in enumerate(x.shape)],)
@@ -24,7 +25,13 @@ def _beside(value: Any, x: Tensor, axes: tuple[int, ...], name: str) -> Tensor:
 
 @names_errors
 def batch_normalization(
-    x: Any, mean: Any, variance: Any, axis: int, offset: Any = None, scale: Any = None, epsilon: float = 1e-3
+    x: ArrayLike,
+    mean: ArrayLike,
+    variance: ArrayLike,
+    axis: int,
+    offset: Any = None,
+    scale: ArrayLike | None = None,
+    epsilon: float = 1e-3,
 ) -> Any:
     """(x - mean) / sqrt(variance + epsilon), scaled and moved, with statistics that are given.
 
@@ -61,7 +68,7 @@ def batch_normalization(
 
 
 @names_errors
-def rms_normalization(x: Any, scale: Any = None, axis: Any = -1, epsilon: Any = None) -> Any:
+def rms_normalization(x: ArrayLike, scale: ArrayLike | None = None, axis: Axes = -1, epsilon: Any = None) -> Any:
     """x divided by the root of its mean square along axes.
 
     Args:
@@ -89,7 +96,9 @@ def rms_normalization(x: Any, scale: Any = None, axis: Any = -1, epsilon: Any = 
 
 
 @names_errors
-def layer_normalization(x: Any, gamma: Any = None, beta: Any = None, axis: Any = -1, epsilon: Any = None) -> Any:
+def layer_normalization(
+    x: ArrayLike, gamma: ArrayLike | None = None, beta: ArrayLike | None = None, axis: Axes = -1, epsilon: Any = None
+) -> Any:
     """x with mean 0 and variance 1 along axes, scaled and moved.
 
     Args:

@@ -6,12 +6,13 @@ import builtins
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, Axes, DTypeLike
 from .._core.engine import ndarray_of
 from .._core.op import Op
 from .._core.structure import is_number_list
@@ -35,7 +36,7 @@ from .shapes import flat, part, permuted, reshaped
 
 
 @public
-def top_k(x: Any, k: int, sorted: bool = True) -> Any:
+def top_k(x: ArrayLike, k: int, sorted: bool = True) -> Any:
     """The k largest elements along the last axis, and their places.
 
     At kinks: of equal elements the one of the lowest index counts as larger, and has the gradient.
@@ -93,7 +94,7 @@ def in_top_k(targets: Any, predictions: Any, k: int) -> Any:
 
 
 @names_errors
-def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
+def searchsorted(sorted_sequence: Tensor, values: ArrayLike, side: str = "left") -> Any:
     """The places at which values can be inserted in a sorted sequence so that it stays sorted.
 
     Args:
@@ -127,7 +128,7 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> Any:
 
 
 @names_errors
-def digitize(x: Any, bins: Any) -> Any:
+def digitize(x: ArrayLike, bins: ArrayLike) -> Any:
     """The number of the bin that each element lies in.
 
     Args:
@@ -153,7 +154,7 @@ _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 @public
-def quantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+def quantile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Any:
     """The q-th quantiles.
 
     At kinks: of equal elements one has the gradient, as a stable sort orders them. With respect to q the slope is that
@@ -183,7 +184,7 @@ def quantile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims:
     return _quantiles(as_tensor(x, "quantile"), as_tensor(q, "quantile"), axis, method, keepdims)
 
 
-def _quantiles(a: Tensor, share: Tensor, axis: Any, method: str, keepdims: bool, of_none: bool = False) -> Tensor:
+def _quantiles(a: Tensor, share: Tensor, axis: Axes, method: str, keepdims: bool, of_none: bool = False) -> Tensor:
     """The quantiles; `of_none` says whether those of no elements are NaN, or an index out of bounds."""
     a = promotion.cast(a, a.dtype if dtypes.is_inexact(a.dtype) else dtypes.default_float())
     axes = normal_axes(axis, a.ndim, "quantile")
@@ -221,7 +222,7 @@ def _interpolated(ordered: Tensor, last: Tensor, share: Tensor, method: str) -> 
     return S.select(apply(D.isnan, (top,)), top, result)
 
 
-def require_shares(q: Any, what: str, most: int = 1) -> None:
+def require_shares(q: ArrayLike, what: str, most: int = 1) -> None:
     """Raises `ValueError` for known numbers outside of 0 to `most`; plain numbers are known in a trace, too."""
     if isinstance(q, (int, float, np.number)) or (isinstance(q, (list, tuple)) and is_number_list([*q])):
         values = np.asarray(q)
@@ -247,7 +248,7 @@ def at_shares(share: Tensor, interpolated: Callable[[Tensor], Tensor]) -> Tensor
 
 
 @public
-def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def median(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
     """The median: the middle element, or the mean of the two in the middle.
 
     At kinks: of equal elements one has the gradient, as a stable sort orders them.
@@ -270,7 +271,7 @@ def median(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _quantiles(a, as_tensor(0.5), axis, "linear", keepdims, of_none=True) if none is None else none
 
 
-def of_nothing(x: Tensor, axis: Any, keepdims: bool, name: str) -> Tensor | None:
+def of_nothing(x: Tensor, axis: Axes, keepdims: bool, name: str) -> Tensor | None:
     """The medians of no elements, which are NaN; None where there are some."""
     axes = normal_axes(axis, x.ndim, name)
     if not builtins.any(type(x.shape[i]) is int and x.shape[i] == 0 for i in axes):
@@ -280,7 +281,7 @@ def of_nothing(x: Tensor, axis: Any, keepdims: bool, name: str) -> Tensor | None
 
 
 @public
-def percentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdims: bool = False) -> Any:
+def percentile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Any:
     """The q-th percentiles: quantiles of q / 100.
 
     At kinks: as `quantile`.
@@ -310,7 +311,7 @@ def percentile(x: Any, q: Any, axis: Any = None, method: str = "linear", keepdim
 # -- segments ----------------------------------------------------------------------------------------------------------
 
 
-def _segmented(op: Op, start: Any, data: Any, ids: Any, num_segments: Any, what: str) -> Tensor:
+def _segmented(op: Op, start: ArrayLike, data: ArrayLike, ids: ArrayLike, num_segments: Any, what: str) -> Tensor:
     """Rows scattered to their segments; ids outside of them are dropped, into one segment more."""
     a, places = as_tensor(data, what), as_tensor(ids, what)
     if not dtypes.is_integer(places.dtype):
@@ -368,7 +369,9 @@ _SEGMENT_DOC = """{what} of the rows of each segment.
 
 
 def _segment_op(name: str, op: Op, start: Any, what: str, kink: str, empty: str, example: str) -> Any:
-    def segment_op(data: Any, segment_ids: Any, num_segments: Any = None, sorted: bool = False) -> Any:
+    def segment_op(
+        data: ArrayLike, segment_ids: ArrayLike, num_segments: SupportsIndex | None = None, sorted: bool = False
+    ) -> Any:
         return outward(_segmented(op, start, data, segment_ids, num_segments, name), data, segment_ids)
 
     named(segment_op, name)
@@ -377,11 +380,11 @@ def _segment_op(name: str, op: Op, start: Any, what: str, kink: str, empty: str,
     return segment_op
 
 
-def _lowest(dtype: Any) -> Any:
+def _lowest(dtype: DTypeLike) -> Any:
     return np.iinfo(dtype).min if dtypes.is_integer(dtype) else -math.inf
 
 
-def _highest(dtype: Any) -> Any:
+def _highest(dtype: DTypeLike) -> Any:
     return np.iinfo(dtype).max if dtypes.is_integer(dtype) else math.inf
 
 
@@ -400,7 +403,9 @@ segment_min = _segment_op(
 
 
 @names_errors
-def segment_mean(data: Any, segment_ids: Any, num_segments: Any = None, sorted: bool = False) -> Any:
+def segment_mean(
+    data: ArrayLike, segment_ids: ArrayLike, num_segments: SupportsIndex | None = None, sorted: bool = False
+) -> Any:
     """The mean of the rows of each segment.
 
     Args:
@@ -427,7 +432,7 @@ def segment_mean(data: Any, segment_ids: Any, num_segments: Any = None, sorted: 
 
 
 @names_errors
-def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
+def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, sparse: bool = False) -> Any:
     """How often each whole number occurs, or the sum of the weights where it does.
 
     Args:
@@ -476,8 +481,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
 
 @public
 def unique(
-    x: Any, sorted: bool = True, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
-    axis: Any = None, size: Any = None, fill_value: Any = None,
+    x: ArrayLike, sorted: bool = True, return_index: bool = False, return_inverse: bool = False,
+    return_counts: bool = False, axis: Axes = None, size: Any = None, fill_value: Any = None,
 ) -> Any:  # fmt: skip
     """The distinct values, ascending. How many there are depends on the values, so a trace cannot hold it.
 

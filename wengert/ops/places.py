@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike, Index
 from .._core.dims import Shape
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -33,7 +34,7 @@ class Place(NamedTuple):
     perm: tuple[int, ...]  # and the axes of index arrays at their place
 
 
-def take(b: Tensor, index: Any, what: str) -> Tensor:
+def take(b: Tensor, index: Index, what: str) -> Tensor:
     """What stands at b[index], a copy."""
     place = _place_of(b, index, what)
     taken = buffer_get(b, *place.indices, template=place.template)
@@ -42,17 +43,17 @@ def take(b: Tensor, index: Any, what: str) -> Tensor:
     return permuted(reshaped(taken, place.wide), place.perm)
 
 
-def put(b: Tensor, index: Any, value: Any, what: str) -> Tensor:
+def put(b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
     """The version of b with a value at b[index]."""
     return _written(buffer_set, b, index, value, what)
 
 
-def add(b: Tensor, index: Any, value: Any, what: str) -> Tensor:
+def add(b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
     """The version of b with a value added at b[index], as often as the index addresses an element."""
     return _written(buffer_add, b, index, value, what)
 
 
-def _written(op: Any, b: Tensor, index: Any, value: Any, what: str) -> Tensor:
+def _written(op: Any, b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
     updates = fitting(promotion.tensors_of(b, value, what)[1], b, what)
     place = _place_of(b, index, what)
     updates = filling(updates, (*[place.wide[p] for p in place.perm],), what)
@@ -62,7 +63,7 @@ def _written(op: Any, b: Tensor, index: Any, value: Any, what: str) -> Tensor:
     return op(updates, b, *place.indices, template=place.template)
 
 
-def _place_of(b: Tensor, index: Any, what: str) -> Place:
+def _place_of(b: Tensor, index: Index, what: str) -> Place:
     _refuse_lone_truth(index, what)
     _, entries = read(b, index, what)
     arrays: list[Tensor] = []
@@ -91,13 +92,13 @@ def _place_of(b: Tensor, index: Any, what: str) -> Place:
     return Place(tuple(template), tuple(arrays), tuple(core), tuple(flipped), tuple(wide), perm)
 
 
-def is_lone_truth(index: Any) -> bool:
+def is_lone_truth(index: Index) -> bool:
     """Whether a True or False stands among the entries of an index."""
     items = index if isinstance(index, tuple) else (index,)
     return builtins.any(isinstance(i, (bool, np.bool_)) or (isinstance(i, (np.ndarray, Tensor)) and i.shape == ()
                         and i.dtype == np.bool_) for i in items)  # fmt: skip
 
 
-def _refuse_lone_truth(index: Any, what: str) -> None:
+def _refuse_lone_truth(index: Index, what: str) -> None:
     if is_lone_truth(index):
         raise IndexError(at_user_line(f"{what}: a lone True or False does not index a buffer; index its .value"))

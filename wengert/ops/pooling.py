@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import structural as S
@@ -21,7 +22,7 @@ from .promotion import as_tensor, public
 from .shapes import known_extent, moved, permuted, reshaped
 
 
-def _prepared(inputs: Any, pool_size: Any, strides: Any, padding: Any, data_format: Any, what: str) -> Any:
+def _prepared(inputs: ArrayLike, pool_size: Any, strides: Any, padding: str, data_format: str | None, what: str) -> Any:
     """The inputs with their channels first, the window's geometry, and the permutation back."""
     x = as_tensor(inputs, what)
     rank = x.ndim - 2
@@ -46,7 +47,9 @@ def _prepared(inputs: Any, pool_size: Any, strides: Any, padding: Any, data_form
 
 
 @public
-def max_pool(inputs: Any, pool_size: Any, strides: Any = None, padding: Any = "valid", data_format: Any = None) -> Any:
+def max_pool(
+    inputs: ArrayLike, pool_size: Any, strides: Any = None, padding: str = "valid", data_format: str | None = None
+) -> Any:
     """The largest element of each window.
 
     At kinks: of equal elements the first, row-major, has the whole gradient. Padding never wins.
@@ -85,7 +88,7 @@ def _flat(x: Tensor) -> Tensor:
 
 @public
 def average_pool(
-    inputs: Any, pool_size: Any, strides: Any = None, padding: Any = "valid", data_format: Any = None
+    inputs: ArrayLike, pool_size: Any, strides: Any = None, padding: str = "valid", data_format: str | None = None
 ) -> Any:
     """The mean of each window; padding does not count.
 
@@ -126,7 +129,7 @@ def average_pool(
 # -- as many windows as are wanted ---------------------------------------------------------------------------------
 
 
-def _adapted(inputs: Any, output_size: Any, data_format: Any, what: str) -> Any:
+def _adapted(inputs: ArrayLike, output_size: Any, data_format: str | None, what: str) -> Any:
     """The inputs with channels first, for each spatial axis the (start, end) of its windows, and the way back."""
     a, geometry, back = _prepared(inputs, 1, 1, "valid", data_format, what)
     counts = per_axis(output_size, len(geometry["window"]), what, "output_size")
@@ -170,7 +173,7 @@ def adaptive_average_pool(inputs: Any, output_size: Any, data_format: Any = None
 
 
 @public
-def adaptive_max_pool(inputs: Any, output_size: Any, data_format: Any = None) -> Any:
+def adaptive_max_pool(inputs: ArrayLike, output_size: Any, data_format: str | None = None) -> Any:
     """The largest element of each of as many windows as are wanted, which lie as those of `adaptive_average_pool`.
 
     At kinks: of equal elements the first, row-major, has the whole gradient.

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D
@@ -20,7 +21,7 @@ from .shapes import flat, reshaped
 
 
 @names_errors
-def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+def isin(x1: ArrayLike, x2: ArrayLike, assume_unique: bool = False, invert: bool = False) -> Any:
     """Whether elements are among those of another array; NaN is never.
 
     Args:
@@ -55,7 +56,7 @@ def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) ->
     return outward(reshaped(found, a.shape), x1, x2)
 
 
-def _infinite(x: Any, value: float, what: str) -> Any:
+def _infinite(x: ArrayLike, value: float, what: str) -> Any:
     a = as_tensor(x, what)
     promotion.require_order(a, what)
     if not dtypes.is_inexact(a.dtype):
@@ -64,7 +65,7 @@ def _infinite(x: Any, value: float, what: str) -> Any:
 
 
 @public
-def isposinf(x: Any) -> Any:
+def isposinf(x: ArrayLike) -> Any:
     """Whether elements are positive infinity.
 
     Args:
@@ -85,7 +86,7 @@ def isposinf(x: Any) -> Any:
 
 
 @public
-def isneginf(x: Any) -> Any:
+def isneginf(x: ArrayLike) -> Any:
     """Whether elements are negative infinity.
 
     Args:
@@ -106,7 +107,7 @@ def isneginf(x: Any) -> Any:
 
 
 @public
-def isreal(x: Any) -> Any:
+def isreal(x: ArrayLike) -> Any:
     """Whether elements have no imaginary part, or a zero one.
 
     Args:
@@ -127,7 +128,7 @@ def isreal(x: Any) -> Any:
     return apply(D.eq, (part, S.fill(part, 0)))
 
 
-def _of_integers(op: Any, x1: Any, x2: Any, what: str) -> Any:
+def _of_integers(op: Any, x1: ArrayLike, x2: ArrayLike, what: str) -> Any:
     for x in (as_tensor(x1, what), as_tensor(x2, what)):
         if not dtypes.is_integer(x.dtype):
             raise TypeError(at_user_line(f"{what}: wanted integers, got {x.dtype.name}"))
@@ -135,7 +136,7 @@ def _of_integers(op: Any, x1: Any, x2: Any, what: str) -> Any:
 
 
 @names_errors
-def gcd(x1: Any, x2: Any) -> Any:
+def gcd(x1: ArrayLike, x2: ArrayLike) -> Any:
     """The greatest common divisor, element by element; that of 0 and 0 is 0.
 
     Args:
@@ -157,7 +158,7 @@ def gcd(x1: Any, x2: Any) -> Any:
 
 
 @names_errors
-def lcm(x1: Any, x2: Any) -> Any:
+def lcm(x1: ArrayLike, x2: ArrayLike) -> Any:
     """The least common multiple, element by element; 0 if one of them is 0.
 
     Args:

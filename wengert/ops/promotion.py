@@ -17,6 +17,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike
 from .._core.constant import (
     checked_array,
     constant,
@@ -60,7 +61,8 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     """Any array-like value as a tensor, recorded if it is a list that holds tensors."""
     if type(x) is Tensor:
         return x
-    if type(x) is np.ndarray and STATE.builder is None and x.dtype.char in _EVERYDAY and x.dtype.isnative:
+    kind = type(x)
+    if kind is np.ndarray and STATE.builder is None and x.dtype.char in _EVERYDAY and x.dtype.isnative:
         return Tensor(x.view(), next_serial())  # as `constant` makes it, without its questions
     if isinstance(x, ARRAYS):
         return given_constant(checked_array(x, what))
@@ -94,7 +96,7 @@ def _from_list(x: Any, what: str) -> Tensor:
     return stack_rows(rows, what)
 
 
-def converted(x: Any, dtype: Any, what: str) -> Tensor:
+def converted(x: ArrayLike, dtype: Any, what: str) -> Tensor:
     """Any array-like value as a tensor of a dtype (None: its own).
 
     Python's numbers that an integer dtype does not hold are an error, as in NumPy: an `OverflowError`, and a
@@ -134,7 +136,7 @@ def is_followed_inside(x: Any, what: str = "argument") -> bool:
     return False
 
 
-def nested_array(x: Any, what: str) -> np.ndarray[Any, Any]:
+def nested_array(x: ArrayLike, what: str) -> np.ndarray[Any, Any]:
     """A nested list without tensors as an array; bare Python floats take the default float."""
     try:
         array = np.array(x)
@@ -152,7 +154,7 @@ def _is_python_only(x: Any) -> bool:
     return not any(isinstance(leaf, (np.generic, np.ndarray)) for leaf in np.array(x, dtype=object).ravel())
 
 
-def _short(x: Any) -> str:
+def _short(x: ArrayLike) -> str:
     text = repr(x)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -291,7 +293,7 @@ def for_one(kinds: str) -> Callable[[Callable[[Op, Any], Any]], Callable[[Op, An
     """Decorates a rule for one operand: a tensor of these kinds of dtypes goes to the primitive as it is."""
 
     def decorate(rule: Callable[[Op, Any], Any]) -> Callable[[Op, Any], Any]:
-        def quick(op: Op, x: Any) -> Any:
+        def quick(op: Op, x: ArrayLike) -> Any:
             try:
                 if type(x) is Tensor and x._data.dtype.kind in kinds:
                     return apply(op, (x,))
@@ -313,7 +315,7 @@ def for_two(kinds: str) -> Callable[[Callable[[Op, Any, Any], Any]], Callable[[O
     takes_floats = "f" in kinds
 
     def decorate(rule: Callable[[Op, Any, Any], Any]) -> Callable[[Op, Any, Any], Any]:
-        def quick(op: Op, x: Any, y: Any) -> Any:
+        def quick(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
             try:
                 if type(x) is Tensor and type(y) is Tensor:
                     a, b = x._data, y._data
@@ -346,19 +348,19 @@ def _quick(quick: Callable[P, R], rule: Callable[P, R]) -> Callable[P, R]:
 
 
 @for_one(EVERY)
-def unary(op: Op, x: Any) -> Any:
+def unary(op: Op, x: ArrayLike) -> Any:
     """Applies a one-operand op in x's own dtype."""
     return outward(apply(op, (as_tensor(x, op.name),)), x)
 
 
 @for_one("fc")
-def unary_float(op: Op, x: Any) -> Any:
+def unary_float(op: Op, x: ArrayLike) -> Any:
     """Applies a one-operand float op; integers and booleans become floats first."""
     return outward(apply(op, (as_float(as_tensor(x, op.name)),)), x)
 
 
 @for_two(EVERY)
-def binary(op: Op, x: Any, y: Any) -> Any:
+def binary(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
     """Applies a two-operand op to operands that may have to be promoted and broadcast."""
     if type(x) is Tensor and type(y) is Tensor:
         return apply(op, meet(x, y, op.name))
@@ -367,7 +369,7 @@ def binary(op: Op, x: Any, y: Any) -> Any:
 
 
 @for_two("fc")
-def binary_float(op: Op, x: Any, y: Any) -> Any:
+def binary_float(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
     """As `binary`, for ops that work in floats only."""
     a, b = tensors_of(x, y, op.name)
     a, b = meet(a, b, op.name)
@@ -380,13 +382,13 @@ def as_number(x: Tensor) -> Tensor:
 
 
 @for_one("iufc")
-def unary_number(op: Op, x: Any) -> Any:
+def unary_number(op: Op, x: ArrayLike) -> Any:
     """As `unary`, for arithmetic, where booleans count as integers."""
     return outward(apply(op, (as_number(as_tensor(x, op.name)),)), x)
 
 
 @for_two("iufc")
-def binary_number(op: Op, x: Any, y: Any) -> Any:
+def binary_number(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
     """As `binary`, for arithmetic, where booleans count as integers."""
     a, b = meet(*tensors_of(x, y, op.name), op.name)
     return outward(apply(op, (as_number(a), as_number(b))), x, y)
@@ -399,7 +401,7 @@ def require_order(x: Tensor, what: str) -> None:
 
 
 @for_two("fc")
-def binary_quotient(op: Op, x: Any, y: Any) -> Any:
+def binary_quotient(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
     """As `binary`, for true division, where NumPy gives float64 for integers of every size."""
     a, b = tensors_of(x, y, op.name)
     a, b = meet(a, b, op.name)
@@ -408,7 +410,7 @@ def binary_quotient(op: Op, x: Any, y: Any) -> Any:
     return outward(apply(op, (a, b)), x, y)
 
 
-def tensors_of(x: Any, y: Any, what: str) -> tuple[Tensor, Tensor]:
+def tensors_of(x: ArrayLike, y: ArrayLike, what: str) -> tuple[Tensor, Tensor]:
     """Two operands as tensors; a Python number takes its dtype from a strong partner."""
     if type(x) in _PLAIN and type(y) not in _PLAIN:
         b = as_tensor(y, what)
@@ -479,7 +481,7 @@ def _given(result: Any, own: Callable[[Tensor], Any]) -> Any:
     return result
 
 
-def _is_tensor_among(x: Any, found: set[Engine], depth: int = 0) -> bool:
+def _is_tensor_among(x: ArrayLike, found: set[Engine], depth: int = 0) -> bool:
     """Whether a value is a tensor or Variable, or a nested list or tuple that holds one; notes frameworks' arrays."""
     kind = type(x)
     if kind in _NOT_ARRAYS:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import structural as S
@@ -34,7 +35,7 @@ class ValueAndIndex(NamedTuple):
 
 
 @names_errors
-def kthvalue(x: Any, k: int, axis: int = -1, keepdims: bool = False) -> ValueAndIndex:
+def kthvalue(x: ArrayLike, k: int, axis: int = -1, keepdims: bool = False) -> ValueAndIndex:
     """The k-th smallest elements along an axis, counted from 1.
 
     At kinks: of equal elements the first ones come first, and have the gradient.
@@ -66,7 +67,7 @@ def kthvalue(x: Any, k: int, axis: int = -1, keepdims: bool = False) -> ValueAnd
     return _picked(a, index, place, keepdims, x)
 
 
-def _picked(a: Tensor, index: Tensor, axis: int, keepdims: bool, x: Any) -> ValueAndIndex:
+def _picked(a: Tensor, index: Tensor, axis: int, keepdims: bool, x: ArrayLike) -> ValueAndIndex:
     values = take_along_axis(a, index, axis)
     if not keepdims:
         rest = (*a.shape[:axis], *a.shape[axis + 1 :])
@@ -75,7 +76,7 @@ def _picked(a: Tensor, index: Tensor, axis: int, keepdims: bool, x: Any) -> Valu
 
 
 @names_errors
-def mode(x: Any, axis: int = -1, keepdims: bool = False) -> ValueAndIndex:
+def mode(x: ArrayLike, axis: int = -1, keepdims: bool = False) -> ValueAndIndex:
     """The most frequent elements along an axis; of equally frequent ones the smallest.
 
     At kinks: the gradient goes to the element that `indices` names, the first of its kind.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from . import promotion
@@ -32,7 +33,12 @@ def _dressed(a: Tensor, gamma: Any, beta: Any, axis: int, what: str) -> Tensor:
 
 @names_errors
 def group_normalization(
-    x: Any, groups: int, gamma: Any = None, beta: Any = None, axis: int = -1, epsilon: float = 1e-3
+    x: ArrayLike,
+    groups: int,
+    gamma: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
+    axis: int = -1,
+    epsilon: float = 1e-3,
 ) -> Any:
     """Each example's channels, in groups, with mean 0 and variance 1 over a group and all places.
 
@@ -112,13 +118,15 @@ def batch_statistics_normalization(
 # -- recurrent steps -----------------------------------------------------------------------------------------------
 
 
-def _mixed(x: Any, state: Any, kernel: Any, recurrent: Any, bias: Any) -> Any:
+def _mixed(x: ArrayLike, state: Any, kernel: ArrayLike, recurrent: Any, bias: Any) -> Any:
     total = add(matmul(x, kernel), matmul(state, recurrent))
     return total if bias is None else add(total, bias)
 
 
 @names_errors
-def rnn_step(x: Any, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any = None) -> Any:
+def rnn_step(
+    x: ArrayLike, state: Any, kernel: ArrayLike, recurrent_kernel: ArrayLike, bias: ArrayLike | None = None
+) -> Any:
     """One step of a simple recurrent network: tanh(x @ kernel + state @ recurrent_kernel + bias).
 
     Args:
@@ -168,7 +176,12 @@ def lstm_step(x: Any, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any 
 
 @names_errors
 def gru_step(
-    x: Any, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any = None, recurrent_bias: Any = None
+    x: ArrayLike,
+    state: Any,
+    kernel: ArrayLike,
+    recurrent_kernel: ArrayLike,
+    bias: ArrayLike | None = None,
+    recurrent_bias: Any = None,
 ) -> Any:
     """One step of a network of gated recurrent units; the reset gate comes after the product with the state.
 

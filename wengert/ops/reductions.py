@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, Axes
 from .._core.dims import Dim
 from .._core.engine import ndarray_of
 from .._core.op import Op
@@ -46,19 +48,19 @@ def _kept(result: Tensor, x: Tensor, axes: tuple[int, ...], keepdims: bool) -> T
     return reshaped(result, S.kept(x.shape, axes)) if keepdims else result
 
 
-def _axes(axis: Any, x: Tensor, name: str) -> tuple[int, ...]:
+def _axes(axis: Axes, x: Tensor, name: str) -> tuple[int, ...]:
     """The axes to fold; of a number, NumPy lets axis 0 and -1 pass."""
     if x.ndim == 0 and type(axis) is int and axis in (0, -1):
         return ()
     return normal_axes(axis, x.ndim, name)
 
 
-def _folded(op: Op, x: Tensor, axis: Any, keepdims: bool, name: str) -> Tensor:
+def _folded(op: Op, x: Tensor, axis: Axes, keepdims: bool, name: str) -> Tensor:
     axes = _axes(axis, x, name)
     return _kept(apply(op, (x,), (axes,)), x, axes, keepdims)
 
 
-def _sum_dtype(dtype: Any, wanted: Any) -> np.dtype[Any]:
+def _sum_dtype(dtype: np.dtype[Any], wanted: Any) -> np.dtype[Any]:
     """The dtype of a sum or product: booleans and integers narrower than 64 bits widen, as in NumPy."""
     if wanted is not None:
         return dtypes.as_dtype(wanted)
@@ -102,7 +104,13 @@ def _divided(x: Tensor, count: Any) -> Tensor:
 
 @public
 def sum(
-    x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, initial: Any = None, where: Any = None
+    x: ArrayLike,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    dtype: Any = None,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
 ) -> Any:
     """The sum over axes.
 
@@ -133,7 +141,7 @@ def sum(
 
 @public
 def prod(
-    x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None, *, initial: Any = None, where: Any = None
+    x: ArrayLike, axis: Any = None, keepdims: bool = False, dtype: Any = None, *, initial: Any = None, where: Any = None
 ) -> Any:
     """The product over axes; its gradient is exact where elements are 0.
 
@@ -161,7 +169,7 @@ def prod(
 
 
 @public
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def trace(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The sum along a diagonal.
 
     Args:
@@ -192,7 +200,7 @@ def _moment_dtypes(x: Tensor, dtype: Any) -> tuple[np.dtype[Any], np.dtype[Any]]
     return (dtypes.float32 if dtypes.is_half(wanted) else wanted), wanted
 
 
-def _mean(x: Tensor, axes: tuple[int, ...], where: Any) -> Tensor:
+def _mean(x: Tensor, axes: tuple[int, ...], where: ArrayLike | None) -> Tensor:
     """The mean with its axes kept."""
     if where is None or where is True:
         total = reshaped(apply(S.reduce_sum, (x,), (axes,)), S.kept(x.shape, axes))
@@ -208,7 +216,9 @@ def _number_chosen(mask: Tensor, axes: tuple[int, ...], x: Tensor) -> Tensor:
 
 
 @public
-def mean(x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, where: Any = None) -> Any:
+def mean(
+    x: ArrayLike, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None, where: ArrayLike | None = None
+) -> Any:
     """The arithmetic mean over axes.
 
     Args:
@@ -242,7 +252,7 @@ def _is_whole(dtype: Any) -> bool:
 
 
 def _whole(
-    x: Tensor, counted: Tensor, axis: Any, keepdims: bool, dtype: np.dtype[Any], where: Any, ddof: Any
+    x: Tensor, counted: Tensor, axis: Axes, keepdims: bool, dtype: np.dtype[Any], where: Any, ddof: float
 ) -> Tensor:  # fmt: skip
     """The mean as NumPy computes it in a dtype of integers: it adds in that dtype, divides and cuts off."""
     total = sum(x, axis=axis, keepdims=keepdims, dtype=dtype, where=where)
@@ -257,7 +267,7 @@ def _whole(
     return promotion.cast(E.div(wide, _at_least_zero(S.add_number(number, number=-ddof))), dtype)
 
 
-def _whole_variance(x: Tensor, axis: Any, keepdims: bool, dtype: np.dtype[Any], where: Any, ddof: Any) -> Tensor:
+def _whole_variance(x: Tensor, axis: Axes, keepdims: bool, dtype: np.dtype[Any], where: Any, ddof: float) -> Tensor:
     """As NumPy computes it in a dtype of integers: the mean is cut off, too; booleans have no differences."""
     axes = normal_axes(axis, x.ndim, "var")  # a wrong axis is told first
     if x.dtype == dtypes.bool_ and dtype == dtypes.bool_:
@@ -267,7 +277,7 @@ def _whole_variance(x: Tensor, axis: Any, keepdims: bool, dtype: np.dtype[Any], 
     return _whole(square, x, axis, keepdims, dtype, where, ddof)
 
 
-def _variance(x: Tensor, axes: tuple[int, ...], ddof: Any, where: Any, is_real: bool) -> Tensor:
+def _variance(x: Tensor, axes: tuple[int, ...], ddof: Any, where: ArrayLike, is_real: bool) -> Tensor:
     """The variance with its axes kept; in a real dtype it is taken about the mean's real part, as in NumPy."""
     middle = _mean(x, axes, where)
     if is_real and x.dtype.kind == "c":
@@ -297,7 +307,13 @@ def _square_magnitude(x: Tensor) -> Tensor:
 
 @public
 def var(
-    x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, ddof: Any = 0, where: Any = None
+    x: ArrayLike,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    dtype: Any = None,
+    ddof: float = 0,
+    where: ArrayLike | None = None,
 ) -> Any:
     """The variance over axes: the mean square distance from the mean.
 
@@ -324,7 +340,7 @@ def var(
     return _spread(a, axis, keepdims, dtype, ddof, where, "var")
 
 
-def _spread(a: Tensor, axis: Any, keepdims: bool, dtype: Any, ddof: Any, where: Any, name: str) -> Tensor:
+def _spread(a: Tensor, axis: Axes, keepdims: bool, dtype: Any, ddof: float, where: Any, name: str) -> Tensor:
     """The variance or deviation in a float dtype: real, unless a complex one is asked for."""
     inner, outer = _moment_dtypes(a, dtype)
     axes = normal_axes(axis, a.ndim, name)
@@ -380,7 +396,7 @@ def std(
 
 
 @public
-def moments(x: Any, axes: Any, keepdims: bool = False, synchronized: bool = False) -> Any:
+def moments(x: ArrayLike, axes: Axes, keepdims: bool = False, synchronized: bool = False) -> Any:
     """The mean and the variance over axes.
 
     Args:
@@ -408,7 +424,9 @@ def moments(x: Any, axes: Any, keepdims: bool = False, synchronized: bool = Fals
 
 
 @public
-def average(x: Any, axis: Any = None, weights: Any = None, *, returned: bool = False, keepdims: bool = False) -> Any:
+def average(
+    x: ArrayLike, axis: Axes = None, weights: ArrayLike | None = None, *, returned: bool = False, keepdims: bool = False
+) -> Any:
     """The weighted mean over axes.
 
     Args:
@@ -456,7 +474,7 @@ def _refuse_zero_weights(scale: Tensor) -> None:
         raise ZeroDivisionError(at_user_line("average: the weights sum to zero"))
 
 
-def _spread_weights(x: Tensor, w: Tensor, axis: Any) -> Tensor:
+def _spread_weights(x: Tensor, w: Tensor, axis: Axes) -> Tensor:
     if w.shape == x.shape:
         return w
     axes = normal_axes(axis, x.ndim, "average") if axis is not None else ()
@@ -485,7 +503,15 @@ def _highest(dtype: np.dtype[Any]) -> Any:
 
 
 def _extreme(
-    op: Op, of_bool: Op, x: Any, axis: Any, keepdims: bool, initial: Any, where: Any, neutral: Any, name: str
+    op: Op,
+    of_bool: Op,
+    x: ArrayLike,
+    axis: Axes,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+    neutral: Callable[..., Any],
+    name: str,
 ) -> Tensor:
     a = as_tensor(x, name)
     if where is not None and where is not True and initial is None:
@@ -508,7 +534,7 @@ def _extreme(
     return reshaped(result, S.kept(full_shape, folded))
 
 
-def _with_entry(x: Tensor, axes: tuple[int, ...], initial: Any, name: str) -> tuple[Tensor, tuple[int, ...], Any]:
+def _with_entry(x: Tensor, axes: tuple[int, ...], initial: ArrayLike, name: str) -> tuple[Tensor, tuple[int, ...], Any]:
     """x with the folded axes as one last axis, and on it one more entry: so it shares in ties like any other."""
     rest = (*[i for i in range(x.ndim) if i not in axes],)
     lead = (*[x.shape[i] for i in rest],)
@@ -518,7 +544,14 @@ def _with_entry(x: Tensor, axes: tuple[int, ...], initial: Any, name: str) -> tu
 
 
 @public
-def max(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, *, where: Any = None) -> Any:
+def max(
+    x: ArrayLike,
+    axis: Axes = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    *,
+    where: ArrayLike | None = None,
+) -> Any:
     """The largest element over axes; NaN if one is.
 
     At kinks: equal largest elements share the gradient evenly, `initial` as one of them; of complex ones, which are
@@ -577,7 +610,7 @@ amax, amin = max, min
 
 
 @public
-def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def ptp(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
     """The distance from the smallest to the largest element over axes.
 
     At kinks: equal extremes share the gradient evenly.
@@ -599,7 +632,7 @@ def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return S.sub(max(a, axis, keepdims), min(a, axis, keepdims))
 
 
-def _place(op: Op, x: Any, axis: Any, keepdims: bool, name: str) -> Tensor:
+def _place(op: Op, x: ArrayLike, axis: Axes, keepdims: bool, name: str) -> Tensor:
     a = as_tensor(x, name)
     if a.dtype == dtypes.bool_:
         a = promotion.cast(a, np.dtype(np.uint8))
@@ -617,7 +650,7 @@ def _place_along(op: Op, x: Tensor, axis: int) -> Tensor:
 
 
 @public
-def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def argmax(x: ArrayLike, axis: Any = None, keepdims: bool = False) -> Any:
     """The index of the largest element, the first of equal ones, or of the first NaN.
 
     Args:
@@ -640,7 +673,7 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 @public
-def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def argmin(x: ArrayLike, axis: Any = None, keepdims: bool = False) -> Any:
     """The index of the smallest element, the first of equal ones, or of the first NaN.
 
     Args:
@@ -708,7 +741,7 @@ def all(x: Any, axis: Any = None, keepdims: bool = False, *, where: Any = None) 
 
 
 @public
-def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def count_nonzero(x: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Any:
     """How many elements over axes are not zero.
 
     Args:
@@ -731,7 +764,7 @@ def count_nonzero(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 @public
-def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def logsumexp(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) over axes, without overflow.
 
     Args:
@@ -753,7 +786,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 # -- running sums and products -------------------------------------------------------------------------------
 
 
-def _running(op: Op, x: Any, axis: Any, dtype: Any, name: str) -> Tensor:
+def _running(op: Op, x: ArrayLike, axis: Axes, dtype: Any, name: str) -> Tensor:
     a = as_tensor(x, name)
     if op in (C.cumsum, C.cumprod) or dtype is not None:
         a = promotion.cast(a, _sum_dtype(a.dtype, dtype))
@@ -867,7 +900,7 @@ def cumlogsumexp(x: Any, axis: Any = None) -> Any:
 
 
 @public
-def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1) -> Any:
     """The differences of neighbours along an axis.
 
     Args:

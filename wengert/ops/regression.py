@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .._core.argument_types import ArrayLike
 from .._core.where import at_user_line
 from . import promotion
 from .activations import log_sigmoid, softplus
@@ -49,7 +50,7 @@ def _loss(
     return documented
 
 
-def _met(target: Any, output: Any, what: str) -> Any:
+def _met(target: ArrayLike, output: Any, what: str) -> Any:
     return (as_float(t) for t in promotion.meet(*promotion.tensors_of(target, output, what), what))
 
 
@@ -57,7 +58,7 @@ def _met(target: Any, output: Any, what: str) -> Any:
     "Half the square of small errors, and delta times larger ones less a constant.",
     "array([0.125, 1.5  ])", more="        delta: from where on errors count linearly.\n",
 )  # fmt: skip
-def huber(target: Any, output: Any, delta: float = 1.0) -> Any:
+def huber(target: ArrayLike, output: Any, delta: float = 1.0) -> Any:
     a, b = _met(target, output, "huber")
     error = subtract(b, a)
     size = magnitude(error)
@@ -70,14 +71,14 @@ def huber(target: Any, output: Any, delta: float = 1.0) -> Any:
     "Huber's loss over its bound: errors beyond it have slope 1.", "array([0.125, 1.5  ])",
     more="        beta: from where on errors count linearly.\n",
 )  # fmt: skip
-def smooth_l1(target: Any, output: Any, beta: float = 1.0) -> Any:
+def smooth_l1(target: ArrayLike, output: Any, beta: float = 1.0) -> Any:
     return divide(huber(target, output, beta), beta)
 
 
 @_loss(
     "log(cosh(error)), without overflow.", "array([0.120115, 1.325003])"
 )  # fmt: skip
-def log_cosh_loss(target: Any, output: Any) -> Any:
+def log_cosh_loss(target: ArrayLike, output: Any) -> Any:
     a, b = _met(target, output, "log_cosh_loss")
     error = subtract(b, a)
     return outward(add(error, subtract(softplus(multiply(error, -2.0)), math.log(2))), target, output)
@@ -87,7 +88,7 @@ def log_cosh_loss(target: Any, output: Any) -> Any:
     "max(0, 1 - target * output), for targets of -1 and 1.", "array([0.5, 0. ])",
     kink="half of the slope at the corner.", target="1.0, -1.0", output="0.5, -2.0",
 )  # fmt: skip
-def hinge(target: Any, output: Any) -> Any:
+def hinge(target: ArrayLike, output: Any) -> Any:
     a, b = _met(target, output, "hinge")
     return outward(maximum(subtract(1.0, multiply(a, b)), 0.0), target, output)
 
@@ -96,7 +97,7 @@ def hinge(target: Any, output: Any) -> Any:
     "The negative logarithm of Poisson's probability, less what the counts alone decide.",
     "array([ 2.981689, 46.59815 ])", more="        log_input: whether `output` is the logarithm of the mean.\n",
 )  # fmt: skip
-def poisson_nll(target: Any, output: Any, log_input: bool = True) -> Any:
+def poisson_nll(target: ArrayLike, output: Any, log_input: bool = True) -> Any:
     a, b = _met(target, output, "poisson_nll")
     loss = subtract(exp(b), multiply(a, b)) if log_input else subtract(b, multiply(a, log(b)))
     return outward(loss, target, output)
@@ -107,7 +108,7 @@ def poisson_nll(target: Any, output: Any, log_input: bool = True) -> Any:
     "array([1.6893e-02, 4.0000e-06])", target="1.0, 0.0", output="0.5, -4.0",
     more="        alpha: the weight of class 1.\n        gamma: how strongly easy examples are left out.\n",
 )  # fmt: skip
-def sigmoid_focal(target: Any, output: Any, alpha: float = 0.25, gamma: float = 2.0) -> Any:
+def sigmoid_focal(target: ArrayLike, output: Any, alpha: float = 0.25, gamma: float = 2.0) -> Any:
     a, b = _met(target, output, "sigmoid_focal")
     hit, miss = log_sigmoid(b), log_sigmoid(negative(b))
     first = multiply(multiply(a, hit), multiply(exp(multiply(miss, gamma)), alpha))
@@ -116,7 +117,7 @@ def sigmoid_focal(target: Any, output: Any, alpha: float = 0.25, gamma: float = 
 
 
 @names_errors
-def gaussian_nll(target: Any, mean: Any, variance: Any) -> Any:
+def gaussian_nll(target: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Any:
     """The negative logarithm of the normal density.
 
     Args:
@@ -138,7 +139,7 @@ def gaussian_nll(target: Any, mean: Any, variance: Any) -> Any:
 
 
 @names_errors
-def cosine_similarity(x1: Any, x2: Any, axis: int = -1) -> Any:
+def cosine_similarity(x1: ArrayLike, x2: ArrayLike, axis: int = -1) -> Any:
     """The cosine of the angle between vectors.
 
     At kinks: a zero vector has similarity 0 to all, and gradient 0.
@@ -164,7 +165,7 @@ def cosine_similarity(x1: Any, x2: Any, axis: int = -1) -> Any:
 
 
 @names_errors
-def label_smoothing(target: Any, share: float, num_classes: int | None = None) -> Any:
+def label_smoothing(target: ArrayLike, share: float, num_classes: int | None = None) -> Any:
     """Targets moved a share of the way to equal ones for all classes.
 
     Args:

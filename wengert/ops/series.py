@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, SupportsIndex
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import structural as S
@@ -23,7 +25,14 @@ from .shapes import diagonal, joined, matrix_transpose, moved, part, reshaped, w
 
 
 @names_errors
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Any:
     """Numbers whose ratios are equal, between two ends.
 
     Args:
@@ -64,7 +73,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
 
 @public
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: SupportsIndex | None = None, increasing: bool = False) -> Any:
     """The Vandermonde matrix: powers of a vector in columns.
 
     Args:
@@ -97,7 +106,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 
 
 @public
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Any:
     """The integral of samples by the trapezoidal rule.
 
     Args:
@@ -119,7 +128,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return total(_trapezoids(values, x, dx, place, "trapezoid"), axis=place)
 
 
-def _trapezoids(values: Tensor, x: Any, dx: Any, place: int, what: str) -> Tensor:
+def _trapezoids(values: Tensor, x: Any, dx: ArrayLike, place: int, what: str) -> Tensor:
     """The areas between neighbouring samples."""
     gaps = dx
     if x is not None:
@@ -132,7 +141,9 @@ def _trapezoids(values: Tensor, x: Any, dx: Any, place: int, what: str) -> Tenso
 
 
 @public
-def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
+def cumulative_trapezoid(
+    y: ArrayLike, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: ArrayLike | None = None
+) -> Any:
     """The running integral of samples by the trapezoidal rule, as `scipy.integrate.cumulative_trapezoid`.
 
     Args:
@@ -160,7 +171,7 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     return joined([promotion.broadcast(first, shape), found], place)
 
 
-def _paired(combine: Any, x: Tensor, axis: int) -> Tensor:
+def _paired(combine: Callable[..., Any], x: Tensor, axis: int) -> Tensor:
     """Each element combined with the one before it."""
     if x.shape[axis] == 0:  # there is none to leave out
         return combine(x, x)
@@ -168,7 +179,7 @@ def _paired(combine: Any, x: Tensor, axis: int) -> Tensor:
 
 
 @public
-def corrcoef(x: Any) -> Any:
+def corrcoef(x: ArrayLike) -> Any:
     """The correlation coefficients of variables, which are rows.
 
     At kinks: a variable that does not vary has coefficients NaN.
@@ -200,7 +211,7 @@ def corrcoef(x: Any) -> Any:
 
 
 @names_errors
-def cdist(x: Any, y: Any) -> Any:
+def cdist(x: ArrayLike, y: ArrayLike) -> Any:
     """The Euclidean distances of all pairs of points.
 
     At kinks: where two points are the same, the gradient is 0.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import builtins
 import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, Axes, ShapeLike
 from .._core.constant import constant
 from .._core.dims import Dim, DimLike, Shape
 from .._core.tensor import Tensor
@@ -115,7 +116,7 @@ def joined(xs: Sequence[Tensor], axis: int) -> Tensor:
     return xs[0] if len(xs) == 1 else apply(S.concatenate, tuple(xs), (axis,))
 
 
-def tensors_in(xs: Any, what: str) -> list[Tensor]:
+def tensors_in(xs: ArrayLike, what: str) -> list[Tensor]:
     """The entries of a sequence, or the rows of an array, as tensors of their common dtype."""
     if isinstance(xs, (list, tuple)):
         tensors = [as_tensor(x, what) for x in xs]
@@ -148,7 +149,7 @@ def known_extent(x: Tensor, axis: int, what: str) -> int:
 
 
 @public
-def reshape(x: Any, newshape: Any) -> Any:
+def reshape(x: ArrayLike, newshape: ShapeLike) -> Any:
     """The elements of x, row-major, in another shape.
 
     Args:
@@ -175,7 +176,7 @@ def reshape(x: Any, newshape: Any) -> Any:
 
 
 @public
-def ravel(x: Any) -> Any:
+def ravel(x: ArrayLike) -> Any:
     """The elements of x, row-major, as a vector.
 
     Args:
@@ -193,7 +194,7 @@ def ravel(x: Any) -> Any:
 
 
 @public
-def transpose(x: Any, axes: Any = None) -> Any:
+def transpose(x: ArrayLike, axes: Any = None) -> Any:
     """x with its axes in another order.
 
     Args:
@@ -222,7 +223,7 @@ def transpose(x: Any, axes: Any = None) -> Any:
 
 
 @public
-def matrix_transpose(x: Any) -> Any:
+def matrix_transpose(x: ArrayLike) -> Any:
     """x with its last two axes exchanged.
 
     Args:
@@ -247,7 +248,7 @@ def matrix_transpose(x: Any) -> Any:
 
 
 @public
-def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Any:
     """x with two axes exchanged.
 
     Args:
@@ -272,7 +273,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 
 @public
-def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+def moveaxis(x: ArrayLike, source: Any, destination: Any) -> Any:
     """x with some axes moved to other places; the others stay in order.
 
     Args:
@@ -302,7 +303,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
 
 
 @public
-def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(x: ArrayLike, axis: int, start: int = 0) -> Any:
     """x with one axis moved to before another place: NumPy's older spelling of `moveaxis`.
 
     Args:
@@ -327,7 +328,7 @@ def rollaxis(x: Any, axis: int, start: int = 0) -> Any:
 
 
 @public
-def expand_dims(x: Any, axis: Any) -> Any:
+def expand_dims(x: ArrayLike, axis: Axes) -> Any:
     """x with new axes of extent 1.
 
     Args:
@@ -350,7 +351,7 @@ def expand_dims(x: Any, axis: Any) -> Any:
 
 
 @public
-def squeeze(x: Any, axis: Any = None) -> Any:
+def squeeze(x: ArrayLike, axis: Axes = None) -> Any:
     """x without axes of extent 1.
 
     Args:
@@ -379,7 +380,7 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 
 
 @public
-def broadcast_to(x: Any, shape: Any) -> Any:
+def broadcast_to(x: ArrayLike, shape: ShapeLike) -> Any:
     """x repeated along new leading axes and along axes of extent 1.
 
     Args:
@@ -401,7 +402,7 @@ def broadcast_to(x: Any, shape: Any) -> Any:
     return promotion.broadcast(as_tensor(x, "broadcast_to"), new_shape(shape, "broadcast_to"))
 
 
-def _at_least(x: Any, rank: int, name: str) -> Any:
+def _at_least(x: ArrayLike, rank: int, name: str) -> Any:
     a = as_tensor(x, name)
     missing = rank - a.ndim
     if missing <= 0:
@@ -411,12 +412,12 @@ def _at_least(x: Any, rank: int, name: str) -> Any:
     return reshaped(a, (1,) * missing + tuple(a.shape))
 
 
-def _each(f: Any, xs: tuple[Any, ...]) -> Any:
+def _each(f: Callable[..., Any], xs: tuple[Any, ...]) -> Any:
     return f(xs[0]) if len(xs) == 1 else (*map(f, xs),)
 
 
 @public
-def atleast_1d(*xs: Any) -> Any:
+def atleast_1d(*xs: ArrayLike) -> Any:
     """Arrays with at least one axis.
 
     Args:
@@ -434,7 +435,7 @@ def atleast_1d(*xs: Any) -> Any:
 
 
 @public
-def atleast_2d(*xs: Any) -> Any:
+def atleast_2d(*xs: ArrayLike) -> Any:
     """Arrays with at least two axes; new ones come first.
 
     Args:
@@ -452,7 +453,7 @@ def atleast_2d(*xs: Any) -> Any:
 
 
 @public
-def atleast_3d(*xs: Any) -> Any:
+def atleast_3d(*xs: ArrayLike) -> Any:
     """Arrays with at least three axes: a vector becomes (1, n, 1), a matrix (m, n, 1).
 
     Args:
@@ -473,7 +474,7 @@ def atleast_3d(*xs: Any) -> Any:
 
 
 @public
-def flip(x: Any, axis: Any = None) -> Any:
+def flip(x: ArrayLike, axis: Axes = None) -> Any:
     """x with its elements in opposite order along axes.
 
     Args:
@@ -494,7 +495,7 @@ def flip(x: Any, axis: Any = None) -> Any:
 
 
 @public
-def fliplr(x: Any) -> Any:
+def fliplr(x: ArrayLike) -> Any:
     """x with its elements in opposite order along axis 1.
 
     Args:
@@ -512,7 +513,7 @@ def fliplr(x: Any) -> Any:
 
 
 @public
-def flipud(x: Any) -> Any:
+def flipud(x: ArrayLike) -> Any:
     """x with its elements in opposite order along axis 0.
 
     Args:
@@ -530,7 +531,7 @@ def flipud(x: Any) -> Any:
 
 
 @public
-def rot90(array: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(array: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> Any:
     """An array turned by quarters, from the first of two axes towards the second.
 
     Args:
@@ -568,7 +569,7 @@ def rot90(array: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 
 @public
-def roll(x: Any, shift: Any, axis: Any = None) -> Any:
+def roll(x: ArrayLike, shift: ArrayLike, axis: Axes = None) -> Any:
     """x with its elements moved along; those that leave at the end come back at the front.
 
     Args:
@@ -609,7 +610,7 @@ def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
 
 
 @public
-def tile(x: Any, repeats: Any) -> Any:
+def tile(x: ArrayLike, repeats: ArrayLike) -> Any:
     """x laid side by side.
 
     Args:
@@ -636,7 +637,7 @@ def tile(x: Any, repeats: Any) -> Any:
 
 
 @public
-def repeat(x: Any, repeats: Any, axis: Any = None) -> Any:
+def repeat(x: ArrayLike, repeats: ArrayLike, axis: Axes = None) -> Any:
     """Each element of x, or each slice along an axis, several times in succession.
 
     Args:
@@ -688,7 +689,7 @@ def _picked(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor:
 
 
 @public
-def concatenate(xs: Any, axis: Any = 0) -> Any:
+def concatenate(xs: ArrayLike, axis: Axes = 0) -> Any:
     """Arrays joined along an axis that they have.
 
     Args:
@@ -718,7 +719,7 @@ def concatenate(xs: Any, axis: Any = 0) -> Any:
 
 
 @public
-def append(x1: Any, x2: Any, axis: Any = None) -> Any:
+def append(x1: ArrayLike, x2: ArrayLike, axis: Axes = None) -> Any:
     """x2 behind x1.
 
     Args:
@@ -766,7 +767,7 @@ def stack(x: Any, axis: int = 0) -> Any:
 
 
 @public
-def hstack(xs: Any) -> Any:
+def hstack(xs: ArrayLike) -> Any:
     """Arrays joined along axis 1, vectors along axis 0.
 
     Args:
@@ -785,7 +786,7 @@ def hstack(xs: Any) -> Any:
 
 
 @public
-def vstack(xs: Any) -> Any:
+def vstack(xs: ArrayLike) -> Any:
     """Arrays joined along axis 0, vectors as rows.
 
     Args:
@@ -804,7 +805,7 @@ def vstack(xs: Any) -> Any:
 
 
 @public
-def dstack(xs: Any) -> Any:
+def dstack(xs: ArrayLike) -> Any:
     """Arrays joined along axis 2, after `atleast_3d`.
 
     Args:
@@ -822,7 +823,7 @@ def dstack(xs: Any) -> Any:
 
 
 @public
-def column_stack(xs: Any) -> Any:
+def column_stack(xs: ArrayLike) -> Any:
     """Vectors as the columns of a matrix; matrices joined along axis 1.
 
     Args:
@@ -842,7 +843,7 @@ def column_stack(xs: Any) -> Any:
 
 
 @public
-def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def split(x: ArrayLike, indices_or_sections: int, axis: int = 0) -> Any:
     """x cut into parts along an axis.
 
     Args:
@@ -880,7 +881,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 @public
-def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def array_split(x: ArrayLike, indices_or_sections: int, axis: int = 0) -> Any:
     """x cut into parts along an axis, the first ones longer by one where they cannot be equal.
 
     Args:
@@ -909,7 +910,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return [part(a, place, start, end) for start, end in zip([0, *ends], ends)]
 
 
-def _section_count(indices_or_sections: Any) -> int | None:
+def _section_count(indices_or_sections: int) -> int | None:
     if isinstance(indices_or_sections, (list, tuple)) or getattr(indices_or_sections, "ndim", 0):
         return None
     return operator.index(indices_or_sections)
@@ -923,7 +924,7 @@ def _cut(x: Tensor, axis: int, positions: Any) -> list[Tensor]:
 
 
 @public
-def hsplit(x: Any, indices_or_sections: Any) -> Any:
+def hsplit(x: ArrayLike, indices_or_sections: Any) -> Any:
     """x cut along axis 1, a vector along axis 0.
 
     Args:
@@ -943,7 +944,7 @@ def hsplit(x: Any, indices_or_sections: Any) -> Any:
 
 
 @public
-def vsplit(x: Any, indices_or_sections: Any) -> Any:
+def vsplit(x: ArrayLike, indices_or_sections: Any) -> Any:
     """x cut along axis 0.
 
     Args:
@@ -965,7 +966,7 @@ def vsplit(x: Any, indices_or_sections: Any) -> Any:
 
 
 @public
-def dsplit(x: Any, indices_or_sections: Any) -> Any:
+def dsplit(x: ArrayLike, indices_or_sections: Any) -> Any:
     """x cut along axis 2.
 
     Args:
@@ -987,7 +988,7 @@ def dsplit(x: Any, indices_or_sections: Any) -> Any:
 
 
 @public
-def unstack(x: Any, num: Any = None, axis: int = 0) -> Any:
+def unstack(x: ArrayLike, num: int | None = None, axis: int = 0) -> Any:
     """The slices of x along an axis.
 
     Args:
@@ -1052,7 +1053,7 @@ def meshgrid(*x: Any, indexing: str = "xy") -> Any:
 
 
 @public
-def broadcast_arrays(*xs: Any) -> Any:
+def broadcast_arrays(*xs: ArrayLike) -> Any:
     """Arrays repeated to the shape in which they meet.
 
     Args:
@@ -1100,7 +1101,7 @@ def _pairs(width: Any, rank: int, what: str) -> list[tuple[Any, Any]]:
 
 
 @public
-def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = None) -> Any:
+def pad(x: ArrayLike, pad_width: Sequence[Any], mode: str = "constant", constant_values: Any = None) -> Any:
     """x with elements put before and after along each axis.
 
     Args:
@@ -1137,7 +1138,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
     return a
 
 
-def _pad_constant(x: Tensor, widths: list[Any], values: Any) -> Tensor:
+def _pad_constant(x: Tensor, widths: list[Any], values: ArrayLike) -> Tensor:
     if values is None or (type(values) in (int, float) and values == 0):
         if builtins.all(pair == (0, 0) for pair in widths):
             return x
@@ -1158,7 +1159,7 @@ def _pad_constant(x: Tensor, widths: list[Any], values: Any) -> Tensor:
 # -- matrices: diagonals and triangles -----------------------------------------------------------------------
 
 
-def _triangle(x: Any, k: int, upper: bool, name: str) -> Tensor:
+def _triangle(x: ArrayLike, k: int, upper: bool, name: str) -> Tensor:
     a = as_tensor(x, name)
     if a.ndim == 0:
         raise ValueError(at_user_line(f"{name}: wanted at least one axis, got a number"))
@@ -1168,7 +1169,7 @@ def _triangle(x: Any, k: int, upper: bool, name: str) -> Tensor:
 
 
 @public
-def tril(x: Any, k: int = 0) -> Any:
+def tril(x: ArrayLike, k: int = 0) -> Any:
     """x with zeros above a diagonal.
 
     Args:
@@ -1188,7 +1189,7 @@ def tril(x: Any, k: int = 0) -> Any:
 
 
 @public
-def triu(x: Any, k: int = 0) -> Any:
+def triu(x: ArrayLike, k: int = 0) -> Any:
     """x with zeros below a diagonal.
 
     Args:
@@ -1213,7 +1214,7 @@ def _diagonal_extent(height: DimLike, width: DimLike, offset: int) -> DimLike:
 
 
 @public
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonals of x in the plane of two axes, as a new last axis.
 
     Args:
@@ -1276,7 +1277,7 @@ def _with_diagonal(v: Tensor, k: int) -> Tensor:
 
 
 @public
-def diag(x: Any, k: int = 0) -> Any:
+def diag(x: ArrayLike, k: int = 0) -> Any:
     """The matrix that has a vector on a diagonal; the diagonal of a matrix.
 
     Args:
@@ -1304,7 +1305,7 @@ def diag(x: Any, k: int = 0) -> Any:
 
 
 @public
-def diagflat(x: Any, k: int = 0) -> Any:
+def diagflat(x: ArrayLike, k: int = 0) -> Any:
     """The matrix that has the elements of x, flattened, on a diagonal.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D
@@ -46,7 +47,7 @@ def _sequences(x: Tensor, length: int, stride: int, what: str) -> Tensor:
 
 
 @names_errors
-def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> Any:
+def extract_sequences(x: ArrayLike, sequence_length: int, sequence_stride: int) -> Any:
     """Overlapping sequences along the last axis.
 
     Args:
@@ -75,7 +76,7 @@ def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> Any
 # -- short-time Fourier transforms -------------------------------------------------------------------------------------
 
 
-def _window(window: Any, length: int, fft_length: int, dtype: Any, what: str) -> Tensor:
+def _window(window: Any, length: int, fft_length: int, dtype: DTypeLike, what: str) -> Tensor:
     """The window in the middle of as many zeros as the transform is longer."""
     if isinstance(window, str):
         if window not in ("hann", "hamming"):
@@ -101,7 +102,7 @@ def _lengths(length: Any, stride: Any, fft_length: Any, what: str) -> tuple[int,
 
 @names_errors
 def stft(
-    x: Any, sequence_length: int, sequence_stride: int, fft_length: int, window: Any = "hann", center: bool = True
+    x: ArrayLike, sequence_length: int, sequence_stride: int, fft_length: int, window: Any = "hann", center: bool = True
 ) -> Any:
     """The short-time Fourier transform of real signals: the spectra of overlapping sequences.
 
@@ -140,7 +141,7 @@ def stft(
 
 @names_errors
 def istft(
-    x: Any, sequence_length: int, sequence_stride: int, fft_length: int, length: Any = None, window: Any = "hann",
+    x: ArrayLike, sequence_length: int, sequence_stride: int, fft_length: int, length: Any = None, window: Any = "hann",
     center: bool = True,
 ) -> Any:  # fmt: skip
     """The signals of which `stft` gives the spectra.
@@ -212,7 +213,7 @@ def _overlapping_sum(frames: Tensor, step: int) -> Tensor:
 # -- convolution of rows -----------------------------------------------------------------------------------------------
 
 
-def convolved(x: Tensor, y: Tensor, mode: Any, what: str) -> Tensor:
+def convolved(x: Tensor, y: Tensor, mode: str, what: str) -> Tensor:
     """The convolution of two rows as `numpy.convolve` has it."""
     if x.ndim != 1 or y.ndim != 1 or 0 in (x.shape[0], y.shape[0]):
         raise ValueError(at_user_line(f"{what}: shapes {x.shape} and {y.shape}; wanted two rows that are not empty"))
@@ -233,7 +234,7 @@ def convolved(x: Tensor, y: Tensor, mode: Any, what: str) -> Tensor:
 
 
 @names_errors
-def correlate(x1: Any, x2: Any, mode: str = "valid") -> Any:
+def correlate(x1: ArrayLike, x2: ArrayLike, mode: str = "valid") -> Any:
     """The correlation of two rows, the second conjugated: at each shift the sum of products.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -36,7 +37,7 @@ def stored(matrix: Any, data: Any, what: str) -> tuple[Tensor, Tensor, Tensor]:
     return values, rows, columns
 
 
-def _followed(matrix: Any) -> Tensor | None:
+def _followed(matrix: ArrayLike) -> Tensor | None:
     """The values of a matrix of `wengert.scipy`, by which it counts as a tensor."""
     held = getattr(matrix, "data", None)
     return held if isinstance(held, Tensor) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._core.argument_types import ArrayLike
 from .._core.op import Op
 from .._prims import bessel as B
 from .._prims import special as P
@@ -30,7 +31,7 @@ def described(
 def of_one(name: str, op: Op, prefix: str = "wg.ops", module: str = __name__) -> Callable[[Any], Any]:
     """The function of one real argument that a primitive is."""
 
-    def function(x: Any) -> Any:
+    def function(x: ArrayLike) -> Any:
         return unary_float(op, x)
 
     argument = "        x: an array of real values, or a number."

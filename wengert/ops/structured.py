@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -25,7 +26,7 @@ from .shapes import concatenate, flat, flip, known_extent, matrix_transpose, pad
 
 
 @names_errors
-def toeplitz(c: Any, r: Any = None) -> Any:
+def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Any:
     """The matrix with constant diagonals: its first column is c, its first row r.
 
     Args:
@@ -53,7 +54,7 @@ def toeplitz(c: Any, r: Any = None) -> Any:
 
 
 @names_errors
-def circulant(c: Any) -> Any:
+def circulant(c: ArrayLike) -> Any:
     """The matrix whose columns are c, each turned one further.
 
     Args:
@@ -106,7 +107,7 @@ def block_diag(*arrs: Any) -> Any:
 
 
 @public
-def sqrtm(A: Any) -> Any:
+def sqrtm(A: ArrayLike) -> Any:
     """The principal square root of square matrices.
 
     At kinks: a singular matrix has no derivative: the gradient is NaN, and inf of a single 0.
@@ -132,7 +133,7 @@ def sqrtm(A: Any) -> Any:
 
 
 @public
-def logm(A: Any) -> Any:
+def logm(A: ArrayLike) -> Any:
     """The principal logarithm of square matrices.
 
     Args:
@@ -156,7 +157,7 @@ def logm(A: Any) -> Any:
 
 
 @names_errors
-def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Any:
     """The x with a @ x + x @ b = q.
 
     Args:
@@ -188,7 +189,7 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 
 
 @names_errors
-def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
+def lu_solve(lu_and_piv: Any, b: ArrayLike, trans: int = 0) -> Any:
     """The x with A @ x = b, from the factors of `lu_factor`.
 
     Args:
@@ -230,7 +231,7 @@ def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0) -> Any:
 
 
 @public
-def lu(a: Any, permute_l: bool = False, p_indices: bool = False) -> Any:
+def lu(a: ArrayLike, permute_l: bool = False, p_indices: bool = False) -> Any:
     """The triangular factors of matrices: a = P @ L @ U, as `scipy.linalg.lu`.
 
     At kinks: as for `lu_factor`: the gradient exists where the leading square block of the exchanged rows is regular;

@@ -16,6 +16,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, Index
 from .._core.constant import constant
 from .._core.dims import Dim, DimLike, Shape
 from .._core.engine import ENGINE_OF
@@ -74,7 +75,7 @@ Entry = Whole | Single | NewAxis | Gap | Array
 # -- reading -------------------------------------------------------------------------------------------------
 
 
-def read(x: Tensor, index: Any, what: str) -> tuple[Tensor, list[Entry]]:
+def read(x: Tensor, index: Index, what: str) -> tuple[Tensor, list[Entry]]:
     """The entries of an index, ellipsis and missing axes filled in, and x with an axis for each lone True or False."""
     items = [_item(item, what) for item in (index if isinstance(index, tuple) else (index,))]
     taken = builtins.sum(map(_axes_taken, items))
@@ -175,7 +176,7 @@ def _may_not_run() -> bool:
     return builder is not None and any(g.is_branch for g in (builder, *builder.enclosing()))
 
 
-def known_values(x: Any, what: str) -> np.ndarray[Any, Any]:
+def known_values(x: ArrayLike, what: str) -> np.ndarray[Any, Any]:
     """The values of an array on which a shape depends, as the number of true elements of a mask; a trace lacks them."""
     if not isinstance(x, Tensor):
         return np.asarray(x)
@@ -213,7 +214,7 @@ def _mask(x: Tensor, axis: int, mask: np.ndarray[Any, Any], what: str) -> Array:
     return Array(axis, (*[constant(part) for part in mask.nonzero()],))
 
 
-def _bound(value: Any) -> Any:
+def _bound(value: int | None) -> Any:
     return value if value is None or type(value) in (int, Dim) else operator.index(value)
 
 
@@ -272,7 +273,7 @@ def _whole_of_dims(axis: int, start: Any, stop: Any, step: int, size: DimLike) -
 # -- taking --------------------------------------------------------------------------------------------------
 
 
-def take_index(x: Tensor, index: Any, what: str = "get_item") -> Tensor:
+def take_index(x: Tensor, index: Index, what: str = "get_item") -> Tensor:
     """x[index]."""
     if type(index) is int and type(x._data) is not Value:
         shape = x._data.shape
@@ -387,7 +388,7 @@ class Targets(NamedTuple):
     shape: Shape
 
 
-def targets_of(x: Tensor, index: Any, what: str) -> Targets:
+def targets_of(x: Tensor, index: Index, what: str) -> Targets:
     """Where x[index] lies. Index arrays in front address rows of x; anything else, numbers of its elements."""
     seen, entries = read(x, index, what)
     if seen is x and _addresses_rows(entries, x):

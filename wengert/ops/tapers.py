@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -16,7 +17,7 @@ from .promotion import as_float, as_tensor, cast, names_errors, outward
 from .special_functions import i0
 
 
-def _points(x: Any, what: str) -> int:
+def _points(x: int, what: str) -> int:
     """The number of points, which is known also in a trace."""
     try:
         return operator.index(x.numpy() if isinstance(x, Tensor) else x)
@@ -113,7 +114,7 @@ def hanning(x: int) -> Tensor:
 
 
 @names_errors
-def kaiser(x: int, beta: Any) -> Any:
+def kaiser(x: int, beta: ArrayLike) -> Any:
     """Kaiser's taper i0(beta sqrt(1 - t^2)) / i0(beta), t from -1 to 1.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.linalg import LinAlgError
 
+from .._core.argument_types import ArrayLike, Axes
 from .._core.where import at_user_line
 from .linalg import inv, solve
 from .promotion import as_tensor, names_errors, normal_axes, outward
@@ -14,7 +15,7 @@ from .shapes import permuted, reshaped
 
 
 @names_errors
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Axes = None) -> Any:
     """The x with ``tensordot(a, x, x.ndim) == b``.
 
     Args:
@@ -52,7 +53,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 
 @names_errors
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Any:
     """The inverse of an array as the linear map from its last axes to its first.
 
     Args:

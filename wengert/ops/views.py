@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import binary_form as Y
@@ -20,7 +21,7 @@ def _pairs(x: Tensor) -> Tensor:
 
 
 @public
-def view_as_real(x: Any) -> Any:
+def view_as_real(x: ArrayLike) -> Any:
     """Complex numbers as pairs of real ones.
 
     Args:
@@ -44,7 +45,7 @@ def view_as_real(x: Any) -> Any:
 
 
 @public
-def view_as_complex(x: Any) -> Any:
+def view_as_complex(x: ArrayLike) -> Any:
     """Pairs of real numbers as complex ones.
 
     Args:
@@ -72,7 +73,7 @@ def view_as_complex(x: Any) -> Any:
 
 
 @public
-def view(x: Any, dtype: Any = None) -> Any:
+def view(x: ArrayLike, dtype: DTypeLike | None = None) -> Any:
     """The same bits read as numbers of another dtype. The result is an array of its own, as everywhere.
 
     Gradients flow where the numbers stay what they are: to x's own dtype, from complex numbers to their parts and

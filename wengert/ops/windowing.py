@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import indexing as I
@@ -24,7 +25,7 @@ from .subscript import known_values
 # -- gathers -------------------------------------------------------------------------------------------------------
 
 
-def _whole(x: Any, what: str, name: str) -> Tensor:
+def _whole(x: ArrayLike, what: str, name: str) -> Tensor:
     places = as_tensor(x, what)
     if not dtypes.is_integer(places.dtype):
         raise TypeError(at_user_line(f"{what}: {name} has dtype {places.dtype.name}, wanted integers"))
@@ -32,7 +33,7 @@ def _whole(x: Any, what: str, name: str) -> Tensor:
 
 
 @names_errors
-def gather_nd(params: Any, indices: Any, batch_dims: int = 0) -> Any:
+def gather_nd(params: Any, indices: ArrayLike, batch_dims: int = 0) -> Any:
     """Elements, or slices, at places that stand together on the last axis of `indices`.
 
     Args:
@@ -134,7 +135,7 @@ def _block(starts: list[Tensor], sizes: Any) -> list[Tensor]:
 
 
 @names_errors
-def dynamic_slice(x: Any, start_indices: Any, slice_sizes: Any) -> Any:
+def dynamic_slice(x: ArrayLike, start_indices: ArrayLike, slice_sizes: Any) -> Any:
     """A block of known size at places that values decide.
 
     Args:
@@ -162,7 +163,7 @@ def dynamic_slice(x: Any, start_indices: Any, slice_sizes: Any) -> Any:
 
 
 @names_errors
-def dynamic_update_slice(x: Any, update: Any, start_indices: Any) -> Any:
+def dynamic_update_slice(x: ArrayLike, update: ArrayLike, start_indices: ArrayLike) -> Any:
     """An array with a block replaced at places that values decide.
 
     Args:
@@ -192,7 +193,7 @@ def dynamic_update_slice(x: Any, update: Any, start_indices: Any) -> Any:
 
 
 @names_errors
-def boolean_mask(x: Any, mask: Any, axis: Any = None) -> Any:
+def boolean_mask(x: ArrayLike, mask: ArrayLike, axis: Axes = None) -> Any:
     """The slices of an array where a mask of known values holds.
 
     Args:
@@ -222,7 +223,7 @@ def boolean_mask(x: Any, mask: Any, axis: Any = None) -> Any:
 
 
 @names_errors
-def masked_select(x: Any, mask: Any) -> Any:
+def masked_select(x: ArrayLike, mask: ArrayLike) -> Any:
     """The elements of an array where a mask of known values holds, in a row.
 
     Args:
@@ -250,7 +251,7 @@ def masked_select(x: Any, mask: Any) -> Any:
 
 
 @names_errors
-def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+def masked_fill(x: ArrayLike, mask: ArrayLike, value: ArrayLike) -> Any:
     """An array with a value where a mask holds.
 
     Args:
@@ -272,7 +273,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
 
 
 @public
-def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
+def sliding_window_view(x: ArrayLike, window_shape: Any, axis: Any = None) -> Any:
     """All windows of a shape; the result is an array of its own, as everywhere.
 
     Args:
@@ -313,7 +314,7 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None) -> Any:
 
 
 @names_errors
-def segment_softmax(data: Any, segment_ids: Any, num_segments: Any = None) -> Any:
+def segment_softmax(data: ArrayLike, segment_ids: ArrayLike, num_segments: SupportsIndex | None = None) -> Any:
     """Shares of e^x among the rows of each segment, without overflow.
 
     Args:

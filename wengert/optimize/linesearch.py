@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.graph import quietly
 from .._core.public import public
@@ -90,7 +91,7 @@ class _Rules(NamedTuple):
 
 @public
 def scale_by_zoom_linesearch(
-    max_linesearch_steps: Any, max_learning_rate: Any = None, tol: Any = 0.0, increase_factor: Any = 2.0,
+    max_linesearch_steps: Any, max_learning_rate: Any = None, tol: ArrayLike = 0.0, increase_factor: Any = 2.0,
     slope_rtol: Any = 1e-4, curv_rtol: Any = 0.9, approx_dec_rtol: Any = 1e-6, stepsize_precision: Any = 1e-5,
     initial_guess_strategy: str = "keep",
 ) -> GradientTransformation:  # fmt: skip

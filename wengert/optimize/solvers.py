@@ -19,6 +19,7 @@ import numpy as np
 from .._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from .._control.values import Leaves, connected
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.engine import ENGINE_OF
 from .._core.kinds import DICTS, TUPLES
@@ -52,7 +53,7 @@ _NEAR = 1e-6  # how near a bound, relative to 1 + |bound|, counts as on it
 
 @public
 def minimize(
-    fun: Callable[..., Any], x0: Any, args: Any = (), method: Any = None, *, bounds: Any = None,
+    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), method: str | None = None, *, bounds: Any = None,
     constraints: Any = (), tol: float | None = None, callback: Callable[..., Any] | None = None,
     options: Any = None, sparsity: Any = None, progress: Any = None,
 ) -> Any:  # fmt: skip
@@ -103,8 +104,9 @@ def minimize(
 
 @public
 def least_squares(
-    fun: Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, *, bounds: Any = (-np.inf, np.inf),
-    loss: str = "linear", f_scale: float = 1.0, sparsity: Any = None, progress: Any = None, **options: Any,
+    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), method: str | None = None, *,
+    bounds: Any = (-np.inf, np.inf), loss: str = "linear", f_scale: float = 1.0, sparsity: Any = None,
+    progress: Any = None, **options: Any,
 ) -> Any:  # fmt: skip
     """Solves a nonlinear least-squares problem with `scipy.optimize.least_squares`, the exact Jacobian supplied.
 
@@ -152,7 +154,7 @@ def least_squares(
 
 @public
 def root(
-    fun: Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, *, tol: float | None = None,
+    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), method: str | None = None, *, tol: float | None = None,
     callback: Callable[..., Any] | None = None, options: Any = None, progress: Any = None,
 ) -> Any:  # fmt: skip
     """Finds a root of a function with `scipy.optimize.root`, the exact Jacobian supplied to "hybr" and "lm".
@@ -197,7 +199,7 @@ def root(
 class _Problem:
     """A function of structured unknowns, as one of a vector of doubles."""
 
-    def __init__(self, name: str, fun: Callable[..., Any], x0: Any, args: Any, progress: Any) -> None:
+    def __init__(self, name: str, fun: Callable[..., Any], x0: ArrayLike, args: Any, progress: Any) -> None:
         require_callable(fun, name)
         self.name, self.progress = name, progress
         if STATE.builder is not None:
@@ -219,7 +221,7 @@ class _Problem:
         flat, self._unravel = ravel([cast(x, dtypes.float64) for x in self.start.tensors])
         self.x0 = numbers(flat)
 
-    def structured(self, x: Any) -> Any:
+    def structured(self, x: ArrayLike) -> Any:
         """A vector as the unknowns, tensors."""
         return self.start.rebuilt(self._unravel(as_tensor(x)))
 
@@ -227,14 +229,14 @@ class _Problem:
         """The function of a vector."""
         return self.fun(self.structured(x), *args)
 
-    def vector(self, x: Any, *args: Any) -> Tensor:
+    def vector(self, x: ArrayLike, *args: Any) -> Tensor:
         """The function's results as a vector."""
         found = Leaves(self.value(x, *args), f"{self.name}: fun(x)").tensors
         if not found:
             raise TypeError(at_user_line(f"{self.name}: fun returned no array"))
         return ravel(found)[0]
 
-    def finish(self, result: Any, x: Any) -> Any:
+    def finish(self, result: Any, x: ArrayLike) -> Any:
         """SciPy's result with the unknowns in place."""
         tensors = self._as_given(as_tensor(x))
         result.x = result_of(self.start.rebuilt(connected(tensors, self.start.tensors)), self.keep)
@@ -256,7 +258,7 @@ class _Problem:
 
             return of_result
 
-        def of_unknowns(x: Any, *rest: Any) -> Any:
+        def of_unknowns(x: ArrayLike, *rest: Any) -> Any:
             return callback(result_of(self.structured(x), False), *rest)
 
         return of_unknowns
@@ -316,13 +318,13 @@ class _Problem:
         return np.concatenate(parts)
 
 
-def numbers(x: Any) -> Array:
+def numbers(x: ArrayLike) -> Array:
     """Values as doubles, for SciPy."""
     tensor = as_tensor(x)
     return np.array(ENGINE_OF[type(tensor._data)].to_numpy(tensor._data), np.float64)
 
 
-def plain(x: Any) -> Tensor:
+def plain(x: ArrayLike) -> Tensor:
     """A vector of SciPy's as a tensor; SciPy may overwrite its own."""
     return constant(np.array(x))
 
@@ -378,7 +380,8 @@ class _Constraint(NamedTuple):
 
 
 def _minimize(
-    problem: _Problem, method: Any, bounds: Any, constraints: Any, tol: Any, callback: Any, options: Any, sparsity: Any
+    problem: _Problem, method: str | None, bounds: Any, constraints: Any, tol: Any, callback: Any, options: Any,
+    sparsity: Any,
 ) -> Any:  # fmt: skip
     objective = of_scalar(problem.value, "minimize")
     limits = None if bounds is None else problem.element_bounds(bounds)
@@ -414,7 +417,9 @@ def _squares(found: Array) -> str:
     return f"sum of squares {(found**2).sum():.6g}"
 
 
-def _supplied(objective: Callable[..., Any], args: tuple[Any, ...], method: Any, sparsity: Any) -> dict[str, Any]:
+def _supplied(
+    objective: Callable[..., Any], args: tuple[Any, ...], method: str | None, sparsity: Any
+) -> dict[str, Any]:
     """The function and the derivatives that a method takes."""
     if method is not None and not callable(method):
         _require_name(method, "minimize")
@@ -445,7 +450,7 @@ def _supplied(objective: Callable[..., Any], args: tuple[Any, ...], method: Any,
         found["hess"] = _of_numbers(hessian(objective), args)
     elif name in _WITH_PRODUCTS or callable(method):
 
-        def of_x(v: Any) -> Any:
+        def of_x(v: ArrayLike) -> Any:
             return objective(v, *args)
 
         def product(x: Array, p: Array) -> Array:
@@ -492,7 +497,7 @@ def _constraint(problem: _Problem, item: Any) -> _Constraint:
     if hasattr(item, "A"):
         dense = constant(np.atleast_2d(item.A.toarray() if hasattr(item.A, "toarray") else item.A).astype(np.float64))
 
-        def products(x: Any) -> Tensor:
+        def products(x: ArrayLike) -> Tensor:
             return dense @ x
 
         return _Constraint(products, (), item.lb, item.ub)
@@ -504,7 +509,7 @@ def _constraint(problem: _Problem, item: Any) -> _Constraint:
 def _of_structure(problem: _Problem, fun: Callable[..., Any]) -> Callable[..., Tensor]:
     """A constraint's function of structured unknowns, from a vector to a vector."""
 
-    def of_vector(x: Any, *args: Any) -> Tensor:
+    def of_vector(x: ArrayLike, *args: Any) -> Tensor:
         return ravel(Leaves(fun(problem.structured(x), *args), "a constraint").tensors)[0]
 
     return of_vector
@@ -627,7 +632,7 @@ def _least_squares(
     x = result.x
     if _is_followed():
 
-        def cost(x: Any, *args: Any) -> Any:
+        def cost(x: ArrayLike, *args: Any) -> Any:
             scaled = problem.vector(x, *args) / f_scale
             return (0.5 * f_scale**2) * _LOSSES[loss](scaled * scaled).sum()
 
@@ -653,7 +658,7 @@ def _followed_least(
 # -- root -------------------------------------------------------------------------------------------------------------
 
 
-def _require_name(method: Any, what: str) -> None:
+def _require_name(method: str | None, what: str) -> None:
     if not isinstance(method, str):
         raise TypeError(at_user_line(f"{what}: method is {method!r}, wanted SciPy's name of one"))
 

@@ -20,6 +20,7 @@ import numpy as np
 from .._compile.arguments import caller_kind, require_callable, result_of
 from .._compile.bridge import as_program, has_tracers
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.public import public
 from .._core.structure import difference, flatten, passes_through, paths, unflatten
@@ -131,7 +132,7 @@ def sum_of(terms: list[Tensor]) -> Tensor:
     return found
 
 
-def _like(value: Any, x: Tensor) -> Any:
+def _like(value: ArrayLike, x: Tensor) -> Any:
     """A number in x's precision, which it does not change."""
     return value.astype(x.dtype) if isinstance(value, Tensor) and value.dtype != x.dtype else value
 
@@ -153,7 +154,7 @@ def _adopted(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     return run
 
 
-def _kept(value: Any) -> Any:
+def _kept(value: ArrayLike) -> Any:
     return value if callable(value) else _entered(value)
 
 
@@ -296,7 +297,7 @@ def _takes_any_name(update: Callable[..., Any]) -> bool:
     return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
 
 
-def is_pair(value: Any) -> bool:
+def is_pair(value: ArrayLike) -> bool:
     """Whether something is a pair of functions: a transformation, ours or optax's."""
     return isinstance(value, tuple) and [callable(x) for x in value] == [True, True]
 
@@ -542,7 +543,7 @@ def _root(x: Tensor, eps: Any, is_inside: bool) -> Tensor:
     return sqrt(x + eps) if is_inside else sqrt(x) + eps
 
 
-def _filled(params: Tree, value: Any) -> Tree:
+def _filled(params: Tree, value: ArrayLike) -> Tree:
     return each(lambda p: zeros_like(real(p)) + value, params)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D
@@ -32,7 +33,7 @@ _HALVINGS = 31  # counts up to 2^31
 
 
 @names_errors
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Tensor:
+def bernoulli(key: Any, p: ArrayLike = 0.5, shape: ShapeLike | None = None) -> Tensor:
     """Booleans that are true with probability p.
 
     Args:
@@ -53,7 +54,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Tensor:
 
 
 @names_errors
-def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
+def rademacher(key: Any, shape: ShapeLike = (), dtype: DTypeLike | None = None) -> Tensor:
     """Signs, -1 or 1 with equal probability.
 
     Args:
@@ -76,7 +77,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
 
 
 @names_errors
-def randint(key: Any, shape: Any, minval: int, maxval: int, dtype: Any = None) -> Tensor:
+def randint(key: Any, shape: ShapeLike, minval: int, maxval: int, dtype: DTypeLike | None = None) -> Tensor:
     """Whole numbers from minval up to, and without, maxval; the same on every engine.
 
     Args:
@@ -117,7 +118,7 @@ def randint(key: Any, shape: Any, minval: int, maxval: int, dtype: Any = None) -
 
 
 @names_errors
-def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Tensor:
+def categorical(key: Any, logits: ArrayLike, axis: int = -1, shape: ShapeLike | None = None) -> Tensor:
     """Classes with the probabilities softmax(logits).
 
     Args:
@@ -150,7 +151,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Ten
 
 
 @names_errors
-def permutation(key: Any, x: Any, axis: int = 0) -> Any:
+def permutation(key: Any, x: ArrayLike, axis: int = 0) -> Any:
     """An array in random order along an axis, or the numbers below an integer; the same on every engine.
 
     Args:
@@ -184,7 +185,9 @@ def _numbers_below(count: Any, what: str) -> Tensor:
 
 
 @names_errors
-def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
+def choice(
+    key: Any, a: ArrayLike, shape: ShapeLike = (), replace: bool = True, p: ArrayLike | None = None, axis: int = 0
+) -> Any:
     """Elements, or slices, of an array picked at random.
 
     Args:
@@ -242,7 +245,7 @@ def _weighted(key: Any, weights: Tensor, size: Any, wanted: Any, replace: bool) 
 
 
 @names_errors
-def dropout(key: Any, x: Any, rate: Any, noise_shape: Any = None) -> Any:
+def dropout(key: Any, x: ArrayLike, rate: Any, noise_shape: Any = None) -> Any:
     """An array with a share of its elements set to 0, and the others divided by what share is kept.
 
     Args:
@@ -351,7 +354,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None) -> Tensor:
 
 
 @names_errors
-def multinomial(key: Any, n: Any, p: Any, shape: Any = None) -> Tensor:
+def multinomial(key: Any, n: Any, p: ArrayLike, shape: ShapeLike | None = None) -> Tensor:
     """How many of n trials fall on each class.
 
     Args:

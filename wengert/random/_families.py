@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops import promotion
@@ -143,7 +144,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Tens
 
 
 @names_errors
-def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+def chisquare(key: Any, df: ArrayLike, shape: ShapeLike | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Chi-squared numbers.
 
     Args:
@@ -195,7 +196,7 @@ def _children(key: Any, name: str) -> list[Tensor]:
 
 
 @names_errors
-def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+def dirichlet(key: Any, alpha: ArrayLike, shape: ShapeLike | None = None, dtype: DTypeLike | None = None) -> Tensor:
     """Shares that add up to 1: gamma numbers over their sum.
 
     Args:
@@ -255,7 +256,9 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
 
 
 @names_errors
-def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+def multivariate_normal(
+    key: Any, mean: ArrayLike, cov: ArrayLike, shape: ShapeLike | None = None, dtype: DTypeLike | None = None
+) -> Tensor:
     """Normal vectors with a mean and a covariance.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, ShapeLike
 from .._core.constant import constant
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -26,7 +27,7 @@ _LOW, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
 @names_errors
-def key(seed: Any) -> Tensor:
+def key(seed: int) -> Tensor:
     """The key that belongs to a seed.
 
     Args:
@@ -89,7 +90,7 @@ def split(key: Any, n: int = 2) -> Tensor:
 
 
 @names_errors
-def fold_in(key: Any, data: Any) -> Tensor:
+def fold_in(key: Any, data: ArrayLike) -> Tensor:
     """The key that belongs to a key and an integer, such as the number of a step.
 
     Args:
@@ -118,7 +119,7 @@ def fold_in(key: Any, data: Any) -> Tensor:
 
 
 @names_errors
-def bits(key: Any, shape: Any = ()) -> Tensor:
+def bits(key: Any, shape: ShapeLike = ()) -> Tensor:
     """Uniform 32-bit words.
 
     Args:

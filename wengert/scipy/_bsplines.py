@@ -8,6 +8,7 @@ import numpy
 
 from .. import linalg
 from .. import numpy as np
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.conversion import stop_gradient
@@ -52,7 +53,7 @@ class BSpline:
         axis: which axis of c.
     """
 
-    def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
+    def __init__(self, t: ArrayLike, c: ArrayLike, k: int, extrapolate: Any = True, axis: int = 0) -> None:
         self._given = (t, c)
         self.k, self.extrapolate = int(k), extrapolate
         self._t = floats(entered(t))
@@ -86,7 +87,7 @@ class BSpline:
         """Knots, coefficients and degree."""
         return self.t, self.c, self.k
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: Any = None) -> Any:
         """The spline, or its derivative of order nu, at places of any shape."""
         outside = self.extrapolate if extrapolate is None else extrapolate
         return kept(self._at(floats(entered(x)), nu, outside), x, *self._given)
@@ -169,7 +170,13 @@ def _conditions(bc_type: Any, k: int) -> list[list[tuple[int, Any]]]:
 
 
 def make_interp_spline(
-    x: Any, y: Any, k: int = 3, t: Any = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
+    x: ArrayLike,
+    y: ArrayLike,
+    k: int = 3,
+    t: ArrayLike | None = None,
+    bc_type: Any = None,
+    axis: int = 0,
+    check_finite: bool = True,
 ) -> Any:
     """The spline of degree k through points, with gradients in the places, the values and the conditions at the ends.
 
@@ -221,8 +228,8 @@ def make_interp_spline(
 
 
 def splrep(
-    x: Any, y: Any, w: Any = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0, s: Any = None,
-    t: Any = None, full_output: Any = 0, per: Any = 0, quiet: Any = 1,
+    x: ArrayLike, y: ArrayLike, w: ArrayLike | None = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0,
+    s: ArrayLike | None = None, t: ArrayLike | None = None, full_output: Any = 0, per: Any = 0, quiet: Any = 1,
 ) -> Any:  # fmt: skip
     """The spline through points as (t, c, k), with gradients in the places and values; without smoothing."""
     only("interpolate.splrep", w=(w, None), xb=(xb, None), xe=(xe, None), task=(task, 0), s=(s, None, 0, 0.0))

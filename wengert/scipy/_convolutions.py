@@ -7,6 +7,7 @@ from typing import Any
 from .. import numpy as np
 from .. import signal as ours
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from ._edges import beyond
 from ._standing import meeting, recorded
@@ -14,7 +15,7 @@ from ._standing import meeting, recorded
 _EDGES = {"fill": "constant", "wrap": "wrap", "circular": "wrap", "symm": "reflect", "symmetric": "reflect"}
 
 
-def _in_plane(a: Tensor, b: Tensor, mode: str, boundary: str, fillvalue: Any, *, middle_first: bool) -> Tensor:
+def _in_plane(a: Tensor, b: Tensor, mode: str, boundary: str, fillvalue: int, *, middle_first: bool) -> Tensor:
     """The convolution; `middle_first`: of kernels of even size, "same" takes the earlier shift."""
     if a.ndim != 2 or b.ndim != 2:
         raise ValueError("convolve2d inputs must both be 2-D arrays")
@@ -31,14 +32,14 @@ def _in_plane(a: Tensor, b: Tensor, mode: str, boundary: str, fillvalue: Any, *,
 
 
 @recorded
-def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+def convolve2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
     """The convolution of two matrices, with gradients in both and in fillvalue."""
     a, b = meeting(in1, in2)
     return _in_plane(a, b, mode, boundary, fillvalue, middle_first=False)
 
 
 @recorded
-def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
+def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: str = "fill", fillvalue: int = 0) -> Any:
     """The correlation of two matrices, with gradients in both and in fillvalue."""
     a, b = meeting(in1, in2)
     turned = np.flip(np.conj(b) if dtypes.is_complex(b.dtype) else b)

@@ -9,6 +9,7 @@ import numpy
 
 from .. import linalg
 from .. import numpy as np
+from .._core.argument_types import ArrayLike, Out
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ._namespace import only
@@ -21,7 +22,7 @@ def _weighted(x: Any, w: Any) -> Any:
     return np.sum(x if w is None else w * x, axis=-1)
 
 
-def _root(x: Any, power: float = 0.5) -> Any:
+def _root(x: ArrayLike, power: float = 0.5) -> Any:
     """A root whose slope at zero, between equal vectors, counts as zero."""
     is_zero = x == 0
     return np.where(is_zero, 0.0, np.where(is_zero, 1.0, x) ** power)
@@ -56,8 +57,8 @@ def _cosine(u: Any, v: Any, w: Any = None) -> Any:
     return 1 - _weighted(u * v, w) / np.sqrt(both)
 
 
-def _correlation(u: Any, v: Any, w: Any = None) -> Any:
-    def centred(x: Any) -> Any:
+def _correlation(u: ArrayLike, v: ArrayLike, w: ArrayLike | None = None) -> Any:
+    def centred(x: ArrayLike) -> Any:
         mean = np.mean(x, axis=-1, keepdims=True)
         return x - (mean if w is None else np.expand_dims(_weighted(x, w), -1) / np.sum(w))
 
@@ -83,7 +84,7 @@ def _mahalanobis(u: Any, v: Any, VI: Any) -> Any:
     return _root(np.sum((gap @ VI) * gap, axis=-1))
 
 
-def _hamming(u: Any, v: Any, w: Any = None) -> Any:
+def _hamming(u: Any, v: Any, w: ArrayLike | None = None) -> Any:
     unequal = (u != v).astype(float)
     return np.mean(unequal, axis=-1) if w is None else _weighted(unequal, w) / np.sum(w)
 
@@ -93,7 +94,7 @@ def _jensenshannon(p: Any, q: Any, base: Any = None) -> Any:
     q = q / np.sum(q, axis=-1, keepdims=True)
     middle = (p + q) / 2
 
-    def relative(x: Any) -> Any:
+    def relative(x: ArrayLike) -> Any:
         is_zero = x == 0
         safe = np.where(is_zero, 1.0, x)
         return np.sum(np.where(is_zero, 0.0, safe * np.log(safe / np.where(is_zero, 1.0, middle))), axis=-1)
@@ -146,7 +147,7 @@ def _one_by_one(metric: Any, u: Tensor, v: Tensor, options: dict[str, Any]) -> T
     return np.reshape(np.stack(found), lead)
 
 
-def _set(x: Any, name: str) -> Tensor:
+def _set(x: ArrayLike, name: str) -> Tensor:
     found = floats(x)
     if found.ndim != 2:
         raise ValueError(at_user_line(f"{name} must be a 2-dimensional array."))
@@ -154,7 +155,7 @@ def _set(x: Any, name: str) -> Tensor:
 
 
 @recorded
-def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Out | None = None, **kwargs: Any) -> Any:
     """The distances between the rows of two matrices, with gradients in both."""
     only("spatial.distance.cdist", out=(out, None))
     a, b = _set(XA, "XA"), _set(XB, "XB")
@@ -164,7 +165,7 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Any = None, **kwa
 
 
 @recorded
-def pdist(X: Any, metric: Any = "euclidean", *, out: Any = None, **kwargs: Any) -> Any:
+def pdist(X: Any, metric: Any = "euclidean", *, out: Out | None = None, **kwargs: Any) -> Any:
     """The distances between all pairs of rows, with gradients in them."""
     only("spatial.distance.pdist", out=(out, None))
     x = _set(X, "X")
@@ -198,7 +199,7 @@ def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
     return half + half.T
 
 
-def _vectors(u: Any, v: Any) -> list[Tensor]:
+def _vectors(u: ArrayLike, v: ArrayLike) -> list[Tensor]:
     found = [floats(x) for x in (u, v)]
     if any(x.ndim != 1 for x in found):
         raise ValueError("Input vector should be 1-D.")
@@ -208,7 +209,7 @@ def _vectors(u: Any, v: Any) -> list[Tensor]:
 def _of_vectors(name: str) -> Callable[..., Any]:
     """The public function of a metric with weights."""
 
-    def function(u: Any, v: Any, w: Any = None) -> Any:
+    def function(u: ArrayLike, v: ArrayLike, w: ArrayLike | None = None) -> Any:
         return _METRICS[name](*_vectors(u, v), w=None if w is None else floats(w))
 
     function.__name__ = function.__qualname__ = name
@@ -228,27 +229,27 @@ sqeuclidean = _of_vectors("sqeuclidean")
 
 
 @recorded
-def minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
+def minkowski(u: ArrayLike, v: ArrayLike, p: ArrayLike = 2, w: ArrayLike | None = None) -> Any:
     """Minkowski's distance between two vectors, with gradients in both and in the weights."""
     return _minkowski(*_vectors(u, v), p=p, w=None if w is None else floats(w))
 
 
 @recorded
-def seuclidean(u: Any, v: Any, V: Any) -> Any:
+def seuclidean(u: ArrayLike, v: ArrayLike, V: Any) -> Any:
     """The Euclidean distance in units of standard deviations, with gradients in both vectors and the variances."""
     first, second = _vectors(u, v)
     return _seuclidean(first, second, floats(V))
 
 
 @recorded
-def mahalanobis(u: Any, v: Any, VI: Any) -> Any:
+def mahalanobis(u: ArrayLike, v: ArrayLike, VI: Any) -> Any:
     """Mahalanobis' distance, with gradients in both vectors and the inverse covariance."""
     first, second = _vectors(u, v)
     return _mahalanobis(first, second, floats(VI))
 
 
 @recorded
-def jensenshannon(p: Any, q: Any, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
+def jensenshannon(p: ArrayLike, q: ArrayLike, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
     """Jensen and Shannon's distance between probabilities, with gradients in both."""
     found = _jensenshannon(np.moveaxis(floats(p), axis, -1), np.moveaxis(floats(q), axis, -1), base)
     return np.expand_dims(found, axis) if keepdims else found

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from .. import numpy as np
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 
 # beyond "constant" lies a number; every other mode takes elements of the array, at the place that these find
@@ -17,7 +18,7 @@ _REACHED = {
 MODES = (*_REACHED, "constant", "grid-constant")
 
 
-def checked(mode: Any) -> str:
+def checked(mode: str) -> str:
     if mode not in MODES:
         raise RuntimeError(f"boundary mode not supported: {mode!r}; wanted one of {', '.join(sorted(MODES))}")
     return mode
@@ -38,7 +39,7 @@ def places(size: int, before: int, behind: int, mode: str) -> Any:
     return numpy.abs((index + turn) % (2 * turn) - turn)
 
 
-def beyond(x: Tensor, axis: int, before: int, behind: int, mode: str, cval: Any = 0.0) -> Tensor:
+def beyond(x: Tensor, axis: int, before: int, behind: int, mode: str, cval: ArrayLike = 0.0) -> Tensor:
     """An array with an axis made longer at both ends."""
     if not before and not behind:
         return x

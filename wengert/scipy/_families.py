@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.argument_types import ArrayLike
+from .._core.tensor import Tensor
 from ..ops.activations import log_sigmoid
 from ..ops.elementwise import abs as magnitude
 from ..ops.elementwise import (
@@ -118,7 +120,7 @@ def _extreme_place(x: Any, c: Any) -> Any:
     return x * raw("exprel", -c * x)
 
 
-def _extreme_support(c: Any) -> Any:
+def _extreme_support(c: ArrayLike) -> Any:
     end = 1.0 / where(equal(c, 0.0), 1.0, c)
     return where(less(c, 0.0), end, -INFINITY), where(less(0.0, c), end, INFINITY)
 
@@ -164,7 +166,7 @@ _family("chi", {"df": 1.0}, {
 }, support=_HALF)  # fmt: skip
 
 
-def _johnson_su(z: Any, a: Any, b: Any) -> Any:
+def _johnson_su(z: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     return a + b * arcsinh(z)
 
 
@@ -370,7 +372,7 @@ _family("truncexpon", {"b": 1.0}, {
 # -- counts ----------------------------------------------------------------------------------------------------------
 
 
-def _is_share(p: Any) -> Any:
+def _is_share(p: Tensor) -> Any:
     return logical_and(less(0.0, p), less(p, 1.0))
 
 

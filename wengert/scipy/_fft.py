@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from .. import fft
+from .._core.argument_types import ArrayLike, Axes
+from .._core.tensor import Tensor
 from ..ops.choices import conj, imag
 from ..ops.promotion import as_float, as_tensor, normal_axis, outward
 from ..ops.shapes import flip, joined, known_extent, moveaxis, pad, part
@@ -26,8 +28,8 @@ def _along_one(name: str) -> Callable[..., Any]:
     transform = getattr(fft, name)
 
     def function(
-        x: Any, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False, workers: Any = None, *,
-        plan: Any = None,
+        x: ArrayLike, n: SupportsIndex | None = None, axis: int = -1, norm: str | None = None,
+        overwrite_x: bool = False, workers: Any = None, *, plan: Any = None,
     ) -> Any:  # fmt: skip
         only(f"fft.{name}", plan=(plan, None))
         return transform(x, n, axis, norm)
@@ -41,10 +43,10 @@ def _documented(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     return f
 
 
-def _along_many(name: str, transform: Callable[..., Any], default: Any) -> Callable[..., Any]:
+def _along_many(name: str, transform: Callable[..., Any], default: tuple[int, ...] | None) -> Callable[..., Any]:
     def function(
-        x: Any, s: Any = None, axes: Any = default, norm: Any = None, overwrite_x: bool = False, workers: Any = None,
-        *, plan: Any = None,
+        x: ArrayLike, s: Any = None, axes: Any = default, norm: str | None = None, overwrite_x: bool = False,
+        workers: Any = None, *, plan: Any = None,
     ) -> Any:  # fmt: skip
         only(f"fft.{name}", plan=(plan, None))
         if s is not None and axes is None:
@@ -54,11 +56,11 @@ def _along_many(name: str, transform: Callable[..., Any], default: Any) -> Calla
     return _documented(function, name)
 
 
-def _hermitian(x: Any, s: Any, axes: Any, norm: Any) -> Any:
+def _hermitian(x: ArrayLike, s: ArrayLike, axes: Axes, norm: str | None) -> Any:
     return fft.irfftn(conj(as_tensor(x, "hfftn")), s, axes, _SWAPPED[norm])
 
 
-def _inverse_hermitian(x: Any, s: Any, axes: Any, norm: Any) -> Any:
+def _inverse_hermitian(x: ArrayLike, s: ArrayLike, axes: Axes, norm: str | None) -> Any:
     return conj(fft.rfftn(x, s, axes, _SWAPPED[norm]))
 
 
@@ -75,7 +77,7 @@ OURS |= {
 # -- cosine and sine transforms --------------------------------------------------------------------------------------
 
 
-def _signs(x: Any) -> Any:
+def _signs(x: Tensor) -> Any:
     """The elements of the last axis with signs that alternate."""
     count = known_extent(x, x.ndim - 1, "dst")
     return x * (1.0 - 2.0 * (np.arange(count) % 2)).astype(x.dtype)
@@ -94,7 +96,7 @@ def _odd(x: Any, norm: Any, is_inverse: bool) -> Any:
     return result / (math.sqrt(size) if norm == "ortho" else size if is_divided else 1.0)
 
 
-def _sine(x: Any, kind: int, norm: Any, is_inverse: bool) -> Any:
+def _sine(x: Tensor, kind: int, norm: str | None, is_inverse: bool) -> Any:
     last = x.ndim - 1
     if kind == 1:
         return _odd(x, norm, is_inverse)
@@ -104,11 +106,13 @@ def _sine(x: Any, kind: int, norm: Any, is_inverse: bool) -> Any:
     return _signs(cosine(flip(x, axis=last), kind, norm=norm))
 
 
-def _cosine(x: Any, kind: int, norm: Any, is_inverse: bool) -> Any:
+def _cosine(x: ArrayLike, kind: int, norm: str | None, is_inverse: bool) -> Any:
     return (fft.idct if is_inverse else fft.dct)(x, kind, norm=norm)
 
 
-def _transformed(f: Callable[..., Any], x: Any, kind: Any, n: Any, axis: Any, norm: Any, is_inverse: bool) -> Any:
+def _transformed(
+    f: Callable[..., Any], x: Tensor, kind: int, n: Any, axis: int, norm: str | None, is_inverse: bool
+) -> Any:
     place = normal_axis(axis, x.ndim, "dct")
     a = moveaxis(x, place, -1)
     if n is not None:
@@ -120,8 +124,8 @@ def _transformed(f: Callable[..., Any], x: Any, kind: Any, n: Any, axis: Any, no
 
 def _real(name: str, f: Callable[..., Any], is_inverse: bool) -> None:
     def one(
-        x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
-        workers: Any = None, orthogonalize: Any = None,
+        x: ArrayLike, type: int = 2, n: SupportsIndex | None = None, axis: int = -1, norm: str | None = None,
+        overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
     ) -> Any:  # fmt: skip
         only(f"fft.{name}", orthogonalize=(orthogonalize, None, norm == "ortho"), type=(type, 1, 2, 3, 4))
         return outward(_transformed(f, as_float(as_tensor(x, name)), type, n, axis, norm, is_inverse), x)

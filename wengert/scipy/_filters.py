@@ -8,6 +8,7 @@ import numpy
 
 from .. import linalg
 from .. import numpy as np
+from .._core.argument_types import ArrayLike
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -64,7 +65,7 @@ def _recursion_batch(inputs: Any, batched: Any) -> Any:
     return recursion(a, u)
 
 
-def _recursion_spec(a: Any, u: Any) -> TensorSpec:
+def _recursion_spec(a: ArrayLike, u: Any) -> TensorSpec:
     return u
 
 
@@ -124,7 +125,7 @@ def starting_state(b: Any, a: Any) -> Tensor:
 
 
 @recorded
-def lfilter_zi(b: Any, a: Any) -> Any:
+def lfilter_zi(b: ArrayLike, a: ArrayLike) -> Any:
     """The state of a filter in which its answer to a step does not change, with gradients in b and a."""
     return starting_state(b, a)
 
@@ -132,7 +133,7 @@ def lfilter_zi(b: Any, a: Any) -> Any:
 # -- sections of second order ------------------------------------------------------------------------------------------
 
 
-def _sections(sos: Any) -> Tensor:
+def _sections(sos: ArrayLike) -> Tensor:
     found = floats(sos)
     if found.ndim != 2 or found.shape[1] != 6:
         raise ValueError("sos array must be shape (n_sections, 6)")
@@ -170,7 +171,7 @@ def _sections_state(sos: Tensor) -> Tensor:
 
 
 @recorded
-def sosfilt_zi(sos: Any) -> Any:
+def sosfilt_zi(sos: ArrayLike) -> Any:
     """The states of sections in which their answer to a step does not change, with gradients in the sections."""
     return _sections_state(_sections(sos))
 
@@ -178,7 +179,7 @@ def sosfilt_zi(sos: Any) -> Any:
 # -- in both directions ------------------------------------------------------------------------------------------------
 
 
-def extended(x: Tensor, kind: Any, edge: int) -> Tensor:
+def extended(x: Tensor, kind: str | None, edge: int) -> Tensor:
     """A signal with more elements at both ends of its last axis."""
     if kind is None or edge == 0:
         return x

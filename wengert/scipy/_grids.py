@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from .. import numpy as np
+from .._core.argument_types import ArrayLike
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -44,8 +45,8 @@ class interp1d:
     """
 
     def __init__(
-        self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, copy: bool = True, bounds_error: Any = None,
-        fill_value: Any = numpy.nan, assume_sorted: bool = False,
+        self, x: ArrayLike, y: Any, kind: str | None = "linear", axis: int = -1, copy: bool = True,
+        bounds_error: Any = None, fill_value: ArrayLike = numpy.nan, assume_sorted: bool = False,
     ) -> None:  # fmt: skip
         places, values = floats(entered(x)), floats(entered(y))
         if kind not in ("linear", *_DEGREES, *_STEPS) and not isinstance(kind, int):
@@ -82,7 +83,7 @@ class interp1d:
         """The values."""
         return kept(np.moveaxis(self._y, 0, self.axis), *self._given)
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: ArrayLike) -> Any:
         """The values at places of any shape."""
         places = floats(entered(x))
         flat = np.reshape(places, (-1,))
@@ -174,7 +175,7 @@ class RegularGridInterpolator:
         """The values on the grid."""
         return kept(self._values, *self._given)
 
-    def __call__(self, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+    def __call__(self, xi: Any, method: str | None = None, *, nu: Any = None) -> Any:
         """The values at places (..., n)."""
         way = self.method if method is None else _known(method)
         if nu is not None:

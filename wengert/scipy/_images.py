@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from .. import numpy as np
+from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from ..ops.filtering import correlate as correlated
 from ..ops.image.splines import spline_between
@@ -54,12 +55,12 @@ def _along(x: Tensor, weights: Any, axis: int, mode: str, cval: Any, origin: int
 
 @recorded
 def correlate1d(
-    input: Any,
-    weights: Any,
+    input: ArrayLike,
+    weights: ArrayLike,
     axis: int = -1,
     output: Any = None,
     mode: str = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     origin: int = 0,
 ) -> Any:
     """The correlation along an axis, with gradients in the array, the weights and cval."""
@@ -69,12 +70,12 @@ def correlate1d(
 
 @recorded
 def convolve1d(
-    input: Any,
-    weights: Any,
+    input: ArrayLike,
+    weights: ArrayLike,
     axis: int = -1,
     output: Any = None,
     mode: str = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     origin: int = 0,
 ) -> Any:
     """The convolution along an axis, with gradients in the array, the weights and cval."""
@@ -103,8 +104,8 @@ def _in_space(input: Any, weights: Any, mode: Any, cval: Any, origin: Any, axes:
 
 @recorded
 def correlate(
-    input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
-    axes: Any = None,
+    input: ArrayLike, weights: ArrayLike, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0,
+    origin: int = 0, *, axes: Axes = None,
 ) -> Any:  # fmt: skip
     """The correlation with a kernel, with gradients in the array, the weights and cval."""
     only("ndimage.correlate", output=(output, None))
@@ -123,7 +124,7 @@ def convolve(
 
 @recorded
 def uniform_filter1d(
-    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    input: ArrayLike, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0,
     origin: int = 0,
 ) -> Any:  # fmt: skip
     """The mean of neighbours along an axis, with gradients in the array and cval."""
@@ -133,8 +134,8 @@ def uniform_filter1d(
 
 @recorded
 def uniform_filter(
-    input: Any, size: Any = 3, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
-    axes: Any = None,
+    input: ArrayLike, size: Any = 3, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0, origin: Any = 0,
+    *, axes: Axes = None,
 ) -> Any:  # fmt: skip
     """The mean of neighbours, with gradients in the array and cval."""
     only("ndimage.uniform_filter", output=(output, None))
@@ -172,7 +173,7 @@ def _bell(sigma: Any, order: int, reach: int) -> Any:
 
 
 def _smoothed(
-    x: Tensor, sigma: Any, axis: int, order: int, mode: str, cval: Any, truncate: float, radius: Any
+    x: Tensor, sigma: ArrayLike, axis: int, order: int, mode: str, cval: ArrayLike, truncate: float, radius: Any
 ) -> Tensor:
     if order < 0:
         raise ValueError("order must be non-negative")
@@ -182,8 +183,8 @@ def _smoothed(
 
 @recorded
 def gaussian_filter1d(
-    input: Any, sigma: Any, axis: int = -1, order: int = 0, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
-    truncate: float = 4.0, *, radius: Any = None,
+    input: ArrayLike, sigma: ArrayLike, axis: int = -1, order: int = 0, output: Any = None, mode: str = "reflect",
+    cval: ArrayLike = 0.0, truncate: float = 4.0, *, radius: Any = None,
 ) -> Any:  # fmt: skip
     """Smoothing by a bell along an axis, or its derivative, with gradients in the array, sigma and cval."""
     only("ndimage.gaussian_filter1d", output=(output, None))
@@ -191,7 +192,7 @@ def gaussian_filter1d(
 
 
 def _blurred(
-    x: Tensor, sigma: Any, order: Any, mode: Any, cval: Any, truncate: float, radius: Any, axes: Any
+    x: Tensor, sigma: ArrayLike, order: Any, mode: str, cval: ArrayLike, truncate: float, radius: Any, axes: Axes
 ) -> Tensor:  # fmt: skip
     used = _axes(x, axes)
     names = ((sigma, "sigma"), (order, "order"), (mode, "mode"), (radius, "radius"))
@@ -203,22 +204,24 @@ def _blurred(
 
 @recorded
 def gaussian_filter(
-    input: Any, sigma: Any, order: Any = 0, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    truncate: float = 4.0, *, radius: Any = None, axes: Any = None,
+    input: ArrayLike, sigma: ArrayLike, order: Any = 0, output: Any = None, mode: str = "reflect",
+    cval: ArrayLike = 0.0, truncate: float = 4.0, *, radius: Any = None, axes: Axes = None,
 ) -> Any:  # fmt: skip
     """Smoothing by a bell, or its derivatives, with gradients in the array, sigma and cval."""
     only("ndimage.gaussian_filter", output=(output, None))
     return _blurred(floats(input), sigma, order, mode, cval, truncate, radius, axes)
 
 
-def _over_axes(x: Tensor, axes: Any, of_axis: Any) -> Any:
+def _over_axes(x: Tensor, axes: Axes, of_axis: Any) -> Any:
     """The sum of `of_axis(axis, axes)`."""
     used = _axes(x, axes)
     return sum((of_axis(axis, used) for axis in used), 0.0)
 
 
 @recorded
-def laplace(input: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, *, axes: Any = None) -> Any:
+def laplace(
+    input: ArrayLike, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0, *, axes: Axes = None
+) -> Any:
     """Laplace's operator by second differences, with gradients in the array and cval."""
     only("ndimage.laplace", output=(output, None))
     x = floats(input)
@@ -234,13 +237,13 @@ def _orders(axis: int, used: list[int], order: int) -> list[int]:
 
 @recorded
 def gaussian_laplace(
-    input: Any,
-    sigma: Any,
+    input: ArrayLike,
+    sigma: ArrayLike,
     output: Any = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
     *,
-    axes: Any = None,
+    axes: Axes = None,
     **kwargs: Any,
 ) -> Any:
     """Laplace's operator by second derivatives of bells, with gradients in the array, sigma and cval."""
@@ -252,7 +255,7 @@ def gaussian_laplace(
 
 @recorded
 def gaussian_gradient_magnitude(
-    input: Any,
+    input: ArrayLike,
     sigma: Any,
     output: Any = None,
     mode: Any = "reflect",
@@ -268,7 +271,7 @@ def gaussian_gradient_magnitude(
     return np.sqrt(_over_axes(x, axes, lambda a, used: _blurred(x, sigma, _orders(a, used, 1), mode, cval, *rest) ** 2))
 
 
-def _edge_filter(input: Any, axis: int, mode: Any, cval: Any, side: list[float]) -> Tensor:
+def _edge_filter(input: ArrayLike, axis: int, mode: str, cval: ArrayLike, side: list[float]) -> Tensor:
     x = floats(input)
     kinds = [checked(m) for m in _per_axis(mode, x.ndim, "mode")]
     axis = axis % x.ndim
@@ -280,14 +283,14 @@ def _edge_filter(input: Any, axis: int, mode: Any, cval: Any, side: list[float])
 
 
 @recorded
-def sobel(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+def sobel(input: ArrayLike, axis: int = -1, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0) -> Any:
     """Sobel's filter, with gradients in the array and cval."""
     only("ndimage.sobel", output=(output, None))
     return _edge_filter(input, axis, mode, cval, [1.0, 2.0, 1.0])
 
 
 @recorded
-def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect", cval: Any = 0.0) -> Any:
+def prewitt(input: ArrayLike, axis: int = -1, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0) -> Any:
     """Prewitt's filter, with gradients in the array and cval."""
     only("ndimage.prewitt", output=(output, None))
     return _edge_filter(input, axis, mode, cval, [1.0, 1.0, 1.0])
@@ -297,7 +300,7 @@ def prewitt(input: Any, axis: int = -1, output: Any = None, mode: Any = "reflect
 
 
 def _neighbours(
-    input: Any, size: Any, footprint: Any, mode: Any, cval: Any, origin: Any, axes: Any, what: str
+    input: ArrayLike, size: Any, footprint: Any, mode: str, cval: Any, origin: int, axes: Axes, what: str
 ) -> Tensor:  # fmt: skip
     """The elements that a footprint covers, along a new first axis."""
     x = floats(input)
@@ -335,8 +338,8 @@ def _ranked(neighbours: Tensor, rank: int) -> Tensor:
 
 @recorded
 def maximum_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    origin: Any = 0, *, axes: Any = None,
+    input: ArrayLike, size: Any = None, footprint: Any = None, output: Any = None, mode: str = "reflect",
+    cval: ArrayLike = 0.0, origin: Any = 0, *, axes: Axes = None,
 ) -> Any:  # fmt: skip
     """The largest of the neighbours, with gradients in the array and cval."""
     only("ndimage.maximum_filter", output=(output, None))
@@ -409,7 +412,7 @@ def _between(x: Tensor, at: list[Any], order: int, mode: str, cval: Any, what: s
     )
 
 
-def _nearest(x: Tensor, at: list[Any], mode: str, cval: Any) -> Tensor:
+def _nearest(x: Tensor, at: list[Any], mode: str, cval: ArrayLike) -> Tensor:
     index: list[Any] = []
     inside: Any = True
     for axis, place in enumerate(at):
@@ -432,8 +435,8 @@ def _nearest(x: Tensor, at: list[Any], mode: str, cval: Any) -> Tensor:
 
 @recorded
 def map_coordinates(
-    input: Any, coordinates: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
-    prefilter: bool = True,
+    input: ArrayLike, coordinates: ArrayLike, output: Any = None, order: int = 3, mode: str = "constant",
+    cval: ArrayLike = 0.0, prefilter: bool = True,
 ) -> Any:  # fmt: skip
     """The values of an array between its elements, with gradients in the array, the coordinates and cval."""
     only("ndimage.map_coordinates", output=(output, None), prefilter=(prefilter, True))
@@ -449,7 +452,7 @@ def _grid(shape: Any) -> list[Any]:
 
 @recorded
 def shift(
-    input: Any, shift: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
+    input: ArrayLike, shift: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True,
 ) -> Any:  # fmt: skip
     """A shifted array, with gradients in the array, the shift and cval."""
@@ -462,7 +465,7 @@ def shift(
 
 @recorded
 def zoom(
-    input: Any, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
+    input: ArrayLike, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
     prefilter: bool = True, *, grid_mode: bool = False,
 ) -> Any:  # fmt: skip
     """An array at another size, with gradients in the array and cval."""

@@ -7,12 +7,13 @@ which carry a history from step to step, are Radau's and Dormand and Prince's me
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
 
 from .. import numpy as np
+from .._core.argument_types import ArrayLike
 from .._core.engine import ndarray_of
 from .._core.scipy_modules import scipy
 from .._core.state import STATE, pausing, watchers
@@ -29,7 +30,7 @@ from ._standing import Array, fixed, floats, recorded
 _OF_OURS = {"BDF": "Radau", "LSODA": "DOP853"}
 
 
-def _numbers(x: Any) -> Array:
+def _numbers(x: ArrayLike) -> Array:
     """The values of what may hold tensors, as SciPy takes them."""
     with pausing(watchers()):
         return numpy.array(ndarray_of(as_tensor(np.asarray(x))._data))
@@ -59,16 +60,18 @@ def _require_values(what: str, why: str) -> None:
 class _Problem:
     """An initial value problem, solved by ours as often as it takes."""
 
-    def __init__(self, fun: Any, start: Any, y0: Any, args: tuple[Any, ...], method: str, options: Any) -> None:
+    def __init__(
+        self, fun: Callable[..., Any], start: Any, y0: Any, args: tuple[Any, ...], method: str, options: Any
+    ) -> None:
         self.fun, self.start, self.args, self.method, self.options = fun, start, args, method, options
         self.y0 = np.asarray(y0)
         if self.y0.dtype.kind in "iub":
             self.y0 = self.y0.astype(float)
 
-    def slope(self, t: Any, y: Any, *args: Any) -> Any:
+    def slope(self, t: Tensor, y: Tensor, *args: Any) -> Any:
         return np.asarray(self.fun(t, y, *args))
 
-    def solve(self, end: Any, t_eval: Any = None) -> OdeResult:
+    def solve(self, end: float, t_eval: Any = None) -> OdeResult:
         return ours(self.slope, (self.start, end), self.y0, self.method, t_eval, self.args, **self.options)
 
     def at(self, times: Any) -> Tensor:
@@ -121,7 +124,7 @@ def _speed(problem: _Problem, event: Any, t: float, y: Array) -> float:
 
 @recorded
 def solve_ivp(
-    fun: Any, t_span: Any, y0: Any, method: Any = "RK45", t_eval: Any = None, dense_output: bool = False,
+    fun: Any, t_span: Sequence[Any], y0: Any, method: Any = "RK45", t_eval: Any = None, dense_output: bool = False,
     events: Any = None, vectorized: bool = False, args: Any = None, **options: Any,
 ) -> Any:  # fmt: skip
     """An initial value problem, with gradients in y0, args, t_span, t_eval and what fun uses from outside.
@@ -164,7 +167,7 @@ def _gives_up(field: Any, most: int, run: Any) -> bool:
     """Whether the explicit method takes more evaluations than that."""
     left = [most]
 
-    def counted(t: Any, y: Any) -> Any:
+    def counted(t: ArrayLike, y: ArrayLike) -> Any:
         left[0] -= 1
         if left[0] < 0:
             raise StopIteration
@@ -229,7 +232,7 @@ def odeint(
     """
     args = args if isinstance(args, tuple) else (args,)
 
-    def field(time: Any, y: Any, *further: Any) -> Any:
+    def field(time: Any, y: ArrayLike, *further: Any) -> Any:
         return func(time, y, *further) if tfirst else func(y, time, *further)
 
     start = np.atleast_1d(np.asarray(y0))
@@ -253,7 +256,7 @@ def odeint(
     return (found, info) if full_output else found
 
 
-def fixed_times(t: Any) -> Any:
+def fixed_times(t: ArrayLike) -> Any:
     """Times as numbers; SciPy's run only tells which method it takes."""
     return fixed(_numbers(t), "t", "odeint")
 

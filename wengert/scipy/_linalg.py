@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import linalg
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, Axes
 from ..ops import promotion
 from ..ops.choices import conj, imag, real
 from ..ops.creation import eye
@@ -37,7 +38,7 @@ def _ours(f: Callable[..., Any]) -> Callable[..., Any]:
     return f
 
 
-def _matrix(a: Any, name: str) -> Any:
+def _matrix(a: ArrayLike, name: str) -> Any:
     x = as_tensor(a, name)
     return x if dtypes.is_inexact(x.dtype) else as_float(x)
 
@@ -65,7 +66,7 @@ def _mirrored(a: Any, lower: bool, is_hermitian: bool = True) -> Any:
 
 @_ours
 def inv(
-    a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: Any = None, lower: bool = False
+    a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: Any = None, lower: bool = False
 ) -> Any:  # fmt: skip
     """The inverse; for `assume_a` "sym", "her" and "pos" one triangle is read."""
     x = _matrix(a, "inv")
@@ -73,13 +74,13 @@ def inv(
 
 
 @_ours
-def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinant."""
     return linalg.det(a)
 
 
 @_ours
-def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:
+def norm(a: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = False, check_finite: bool = True) -> Any:
     """The norm of vectors or matrices."""
     return linalg.norm(a, ord, axis, keepdims)
 
@@ -90,7 +91,7 @@ _KINDS = (
 )  # fmt: skip
 
 
-def _assumed(a: Any, kind: Any, lower: bool, name: str) -> Any:
+def _assumed(a: ArrayLike, kind: str | None, lower: bool, name: str) -> Any:
     """The matrix that SciPy would read, of which `assume_a` says what it is."""
     only(f"linalg.{name}", assume_a=(kind, *_KINDS))
     if kind in ("symmetric", "sym"):
@@ -102,7 +103,7 @@ def _assumed(a: Any, kind: Any, lower: bool, name: str) -> Any:
 
 @_ours
 def solve(
-    a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
+    a: ArrayLike, b: ArrayLike, lower: bool = False, overwrite_a: bool = False, overwrite_b: bool = False,
     check_finite: bool = True, assume_a: Any = None, transposed: bool = False,
 ) -> Any:  # fmt: skip
     """The x with a @ x = b; for `assume_a` "sym", "her" and "pos" one triangle is read."""
@@ -117,8 +118,8 @@ def solve(
 
 @_ours
 def solve_triangular(
-    a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False, overwrite_b: bool = False,
-    check_finite: bool = True,
+    a: ArrayLike, b: ArrayLike, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False,
+    overwrite_b: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """The x with a @ x = b for triangular a, its transpose (`trans` 1) or its adjoint (2)."""
     only("linalg.solve_triangular", trans=(trans, 0, 1, 2, "N", "T", "C"))
@@ -132,7 +133,8 @@ def solve_triangular(
 
 @_ours
 def solve_banded(
-    l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, check_finite: bool = True
+    l_and_u: Any, ab: ArrayLike, b: ArrayLike, overwrite_ab: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """The x with a @ x = b for a banded matrix, given by its diagonals."""
     return linalg.solve_banded(l_and_u, ab, b)
@@ -140,7 +142,7 @@ def solve_banded(
 
 @_ours
 def solveh_banded(
-    ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False,
+    ab: ArrayLike, b: ArrayLike, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """The same for a Hermitian positive definite matrix, of which half of the diagonals are given."""
@@ -168,8 +170,8 @@ def _shifted(row: Any, by: int, n: int) -> Any:
 
 @_ours
 def lstsq(
-    a: Any, b: Any, cond: Any = None, overwrite_a: bool = False, overwrite_b: bool = False, check_finite: bool = True,
-    lapack_driver: Any = None,
+    a: ArrayLike, b: ArrayLike, cond: ArrayLike | None = None, overwrite_a: bool = False, overwrite_b: bool = False,
+    check_finite: bool = True, lapack_driver: Any = None,
 ) -> Any:  # fmt: skip
     """The shortest least-squares solution, residuals, rank and singular values."""
     x, right = _met("lstsq", a, b)
@@ -181,7 +183,9 @@ def lstsq(
 
 
 @_ours
-def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True) -> Any:
+def pinv(
+    a: ArrayLike, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True
+) -> Any:
     """The pseudo-inverse; singular values up to `rtol` times the largest count as 0."""
     only("linalg.pinv", atol=(atol, None, 0.0), return_rank=(return_rank, False))
     x = _matrix(a, "pinv")
@@ -191,7 +195,7 @@ def pinv(a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = Fals
 
 @_ours
 def pinvh(
-    a: Any, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False,
+    a: ArrayLike, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """The pseudo-inverse of a Hermitian matrix, of which one triangle is read."""
@@ -203,7 +207,7 @@ def pinvh(
 
 @_ours
 def lu(
-    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
+    a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False
 ) -> Any:  # fmt: skip
     """Triangular factors with the exchanges of rows, which are constants."""
     first, *rest = linalg.lu(_matrix(a, "lu"), permute_l, p_indices)
@@ -211,32 +215,34 @@ def lu(
 
 
 @_ours
-def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Triangular factors in one matrix, and the exchanges of rows, which are constants."""
     return linalg.lu_factor(a)
 
 
 @_ours
-def lu_solve(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def lu_solve(
+    lu_and_piv: Any, b: ArrayLike, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
     """The x with a @ x = b from the factors of a."""
     return linalg.lu_solve(lu_and_piv, b, trans)
 
 
 @_ours
-def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Cholesky's factor, the upper one by default; the triangle of that name is read."""
     x = _matrix(a, "cholesky")
     return outward(linalg.cholesky(x if lower else adjoint(x), upper=not lower), a)
 
 
 @_ours
-def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def cho_factor(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Cholesky's factor for `cho_solve`, with zeros in the other triangle, and `lower`."""
     return cholesky(a, lower), lower
 
 
 @_ours
-def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+def cho_solve(c_and_lower: Any, b: ArrayLike, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """The x with a @ x = b from Cholesky's factor of a."""
     factor, lower = c_and_lower
     x, right = _met("cho_solve", factor, b)
@@ -248,7 +254,7 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite:
 
 @_ours
 def ldl(
-    A: Any, lower: bool = True, hermitian: bool = True, overwrite_a: bool = False, check_finite: bool = True
+    A: ArrayLike, lower: bool = True, hermitian: bool = True, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:  # fmt: skip
     """The factor, its block diagonal and the order of rows of a symmetric (Hermitian) matrix."""
     only("linalg.ldl", lower=(lower, True))
@@ -263,7 +269,7 @@ _MODES = {"full": "complete", "economic": "reduced", "r": "complete"}
 
 @_ours
 def qr(
-    a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
+    a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """Orthonormal Q and upper triangular R, and the order of columns, a constant, with `pivoting`."""
@@ -280,8 +286,8 @@ def qr(
 
 @_ours
 def qr_multiply(
-    a: Any, c: Any, mode: str = "right", pivoting: bool = False, conjugate: bool = False, overwrite_a: bool = False,
-    overwrite_c: bool = False,
+    a: ArrayLike, c: ArrayLike, mode: str = "right", pivoting: bool = False, conjugate: bool = False,
+    overwrite_a: bool = False, overwrite_c: bool = False,
 ) -> Any:  # fmt: skip
     """The product of c with the Q of a, from the right or from the left, and R."""
     only("linalg.qr_multiply", mode=(mode, "right", "left"), pivoting=(pivoting, False), conjugate=(conjugate, False))
@@ -292,8 +298,8 @@ def qr_multiply(
 
 @_ours
 def svd(
-    a: Any, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False, check_finite: bool = True,
-    lapack_driver: str = "gesdd",
+    a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, overwrite_a: bool = False,
+    check_finite: bool = True, lapack_driver: str = "gesdd",
 ) -> Any:  # fmt: skip
     """Singular values and vectors; the sign of each pair of vectors is free."""
     result = linalg.svd(a, full_matrices, compute_uv)
@@ -301,13 +307,13 @@ def svd(
 
 
 @_ours
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def svdvals(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Singular values, descending."""
     return linalg.svdvals(a)
 
 
 @_ours
-def diagsvd(s: Any, M: int, N: int) -> Any:
+def diagsvd(s: ArrayLike, M: int, N: int) -> Any:
     """The matrix of singular values of the shape (M, N)."""
     values = as_tensor(s, "diagsvd")
     square = values * eye(known_extent(values, 0, "diagsvd"), dtype=values.dtype)
@@ -321,7 +327,7 @@ def diagsvd(s: Any, M: int, N: int) -> Any:
 
 @_ours
 def schur(
-    a: Any, output: str = "real", lwork: Any = None, overwrite_a: bool = False, sort: Any = None,
+    a: ArrayLike, output: str = "real", lwork: Any = None, overwrite_a: bool = False, sort: str | None = None,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """Schur's form and basis of a matrix with distinct eigenvalues.
@@ -337,14 +343,14 @@ def schur(
 
 
 @_ours
-def hessenberg(a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+def hessenberg(a: ArrayLike, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Hessenberg's form, and its basis with `calc_q`."""
     h, q = _refined.hessenberg(_matrix(a, "hessenberg"))
     return outward((h, q) if calc_q else h, a)
 
 
 @_ours
-def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
+def orthogonal_procrustes(A: ArrayLike, B: Any, check_finite: bool = True) -> Any:
     """The orthogonal matrix that takes A nearest to B, and the sum of singular values."""
     x, y = _met("orthogonal_procrustes", A, B)
     u, values, vh = linalg.svd(adjoint(x) @ y)
@@ -356,7 +362,7 @@ def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
 
 @_ours
 def eig(
-    a: Any, b: Any = None, left: bool = False, right: bool = True, overwrite_a: bool = False,
+    a: ArrayLike, b: ArrayLike | None = None, left: bool = False, right: bool = True, overwrite_a: bool = False,
     overwrite_b: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False,
 ) -> Any:  # fmt: skip
     """Eigenvalues and right eigenvectors, complex."""
@@ -367,8 +373,8 @@ def eig(
 
 @_ours
 def eigvals(
-    a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False,
-    *, overwrite_b: bool = False,
+    a: ArrayLike, b: ArrayLike | None = None, overwrite_a: bool = False, check_finite: bool = True,
+    homogeneous_eigvals: bool = False, *, overwrite_b: bool = False,
 ) -> Any:  # fmt: skip
     """Eigenvalues, complex; those of b^-1 a with b."""
     only("linalg.eigvals", homogeneous_eigvals=(homogeneous_eigvals, False))
@@ -379,9 +385,9 @@ def eigvals(
 
 @_ours
 def eigh(
-    a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = False, overwrite_a: bool = False,
-    overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
-    subset_by_value: Any = None, driver: Any = None,
+    a: ArrayLike, b: ArrayLike | None = None, *, lower: bool = True, eigvals_only: bool = False,
+    overwrite_a: bool = False, overwrite_b: bool = False, type: int = 1, check_finite: bool = True,
+    subset_by_index: Any = None, subset_by_value: Any = None, driver: Any = None,
 ) -> Any:  # fmt: skip
     """Eigenvalues, ascending, and eigenvectors of a symmetric (Hermitian) matrix, or of a pair with b."""
     only("linalg.eigh", type=(type, 1), subset_by_value=(subset_by_value, None))
@@ -402,8 +408,9 @@ def eigh(
 
 @_ours
 def eigvalsh(
-    a: Any, b: Any = None, *, lower: bool = True, overwrite_a: bool = False, overwrite_b: bool = False, type: int = 1,
-    check_finite: bool = True, subset_by_index: Any = None, subset_by_value: Any = None, driver: Any = None,
+    a: ArrayLike, b: ArrayLike | None = None, *, lower: bool = True, overwrite_a: bool = False,
+    overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
+    subset_by_value: Any = None, driver: Any = None,
 ) -> Any:  # fmt: skip
     """Eigenvalues of a symmetric (Hermitian) matrix, or of a pair with b."""
     return eigh(
@@ -412,7 +419,7 @@ def eigvalsh(
     )  # fmt: skip
 
 
-def _tridiagonal(d: Any, e: Any, name: str) -> Any:
+def _tridiagonal(d: ArrayLike, e: ArrayLike, name: str) -> Any:
     main, beside = _met(name, d, e)
     n = known_extent(main, 0, name)
     one = eye(n, dtype=main.dtype)
@@ -425,7 +432,7 @@ def _tridiagonal(d: Any, e: Any, name: str) -> Any:
 
 @_ours
 def eigh_tridiagonal(
-    d: Any, e: Any, eigvals_only: bool = False, select: str = "a", select_range: Any = None,
+    d: ArrayLike, e: ArrayLike, eigvals_only: bool = False, select: str = "a", select_range: Any = None,
     check_finite: bool = True, tol: float = 0.0, lapack_driver: str = "auto",
 ) -> Any:  # fmt: skip
     """Eigenvalues and eigenvectors of a symmetric tridiagonal matrix, by its diagonals."""
@@ -437,8 +444,8 @@ def eigh_tridiagonal(
 
 @_ours
 def eigvalsh_tridiagonal(
-    d: Any, e: Any, select: str = "a", select_range: Any = None, check_finite: bool = True, tol: float = 0.0,
-    lapack_driver: str = "auto",
+    d: ArrayLike, e: ArrayLike, select: str = "a", select_range: Any = None, check_finite: bool = True,
+    tol: float = 0.0, lapack_driver: str = "auto",
 ) -> Any:  # fmt: skip
     """Eigenvalues of a symmetric tridiagonal matrix, by its diagonals."""
     return eigh_tridiagonal(d, e, True, select, select_range)
@@ -448,27 +455,29 @@ def eigvalsh_tridiagonal(
 
 
 @_ours
-def expm(A: Any) -> Any:
+def expm(A: ArrayLike) -> Any:
     """The exponential."""
     return linalg.expm(A)
 
 
 @_ours
-def logm(A: Any, disp: Any = _FLAG) -> Any:
+def logm(A: ArrayLike, disp: Any = _FLAG) -> Any:
     """The principal logarithm."""
     only("linalg.logm", disp=(disp, _FLAG, True))
     return linalg.logm(A)
 
 
 @_ours
-def sqrtm(A: Any, disp: Any = _FLAG, blocksize: Any = _FLAG) -> Any:
+def sqrtm(A: ArrayLike, disp: Any = _FLAG, blocksize: Any = _FLAG) -> Any:
     """The principal square root."""
     only("linalg.sqrtm", disp=(disp, _FLAG, True))
     return linalg.sqrtm(A)
 
 
 @_ours
-def expm_frechet(A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
+def expm_frechet(
+    A: ArrayLike, E: Any, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
+) -> Any:
     """The exponential and its derivative in the direction E."""
     x, change = _met("expm_frechet", A, E)
     n = known_extent(x, 0, "expm_frechet")
@@ -492,7 +501,7 @@ def _hyperbolic(x: Any) -> tuple[Any, Any]:
 
 
 def _of_pair(name: str, pair: Callable[[Any], tuple[Any, Any]], take_: Callable[[Any, Any], Any]) -> None:
-    def function(A: Any) -> Any:
+    def function(A: ArrayLike) -> Any:
         return outward(take_(*pair(_matrix(A, name))), A)
 
     function.__name__ = function.__qualname__ = name
@@ -510,7 +519,7 @@ for _prefix, _suffix, _pair in (("", "m", _waves), ("", "hm", _hyperbolic)):
 
 
 @_ours
-def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+def solve_continuous_lyapunov(a: ArrayLike, q: ArrayLike) -> Any:
     """The x with a x + x a^H = q."""
     x, right = _met("solve_continuous_lyapunov", a, q)
     return outward(linalg.solve_sylvester(x, adjoint(x), right), a, q)
@@ -520,7 +529,7 @@ OURS["solve_lyapunov"] = solve_continuous_lyapunov
 
 
 @_ours
-def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
+def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = None) -> Any:
     """The x with a x a^H - x + q = 0."""
     only("linalg.solve_discrete_lyapunov", method=(method, None, "direct", "bilinear"))
     return outward(_refined.discrete_lyapunov(*_met("solve_discrete_lyapunov", a, q)), a, q)
@@ -528,7 +537,8 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
 
 @_ours
 def solve_continuous_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+    a: ArrayLike, b: ArrayLike, q: ArrayLike, r: ArrayLike, e: ArrayLike | None = None, s: ArrayLike | None = None,
+    balanced: bool = True,
 ) -> Any:  # fmt: skip
     """The stabilising solution of Riccati's equation in continuous time."""
     only("linalg.solve_continuous_are", e=(e, None), s=(s, None))
@@ -537,7 +547,8 @@ def solve_continuous_are(
 
 @_ours
 def solve_discrete_are(
-    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+    a: ArrayLike, b: ArrayLike, q: ArrayLike, r: ArrayLike, e: ArrayLike | None = None, s: ArrayLike | None = None,
+    balanced: bool = True,
 ) -> Any:  # fmt: skip
     """The stabilising solution of Riccati's equation in discrete time."""
     only("linalg.solve_discrete_are", e=(e, None), s=(s, None))
@@ -548,7 +559,7 @@ def solve_discrete_are(
 
 
 @_ours
-def hankel(c: Any, r: Any = None) -> Any:
+def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Any:
     """The matrix with constant antidiagonals, of first column c and last row r (zeros)."""
     first = as_tensor(c, "hankel")
     n = known_extent(first, 0, "hankel")
@@ -564,7 +575,7 @@ def _common(*tensors: Any) -> list[Any]:
 
 
 @_ours
-def companion(a: Any) -> Any:
+def companion(a: ArrayLike) -> Any:
     """The companion matrix of a polynomial."""
     x = _matrix(a, "companion")
     n = known_extent(x, 0, "companion")
@@ -584,14 +595,14 @@ def leslie(f: Any, s: Any) -> Any:
 
 
 @_ours
-def fiedler(a: Any) -> Any:
+def fiedler(a: ArrayLike) -> Any:
     """The distances between the elements of a vector."""
     x = as_tensor(a, "fiedler")
     return outward(magnitude(x[:, None] - x), a)
 
 
 @_ours
-def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Any:
     """The matrix whose product with a vector of length n is the convolution with a."""
     only("linalg.convolution_matrix", mode=(mode, "full", "valid", "same"))
     x = as_tensor(a, "convolution_matrix")
@@ -609,32 +620,33 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
 
 @_ours
-def khatri_rao(a: Any, b: Any) -> Any:
+def khatri_rao(a: ArrayLike, b: ArrayLike) -> Any:
     """Kronecker's products of the columns of a and b."""
     x, y = _common(as_tensor(a, "khatri_rao"), as_tensor(b, "khatri_rao"))
     rows = x[:, None, :] * y[None]
     return outward(reshaped(rows, (x.shape[0] * y.shape[0], x.shape[1])), a, b)
 
 
-def _toeplitz(c_or_cr: Any) -> Any:
+def _toeplitz(c_or_cr: ArrayLike) -> Any:
     return linalg.toeplitz(*c_or_cr) if isinstance(c_or_cr, tuple) else linalg.toeplitz(c_or_cr)
 
 
 @_ours
-def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
+def solve_toeplitz(c_or_cr: ArrayLike, b: ArrayLike, check_finite: bool = True) -> Any:
     """The x with t @ x = b for the matrix with these constant diagonals."""
     return outward(linalg.solve(*_met("solve_toeplitz", _toeplitz(c_or_cr), b)), c_or_cr, b)
 
 
 @_ours
-def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
+def matmul_toeplitz(c_or_cr: Any, x: ArrayLike, check_finite: bool = False, workers: Any = None) -> Any:
     """The product with the matrix with these constant diagonals."""
     return outward(as_tensor(_toeplitz(c_or_cr)) @ as_tensor(x), c_or_cr, x)
 
 
 @_ours
 def solve_circulant(
-    c: Any, b: Any, singular: str = "raise", tol: Any = None, caxis: int = -1, baxis: int = 0, outaxis: int = 0
+    c: ArrayLike, b: ArrayLike, singular: str = "raise", tol: ArrayLike | None = None, caxis: int = -1, baxis: int = 0,
+    outaxis: int = 0,
 ) -> Any:  # fmt: skip
     """The x with circulant(c) @ x = b."""
     only(

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from .._core.argument_types import ShapeLike
 from ..ops.elementwise import exp, expm1, less, log, sin, sqrt
 from ..ops.indexing import where
 from ..special import betaln, digamma, entr, gamma, gammaln
@@ -19,7 +20,7 @@ _EULER = 0.57721566490153286
 _PI = math.pi
 
 
-def _above(bound: float, shape: Any, value: Callable[[Any], Any]) -> Any:
+def _above(bound: float, shape: ShapeLike, value: Callable[[Any], Any]) -> Any:
     """A moment that is infinite for shapes up to a bound."""
     is_finite = less(bound, shape)
     return where(is_finite, value(where(is_finite, shape, bound + 1.0)), math.inf)

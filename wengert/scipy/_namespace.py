@@ -106,7 +106,7 @@ def _may_give_tensors(leaf: Any) -> bool:
     return isinstance(leaf, _FUNCTIONS) or (callable(leaf) and type(leaf).__module__.startswith("wengert"))
 
 
-def _leaves(tree: Any) -> Iterable[Any]:
+def _leaves(tree: tuple[Any, ...]) -> Iterable[Any]:
     waiting = [tree]
     while waiting:
         item = waiting.pop()

@@ -13,6 +13,7 @@ from .. import linalg
 from .. import numpy as np
 from .._compile.arguments import caller_kind, result_of
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from ..ops.conversion import stop_gradient
 from ._standing import entered, floats
@@ -61,7 +62,7 @@ class PPoly:
         """The breakpoints."""
         return kept(self._x, *self._given)
 
-    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: Any = None) -> Any:
         """The polynomials, or their derivative of order nu, at places of any shape."""
         outside = self.extrapolate if extrapolate is None else extrapolate
         return kept(self._at(floats(entered(x)), nu, outside), x, *self._given)
@@ -119,7 +120,7 @@ class PPoly:
             c = np.concatenate([c, before[None]])
         return self._like(c, False if self.extrapolate == "periodic" else None)
 
-    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: Any = None) -> Any:
         """The integral from a to b, with gradients in both."""
         outside = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()
@@ -135,7 +136,7 @@ class PPoly:
         return kept(parts[1] - parts[0], a, b, *self._given)
 
 
-def _points(x: Any, y: Any, axis: int) -> tuple[Tensor, Tensor, int]:
+def _points(x: ArrayLike, y: ArrayLike, axis: int) -> tuple[Tensor, Tensor, int]:
     """The places, the values with their axis in front, and where it was."""
     places, values = floats(entered(x)), floats(entered(y))
     if dtypes.is_complex(places.dtype):
@@ -173,7 +174,7 @@ class CubicHermiteSpline(PPoly):
         extrapolate: as `PPoly` has it.
     """
 
-    def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
+    def __init__(self, x: ArrayLike, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
         places, values, axis = _points(x, y, axis)
         slopes = np.moveaxis(floats(entered(dydx)), axis, 0)
         outside = True if extrapolate is None else extrapolate
@@ -190,7 +191,7 @@ class PchipInterpolator(PPoly):
         extrapolate: as `PPoly` has it.
     """
 
-    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
+    def __init__(self, x: ArrayLike, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
         places, values, axis = _points(x, y, axis)
         outside = True if extrapolate is None else extrapolate
         self._made(_hermite(places, values, _monotone(places, values)), places, (x, y), outside, axis)
@@ -227,7 +228,7 @@ class Akima1DInterpolator(PPoly):
         extrapolate: as `PPoly` has it; None means False.
     """
 
-    def __init__(self, x: Any, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None) -> None:
+    def __init__(self, x: ArrayLike, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None) -> None:
         if method not in ("akima", "makima"):
             raise NotImplementedError(f"`method`={method} is unsupported.")
         places, values, axis = _points(x, y, axis)
@@ -263,7 +264,9 @@ class CubicSpline(PPoly):
         extrapolate: as `PPoly` has it; None means "periodic" for periodic splines, else True.
     """
 
-    def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
+    def __init__(
+        self, x: ArrayLike, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
+    ) -> None:
         places, values, axis = _points(x, y, axis)
         ends = _conditions(bc_type, values)
         if extrapolate is None:

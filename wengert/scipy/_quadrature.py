@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 
 from .. import numpy as np
+from .._core.argument_types import ArrayLike
 from .._core.engine import ndarray_of
 from .._core.scipy_modules import scipy
 from .._core.state import STATE, pausing, watchers
@@ -31,7 +32,7 @@ _GAUSS = 21  # places in an interval
 _ORDERS = 4  # places in the interval of no length at a limit that is followed: derivatives up to twice that order
 
 
-def number(x: Any) -> float:
+def number(x: ArrayLike) -> float:
     """The value of what may be a tensor."""
     if STATE.builder is not None:
         raise TracingError(at_user_line(
@@ -87,7 +88,7 @@ def _mapped(t: Array, w: Array, a: float, b: float) -> tuple[Array, Array]:
     return (b - far, w) if numpy.isinf(a) else (a + far, w)
 
 
-def integral(f: Callable[[Any], Any], a: Any, b: Any, options: dict[str, Any]) -> tuple[Any, ...]:
+def integral(f: Callable[[Any], Any], a: ArrayLike, b: ArrayLike, options: dict[str, Any]) -> tuple[Any, ...]:
     """The integral of a recorded function, and what else QUADPACK says of it."""
     if STATE.builder is not None:
         return (*traced_integral(f, a, b, options), {})
@@ -117,7 +118,7 @@ def integral(f: Callable[[Any], Any], a: Any, b: Any, options: dict[str, Any]) -
     return result, error, info, *told
 
 
-def _beyond(f: Callable[[Any], Any], here: float, limit: Any) -> Any:
+def _beyond(f: Callable[[Any], Any], here: float, limit: ArrayLike) -> Any:
     """The integral from a number to a tensor of that value: zero, with the derivatives in the limit."""
     if not (isinstance(limit, Tensor) and limit.is_followed) or numpy.isinf(here):
         return 0.0
@@ -128,9 +129,9 @@ def _beyond(f: Callable[[Any], Any], here: float, limit: Any) -> Any:
 
 @recorded
 def quad(
-    func: Any, a: Any, b: Any, args: Any = (), full_output: Any = 0, epsabs: float = 1.49e-8, epsrel: float = 1.49e-8,
-    limit: int = 50, points: Any = None, weight: Any = None, wvar: Any = None, wopts: Any = None, maxp1: int = 50,
-    limlst: int = 50, complex_func: bool = False,
+    func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), full_output: Any = 0, epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8, limit: int = 50, points: ArrayLike | None = None, weight: Any = None, wvar: Any = None,
+    wopts: Any = None, maxp1: int = 50, limlst: int = 50, complex_func: bool = False,
 ) -> Any:  # fmt: skip
     """An integral, with gradients in the limits, args and what func uses from outside."""
     only("integrate.quad", weight=(weight, None))
@@ -165,13 +166,14 @@ def _largest(errors: list[Any]) -> Any:
     return errors[-1] if isinstance(errors[-1], Tensor) else max(errors)
 
 
-def _edge(limit: Any) -> Callable[..., Any]:
+def _edge(limit: ArrayLike) -> Callable[..., Any]:
     return limit if callable(limit) else lambda *_: limit
 
 
 @recorded
 def dblquad(
-    func: Any, a: Any, b: Any, gfun: Any, hfun: Any, args: Any = (), epsabs: float = 1.49e-8, epsrel: float = 1.49e-8
+    func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfun: Any, args: Any = (), epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
 ) -> Any:  # fmt: skip
     """An integral over two variables, with gradients in the limits, args and what the functions use from outside."""
     low, high = _edge(gfun), _edge(hfun)
@@ -183,8 +185,8 @@ def dblquad(
 
 @recorded
 def tplquad(
-    func: Any, a: Any, b: Any, gfun: Any, hfun: Any, qfun: Any, rfun: Any, args: Any = (), epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8,
+    func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfun: Any, qfun: Any, rfun: Any, args: Any = (),
+    epsabs: float = 1.49e-8, epsrel: float = 1.49e-8,
 ) -> Any:  # fmt: skip
     """An integral over three variables, with gradients in the limits, args and what the functions use from outside."""
     low, high, bottom, top = map(_edge, (gfun, hfun, qfun, rfun))
@@ -195,7 +197,7 @@ def tplquad(
 
 
 @recorded
-def nquad(func: Any, ranges: Any, args: Any = None, opts: Any = None, full_output: bool = False) -> Any:
+def nquad(func: Callable[..., Any], ranges: Any, args: Any = None, opts: Any = None, full_output: bool = False) -> Any:
     """An integral over any number of variables, with gradients in the limits, args and what func uses from outside."""
     only("integrate.nquad", full_output=(full_output, False))
     args = () if args is None else args if isinstance(args, tuple) else (args,)

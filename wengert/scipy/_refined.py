@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import linalg
+from .._core.argument_types import ArrayLike, ShapeLike
 from .._core.tensor import Tensor
 from .._prims.structural import stop_gradient
 from ..ops.choices import conj
@@ -26,7 +27,7 @@ from ..rules.extend import not_differentiable, primitive
 STEPS = 2
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: ArrayLike) -> Any:
     """The conjugate transpose."""
     return conj(matrix_transpose(x))
 
@@ -34,7 +35,7 @@ def adjoint(x: Any) -> Any:
 # -- what the host finds ---------------------------------------------------------------------------------------------
 
 
-def _found(*arrays: Any, function: str, index: int, options: tuple[Any, ...], dtype: str, shape: Any) -> Any:
+def _found(*arrays: Any, function: str, index: int, options: tuple[Any, ...], dtype: str, shape: ShapeLike) -> Any:
     results = getattr(import_module("scipy.linalg"), function)(*arrays, **dict(options))
     return np.asarray(results[index] if isinstance(results, tuple) else results).astype(dtype)
 
@@ -103,7 +104,7 @@ def _hessenberg_turn(h: Any, m: Any) -> Any:
     return x
 
 
-def similar(a: Any, basis: Any, turn: Any, below: int) -> tuple[Any, Any]:
+def similar(a: ArrayLike, basis: Any, turn: Any, below: int) -> tuple[Any, Any]:
     """The form q^H a q with zeros below a diagonal, and q, from a basis that the host found."""
     form = adjoint(basis) @ a @ basis
     for _ in range(STEPS):
@@ -124,7 +125,7 @@ def schur(a: Any) -> tuple[Any, Any]:
     return form + blocks, basis + blocks
 
 
-def hessenberg(a: Any) -> tuple[Any, Any]:
+def hessenberg(a: ArrayLike) -> tuple[Any, Any]:
     """Hessenberg's form and basis."""
     return similar(a, found("hessenberg", 1, a, calc_q=True), _hessenberg_turn, -1)
 
@@ -163,7 +164,7 @@ def discrete_lyapunov(a: Any, q: Any) -> Any:
     return reshaped(linalg.solve(system, reshaped(q, (n * n,))), (n, n))
 
 
-def continuous_riccati(a: Any, b: Any, q: Any, r: Any) -> Any:
+def continuous_riccati(a: ArrayLike, b: ArrayLike, q: ArrayLike, r: ArrayLike) -> Any:
     """Kleinman's steps, each a Lyapunov equation."""
     x = found("solve_continuous_are", 0, a, b, q, r)
     gain = b @ linalg.solve(r, adjoint(b))
@@ -173,7 +174,7 @@ def continuous_riccati(a: Any, b: Any, q: Any, r: Any) -> Any:
     return x
 
 
-def discrete_riccati(a: Any, b: Any, q: Any, r: Any) -> Any:
+def discrete_riccati(a: ArrayLike, b: ArrayLike, q: ArrayLike, r: ArrayLike) -> Any:
     """The same steps for discrete time."""
     x = found("solve_discrete_are", 0, a, b, q, r)
     for _ in range(STEPS):

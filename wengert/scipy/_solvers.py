@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy
 
 from .. import linalg, optimize
 from .. import numpy as np
 from .._control.values import Leaves
+from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.engine import ndarray_of
 from .._core.scipy_modules import scipy
@@ -34,7 +35,7 @@ def _as_tuple(args: Any) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
 
 
-def _numbers(x: Any) -> Array:
+def _numbers(x: ArrayLike) -> Array:
     if STATE.builder is not None:
         raise TracingError(
             at_user_line(
@@ -49,7 +50,7 @@ def _numbers(x: Any) -> Array:
 def _plain(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
     """A function for SciPy."""
 
-    def call(x: Any) -> Any:
+    def call(x: ArrayLike) -> Any:
         with pausing(watchers()):
             found = _numbers(f(x, *args))
         return found if found.ndim else float(found)
@@ -57,7 +58,7 @@ def _plain(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
     return call
 
 
-def _followed(f: Callable[..., Any], x: Any, args: tuple[Any, ...], name: str) -> Any:
+def _followed(f: Callable[..., Any], x: ArrayLike, args: tuple[Any, ...], name: str) -> Any:
     """A root that was found, as a function of what the equation depends on."""
     at = constant(numpy.asarray(x, float))
     given = (*(as_tensor(a) if isinstance(a, (numpy.ndarray, float)) else a for a in args),)
@@ -67,7 +68,9 @@ def _followed(f: Callable[..., Any], x: Any, args: tuple[Any, ...], name: str) -
 # -- roots of one unknown ----------------------------------------------------------------------------------------------
 
 
-def _bracketed(name: str, f: Any, a: Any, b: Any, args: Any, full_output: bool, options: dict[str, Any]) -> Any:
+def _bracketed(
+    name: str, f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any, full_output: bool, options: dict[str, Any]
+) -> Any:
     args = _as_tuple(args)
     solver = getattr(scipy("optimize"), name)
     root, report = solver(_plain(f, args), float(_numbers(a)), float(_numbers(b)), full_output=True, **options)
@@ -81,8 +84,8 @@ _EPS = 8.881784197001252e-16
 
 @recorded
 def brentq(
-    f: Any, a: Any, b: Any, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS, maxiter: int = 100,
-    full_output: bool = False, disp: bool = True,
+    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS,
+    maxiter: int = 100, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
     """A root between two places, with gradients in args and what f uses from outside."""
     return _bracketed(
@@ -92,8 +95,8 @@ def brentq(
 
 @recorded
 def brenth(
-    f: Any, a: Any, b: Any, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS, maxiter: int = 100,
-    full_output: bool = False, disp: bool = True,
+    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS,
+    maxiter: int = 100, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
     """A root between two places, with gradients in args and what f uses from outside."""
     return _bracketed(
@@ -103,8 +106,8 @@ def brenth(
 
 @recorded
 def ridder(
-    f: Any, a: Any, b: Any, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS, maxiter: int = 100,
-    full_output: bool = False, disp: bool = True,
+    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS,
+    maxiter: int = 100, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
     """A root between two places, with gradients in args and what f uses from outside."""
     return _bracketed(
@@ -114,8 +117,8 @@ def ridder(
 
 @recorded
 def bisect(
-    f: Any, a: Any, b: Any, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS, maxiter: int = 100,
-    full_output: bool = False, disp: bool = True,
+    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS,
+    maxiter: int = 100, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
     """A root between two places, with gradients in args and what f uses from outside."""
     return _bracketed(
@@ -125,8 +128,8 @@ def bisect(
 
 @recorded
 def toms748(
-    f: Any, a: Any, b: Any, args: Any = (), k: int = 1, xtol: float = 2e-12, rtol: float = _EPS, maxiter: int = 100,
-    full_output: bool = False, disp: bool = True,
+    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), k: int = 1, xtol: float = 2e-12,
+    rtol: float = _EPS, maxiter: int = 100, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
     """A root between two places, with gradients in args and what f uses from outside."""
     options = {"k": k, "xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
@@ -135,8 +138,9 @@ def toms748(
 
 @recorded
 def newton(
-    func: Any, x0: Any, fprime: Any = None, args: Any = (), tol: float = 1.48e-8, maxiter: int = 50,
-    fprime2: Any = None, x1: Any = None, rtol: float = 0.0, full_output: bool = False, disp: bool = True,
+    func: Callable[..., Any], x0: ArrayLike, fprime: Callable[..., Any] | None = None, args: Any = (),
+    tol: float = 1.48e-8, maxiter: int = 50, fprime2: Any = None, x1: ArrayLike | None = None, rtol: float = 0.0,
+    full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
     """A root near a place, or for an array of places one of each, with gradients in args and what func uses."""
     args = _as_tuple(args)
@@ -154,8 +158,10 @@ def newton(
 
 @recorded
 def root_scalar(
-    f: Any, args: Any = (), method: Any = None, bracket: Any = None, fprime: Any = None, fprime2: Any = None,
-    x0: Any = None, x1: Any = None, xtol: Any = None, rtol: Any = None, maxiter: Any = None, options: Any = None,
+    f: Callable[..., Any], args: Any = (), method: str | None = None, bracket: Any = None,
+    fprime: Callable[..., Any] | None = None, fprime2: Any = None, x0: ArrayLike | None = None,
+    x1: ArrayLike | None = None, xtol: Any = None, rtol: Any = None, maxiter: SupportsIndex | None = None,
+    options: Any = None,
 ) -> Any:  # fmt: skip
     """A root of a function of one number, with gradients in args and what f uses from outside."""
     args = _as_tuple(args)
@@ -193,15 +199,16 @@ def _first_of(fun: Callable[..., Any], is_pair: bool) -> Callable[..., Any]:
     return first
 
 
-def _start(x0: Any) -> Any:
+def _start(x0: ArrayLike) -> Any:
     start = np.atleast_1d(np.asarray(x0))
     return start.astype(float) if start.dtype.kind in "iub" else start
 
 
 @recorded
 def minimize(
-    fun: Any, x0: Any, args: Any = (), method: Any = None, jac: Any = None, hess: Any = None, hessp: Any = None,
-    bounds: Any = None, constraints: Any = (), tol: Any = None, callback: Any = None, options: Any = None,
+    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), method: str | None = None,
+    jac: Callable[..., Any] | None = None, hess: Any = None, hessp: Any = None, bounds: Any = None,
+    constraints: Any = (), tol: Any = None, callback: Any = None, options: Any = None,
 ) -> Any:  # fmt: skip
     """A minimum, with gradients in args and what fun uses from outside; jac, hess and hessp are not needed."""
     return optimize.minimize(
@@ -216,7 +223,7 @@ def least_squares(
     ftol: Any = 1e-8, xtol: Any = 1e-8, gtol: Any = 1e-8, x_scale: Any = None, loss: Any = "linear",
     f_scale: float = 1.0, diff_step: Any = None, tr_solver: Any = None, tr_options: Any = None,
     jac_sparsity: Any = None, max_nfev: Any = None, verbose: int = 0, args: Any = (), kwargs: Any = None,
-    callback: Any = None, workers: Any = None,
+    callback: Callable[..., Any] | None = None, workers: Any = None,
 ) -> Any:  # fmt: skip
     """A fit by least squares, with gradients in args and what fun uses from outside; jac is not needed."""
     if callable(loss):
@@ -265,9 +272,9 @@ def _arrays(f: Callable[..., Any]) -> Callable[..., Any]:
 
 @recorded
 def fsolve(
-    func: Any, x0: Any, args: Any = (), fprime: Any = None, full_output: Any = 0, col_deriv: Any = 0,
-    xtol: float = 1.49012e-8, maxfev: int = 0, band: Any = None, epsfcn: Any = None, factor: Any = 100,
-    diag: Any = None,
+    func: Callable[..., Any], x0: ArrayLike, args: Any = (), fprime: Callable[..., Any] | None = None,
+    full_output: Any = 0, col_deriv: Any = 0, xtol: float = 1.49012e-8, maxfev: int = 0, band: Any = None,
+    epsfcn: Any = None, factor: Any = 100, diag: Any = None,
 ) -> Any:  # fmt: skip
     """A root of a vector function, with gradients in args and what func uses from outside; fprime is not needed."""
     options = {"xtol": xtol, "maxfev": maxfev, "factor": factor, "diag": diag}
@@ -280,8 +287,8 @@ def fsolve(
 
 @recorded
 def minimize_scalar(
-    fun: Any, bracket: Any = None, bounds: Any = None, args: Any = (), method: Any = None, tol: Any = None,
-    options: Any = None,
+    fun: Callable[..., Any], bracket: Any = None, bounds: Any = None, args: Any = (), method: str | None = None,
+    tol: ArrayLike | None = None, options: Any = None,
 ) -> Any:  # fmt: skip
     """A minimum of a function of one number, with gradients in args and what fun uses from outside."""
     args = _as_tuple(args)
@@ -355,7 +362,7 @@ def _feasible(low: Array, high: Array) -> Array:
 
 
 @recorded
-def nnls(A: Any, b: Any, *, maxiter: Any = None, **options: Any) -> Any:
+def nnls(A: ArrayLike, b: ArrayLike, *, maxiter: SupportsIndex | None = None, **options: Any) -> Any:
     """The least squares solution without negative elements, with gradients in A and b."""
     A, b = floats(A), floats(b)
     x, _ = scipy("optimize").nnls(_numbers(A), _numbers(b), maxiter=maxiter)

@@ -14,6 +14,7 @@ import numpy
 
 from .. import numpy as np
 from .. import tree
+from .._core.argument_types import ArrayLike, Axes, DTypeLike
 from .._core.kinds import ARRAYS, NUMBERS
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
@@ -116,7 +117,7 @@ class SparseTensor:
 
     # -- the same values in another form --------------------------------------------------------------------------
 
-    def _with(self, data: Any, **changes: Any) -> SparseTensor:
+    def _with(self, data: Tensor, **changes: Any) -> SparseTensor:
         return SparseTensor(data, self._pattern._replace(**changes))
 
     def _summed(self, by_columns: bool = False) -> SparseTensor:
@@ -152,11 +153,11 @@ class SparseTensor:
         """Another matrix of the same values."""
         return self._with(self.data + 0)
 
-    def astype(self, dtype: Any) -> SparseTensor:
+    def astype(self, dtype: DTypeLike) -> SparseTensor:
         """The matrix in another dtype."""
         return self._with(self.data.astype(dtype))
 
-    def transpose(self, axes: Any = None, copy: bool = False) -> SparseTensor:
+    def transpose(self, axes: Axes = None, copy: bool = False) -> SparseTensor:
         """Rows for columns."""
         p = self._pattern
         turned = {"csr": "csc", "csc": "csr"}.get(p.format, p.format)
@@ -180,7 +181,7 @@ class SparseTensor:
 
     # -- sums and parts -------------------------------------------------------------------------------------------
 
-    def sum(self, axis: Any = None) -> Any:
+    def sum(self, axis: Axes = None) -> Any:
         """The sum of all elements, or along an axis."""
         p = self._pattern
         if axis is None or p.is_flat:
@@ -193,7 +194,7 @@ class SparseTensor:
         found = segment_sum(self.data, p.rows, p.shape[0])
         return found if p.is_array else np.reshape(found, (-1, 1))
 
-    def mean(self, axis: Any = None) -> Any:
+    def mean(self, axis: Axes = None) -> Any:
         """The mean of all elements, or along an axis."""
         return self.sum(axis) / (math.prod(self.shape) if axis is None or self.ndim == 1 else self.shape[axis])
 
@@ -276,11 +277,11 @@ class SparseTensor:
             return floats(other) @ self.toarray()
         return right_product(self, floats(other))
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: ArrayLike) -> Any:
         """The product with a vector, a matrix or a number."""
         return self * other if is_scalar(other) else self @ other
 
-    def multiply(self, other: Any) -> Any:
+    def multiply(self, other: ArrayLike) -> Any:
         """The product element by element; places that one of the two does not store are zero."""
         if is_scalar(other):
             return self._with(self.data * other)
@@ -296,15 +297,15 @@ class SparseTensor:
         """The elements of a dense matrix at the stored places."""
         return np.broadcast_to(floats(dense), self.shape)[self.coords]
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: ArrayLike) -> Any:
         return self.multiply(other) if self._pattern.is_array else self.dot(other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: ArrayLike) -> Any:
         if is_scalar(other) or self._pattern.is_array:
             return self.multiply(other)
         return self.__rmatmul__(other)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: ArrayLike) -> Any:
         if is_sparse(other) or isinstance(other, SparseTensor):
             return NotImplemented
         return self._with(self.data / (other if is_scalar(other) else self._met(other)))
@@ -316,7 +317,7 @@ class SparseTensor:
         found = self._summed(self.format == "csc")
         return found._with(np.abs(found.data))
 
-    def power(self, n: Any, dtype: Any = None) -> SparseTensor:
+    def power(self, n: int, dtype: DTypeLike | None = None) -> SparseTensor:
         """The n-th power of each element, n above zero."""
         if not n > 0:
             raise NotImplementedError(at_user_line(f"power: n is {n}; zeros to that power are not zero"))
@@ -330,7 +331,7 @@ class SparseTensor:
             raise ValueError(at_user_line(f"the power of a sparse matrix is a whole number above zero, got {n}"))
         return functools.reduce(lambda a, b: a @ b, [self] * n)
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: ArrayLike) -> Any:
         if is_scalar(other):
             if isinstance(other, NUMBERS) and other == 0:
                 return self
@@ -351,7 +352,7 @@ class SparseTensor:
     def __sub__(self, other: Any) -> Any:
         return self + (-other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: ArrayLike) -> Any:
         return -self + other
 
 
@@ -376,7 +377,7 @@ def with_values(pattern: Pattern, values: Array) -> Any:
     return whole.asformat(pattern.format)
 
 
-def is_scalar(x: Any) -> bool:
+def is_scalar(x: ArrayLike) -> bool:
     """Whether an operand is a number, or a tensor or array of no axes."""
     return isinstance(x, NUMBERS) or (getattr(x, "ndim", None) == 0 and isinstance(x, (Tensor, *ARRAYS)))
 

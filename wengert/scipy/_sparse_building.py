@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from .. import numpy as np
+from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -37,11 +39,17 @@ class Format(type):
         return issubclass(subclass, getattr(scipy("sparse"), cls.__name__))
 
 
-def _integers(x: Any) -> Array:
+def _integers(x: ArrayLike) -> Array:
     return numpy.asarray(x.numpy() if isinstance(x, Tensor) else x, numpy.int64)
 
 
-def _made(name: str, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False) -> SparseTensor:
+def _made(
+    name: str,
+    arg1: tuple[Any, ...],
+    shape: tuple[int, ...] | None = None,
+    dtype: DTypeLike | None = None,
+    copy: bool = False,
+) -> SparseTensor:
     """What a class makes of its arguments, in all of SciPy's ways."""
     format, is_array = name.split("_")[0], name.endswith("_array")
     if isinstance(arg1, SparseTensor) or is_sparse(arg1):
@@ -86,7 +94,9 @@ def _of_dense(matrix: Any, is_array: bool) -> SparseTensor:
     return SparseTensor(np.reshape(x, (-1,)), Pattern(rows, columns, _pair(x.shape), "coo", is_array))
 
 
-def _compressed(data: Tensor, indices: Array, indptr: Array, shape: Any, format: str) -> SparseTensor:
+def _compressed(
+    data: Tensor, indices: Array, indptr: Array, shape: tuple[int, ...] | None, format: str
+) -> SparseTensor:
     across = numpy.repeat(numpy.arange(len(indptr) - 1), numpy.diff(indptr))
     if indptr[0] != 0 or len(across) != len(indices):
         raise ValueError(
@@ -109,7 +119,7 @@ def _of_diagonals(data: Tensor, offsets: Array, shape: Any) -> SparseTensor:
     return SparseTensor(rows_of_data[held], Pattern(rows[held], columns[held], (height_all, width_all), "coo", True))
 
 
-def _diagonals(diagonals: Any, offsets: Any, shape: Any, is_array: bool) -> SparseTensor:
+def _diagonals(diagonals: Sequence[Tensor], offsets: Sequence[int], shape: Any, is_array: bool) -> SparseTensor:
     """`diags`: a diagonal from its own beginning, a number for all of it."""
     if numpy.ndim(offsets) == 0:
         first = diagonals[0] if isinstance(diagonals, (list, tuple)) else as_tensor(diagonals)
@@ -138,7 +148,13 @@ def _diagonals(diagonals: Any, offsets: Any, shape: Any, is_array: bool) -> Spar
     return SparseTensor(np.concatenate(data), pattern)
 
 
-def diags(diagonals: Any, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None) -> Any:
+def diags(
+    diagonals: Any,
+    offsets: Any = 0,
+    shape: ShapeLike | None = None,
+    format: str | None = None,
+    dtype: DTypeLike | None = None,
+) -> Any:
     """A matrix of given diagonals, with gradients in them; in the format "coo" where none is asked for."""
     return _finished(_diagonals(diagonals, offsets, shape, is_array=False), format, dtype)
 
@@ -189,28 +205,28 @@ def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Any:
     return _finished(SparseTensor(np.concatenate(data), pattern), format, dtype)
 
 
-def bmat(blocks: Any, format: Any = None, dtype: Any = None) -> Any:
+def bmat(blocks: Any, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
     """A matrix of blocks, None where there is nothing, with gradients in their values."""
     return block_array(blocks, format=format, dtype=dtype)
 
 
-def hstack(blocks: Any, format: Any = None, dtype: Any = None) -> Any:
+def hstack(blocks: Any, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
     """Matrices side by side, with gradients in their values."""
     return block_array([list(blocks)], format=format, dtype=dtype)
 
 
-def vstack(blocks: Any, format: Any = None, dtype: Any = None) -> Any:
+def vstack(blocks: Any, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
     """Matrices below each other, with gradients in their values."""
     return block_array([[b] for b in blocks], format=format, dtype=dtype)
 
 
-def block_diag(mats: Any, format: Any = None, dtype: Any = None) -> Any:
+def block_diag(mats: Any, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
     """A matrix of blocks on its diagonal, with gradients in their values."""
     grid = [[b if i == j else None for j in range(len(mats))] for i, b in enumerate(mats)]
     return block_array(grid, format=format, dtype=dtype)
 
 
-def kron(A: Any, B: Any, format: Any = None) -> Any:
+def kron(A: ArrayLike, B: Any, format: str | None = None) -> Any:
     """The Kronecker product of two matrices, with gradients in their values."""
     a, b = (as_sparse(m) if is_sparse(m) else _of_dense(m, False) for m in (A, B))
     rows = (a.row[:, None] * b.shape[0] + b.row).ravel()
@@ -220,34 +236,34 @@ def kron(A: Any, B: Any, format: Any = None) -> Any:
     return SparseTensor(np.reshape(a.data[:, None] * b.data, (-1,)), pattern).asformat(format)
 
 
-def triu(A: Any, k: int = 0, format: Any = None) -> Any:
+def triu(A: ArrayLike, k: int = 0, format: str | None = None) -> Any:
     """The upper triangle of a matrix, with gradients in its values."""
     return _part(A, lambda rows, columns: columns - rows >= k, format)
 
 
-def tril(A: Any, k: int = 0, format: Any = None) -> Any:
+def tril(A: ArrayLike, k: int = 0, format: str | None = None) -> Any:
     """The lower triangle of a matrix, with gradients in its values."""
     return _part(A, lambda rows, columns: columns - rows <= k, format)
 
 
-def _part(matrix: Any, keeps: Any, format: Any) -> Any:
+def _part(matrix: ArrayLike, keeps: Any, format: str | None) -> Any:
     a = as_sparse(matrix) if is_sparse(matrix) else _of_dense(matrix, False)
     held = numpy.flatnonzero(keeps(a.row, a.col))
     return a._with(a.data[held], rows=a.row[held], columns=a.col[held], format="coo").asformat(format)
 
 
-def find(A: Any) -> Any:
+def find(A: ArrayLike) -> Any:
     """The rows, columns and values of what a matrix stores, with gradients in the values."""
     found = as_sparse(A)._summed()
     return found.row, found.col, found.data
 
 
-def issparse(x: Any) -> bool:
+def issparse(x: ArrayLike) -> bool:
     """Whether a value is a sparse matrix or array."""
     return isinstance(x, SparseTensor) or scipy("sparse").issparse(x)
 
 
-def isspmatrix(x: Any) -> bool:
+def isspmatrix(x: ArrayLike) -> bool:
     """Whether a value is a sparse matrix (not one of the sparse arrays)."""
     return not x._pattern.is_array if isinstance(x, SparseTensor) else scipy("sparse").isspmatrix(x)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, SupportsIndex
 
 import numpy
 
 from .. import linalg
 from .. import numpy as np
 from .._compile.arguments import caller_kind
+from .._core.argument_types import ArrayLike
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -33,7 +35,7 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
 
 @recorded
 def spsolve_triangular(
-    A: Any, b: Any, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
+    A: ArrayLike, b: ArrayLike, lower: bool = True, overwrite_A: bool = False, overwrite_b: bool = False,
     unit_diagonal: bool = False,
 ) -> Any:  # fmt: skip
     """The x with A @ x = b for a triangular matrix, with gradients in b and in the values of a sparse tensor A."""
@@ -54,11 +56,11 @@ class factorized:
         A: a square sparse matrix.
     """
 
-    def __init__(self, A: Any) -> None:
+    def __init__(self, A: ArrayLike) -> None:
         self._matrix = A
         self._solve = None if isinstance(A, SparseTensor) else scipy("sparse.linalg").factorized(A)
 
-    def __call__(self, b: Any) -> Any:
+    def __call__(self, b: ArrayLike) -> Any:
         """The x with A @ x = b, with gradients in b and in the values of a sparse tensor A."""
         if self._solve is None or _follows(b):
             return linalg.spsolve(self._matrix, entered(b))
@@ -122,7 +124,7 @@ class _Run:
         return numpy.append(x, info).astype(b.dtype)
 
 
-def _kernel(data: Any, b: Any, x0: Any, run: _Run) -> Any:
+def _kernel(data: ArrayLike, b: ArrayLike, x0: ArrayLike, run: _Run) -> Any:
     return run(*map(numpy.array, (data, b, x0)))
 
 
@@ -175,7 +177,7 @@ def _options(**given: Any) -> dict[str, Any]:
 
 @recorded
 def cg(
-    A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: Any = None, M: Any = None,
+    A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None,
     callback: Any = None,
 ) -> Any:  # fmt: skip
     """A system by conjugate gradients, with gradients in b and the values of A, solved to the same tolerance."""
@@ -184,7 +186,7 @@ def cg(
 
 @recorded
 def bicgstab(
-    A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: Any = None, M: Any = None,
+    A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None,
     callback: Any = None,
 ) -> Any:  # fmt: skip
     """A system by stabilised biconjugate gradients, with gradients in b and the values of A."""
@@ -193,8 +195,9 @@ def bicgstab(
 
 @recorded
 def gmres(
-    A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, restart: Any = None, maxiter: Any = None,
-    M: Any = None, callback: Any = None, callback_type: Any = None,
+    A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, restart: Any = None,
+    maxiter: SupportsIndex | None = None, M: ArrayLike | None = None, callback: Callable[..., Any] | None = None,
+    callback_type: Any = None,
 ) -> Any:  # fmt: skip
     """A system by generalised minimal residuals, with gradients in b and the values of A."""
     options = _options(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 from .. import special
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._prims import quantiles as Q
 from .._prims.structural import stop_gradient
 from ..ops.choices import real
@@ -56,7 +57,7 @@ def _by_kind(name: str) -> Callable[..., Any]:
     """Ours for real tensors, and of complex ones the host's values."""
     of_real, of_complex = getattr(special, name), ufunc(name)
 
-    def function(z: Any) -> Any:
+    def function(z: ArrayLike) -> Any:
         return (of_complex if dtypes.is_complex(as_tensor(z, name).dtype) else of_real)(z)
 
     function.__name__, function.__doc__ = name, of_real.__doc__
@@ -75,7 +76,7 @@ def _bessel(name: str, of: str = "") -> Callable[[Any, Any], Any]:
     of = of or name
     of_one, of_many = getattr(special, of), ufunc(of, "v", "z", is_real=of == "ive")
 
-    def function(v: Any, z: Any) -> Any:
+    def function(v: ArrayLike, z: ArrayLike) -> Any:
         is_one = isinstance(v, (int, float))
         return (of_one if is_one and not dtypes.is_complex(as_tensor(z, name).dtype) else of_many)(v, z)
 
@@ -92,7 +93,7 @@ def _of_real_order(name: str, of: str) -> Callable[[Any, Any], Any]:
     """Scaled functions that are not analytic: of real arguments."""
     plain = OURS[of]
 
-    def function(v: Any, z: Any) -> Any:
+    def function(v: ArrayLike, z: ArrayLike) -> Any:
         if dtypes.is_complex(as_tensor(z, name).dtype):
             only(f"special.{name}", z=("a complex tensor", "a real one"))
         return plain(v, z)
@@ -105,7 +106,7 @@ def _of_real_order(name: str, of: str) -> Callable[[Any, Any], Any]:
 OURS |= {"jve": _of_real_order("jve", "jv"), "yve": _of_real_order("yve", "yv")}
 
 
-def _ive(v: Any, z: Any) -> Any:
+def _ive(v: ArrayLike, z: ArrayLike) -> Any:
     """`scipy.special.ive` of the constant order v at the real z: e^-|z| iv(v, z)."""
     if isinstance(v, (int, float)):
         return special.ive(v, z)
@@ -123,7 +124,7 @@ OURS["ive"] = _ive
 def _derivative(name: str, of: str, sign: int, whole: float, is_complex: bool | None = None) -> Callable[..., Any]:
     """The n-th derivative by neighbours in order: 2^-n times a sum of binomials."""
 
-    def function(v: Any, z: Any, n: int = 1) -> Any:
+    def function(v: ArrayLike, z: ArrayLike, n: int = 1) -> Any:
         require_constant(v, f"special.{name}", "v")
         order, x = as_tensor(v, name), as_float(as_tensor(z, name))
         total: Any = 0.0
@@ -144,7 +145,7 @@ OURS |= {
 
 
 def _spherical(name: str, sign: int, factor: float) -> Callable[..., Any]:
-    def function(n: Any, z: Any, derivative: bool = False) -> Any:
+    def function(n: Any, z: ArrayLike, derivative: bool = False) -> Any:
         require_constant(n, f"special.{name}", "n")
         order, x = as_tensor(n, name), as_float(as_tensor(z, name))
         if not derivative:
@@ -168,7 +169,7 @@ OURS |= {
 
 
 def _moved(name: str, of: str, moved: Callable[[Any], Any], factor: float = 1.0) -> Callable[..., Any]:
-    def function(n: Any, x: Any) -> Any:
+    def function(n: Any, x: ArrayLike) -> Any:
         require_constant(n, f"special.{name}", "n")
         return outward(factor * raw(of, n, moved(as_float(as_tensor(x, name)))), n, x)
 
@@ -188,7 +189,7 @@ OURS |= {
 
 
 @_ours
-def eval_sh_jacobi(n: Any, p: Any, q: Any, x: Any) -> Any:
+def eval_sh_jacobi(n: Any, p: ArrayLike, q: ArrayLike, x: ArrayLike) -> Any:
     """`scipy.special.eval_sh_jacobi` of constants n, p, q at x."""
     for key, value in (("n", n), ("p", p), ("q", q)):
         require_constant(value, "special.eval_sh_jacobi", key)
@@ -206,12 +207,12 @@ def assoc_laguerre(x: Any, n: Any, k: Any = 0.0) -> Any:
 # -- compositions ----------------------------------------------------------------------------------------------------
 
 
-def _float(x: Any, name: str) -> Any:
+def _float(x: ArrayLike, name: str) -> Any:
     return as_float(as_tensor(x, name))
 
 
 @_ours
-def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
+def lambertw(z: ArrayLike, k: SupportsIndex = 0, tol: float = 1e-8) -> Any:
     """Lambert's W: w e^w = z, on the constant branch k; complex, as SciPy's."""
     require_constant(k, "special.lambertw", "k")
     only("special.lambertw", tol=(tol, 1e-8))
@@ -221,13 +222,13 @@ def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
 
 
 @_ours
-def polygamma(n: Any, x: Any) -> Any:
+def polygamma(n: Any, x: ArrayLike) -> Any:
     """The n-th derivative of digamma at x; n is a whole number."""
     return special.polygamma(n, x)
 
 
 @_ours
-def zeta(x: Any, q: Any = None, out: None = None) -> Any:
+def zeta(x: ArrayLike, q: ArrayLike | None = None, out: None = None) -> Any:
     """Hurwitz's zeta function, Riemann's without q."""
     only("special.zeta", out=(out, None))
     return special.zeta(x, q)
@@ -255,7 +256,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 
 
 @_ours
-def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
+def voigt_profile(x: ArrayLike, sigma: ArrayLike, gamma: ArrayLike) -> Any:
     """Voigt's profile of positive sigma: a normal density folded with Cauchy's."""
     width = _float(sigma, "voigt_profile") * math.sqrt(2)
     place = (_float(x, "voigt_profile") + 1j * _float(gamma, "voigt_profile")) / width
@@ -263,63 +264,63 @@ def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
 
 
 @_ours
-def cosm1(x: Any) -> Any:
+def cosm1(x: ArrayLike) -> Any:
     """cos(x) - 1, exact near 0."""
     half = sin(_float(x, "cosm1") / 2)
     return outward(half * half * -2.0, x)
 
 
 @_ours
-def exp10(x: Any) -> Any:
+def exp10(x: ArrayLike) -> Any:
     """10 ** x."""
     return outward(exp(_float(x, "exp10") * math.log(10)), x)
 
 
 @_ours
-def powm1(x: Any, y: Any) -> Any:
+def powm1(x: ArrayLike, y: ArrayLike) -> Any:
     """x ** y - 1 for positive x, exact near 0."""
     return outward(expm1(_float(y, "powm1") * log(_float(x, "powm1"))), x, y)
 
 
-def _box_cox(logarithm: Any, lmbda: Any, *given: Any) -> Any:
+def _box_cox(logarithm: Any, lmbda: ArrayLike, *given: Any) -> Any:
     return outward(logarithm * raw("exprel", lmbda * logarithm), *given)
 
 
 @_ours
-def boxcox(x: Any, lmbda: Any) -> Any:
+def boxcox(x: ArrayLike, lmbda: ArrayLike) -> Any:
     """(x ** lmbda - 1) / lmbda, log(x) for lmbda 0."""
     return _box_cox(log(_float(x, "boxcox")), _float(lmbda, "boxcox"), x, lmbda)
 
 
 @_ours
-def boxcox1p(x: Any, lmbda: Any) -> Any:
+def boxcox1p(x: ArrayLike, lmbda: ArrayLike) -> Any:
     """((1 + x) ** lmbda - 1) / lmbda, log1p(x) for lmbda 0."""
     return _box_cox(log1p(_float(x, "boxcox1p")), _float(lmbda, "boxcox1p"), x, lmbda)
 
 
 @_ours
-def inv_boxcox(y: Any, lmbda: Any) -> Any:
+def inv_boxcox(y: ArrayLike, lmbda: ArrayLike) -> Any:
     """The inverse of `boxcox`."""
     y_, factor = _float(y, "inv_boxcox"), _float(lmbda, "inv_boxcox")
     return outward(exp(y_ * log_ratio(factor * y_)), y, lmbda)
 
 
 @_ours
-def inv_boxcox1p(y: Any, lmbda: Any) -> Any:
+def inv_boxcox1p(y: ArrayLike, lmbda: ArrayLike) -> Any:
     """The inverse of `boxcox1p`."""
     y_, factor = _float(y, "inv_boxcox1p"), _float(lmbda, "inv_boxcox1p")
     return outward(expm1(y_ * log_ratio(factor * y_)), y, lmbda)
 
 
 @_ours
-def huber(delta: Any, r: Any) -> Any:
+def huber(delta: Any, r: ArrayLike) -> Any:
     """Huber's loss: r^2 / 2 up to delta, straight beyond."""
     bound, size = _float(delta, "huber"), magnitude(_float(r, "huber"))
     return outward(where(less_equal(size, bound), size * size / 2, bound * (size - bound / 2)), delta, r)
 
 
 @_ours
-def pseudo_huber(delta: Any, r: Any) -> Any:
+def pseudo_huber(delta: Any, r: ArrayLike) -> Any:
     """delta^2 (sqrt(1 + (r / delta)^2) - 1)."""
     bound = _float(delta, "pseudo_huber")
     square = (_float(r, "pseudo_huber") / bound) ** 2
@@ -327,13 +328,13 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
 
 
 @_ours
-def softplus(x: Any) -> Any:
+def softplus(x: ArrayLike) -> Any:
     """log(1 + e^x)."""
     return outward(-special.log_expit(-_float(x, "softplus")), x)
 
 
 def _of_degrees(name: str, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def function(x: Any) -> Any:
+    def function(x: ArrayLike) -> Any:
         return outward(f(_float(x, name) * (math.pi / 180)), x)
 
     function.__name__ = function.__qualname__ = name
@@ -348,14 +349,14 @@ OURS |= {
 
 
 @_ours
-def radian(d: Any, m: Any, s: Any) -> Any:
+def radian(d: ArrayLike, m: ArrayLike, s: ArrayLike) -> Any:
     """Degrees, minutes and seconds as an angle in radians."""
     degrees = _float(d, "radian") + _float(m, "radian") / 60 + _float(s, "radian") / 3600
     return outward(degrees * (math.pi / 180), d, m, s)
 
 
 @_ours
-def agm(a: Any, b: Any) -> Any:
+def agm(a: ArrayLike, b: ArrayLike) -> Any:
     """The arithmetic-geometric mean of positive numbers, by the elliptic integral."""
     x, y = _float(a, "agm"), _float(b, "agm")
     ratio = (x - y) / (x + y)
@@ -363,7 +364,7 @@ def agm(a: Any, b: Any) -> Any:
 
 
 @_ours
-def ellipj(u: Any, m: Any) -> Any:
+def ellipj(u: ArrayLike, m: ArrayLike) -> Any:
     """Jacobi's elliptic functions sn, cn, dn and the amplitude of u; the parameter m is a constant."""
     require_constant(m, "special.ellipj", "m")
     x = _float(u, "ellipj")
@@ -374,7 +375,7 @@ def ellipj(u: Any, m: Any) -> Any:
 
 
 @_ours
-def ndtri_exp(y: Any) -> Any:
+def ndtri_exp(y: ArrayLike) -> Any:
     """The normal quantile of the share e^y."""
     return outward(Q.ndtri_exp(_float(y, "ndtri_exp")), y)
 
@@ -388,7 +389,7 @@ def _settled(place: Any, share: Any, mass: Callable[[Any], Any], density: Callab
 
 
 @_ours
-def gammainccinv(a: Any, y: Any) -> Any:
+def gammainccinv(a: ArrayLike, y: ArrayLike) -> Any:
     """The x with gammaincc(a, x) = y."""
     shape, share = _float(a, "gammainccinv"), _float(y, "gammainccinv")
     found = raw("gammainccinv", stop_gradient(shape), stop_gradient(share), count=2)
@@ -399,7 +400,7 @@ def gammainccinv(a: Any, y: Any) -> Any:
 
 
 @_ours
-def betainccinv(a: Any, b: Any, y: Any) -> Any:
+def betainccinv(a: ArrayLike, b: ArrayLike, y: ArrayLike) -> Any:
     """The x with betaincc(a, b, x) = y."""
     return outward(1.0 - special.betaincinv(_float(b, "betainccinv"), _float(a, "betainccinv"), y), a, b, y)
 

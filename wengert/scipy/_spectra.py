@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy
 
 from .. import fft
 from .. import numpy as np
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from ..ops.filtering import convolve as convolved
@@ -27,7 +28,7 @@ def _line(count: int) -> Array:
     return numpy.linalg.qr(numpy.stack([numpy.ones(count), numpy.arange(count)], axis=1))[0][:, : max(min(2, count), 1)]
 
 
-def without_trend(x: Tensor, kind: Any, breaks: Any = 0) -> Tensor:
+def without_trend(x: Tensor, kind: str | None, breaks: int = 0) -> Tensor:
     """A signal less its mean or its line of least squares, along the last axis."""
     if kind not in ("linear", "l", "constant", "c"):
         raise ValueError("Trend type must be 'linear' or 'constant'.")
@@ -46,15 +47,15 @@ def without_trend(x: Tensor, kind: Any, breaks: Any = 0) -> Tensor:
 
 
 @recorded
-def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Any:
+def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Any:
     """A signal less its trend; linear in the signal."""
     return np.moveaxis(without_trend(np.moveaxis(floats(data), axis, -1), type, fixed(bp, "bp", "detrend")), -1, axis)
 
 
 @recorded
 def savgol_filter(
-    x: Any, window_length: int, polyorder: int, deriv: int = 0, delta: Any = 1.0, axis: int = -1,
-    mode: str = "interp", cval: Any = 0.0,
+    x: ArrayLike, window_length: int, polyorder: int, deriv: int = 0, delta: Any = 1.0, axis: int = -1,
+    mode: str = "interp", cval: ArrayLike = 0.0,
 ) -> Any:  # fmt: skip
     """Savitzky and Golay's smoothing, with gradients in x, delta and cval."""
     if mode not in ("mirror", "constant", "nearest", "interp", "wrap"):
@@ -90,7 +91,7 @@ def _rows_summed(x: Tensor, taps: Any) -> Tensor:
 
 
 @recorded
-def hilbert(x: Any, N: Any = None, axis: int = -1) -> Any:
+def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
     """The analytic signal; linear in x."""
     x = floats(x)
     if dtypes.is_complex(x.dtype):
@@ -173,7 +174,7 @@ def _segments(x: Tensor, length: int, step: int, count: int) -> Tensor:
     return np.take(x, numpy.arange(count)[:, None] * step + numpy.arange(length), axis=-1)
 
 
-def _window_of(window: Any, nperseg: Any, count: int) -> tuple[Any, int]:
+def _window_of(window: ArrayLike, nperseg: Any, count: int) -> tuple[Any, int]:
     if isinstance(window, (str, tuple)):
         size = 256 if nperseg is None else int(nperseg)
         if size < 1:
@@ -209,8 +210,8 @@ class _Spectra:
     """Windowed transforms of the segments of signals along the last axis: `of(x)` is (..., segments, frequencies)."""
 
     def __init__(
-        self, shape: Any, is_complex: bool, *, fs: Any, window: Any, nperseg: Any, noverlap: Any, nfft: Any,
-        detrend: Any, return_onesided: bool, scaling: str, axis: int,
+        self, shape: Any, is_complex: bool, *, fs: float, window: ArrayLike, nperseg: int, noverlap: Any, nfft: Any,
+        detrend: str, return_onesided: bool, scaling: str, axis: int,
     ) -> None:  # fmt: skip
         self.window, self.nperseg = _window_of(window, nperseg, int(shape[-1]))
         self.noverlap = _overlap(noverlap, self.nperseg)
@@ -267,17 +268,17 @@ def _is_complex(*xs: Tensor) -> bool:
 
 @recorded
 def csd(
-    x: Any, y: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = None, noverlap: Any = None,
-    nfft: Any = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
-    axis: int = -1, average: str = "mean",
+    x: ArrayLike, y: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: SupportsIndex | None = None,
+    noverlap: SupportsIndex | None = None, nfft: SupportsIndex | None = None, detrend: Any = "constant",
+    return_onesided: bool = True, scaling: str = "density", axis: int = -1, average: str = "mean",
 ) -> Any:  # fmt: skip
     """The cross power spectral density by Welch's method, with gradients in the signals, fs and an array window."""
     return _cross(x, y, fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average)
 
 
 def _cross(
-    x: Any, y: Any, fs: Any, window: Any, nperseg: Any, noverlap: Any, nfft: Any, detrend: Any, onesided: bool,
-    scaling: str, axis: int, average: str,
+    x: ArrayLike, y: ArrayLike, fs: float, window: ArrayLike, nperseg: Any, noverlap: Any, nfft: Any, detrend: str,
+    onesided: bool, scaling: str, axis: int, average: str,
 ) -> tuple[Any, Tensor]:  # fmt: skip
     is_same = y is x
     first, second = _rows(axis, x, x if is_same else y)
@@ -310,8 +311,8 @@ def _averaged(power: Tensor, average: str) -> Tensor:
 
 @recorded
 def welch(
-    x: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = None, noverlap: Any = None,
-    nfft: Any = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
+    x: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: int | None = None, noverlap: int | None = None,
+    nfft: int | None = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
     axis: int = -1, average: str = "mean",
 ) -> Any:  # fmt: skip
     """The power spectral density by Welch's method, with gradients in x, fs and an array window."""
@@ -320,7 +321,7 @@ def welch(
 
 @recorded
 def periodogram(
-    x: Any, fs: Any = 1.0, window: Any = "boxcar", nfft: Any = None, detrend: Any = "constant",
+    x: Any, fs: Any = 1.0, window: Any = "boxcar", nfft: int | None = None, detrend: Any = "constant",
     return_onesided: bool = True, scaling: str = "density", axis: int = -1,
 ) -> Any:  # fmt: skip
     """The power spectral density of the whole signal, with gradients in x, fs and an array window."""
@@ -336,8 +337,8 @@ def periodogram(
 
 @recorded
 def coherence(
-    x: Any, y: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = None, noverlap: Any = None,
-    nfft: Any = None, detrend: Any = "constant", axis: int = -1,
+    x: ArrayLike, y: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: int | None = None,
+    noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant", axis: int = -1,
 ) -> Any:  # fmt: skip
     """The magnitude squared coherence, with gradients in both signals."""
 
@@ -352,9 +353,9 @@ def coherence(
 
 @recorded
 def spectrogram(
-    x: Any, fs: Any = 1.0, window: Any = ("tukey_periodic", 0.25), nperseg: Any = None, noverlap: Any = None,
-    nfft: Any = None, detrend: Any = "constant", return_onesided: bool = True, scaling: str = "density",
-    axis: int = -1, mode: str = "psd",
+    x: ArrayLike, fs: Any = 1.0, window: Any = ("tukey_periodic", 0.25), nperseg: int | None = None,
+    noverlap: SupportsIndex | None = None, nfft: int | None = None, detrend: Any = "constant",
+    return_onesided: bool = True, scaling: str = "density", axis: int = -1, mode: str = "psd",
 ) -> Any:  # fmt: skip
     """Spectra of consecutive segments, with gradients in x, fs and an array window."""
     if mode not in ("psd", "complex", "magnitude", "angle", "phase"):
@@ -384,9 +385,9 @@ def spectrogram(
 
 @recorded
 def stft(
-    x: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = 256, noverlap: Any = None, nfft: Any = None,
-    detrend: Any = False, return_onesided: bool = True, boundary: Any = "zeros", padded: bool = True,
-    axis: int = -1, scaling: str = "spectrum",
+    x: ArrayLike, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = 256, noverlap: int | None = None,
+    nfft: int | None = None, detrend: Any = False, return_onesided: bool = True, boundary: Any = "zeros",
+    padded: bool = True, axis: int = -1, scaling: str = "spectrum",
 ) -> Any:  # fmt: skip
     """The short-time Fourier transform, with gradients in x, fs and an array window."""
     if scaling not in ("psd", "spectrum"):
@@ -421,9 +422,9 @@ def _zeros_around(x: Tensor, before: int, behind: int) -> Tensor:
 
 @recorded
 def istft(
-    Zxx: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: Any = None, noverlap: Any = None,
-    nfft: Any = None, input_onesided: bool = True, boundary: Any = True, time_axis: int = -1, freq_axis: int = -2,
-    scaling: str = "spectrum",
+    Zxx: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: int | None = None, noverlap: int | None = None,
+    nfft: int | None = None, input_onesided: bool = True, boundary: Any = True, time_axis: int = -1,
+    freq_axis: int = -2, scaling: str = "spectrum",
 ) -> Any:  # fmt: skip
     """The signal of a short-time Fourier transform, with gradients in it, fs and an array window."""
     spectra = floats(Zxx)

@@ -12,6 +12,7 @@ from .. import numpy as np
 from .._compile.arguments import caller_kind, result_of
 from .._compile.bridge import as_program, has_tracers
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.engine import is_native
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -36,7 +37,7 @@ def recorded(ours: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def entered(x: Any) -> Any:
+def entered(x: ArrayLike) -> Any:
     """An argument as our functions take it: a framework's array or a Variable as a tensor, anything else as it is."""
     kind = type(x)
     if kind is Tensor or kind is numpy.ndarray:
@@ -48,20 +49,20 @@ def entered(x: Any) -> Any:
     return x
 
 
-def floats(x: Any) -> Tensor:
+def floats(x: ArrayLike) -> Tensor:
     """An array as a tensor of floating or complex numbers."""
     found = as_tensor(np.asarray(x))
     return found if dtypes.is_inexact(found.dtype) else found.astype(dtypes.float64)
 
 
-def meeting(*xs: Any) -> list[Tensor]:
+def meeting(*xs: ArrayLike) -> list[Tensor]:
     """Arrays as tensors of floating or complex numbers of one dtype."""
     tensors = [floats(x) for x in xs]
     dtype = numpy.result_type(*(t.dtype for t in tensors))
     return [t.astype(dtype) for t in tensors]
 
 
-def fixed(x: Any, name: str, what: str) -> Any:
+def fixed(x: ArrayLike, name: str, what: str) -> Any:
     """An argument that must be a constant."""
     if type(x) is Tensor:
         raise LostGradientError(

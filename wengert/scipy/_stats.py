@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import special, stats
+from .._core.argument_types import ArrayLike, Axes, DTypeLike
+from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims.structural import stop_gradient
 from ..ops.decompositions import triangular_eigh
@@ -129,7 +131,7 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
     defaults = dict.fromkeys(family.shapes, _MISSING) | dict(zip(family.places, (0, 1)))
     moments: dict[str, Any] = dict(zip(("mean", "var", "entropy"), MOMENTS.get(family.name, ()), strict=False))
 
-    def parameters(args: Any, kwargs: Any, what: str) -> tuple[list[Any], Any, Any]:
+    def parameters(args: tuple[Tensor, ...], kwargs: Any, what: str) -> tuple[list[Any], Any, Any]:
         values = _given(names, defaults, args, kwargs, f"scipy.stats.{family.name}.{what}")
         tensors = [as_float(as_tensor(v)) for v in values]
         shapes = tensors[: len(family.shapes)]
@@ -197,7 +199,9 @@ OURS |= {n: Recorded(n, _methods_of({**_KNOWN, **FAMILIES}[of])) for n, of in _S
 # -- distributions of vectors ----------------------------------------------------------------------------------------
 
 
-def _normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+def _normal_logpdf(
+    x: ArrayLike, mean: ArrayLike | None = None, cov: ArrayLike = 1, allow_singular: bool = False
+) -> Any:
     if not allow_singular:
         return stats.multivariate_normal.logpdf(x, mean, cov)
     spread, points = as_float(as_tensor(cov)), as_float(as_tensor(x))
@@ -217,7 +221,7 @@ def _normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool 
     return outward(where(less_equal(outside, limit), result, -math.inf), x, mean, cov)
 
 
-def _normal_entropy(mean: Any = None, cov: Any = 1) -> Any:
+def _normal_entropy(mean: ArrayLike | None = None, cov: ArrayLike = 1) -> Any:
     spread = as_float(as_tensor(cov))
     if spread.ndim < 2:
         size = spread.shape[0] if spread.ndim else 1
@@ -227,7 +231,7 @@ def _normal_entropy(mean: Any = None, cov: Any = 1) -> Any:
     return outward(log_det + size * math.log(2 * math.pi * math.e) / 2, mean, cov)
 
 
-def _normal_draws(mean: Any = None, cov: Any = 1, size: Any = 1, random_state: Any = None) -> Any:
+def _normal_draws(mean: ArrayLike | None = None, cov: ArrayLike = 1, size: Any = 1, random_state: Any = None) -> Any:
     spread = as_float(as_tensor(cov))
     if spread.ndim != 2:
         only("stats.multivariate_normal.rvs", cov=("a number or a vector", "a matrix"))
@@ -243,7 +247,7 @@ def _normal_draws(mean: Any = None, cov: Any = 1, size: Any = 1, random_state: A
 
 
 def _dirichlet(name: str) -> Callable[[Any], Any]:
-    def method(alpha: Any) -> Any:
+    def method(alpha: ArrayLike) -> Any:
         a = as_float(as_tensor(alpha))
         whole = total(a)
         if name == "mean":
@@ -258,7 +262,7 @@ def _dirichlet(name: str) -> Callable[[Any], Any]:
     return method
 
 
-def _multinomial_logpmf(x: Any, n: Any, p: Any) -> Any:
+def _multinomial_logpmf(x: ArrayLike, n: Any, p: ArrayLike) -> Any:
     """Of counts along the last axis; they are constants."""
     counts, shares = as_float(stop_gradient(as_tensor(x))), as_float(as_tensor(p))
     size = known_extent(shares, shares.ndim - 1, "multinomial")
@@ -302,7 +306,7 @@ class gaussian_kde:
         -0.013576
     """
 
-    def __init__(self, dataset: Any, bw_method: Any = None, weights: Any = None) -> None:
+    def __init__(self, dataset: Any, bw_method: Any = None, weights: ArrayLike | None = None) -> None:
         data = as_float(as_tensor(dataset, "gaussian_kde"))
         self._given, self._bw_method, self._weights = dataset, bw_method, weights
         self.dataset = data[None] if data.ndim < 2 else data
@@ -323,13 +327,13 @@ class gaussian_kde:
         """Silverman's bandwidth."""
         return (self.neff * ((self.d + 2.0) / 4.0)) ** (-1.0 / (self.d + 4))
 
-    def _bandwidth(self, method: Any) -> Any:
+    def _bandwidth(self, method: str | None) -> Any:
         if method is None or isinstance(method, str):
             only("stats.gaussian_kde", bw_method=(method, None, "scott", "silverman"))
             return self.silverman_factor() if method == "silverman" else self.scotts_factor()
         return method(self) if callable(method) else as_float(as_tensor(method))
 
-    def logpdf(self, x: Any) -> Any:
+    def logpdf(self, x: ArrayLike) -> Any:
         """The logarithm of the density at points (d, m), or at m numbers."""
         points = as_float(as_tensor(x, "gaussian_kde"))
         points = points[None] if points.ndim == 0 else points
@@ -344,7 +348,7 @@ class gaussian_kde:
         height = total(log(diagonal(factor))) + self.d * math.log(2 * math.pi) / 2
         return outward(special.logsumexp(powers, axis=1) - height, x, self._given, self._bw_method, self._weights)
 
-    def evaluate(self, points: Any) -> Any:
+    def evaluate(self, points: ArrayLike) -> Any:
         """The density at points (d, m), or at m numbers."""
         return exp(self.logpdf(points))
 
@@ -365,7 +369,7 @@ OURS["gaussian_kde"] = gaussian_kde
 # -- statistics of samples -------------------------------------------------------------------------------------------
 
 
-def _sample(a: Any, axis: Any, nan_policy: str, name: str) -> tuple[Any, Any]:
+def _sample(a: ArrayLike, axis: Axes, nan_policy: str, name: str) -> tuple[Any, Any]:
     only(f"stats.{name}", nan_policy=(nan_policy, "propagate"))
     x = as_float(as_tensor(a, name))
     return (ravel(x), 0) if axis is None else (x, axis)
@@ -376,12 +380,12 @@ def _deviation(x: Any, axis: Any, ddof: Any) -> Any:
     return sqrt(total(centred * centred, axis=axis, keepdims=True) / (x.shape[axis] - ddof))
 
 
-def _kept(x: Any, axis: int, keepdims: bool) -> Any:
+def _kept(x: ArrayLike, axis: int, keepdims: bool) -> Any:
     return x if keepdims else total(x, axis=axis)
 
 
 @_ours
-def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+def zscore(a: ArrayLike, axis: Axes = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
     """Elements less their mean, in units of their standard deviation."""
     shape = as_tensor(a).shape
     x, place = _sample(a, axis, nan_policy, "zscore")
@@ -390,7 +394,7 @@ def zscore(a: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") 
 
 
 @_ours
-def zmap(scores: Any, compare: Any, axis: Any = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+def zmap(scores: Any, compare: Any, axis: Axes = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
     """Scores in units of the standard deviation of what they are compared to, less its mean."""
     x, place = _sample(compare, axis, nan_policy, "zmap")
     return outward(
@@ -399,7 +403,7 @@ def zmap(scores: Any, compare: Any, axis: Any = 0, ddof: int = 0, nan_policy: st
 
 
 @_ours
-def sem(a: Any, axis: Any = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
+def sem(a: ArrayLike, axis: Axes = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
     """The standard error of the mean."""
     x, place = _sample(a, axis, nan_policy, "sem")
     return outward(_kept(_deviation(x, place, ddof) / math.sqrt(x.shape[place]), place, keepdims), a)
@@ -414,8 +418,8 @@ def _weighted(x: Any, weights: Any, place: Any, keepdims: bool) -> Any:
 
 @_ours
 def gmean(
-    a: Any, axis: Any = 0, dtype: Any = None, weights: Any = None, *, nan_policy: str = "propagate",
-    keepdims: bool = False,
+    a: ArrayLike, axis: Axes = 0, dtype: DTypeLike | None = None, weights: ArrayLike | None = None, *,
+    nan_policy: str = "propagate", keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """The geometric mean."""
     only("stats.gmean", dtype=(dtype, None))
@@ -425,7 +429,7 @@ def gmean(
 
 @_ours
 def hmean(
-    a: Any, axis: Any = 0, dtype: Any = None, *, weights: Any = None, nan_policy: str = "propagate",
+    a: Any, axis: Axes = 0, dtype: DTypeLike | None = None, *, weights: Any = None, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """The harmonic mean."""
@@ -447,7 +451,8 @@ def pmean(
 
 @_ours
 def moment(
-    a: Any, order: int = 1, axis: Any = 0, nan_policy: str = "propagate", *, center: Any = None, keepdims: bool = False
+    a: ArrayLike, order: int = 1, axis: Axes = 0, nan_policy: str = "propagate", *, center: Any = None,
+    keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """The central moment of an order, or that about another centre."""
     x, place = _sample(a, axis, nan_policy, "moment")
@@ -455,7 +460,7 @@ def moment(
     return outward(average((x - centre) ** order, axis=place, keepdims=keepdims), a, center)
 
 
-def _standardised(a: Any, axis: Any, nan_policy: str, name: str, order: int) -> tuple[Any, Any, Any]:
+def _standardised(a: ArrayLike, axis: Axes, nan_policy: str, name: str, order: int) -> tuple[Any, Any, Any]:
     x, place = _sample(a, axis, nan_policy, name)
     centred = x - average(x, axis=place, keepdims=True)
     second = average(centred**2, axis=place, keepdims=True)
@@ -463,7 +468,9 @@ def _standardised(a: Any, axis: Any, nan_policy: str, name: str, order: int) -> 
 
 
 @_ours
-def skew(a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
+def skew(
+    a: ArrayLike, axis: Axes = 0, bias: bool = True, nan_policy: str = "propagate", *, keepdims: bool = False
+) -> Any:
     """The skewness."""
     value, n, place = _standardised(a, axis, nan_policy, "skew", 3)
     value = value if bias else value * (math.sqrt(n * (n - 1.0)) / (n - 2.0))
@@ -472,7 +479,7 @@ def skew(a: Any, axis: Any = 0, bias: bool = True, nan_policy: str = "propagate"
 
 @_ours
 def kurtosis(
-    a: Any, axis: Any = 0, fisher: bool = True, bias: bool = True, nan_policy: str = "propagate", *,
+    a: ArrayLike, axis: Axes = 0, fisher: bool = True, bias: bool = True, nan_policy: str = "propagate", *,
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """The kurtosis, less 3 with `fisher`."""
@@ -484,7 +491,7 @@ def kurtosis(
 
 @_ours
 def variation(
-    a: Any, axis: Any = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
+    a: ArrayLike, axis: Axes = 0, nan_policy: str = "propagate", ddof: int = 0, *, keepdims: bool = False
 ) -> Any:  # fmt: skip
     """The standard deviation in units of the mean."""
     x, place = _sample(a, axis, nan_policy, "variation")
@@ -493,7 +500,7 @@ def variation(
 
 @_ours
 def entropy(
-    pk: Any, qk: Any = None, base: Any = None, axis: Any = 0, *, nan_policy: str = "propagate", keepdims: bool = False
+    pk: Any, qk: Any = None, base: Any = None, axis: Axes = 0, *, nan_policy: str = "propagate", keepdims: bool = False
 ) -> Any:  # fmt: skip
     """The entropy of shares, or with qk their divergence from those."""
     p, place = _sample(pk, axis, nan_policy, "entropy")

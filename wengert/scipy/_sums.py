@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from .. import numpy as np
+from .._core.argument_types import ArrayLike
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from ._namespace import only
@@ -43,7 +44,7 @@ def _begun(found: Tensor, initial: Any, axis: int) -> Tensor:
 
 
 @recorded
-def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
+def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: ArrayLike | None = None) -> Any:
     """The integral of samples up to each by trapezoids, with gradients in y, x and dx."""
     row, steps = _rows(y, x, dx, axis)
     return _begun(np.cumsum(steps * (row[..., 1:] + row[..., :-1]) / 2, axis=-1), initial, axis)
@@ -110,7 +111,7 @@ def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, 
 
 
 @recorded
-def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
+def romb(y: ArrayLike, dx: ArrayLike = 1.0, axis: int = -1, show: bool = False) -> Any:
     """The integral of 2**k + 1 samples by Romberg's rule, with gradients in y and dx."""
     only("integrate.romb", show=(show, False))
     row = np.moveaxis(floats(y), axis, -1)
@@ -145,7 +146,7 @@ def fixed_quad(func: Any, a: Any, b: Any, args: Any = (), n: int = 5) -> Any:
     return (b - a) / 2.0 * np.sum(weights * func(at, *args), axis=-1), None
 
 
-def _limit(x: Any) -> Any:
+def _limit(x: ArrayLike) -> Any:
     """A limit's number where it is one; symbols count as finite."""
     return 0.0 if isinstance(x, Tensor) else x
 

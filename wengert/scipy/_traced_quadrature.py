@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 
 from .. import numpy as np
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from ..ops.promotion import as_tensor
 from ..programs.control import fori_loop, while_loop
@@ -44,7 +45,7 @@ def _place(t: Any, a: Any, b: Any) -> _Place:
     return x, (b - a) * slope / (2 * np.cosh(inner) ** 2), (x != a) & (x != b)
 
 
-def traced_integral(f: Callable[[Any], Any], a: Any, b: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+def traced_integral(f: Callable[[Any], Any], a: ArrayLike, b: ArrayLike, options: dict[str, Any]) -> tuple[Any, Any]:
     """The integral from a to b of a function that is traced, and an estimate of its error."""
     if _infinite(a) > 0 or _infinite(b) < 0:
         total, error = traced_integral(f, b, a, options)
@@ -61,7 +62,7 @@ def _one(f: Callable[[Any], Any], a: Any, b: Any, options: dict[str, Any]) -> tu
     )
     middle = as_tensor(middle).astype("float64")
 
-    def term(t: Any) -> Any:
+    def term(t: ArrayLike) -> Any:
         x, weight, counts = _place(t, a, b)
         return np.where(counts, weight * f(np.where(counts, x, middle)), 0.0)
 

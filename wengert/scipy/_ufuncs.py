@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import special
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, Out
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims.structural import scale
@@ -55,17 +56,17 @@ def _spec(*inputs: Any, function: str, index: int, dtype: str) -> TensorSpec:
     return spec
 
 
-def _slopes(out: Any, inputs: Sequence[Any], attrs: dict[str, Any]) -> tuple[Any, ...]:
+def _slopes(out: Tensor, inputs: Sequence[Any], attrs: dict[str, Any]) -> tuple[Any, ...]:
     """One for each input, None for constants."""
     found = SLOPES[attrs["function"]](*((out,) if attrs["index"] < 0 else (out, attrs["index"])), *inputs)
     return (*(None,) * (len(inputs) - len(found)), *found)
 
 
-def _vjp(ct: Any, out: Any, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
+def _vjp(ct: Tensor, out: Tensor, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
     return (*(_pulled(ct, slope, x) for slope, x in zip(_slopes(out, inputs, attrs), inputs, strict=True)),)
 
 
-def _pulled(ct: Any, slope: Any, x: Any) -> Any:
+def _pulled(ct: Tensor, slope: Tensor, x: Tensor) -> Any:
     if slope is None:
         return None
     slope = cast(as_tensor(slope), ct.dtype) if dtypes.is_complex(ct.dtype) else cast(as_tensor(slope), x.dtype)
@@ -73,7 +74,7 @@ def _pulled(ct: Any, slope: Any, x: Any) -> Any:
     return cast(product if dtypes.is_complex(x.dtype) else real(product), x.dtype)
 
 
-def _jvp(tangents: Any, out: Any, *inputs: Any, **attrs: Any) -> Any:
+def _jvp(tangents: tuple[Tensor, ...], out: Tensor, *inputs: Any, **attrs: Any) -> Any:
     total = None
     for tangent, slope in zip(tangents, _slopes(out, inputs, attrs), strict=True):
         if tangent is None or slope is None:
@@ -95,7 +96,7 @@ _scipy_special = primitive("scipy_special", spec=_spec, numpy=_values, vjp=_vjp,
 # -- calls -----------------------------------------------------------------------------------------------------------
 
 
-def raw(function: str, *operands: Any, index: int = -1, count: int = 1, is_complex: bool | None = None) -> Tensor:
+def raw(function: str, *operands: ArrayLike, index: int = -1, count: int = 1, is_complex: bool | None = None) -> Tensor:
     """A function of SciPy's on tensors that broadcast; the last `count` of them are what it is differentiated in.
 
     Args:
@@ -151,7 +152,7 @@ def ufunc(name: str, constants: str = "", operands: str = "z", is_real: bool = F
     return function
 
 
-def require_constant(value: Any, name: str, argument: str) -> None:
+def require_constant(value: ArrayLike, name: str, argument: str) -> None:
     """Refuses a followed tensor where nothing is differentiated."""
     if is_followed(value):
         raise LostGradientError(
@@ -171,7 +172,7 @@ def _below(n: Any) -> Any:
     return where(less(0, n), n - 1, 0)
 
 
-def _positive(n: Any, value: Any) -> Any:
+def _positive(n: Any, value: ArrayLike) -> Any:
     return where(less(0, n), value, 0.0)
 
 
@@ -193,17 +194,17 @@ def _spherical(name: str, sign: int, factor: int = 1) -> Slopes:
     )
 
 
-def _airy(out: Any, index: int, z: Any) -> tuple[Any, ...]:
+def _airy(out: Out, index: int, z: ArrayLike) -> tuple[Any, ...]:
     return (raw("airy", z, index=index + 1) if index in (0, 2) else z * raw("airy", z, index=index - 1),)
 
 
-def _airye(out: Any, index: int, z: Any) -> tuple[Any, ...]:
+def _airye(out: Out, index: int, z: ArrayLike) -> tuple[Any, ...]:
     growth = sqrt(z) if index < 2 else -sqrt(z)
     other = raw("airye", z, index=index + (1 if index in (0, 2) else -1))
     return ((other if index in (0, 2) else z * other) + growth * out,)
 
 
-def log_ratio(u: Any) -> Any:
+def log_ratio(u: ArrayLike) -> Any:
     """log(1 + u) / u, which is 1 at 0."""
     is_small = less(magnitude(u), 1e-3)
     near, far = where(is_small, u, 0.0), where(is_small, 1.0, u)
@@ -213,7 +214,7 @@ def log_ratio(u: Any) -> Any:
     return where(is_small, series, log1p(far) / far)
 
 
-def _ratio(f: Callable[[Any], Any], z: Any) -> Any:
+def _ratio(f: Callable[[Any], Any], z: ArrayLike) -> Any:
     """f(z) / z for an odd function of slope 1 at 0; a small z is replaced by what gives 1 + z^2 / 6 ..."""
     is_zero = equal(z, 0)
     return where(is_zero, 1.0, f(where(is_zero, 1.0, z)) / where(is_zero, 1.0, z))
@@ -233,7 +234,7 @@ def _rgamma(out: Any, z: Any) -> tuple[Any, ...]:
     )
 
 
-def _incomplete_moment(phi: Any, m: Any, power: float) -> Any:
+def _incomplete_moment(phi: ArrayLike, m: Tensor, power: float) -> Any:
     """The integral of sin^2 / 2 (1 - m sin^2)^power from 0 to phi for small m, by its series."""
     square, cosine = sin(phi) ** 2, sin(phi) * cos(phi)
     moment = (phi - cosine) / 2  # of sin^2
@@ -247,7 +248,7 @@ def _incomplete_moment(phi: Any, m: Any, power: float) -> Any:
     return total / 2
 
 
-def _ellipkinc(out: Any, phi: Any, m: Any) -> tuple[Any, ...]:
+def _ellipkinc(out: Out, phi: Any, m: ArrayLike) -> tuple[Any, ...]:
     root = sqrt(1 - m * sin(phi) ** 2)
     is_small = less(magnitude(m), 3e-3)
     safe = where(is_small, 0.5, m)
@@ -258,7 +259,7 @@ def _ellipkinc(out: Any, phi: Any, m: Any) -> tuple[Any, ...]:
     return 1 / root, where(is_small, _incomplete_moment(phi, where(is_small, m, 0.0), -1.5), far)
 
 
-def _ellipeinc(out: Any, phi: Any, m: Any) -> tuple[Any, ...]:
+def _ellipeinc(out: Tensor, phi: Tensor, m: Tensor) -> tuple[Any, ...]:
     is_small = less(magnitude(m), 3e-3)
     safe = where(is_small, 0.5, m)
     far = (raw("ellipeinc", phi, safe, count=2) - raw("ellipkinc", phi, safe, count=2)) / (2 * safe)
@@ -266,14 +267,14 @@ def _ellipeinc(out: Any, phi: Any, m: Any) -> tuple[Any, ...]:
     return sqrt(1 - m * sin(phi) ** 2), where(is_small, near, far)
 
 
-def _ellipkm1(out: Any, p: Any) -> tuple[Any, ...]:
+def _ellipkm1(out: Out, p: ArrayLike) -> tuple[Any, ...]:
     is_small = less(p, 0.5)
     low, high = where(is_small, p, 0.25), where(is_small, 0.75, p)
     near = (raw("ellipe", 1 - low) - low * raw("ellipkm1", low)) / (2 * (1 - low) * low)
     return (-where(is_small, near, math.pi / 8 * raw("hyp2f1", 1.5, 1.5, 2.0, 1 - high)),)
 
 
-def _ellipj(out: Any, index: int, m: Any, u: Any) -> tuple[Any, ...]:
+def _ellipj(out: Out, index: int, m: Any, u: ArrayLike) -> tuple[Any, ...]:
     sn, cn, dn = (raw("ellipj_by_parameter", m, u, index=i) for i in range(3))
     return ((cn * dn, -sn * dn, -m * sn * cn, dn)[index],)
 
@@ -300,7 +301,7 @@ def _sph_harm(out: Any, n: Any, m: Any, theta: Any, phi: Any) -> tuple[Any, ...]
     return (neighbour(1) - neighbour(-1)) / 2, 1j * m * out
 
 
-def _binom(out: Any, n: Any, k: Any) -> tuple[Any, ...]:
+def _binom(out: Out, n: Any, k: Any) -> tuple[Any, ...]:
     rest = special.psi(n - k + 1.0)
     return out * (special.psi(n + 1.0) - rest), out * (rest - special.psi(k + 1.0))
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
+from .._core.tensor import Tensor
 from .._prims import quantiles as Q
 from .._prims.structural import stop_gradient
 from ..ops.activations import log_sigmoid
@@ -80,11 +83,11 @@ def _half_line(*shapes: Any) -> Any:
     return 0.0, INFINITY
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: ArrayLike) -> Any:
     return lambda *shapes: value
 
 
-def _log_of_complement(z: Any) -> Any:
+def _log_of_complement(z: ArrayLike) -> Any:
     """log(1 - e^-z) for z >= 0, exact near 0 and far out."""
     is_near = less(z, _LOG_2)
     is_zero = less_equal(z, 0.0)
@@ -93,13 +96,13 @@ def _log_of_complement(z: Any) -> Any:
     return where(is_zero, -INFINITY, where(is_near, near, far))
 
 
-def _with_end(log_density: Any, rest: Any) -> Any:
+def _with_end(log_density: Callable[..., Any], rest: Callable[..., Any]) -> Any:
     """A density z^(p-1) * rest(z): at z = 0, where its logarithm may have no value, by the power itself.
 
     `rest` gives p and the logarithm of what is beside the power, from z and the shape parameters.
     """
 
-    def density(z: Any, *shapes: Any) -> Any:
+    def density(z: Tensor, *shapes: Any) -> Any:
         is_end = equal(z, 0.0)
         inner = exp(log_density(where(is_end, 1.0, z), *shapes))
         end = where(is_end, z, 0.0)
@@ -140,7 +143,7 @@ lognorm = Distribution(Family(
 ))  # fmt: skip
 
 
-def _log_gap(high: Any, low: Any) -> Any:
+def _log_gap(high: ArrayLike, low: ArrayLike) -> Any:
     """log(e^high - e^low) for low <= high, where low may be -inf and a zero gap gives -inf without a slope."""
     is_alone = equal(low, -INFINITY)
     gap = where(is_alone, -1.0, low) - high
@@ -164,7 +167,7 @@ def _log_normal_mass(a: Any, b: Any) -> Any:
     return where(is_central, log1p(-outside), tail)
 
 
-def _tail_mass(x: Any) -> Any:
+def _tail_mass(x: ArrayLike) -> Any:
     is_open = isinf(x)
     return where(is_open, 0.0, ndtr(where(is_open, -1.0, x)))
 
@@ -180,7 +183,7 @@ def _truncated_quantile(q: Any, a: Any, b: Any) -> Any:
     return found + stop_gradient(inside - found)
 
 
-def _log_tail(x: Any) -> Any:
+def _log_tail(x: ArrayLike) -> Any:
     """log_ndtr, with a slope of 0 at infinite ends."""
     is_open = isinf(x)
     return where(is_open, where(less(0.0, x), 0.0, -INFINITY), log_ndtr(where(is_open, 0.0, x)))
@@ -200,7 +203,7 @@ truncnorm = Distribution(Family(
 ))  # fmt: skip
 
 
-def _between(a: Any, b: Any) -> Any:
+def _between(a: ArrayLike, b: ArrayLike) -> Any:
     """A point between two ends of which either may be infinite."""
     low = where(isinf(a), where(isinf(b), 0.0, b) - 1.0, a)
     high = where(isinf(b), low + 1.0, b)
@@ -233,12 +236,12 @@ def _away(z: Any) -> Any:
     return where(less(0.0, z), -z, z)
 
 
-def _laplace_mass(z: Any) -> Any:
+def _laplace_mass(z: ArrayLike) -> Any:
     tail = exp(_away(z)) * 0.5
     return where(less(0.0, z), 1.0 - tail, tail)
 
 
-def _laplace_log_mass(z: Any) -> Any:
+def _laplace_log_mass(z: ArrayLike) -> Any:
     tail = _away(z)
     return where(less(0.0, z), log1p(exp(tail) * -0.5), tail - _LOG_2)
 
@@ -292,7 +295,7 @@ pareto = Distribution(Family(
 ))  # fmt: skip
 
 
-def _weibull_logpdf(z: Any, c: Any) -> Any:
+def _weibull_logpdf(z: Tensor, c: Tensor) -> Any:
     return log(c) + xlogy(c - 1.0, z) - power(z, c)
 
 
@@ -311,7 +314,7 @@ weibull_min = Distribution(Family(
 # -- gamma, beta and their kin ---------------------------------------------------------------------------------------
 
 
-def _gamma_logpdf(z: Any, a: Any) -> Any:
+def _gamma_logpdf(z: Tensor, a: Tensor) -> Any:
     return xlogy(a - 1.0, z) - z - gammaln(a)
 
 
@@ -326,7 +329,7 @@ gamma = Distribution(Family(
 ))  # fmt: skip
 
 
-def _chi2_logpdf(z: Any, df: Any) -> Any:
+def _chi2_logpdf(z: Tensor, df: Tensor) -> Any:
     half = df * 0.5
     return xlogy(half - 1.0, z) - z * 0.5 - gammaln(half) - _LOG_2 * half
 
@@ -345,7 +348,7 @@ chi2 = Distribution(Family(
 ))  # fmt: skip
 
 
-def _beta_logpdf(z: Any, a: Any, b: Any) -> Any:
+def _beta_logpdf(z: Tensor, a: Tensor, b: Tensor) -> Any:
     is_large = (a > _LARGE) & (b > _LARGE) & (z > 0.0) & (z < 1.0)
     large = _beta_of_large(where(is_large, z, 0.5), where(is_large, a, _LARGE), where(is_large, b, _LARGE))
     return where(is_large, large, xlog1py(b - 1.0, -z) + xlogy(a - 1.0, z) - betaln(a, b))
@@ -354,7 +357,7 @@ def _beta_logpdf(z: Any, a: Any, b: Any) -> Any:
 _LARGE = 100.0  # from here on what the three terms of Stirling's series leave out is below one rounding error
 
 
-def _beta_of_large(z: Any, a: Any, b: Any) -> Any:
+def _beta_of_large(z: Tensor, a: Tensor, b: Tensor) -> Any:
     """By Stirling's formula, in which the large terms are gone: only the distance from the mean is left of them."""
     n = a + b
     distance = (z * b - (1.0 - z) * a) / n  # z - a / n
@@ -364,14 +367,14 @@ def _beta_of_large(z: Any, a: Any, b: Any) -> Any:
     return deviance - log(z) - log1p(-z) + 0.5 * (log(a / n) + log(b)) - _LOG_ROOT_2PI - rest
 
 
-def _stirling(x: Any) -> Any:
+def _stirling(x: Tensor) -> Any:
     """What Stirling's formula for the logarithm of gamma leaves out."""
     y = 1.0 / x
     square = y * y
     return y * (1 / 12 - square * (1 / 360 - square * (1 / 1260)))
 
 
-def _beta_pdf(z: Any, a: Any, b: Any) -> Any:
+def _beta_pdf(z: Tensor, a: Tensor, b: Tensor) -> Any:
     """Each half by the power at its own end."""
     is_low = less(z, 0.5)
     return where(
@@ -484,7 +487,7 @@ def _gauss() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 _BEYOND = 20.0  # e^-40 of the peak is less than a rounding error of the whole
 
 
-def _vonmises_logpdf(z: Any, kappa: Any) -> Any:
+def _vonmises_logpdf(z: Any, kappa: ArrayLike) -> Any:
     half = sin(z * 0.5)
     return kappa * half * half * -2.0 - math.log(2 * math.pi) - log(i0e(kappa))
 

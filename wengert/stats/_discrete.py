@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.argument_types import ArrayLike
 from .._prims import quantiles as Q
 from ..ops.choices import minimum
 from ..ops.elementwise import equal, floor, less, less_equal, log, logical_and
@@ -14,11 +15,11 @@ from ._distribution import INFINITY, Distribution, Family
 _MANY = 1e15  # beyond it floats are no counts
 
 
-def _is_share(p: Any) -> Any:
+def _is_share(p: ArrayLike) -> Any:
     return logical_and(less_equal(0.0, p), less_equal(p, 1.0))
 
 
-def _is_binomial(n: Any, p: Any) -> Any:
+def _is_binomial(n: Any, p: ArrayLike) -> Any:
     return logical_and(logical_and(less_equal(0.0, n), equal(n, floor(n))), _is_share(p))
 
 
@@ -63,7 +64,7 @@ bernoulli = Distribution(Family(
 ))  # fmt: skip
 
 
-def _is_negative_binomial(n: Any, p: Any) -> Any:
+def _is_negative_binomial(n: Any, p: ArrayLike) -> Any:
     return logical_and(less(0.0, n), logical_and(less(0.0, p), less_equal(p, 1.0)))
 
 

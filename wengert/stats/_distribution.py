@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops import promotion
@@ -75,12 +76,12 @@ class _Point:
     def __init__(self, z: Tensor, shapes: list[Tensor], scale: Tensor, is_valid: Tensor) -> None:
         self.z, self.shapes, self.scale, self.is_valid = z, shapes, scale, is_valid
 
-    def given(self, value: Any) -> Any:
+    def given(self, value: Tensor) -> Any:
         """A value where the parameters make a distribution, else NaN."""
         return where(self.is_valid, value, math.nan)
 
 
-def _point(family: Family, x: Any, parameters: tuple[Any, ...], what: str) -> _Point:
+def _point(family: Family, x: ArrayLike, parameters: tuple[Any, ...], what: str) -> _Point:
     values = parameters if not family.is_discrete else (*parameters, 1.0)
     place, *shapes, loc, scale = met((x, *values), what)
     is_valid = logical_and(less(0.0, scale), _all(family.is_valid(*shapes), scale))
@@ -91,7 +92,7 @@ def _point(family: Family, x: Any, parameters: tuple[Any, ...], what: str) -> _P
     return _Point(z, shapes, scale, is_valid & logical_not(isnan(z)))
 
 
-def _all(condition: Any, like: Tensor) -> Any:
+def _all(condition: ArrayLike, like: Tensor) -> Any:
     return equal(like, like) if condition is True else condition
 
 
@@ -133,7 +134,7 @@ def _mass(family: Family, point: _Point, name: str) -> Any:
     return point.given(where(inside, _known_mass(family, z, point.shapes, name), where(is_low, full, none)))
 
 
-def _known_mass(family: Family, z: Any, shapes: list[Tensor], name: str) -> Any:
+def _known_mass(family: Family, z: Tensor, shapes: list[Tensor], name: str) -> Any:
     if name in family.formulas:
         return family.formulas[name](z, *shapes)
     return 1.0 - family.formulas["sf" if name == "cdf" else "cdf"](z, *shapes)
@@ -320,7 +321,7 @@ def _given(
     return result
 
 
-def _called(family: Family, name: str, x: Any, parameters: list[Any], what: str) -> Any:
+def _called(family: Family, name: str, x: ArrayLike, parameters: list[Any], what: str) -> Any:
     name = {"logpmf": "logpdf", "pmf": "pdf"}.get(name, name)
     if name in _CALLS:
         return _CALLS[name](family, _point(family, x, (*parameters,), what), name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._core.argument_types import ArrayLike
 from .._core.dims import size_of
 from .._core.tensor import Tensor
 from .._core.types import is_one
@@ -93,7 +94,7 @@ class MultivariateNormal:
         log_det = total(log(diagonal(factor))) * 2.0
         return outward((distance + log_det + size * _LOG_2PI) * -0.5, x, mean, cov)
 
-    def pdf(self, x: Any, mean: Any = None, cov: Any = 1) -> Any:
+    def pdf(self, x: ArrayLike, mean: ArrayLike | None = None, cov: ArrayLike = 1) -> Any:
         """The density.
 
         Args:
@@ -124,7 +125,7 @@ class Dirichlet:
     def __repr__(self) -> str:
         return "wg.stats.dirichlet"
 
-    def logpdf(self, x: Any, alpha: Any) -> Any:
+    def logpdf(self, x: ArrayLike, alpha: ArrayLike) -> Any:
         """The logarithm of the density.
 
         Args:
@@ -158,7 +159,7 @@ class Dirichlet:
         )
         return outward(where(is_valid, where(_squeezed(inside), value, -math.inf), math.nan), x, alpha)
 
-    def pdf(self, x: Any, alpha: Any) -> Any:
+    def pdf(self, x: ArrayLike, alpha: ArrayLike) -> Any:
         """The density.
 
         Args:

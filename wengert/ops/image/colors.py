@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.apply import apply
+from ..._core.argument_types import ArrayLike
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
 from ..._prims import discrete as D
@@ -23,7 +24,7 @@ from ..shapes import part, reshaped, stack
 from .layout import laid_out
 
 
-def _channels(images: Any, data_format: Any, what: str) -> tuple[list[Tensor], Any]:
+def _channels(images: ArrayLike, data_format: str | None, what: str) -> tuple[list[Tensor], Any]:
     x, layout = laid_out(images, data_format, what)
     if x.shape[3] != 3:
         raise ValueError(at_user_line(f"{what}: wanted three channels, got {x.shape[3]}"))
@@ -32,7 +33,7 @@ def _channels(images: Any, data_format: Any, what: str) -> tuple[list[Tensor], A
 
 
 @names_errors
-def rgb_to_grayscale(images: Any, data_format: Any = None) -> Any:
+def rgb_to_grayscale(images: ArrayLike, data_format: str | None = None) -> Any:
     """The brightness of colours: 0.2989 red + 0.587 green + 0.114 blue.
 
     Args:
@@ -59,7 +60,7 @@ def rgb_to_grayscale(images: Any, data_format: Any = None) -> Any:
 
 
 @names_errors
-def rgb_to_hsv(images: Any, data_format: Any = None) -> Any:
+def rgb_to_hsv(images: ArrayLike, data_format: str | None = None) -> Any:
     """Hue, saturation and value, each from 0 to 1, of red, green and blue.
 
     At kinks: grey has hue 0 and no gradient of it; where two channels are largest, red goes before green before blue.
@@ -96,7 +97,7 @@ def rgb_to_hsv(images: Any, data_format: Any = None) -> Any:
 
 
 @names_errors
-def hsv_to_rgb(images: Any, data_format: Any = None) -> Any:
+def hsv_to_rgb(images: ArrayLike, data_format: str | None = None) -> Any:
     """Red, green and blue of hue, saturation and value.
 
     Args:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
+from ..._core.argument_types import ArrayLike
 from ..._core.constant import constant
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
@@ -24,7 +25,7 @@ from .windows import gaussian_blur
 _ORDERS = {"nearest": 0, "bilinear": 1}
 
 
-def _order(interpolation: Any, what: str) -> int:
+def _order(interpolation: str, what: str) -> int:
     if interpolation not in _ORDERS:
         raise ValueError(at_user_line(f"{what}: interpolation is {interpolation!r}, wanted 'bilinear' or 'nearest'"))
     return _ORDERS[interpolation]
@@ -87,8 +88,8 @@ def elastic_transform(
 
 @names_errors
 def grid_sample(
-    images: Any, grid: Any, interpolation: str = "bilinear", fill_mode: str = "constant", fill_value: Any = 0.0,
-    align_corners: bool = False, data_format: Any = None,
+    images: ArrayLike, grid: ArrayLike, interpolation: str = "bilinear", fill_mode: str = "constant",
+    fill_value: Any = 0.0, align_corners: bool = False, data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """The values of images at places of a grid, in coordinates from -1 to 1.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.argument_types import ArrayLike
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
 from ..._prims import structural as S
@@ -31,7 +32,7 @@ _SLOPE = np.array([[-1.0, -2.0, -1.0], [0.0, 0.0, 0.0], [1.0, 2.0, 1.0]])
 
 
 @names_errors
-def sobel_edges(images: Any, data_format: Any = None) -> Any:
+def sobel_edges(images: ArrayLike, data_format: str | None = None) -> Any:
     """The slopes of brightness down and across, by Sobel's windows; images are mirrored at their borders.
 
     Args:
@@ -60,7 +61,7 @@ def sobel_edges(images: Any, data_format: Any = None) -> Any:
 @names_errors
 def ssim(
     image1: Any, image2: Any, max_val: Any = 1.0, filter_size: int = 11, filter_sigma: Any = 1.5, k1: Any = 0.01,
-    k2: Any = 0.03, data_format: Any = None,
+    k2: Any = 0.03, data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """The structural similarity of images: 1 for equal ones, less the less they have in common.
 
@@ -110,7 +111,7 @@ def ssim(
 @names_errors
 def extract_patches_3d(
     volumes: Any, size: Any, strides: Any = None, dilation_rate: Any = 1, padding: str = "valid",
-    data_format: Any = None,
+    data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """The patches of volumes, each as one vector of its depth, rows, columns and channels.
 

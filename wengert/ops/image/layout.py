@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..._core.argument_types import ArrayLike
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
 from ..promotion import as_tensor
@@ -22,7 +21,7 @@ class ImageLayout:
         return reshaped(x, x.shape[1:]) if self.rank == 3 else x
 
 
-def laid_out(images: Any, data_format: Any, what: str) -> tuple[Tensor, ImageLayout]:
+def laid_out(images: ArrayLike, data_format: str | None, what: str) -> tuple[Tensor, ImageLayout]:
     """The images as (batch, height, width, channels)."""
     x = as_tensor(images, what)
     if data_format not in (None, "channels_last", "channels_first"):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
+from ..._core.argument_types import ArrayLike
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
 from ..._prims import discrete as D
@@ -73,8 +74,8 @@ def _line(count: int, align_corners: bool) -> np.ndarray[Any, Any]:
 
 @names_errors
 def roi_align(
-    images: Any, boxes: Any, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1,
-    aligned: bool = False, data_format: Any = None,
+    images: ArrayLike, boxes: ArrayLike, output_size: Any, spatial_scale: float = 1.0, sampling_ratio: int = -1,
+    aligned: bool = False, data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """Boxes of images brought to one size: means of values between pixels, on an even grid in each cell of a box.
 

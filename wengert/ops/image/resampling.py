@@ -10,6 +10,7 @@ import numpy as np
 
 from ..._core import dtypes
 from ..._core.apply import apply
+from ..._core.argument_types import ArrayLike, Index
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
 from ..._prims import discrete as D
@@ -28,7 +29,7 @@ from .splines import MODES, spline_between
 # -- values between pixels -------------------------------------------------------------------------------------------
 
 
-def _mirrored(index: Any, size: int) -> Any:
+def _mirrored(index: Index, size: int) -> Any:
     turn = size - 1
     return magnitude(subtract(mod(add(index, turn), 2 * turn), turn)) if turn else multiply(index, 0)
 
@@ -81,7 +82,7 @@ def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = 
     return outward(between(x, rows, order, fill_mode, fill_value, "map_coordinates"), inputs, coordinates, fill_value)
 
 
-def between(x: Tensor, places: list[Tensor], order: Any, mode: Any, filler: Any, what: str) -> Tensor:
+def between(x: Tensor, places: list[Tensor], order: Any, mode: str, filler: int, what: str) -> Tensor:
     """The values of x at places along its first axes."""
     if order in (2, 3, 4, 5):
         return spline_between(x, places, order, mode, filler, what)
@@ -158,8 +159,8 @@ def _rounded(place: Tensor) -> Tensor:
 
 @names_errors
 def affine_transform(
-    images: Any, transform: Any, interpolation: str = "bilinear", fill_mode: str = "constant", fill_value: Any = 0,
-    data_format: Any = None,
+    images: ArrayLike, transform: Any, interpolation: str = "bilinear", fill_mode: str = "constant",
+    fill_value: ArrayLike = 0, data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """Images moved, turned, stretched and tilted.
 
@@ -194,8 +195,8 @@ def affine_transform(
 
 @names_errors
 def perspective_transform(
-    images: Any, start_points: Any, end_points: Any, interpolation: str = "bilinear", fill_value: Any = 0,
-    data_format: Any = None,
+    images: ArrayLike, start_points: Any, end_points: Any, interpolation: str = "bilinear", fill_value: ArrayLike = 0,
+    data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """Images in which four points have moved to four others.
 

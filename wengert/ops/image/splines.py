@@ -130,7 +130,7 @@ def _inward(place: Tensor, size: int, mode: str) -> Tensor:
 
 
 @names_errors
-def spline_between(x: Tensor, places: list[Tensor], order: int, mode: Any, filler: Any, what: str) -> Tensor:
+def spline_between(x: Tensor, places: list[Tensor], order: int, mode: str, filler: float, what: str) -> Tensor:
     """The values of x at places along its first axes, by splines."""
     if mode not in MODES:
         raise ValueError(at_user_line(f"{what}: fill_mode is {mode!r}, wanted one of {', '.join(MODES)}"))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.argument_types import ArrayLike
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
 from ..._prims import structural as S
@@ -41,8 +42,9 @@ def _image_ends(x: Tensor, given: tuple[Any, ...], sign: int, what: str) -> list
 
 @names_errors
 def crop_images(
-    images: Any, top_cropping: Any = None, left_cropping: Any = None, bottom_cropping: Any = None,
-    right_cropping: Any = None, target_height: Any = None, target_width: Any = None, data_format: Any = None,
+    images: ArrayLike, top_cropping: int | None = None, left_cropping: int | None = None, bottom_cropping: Any = None,
+    right_cropping: Any = None, target_height: int | None = None, target_width: int | None = None,
+    data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """Images without some rows and columns at their borders.
 
@@ -76,8 +78,8 @@ def crop_images(
 
 @names_errors
 def pad_images(
-    images: Any, top_padding: Any = None, left_padding: Any = None, bottom_padding: Any = None,
-    right_padding: Any = None, target_height: Any = None, target_width: Any = None, data_format: Any = None,
+    images: ArrayLike, top_padding: Any = None, left_padding: Any = None, bottom_padding: Any = None,
+    right_padding: Any = None, target_height: Any = None, target_width: Any = None, data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """Images with rows and columns of zeros around them.
 
@@ -110,8 +112,8 @@ def pad_images(
 
 @names_errors
 def extract_patches(
-    images: Any, size: Any, strides: Any = None, dilation_rate: Any = 1, padding: str = "valid",
-    data_format: Any = None,
+    images: ArrayLike, size: Any, strides: Any = None, dilation_rate: Any = 1, padding: str = "valid",
+    data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """The patches of images, each as one vector of its rows, columns and channels.
 
@@ -162,7 +164,9 @@ def _bell(size: int, sigma: Any, dtype: Any) -> Tensor:
 
 
 @names_errors
-def gaussian_blur(images: Any, kernel_size: Any = (3, 3), sigma: Any = (1.0, 1.0), data_format: Any = None) -> Any:
+def gaussian_blur(
+    images: ArrayLike, kernel_size: Any = (3, 3), sigma: ArrayLike = (1.0, 1.0), data_format: str | None = None
+) -> Any:
     """Images blurred by a bell curve, with zeros around them.
 
     Args:
