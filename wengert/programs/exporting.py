@@ -8,13 +8,15 @@ import ctypes
 import importlib
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from .._compile.cache import _rebuilder
-from .._compile.saved import Decoder, Encoder, allow_container
+from .._compile.saved import Decoder, Encoder
 from .._compile.trace import ArrayKey, Static, Traced
 from .._core import dtypes
 from .._core.dims import Atom, Dim
@@ -29,13 +31,11 @@ from .._engines.native.export.linking import archive, open_names, shared_library
 from .._engines.native.export.objects import SIGNATURE, object_code
 from .._engines.native.export.program import Exported, exported
 from .._engines.native.llvm import jit
-from ..differentiation.derivatives import ValueAndJacobian
-from ..differentiation.functional import ValueAndGrad, ValueAndGrads
+from .named import allow_named_results
 
 Whole = tuple[Spec | None, tuple[Any, ...], Traced]
 
-for _kind in (ValueAndGrad, ValueAndGrads, ValueAndJacobian):
-    allow_container(_kind)
+allow_named_results()
 
 _CPUS = ("generic", "native")
 _ENDINGS = (".so", ".a", ".o", ".c")
@@ -90,7 +90,7 @@ def _require_compiler() -> None:
 
 
 def _signature(name: str, whole: Whole, program: Exported) -> bytes:
-    """What a library says of itself: what it takes and gives; nothing where a structure is no list, tuple or dict."""
+    """What a library says of itself: what it takes and gives, or why it cannot tell."""
     spec, keys, traced = whole
     encoder = Encoder()
     try:
@@ -101,12 +101,26 @@ def _signature(name: str, whole: Whole, program: Exported) -> bytes:
             "inputs": _types(encoder, traced.graph.inputs), "outputs": _types(encoder, traced.graph.outputs),
         }  # fmt: skip
     except TypeError:
-        return b""
+        data = {"untold": "takes or gives structures that are no lists, tuples, dicts or named tuples of ours"}
     return b"" if encoder.arrays else json.dumps(data, separators=(",", ":")).encode()
 
 
 def _types(encoder: Encoder, values: Sequence[Any]) -> list[Any]:
     return [[encoder.attribute((*v.shape,)), v.dtype.name] for v in values]
+
+
+_Stamp = tuple[int, int, int, int]
+_opened_as: dict[str, _Stamp] = {}  # the files that this process has loaded, by path
+
+
+def _opened(path: str) -> ctypes.CDLL:
+    """A library as it is now: a loader that knows the path gives what the file was when it was first loaded."""
+    held = os.stat(path)
+    stamp = (held.st_dev, held.st_ino, held.st_size, held.st_mtime_ns)
+    if _opened_as.setdefault(path, stamp) == stamp:
+        return ctypes.CDLL(path)
+    with tempfile.TemporaryDirectory(prefix="wengert-", ignore_cleanup_errors=True) as folder:
+        return ctypes.CDLL(shutil.copy(path, os.path.join(folder, os.path.basename(path))))
 
 
 class ExportedFunction:
@@ -119,13 +133,19 @@ class ExportedFunction:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        library = ctypes.CDLL(path)
+        try:
+            library = _opened(path)
+        except OSError as error:  # something that it needs is not there, or it is of another machine
+            message = f"load: {error}; the header beside it says which libraries it needs"
+            raise OSError(at_user_line(message)) from None
         try:
             said = ctypes.c_char.in_dll(library, SIGNATURE)
         except ValueError:
             message = f"load: {path} does not say what it takes and gives; only what export wrote as .so does"
             raise ValueError(at_user_line(message)) from None
         data = json.loads(ctypes.string_at(ctypes.addressof(said)))
+        if "untold" in data:
+            raise TypeError(at_user_line(f"load: the function of {path} {data['untold']}; only C can call it"))
         decoder = Decoder([], [])
         self.__name__ = str(data["name"])
         self._spec = decoder.spec(data["spec"])

@@ -19,14 +19,14 @@ from typing import Any, cast
 import numpy as np
 
 from .._compile.cache import Compiled
-from .._compile.saved import Decoder, Encoder, allow_container
+from .._compile.saved import Decoder, Encoder
 from .._compile.trace import ArrayKey
 from .._core import dtypes
 from .._core.public import public
 from .._core.where import at_user_line
 from .._core.whole_files import write_whole
-from ..differentiation.functional import ValueAndGrad, ValueAndGrads
 from .graph import Function, TensorSpec
+from .named import allow_named_results
 from .state import Variable
 
 __all__ = ["load", "save"]
@@ -37,8 +37,7 @@ _MAGIC = b"WENGERT\x01"
 _LIBRARIES = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"MZ")  # how shared libraries begin
 _HEADER = struct.Struct("<8sQQI")  # magic, bytes of JSON, bytes of arrays, CRC-32 of both
 
-for _kind in (ValueAndGrad, ValueAndGrads):
-    allow_container(_kind)
+allow_named_results()
 
 
 @public

@@ -6,6 +6,7 @@ import ctypes
 import pickle
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -282,3 +283,37 @@ def test_source_runs_under_sanitizers(tmp_path: Path) -> None:
     got = [float(line) for line in run(tmp_path / "main").split()]
     wanted = np.concatenate([fn(0.2, 0.1 * np.arange(n) - 1.0) for n in (1, 14, 27, 40)])
     np.testing.assert_allclose(got, wanted, rtol=1e-13, atol=1e-15)
+
+
+def test_library_that_cannot_be_loaded_says_where_to_look(tmp_path: Path) -> None:
+    (tmp_path / "cut.so").write_bytes(b"\x7fELF")
+    with pytest.raises(OSError, match="load: .*cut.so.*the header beside it says which libraries it needs"):
+        wg.load(tmp_path / "cut.so")
+
+
+def test_library_written_anew_is_loaded_anew(tmp_path: Path) -> None:
+    for factor in (2.0, 3.0):
+        wg.function(lambda x, factor=factor: x * factor, name="times").export(tmp_path / "times.so", 1.0)
+        assert wg.load(tmp_path / "times.so")(5.0) == 5 * factor
+
+
+def test_library_is_loaded_where_its_function_never_was(tmp_path: Path) -> None:
+    wg.function(wg.value_and_grad(_path), name="descent").export(tmp_path / "descent.so", 0.3, _X)
+    program = """
+import sys, numpy as np, wengert as wg
+found = wg.load(sys.argv[1])(0.3, np.array(eval(sys.argv[2])))
+print(type(found).__name__, found.value.hex(), found.grad.hex())
+"""
+    told = run(sys.executable, "-c", program, tmp_path / "descent.so", _X.tolist())
+    value, slope = wg.load(tmp_path / "descent.so")(0.3, _X)
+    assert told.split() == ["ValueAndGrad", value.hex(), slope.hex()]
+
+
+def test_structures_of_other_classes_are_for_c_alone(tmp_path: Path) -> None:
+    class Pair(NamedTuple):
+        x: Any
+        y: Any
+
+    wg.function(lambda x: Pair(x, x * 2), name="pair").export(tmp_path / "pair.so", 1.0)
+    with pytest.raises(TypeError, match="only C can call it"):
+        wg.load(tmp_path / "pair.so")

@@ -1,0 +1,21 @@
+"""The named tuples that our functions give: saved traces and exported libraries name them, and give them again."""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+from .._compile.saved import allow_container
+from ..differentiation.derivatives import ValueAndJacobian
+from ..differentiation.functional import ValueAndGrad, ValueAndGrads
+from ..linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
+from ..ops.ranks import ValueAndIndex
+from ..ops.recurrent import BatchStatistics
+
+
+def allow_named_results() -> None:
+    """Lets results of these classes be saved."""
+    for kind in (
+        BatchStatistics, EigResult, EighResult, QRResult, SVDResult, SlogdetResult, ValueAndGrad, ValueAndGrads,
+        ValueAndIndex, ValueAndJacobian,
+    ):  # fmt: skip
+        allow_container(kind)
