@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib
 import json
 import os
@@ -244,7 +245,23 @@ def low_level(name: str, whole: Whole) -> Any:
     kind = ctypes.CFUNCTYPE(double, double) if is_number else ctypes.CFUNCTYPE(double, ctypes.c_int, pointer)
     function = kind(loaded.address)
     cast(Any, function).loaded = loaded  # the code stays as long as what calls it
-    return importlib.import_module("scipy").LowLevelCallable(function)
+    return _callable_kind()(function)
+
+
+@functools.cache
+def _callable_kind() -> Any:
+    """SciPy's class with a call: what wants a Python function (`solve_ivp`) takes the code as well."""
+    base = importlib.import_module("scipy").LowLevelCallable
+
+    def called(self: Any, *args: Any) -> float:
+        function = self.function
+        if len(function.argtypes) == 1:
+            (x,) = args
+            return function(float(np.asarray(x).item()))
+        vector = np.concatenate([np.ravel(np.asarray(x, np.float64)) for x in args])
+        return function(len(vector), vector.ctypes.data_as(function.argtypes[1]))
+
+    return type("LowLevelCallable", (base,), {"__slots__": (), "__call__": called, "__module__": __name__})
 
 
 _LOW = "wengert_low_level"

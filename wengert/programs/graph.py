@@ -531,12 +531,14 @@ class Function(Generic[P, R]):
         """A `scipy.LowLevelCallable`: machine code that SciPy's and Numba's compiled code calls without Python.
 
         Args:
-            args: arguments like those of calls, float64: one number (the signature is `double (double)`), or one vector
-                or several numbers (`double (int, double *)`).
+            args: arguments like those of calls, float64: one number, an int too (the signature is `double (double)`),
+                or one vector or several numbers (`double (int, double *)`).
             kwargs: arguments by name.
 
         Returns:
-            The callable. It gives NaN where the number of elements is another, or where the function fails.
+            The callable, which Python can call, too (of a vector: with numbers and arrays, one behind the other, as
+            `solve_ivp` does with t and y). It gives NaN where the number of elements is another, or where the function
+            fails. Numba calls its `function`.
 
         Raises:
             TypeError: arguments or result are none of these, or something cannot leave Python.
@@ -548,7 +550,7 @@ class Function(Generic[P, R]):
             >>> scipy.integrate.quad(slope.low_level(1.0), 0.0, 2.0)[0]
             8.0
         """
-        return _exporting().low_level(self._name, self._traced_whole(args, kwargs))
+        return _exporting().low_level(self._name, self._traced_whole(_one_number(args), kwargs))
 
     def to_jax(self) -> Callable[..., Any]:
         """The function as a plain one on JAX arrays, lowered from its graph.
@@ -630,6 +632,11 @@ class Function(Generic[P, R]):
         return spec, keys, self._traced_with(captures, spec, keys)
 
 
+def _one_number(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments of `low_level`: an int alone stands for a number, not for a part of the signature."""
+    return (float(args[0]),) if len(args) == 1 and type(args[0]) is int else args
+
+
 def _exporting() -> Any:
     """What exports functions: it needs the compiler, and few programs need it."""
     return importlib.import_module(".exporting", __package__)
@@ -684,7 +691,8 @@ class _BoundFunction:
     @public
     def low_level(self, *args: Any, **kwargs: Any) -> Any:
         """As `Function.low_level`, for this instance."""
-        return _exporting().low_level(self._inner.name, self._inner._traced_whole((self.__self__, *args), kwargs, 1))
+        given = (self.__self__, *_one_number(args))
+        return _exporting().low_level(self._inner.name, self._inner._traced_whole(given, kwargs, 1))
 
 
 @overload

@@ -317,3 +317,31 @@ def test_structures_of_other_classes_are_for_c_alone(tmp_path: Path) -> None:
     wg.function(lambda x: Pair(x, x * 2), name="pair").export(tmp_path / "pair.so", 1.0)
     with pytest.raises(TypeError, match="only C can call it"):
         wg.load(tmp_path / "pair.so")
+
+
+def test_scipy_and_python_call_low_level_code() -> None:
+    integrate = pytest.importorskip("scipy.integrate", reason="SciPy's integrators call the code")
+    slope = wg.function(wg.grad(lambda x: x**3)).low_level(1)  # an int stands for a number
+    assert slope(2.0) == 12.0
+    np.testing.assert_allclose(integrate.quad(slope, 0, 2)[0], 8.0)
+    rate = wg.function(wg.grad(lambda t, y: -(y**2) * wnp.cos(t), argnums=1)).low_level(0.0, 1.0)
+    end = integrate.solve_ivp(rate, (0.0, 1.0), [1.0], rtol=1e-10, atol=1e-12).y[0, -1]
+    np.testing.assert_allclose(end, np.exp(-2 * np.sin(1.0)), rtol=1e-8)
+    product = wg.function(lambda x: wnp.prod(x)).low_level(np.ones(3))
+    assert product([2.0, 3.0], 4.0) == 24.0
+    assert np.isnan(product(2.0, 3.0))
+
+
+def test_numba_calls_low_level_code() -> None:
+    numba = pytest.importorskip("numba", reason="what calls the code is compiled by Numba")
+    slope = wg.function(wg.grad(lambda x: wnp.sin(x) * x**2))
+    function = slope.low_level(1.0).function
+
+    @numba.njit
+    def total(n: int) -> float:
+        found = 0.0
+        for i in range(n):
+            found += function(0.1 * i)
+        return found
+
+    np.testing.assert_allclose(total(5), sum(slope(0.1 * i) for i in range(5)), rtol=1e-14)
