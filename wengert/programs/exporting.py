@@ -27,7 +27,8 @@ from .._core.where import at_user_line
 from .._core.whole_files import write_whole
 from .._engines.native import engine
 from .._engines.native.export.c_source import c_source
-from .._engines.native.export.header import MATHS, header, needs_text, source_comment
+from .._engines.native.export.header import header, needs_text, source_comment
+from .._engines.native.export.lapack import are_own
 from .._engines.native.export.linking import archive, open_names, shared_library
 from .._engines.native.export.objects import SIGNATURE, object_code
 from .._engines.native.export.program import Exported, exported
@@ -55,23 +56,29 @@ def export(name: str, whole: Whole, path: str | os.PathLike[str], cpu: str) -> N
     program = _program(name, whole)
     if ending == ".c":
         include = f"{os.path.basename(base)}.h"
-        needs = needs_text(program, MATHS)  # which of its functions are calls is the compiler's choice
-        write_whole(target, [c_source(program, source_comment(program), include).encode()])
-        write_whole(f"{base}.h", [header(program, needs).encode()])
-        return
-    _require_compiler()
-    image = object_code(program, cpu, _signature(name, whole, program) if ending == ".so" else b"")
-    needs = needs_text(program, open_names(image))
-    libraries = ["lapack"] * bool(program.lapack) + ["m"] * ("-lm" in needs)
+        content = c_source(program, source_comment(program), include).encode()
+        needs = needs_text(program, set(), "chosen" if are_own(program.lapack) else "linked")
+    else:
+        _require_compiler()
+        content, needs = _library(program, cpu, ending, _signature(name, whole, program))
+    write_whole(target, [content])
+    write_whole(f"{base}.h", [header(program, needs).encode()])
+
+
+def _library(program: Exported, cpu: str, ending: str, signature: bytes) -> tuple[bytes, str]:
+    """A program as machine code, and which libraries that needs."""
+    image = object_code(program, cpu, signature if ending == ".so" else b"")
+    undefined = open_names(image)
+    needs = needs_text(program, undefined, "linked")
     if ending == ".a":
         image = archive(f"{program.name}.o", image, [program.name])
     elif ending == ".so":
         try:
-            image = shared_library(image, libraries)
+            image, has_lapack = shared_library(image, program.lapack, "-lm" in needs)
         except RuntimeError as error:
             raise RuntimeError(at_user_line(str(error))) from None
-    write_whole(target, [image])
-    write_whole(f"{base}.h", [header(program, needs).encode()])
+        needs = needs_text(program, undefined, "own" if has_lapack else "linked")
+    return image, needs
 
 
 def _program(name: str, whole: Whole) -> Exported:

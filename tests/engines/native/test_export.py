@@ -60,9 +60,22 @@ def _mixed(counts: Any, chosen: Any, x: Any) -> Any:
     return wnp.cumsum(counts) * 3 - 1, kept, wnp.logical_not(chosen), wnp.sort(kept)
 
 
+@wg.custom_gradient
+def _clipped(x: Any) -> Any:
+    return wnp.exp(x), lambda dy: wnp.clip(dy, -1.0, 1.0)
+
+
+def _loops_in_loops(x: Any) -> Any:
+    def outer(i: Any, y: Any) -> Any:
+        return wg.scan(lambda c, z: (c * wnp.cos(z) + y, c), y, x)[0]
+
+    return wg.fori_loop(0, 3, outer, 1.0)
+
+
 _RNG = np.random.default_rng(3)
 _X, _V = _RNG.normal(size=5), _RNG.normal(size=5)
 _MATRIX = _RNG.normal(size=(4, 4)) + 4 * np.eye(4)
+_LARGE = _RNG.normal(size=(40, 40)) * 0.1 + 8 * np.eye(40)
 _TABLE = np.arange(6.0)
 
 CASES = {
@@ -82,6 +95,16 @@ CASES = {
     "solve": Case(lambda: wg.grad(lambda a, b: wnp.sum(wnp.linalg.solve(a, b) ** 2)), (_MATRIX, _X[:4])),
     "indexing": Case(lambda: wg.grad(lambda x, i: wnp.sum(x[i] ** 2) + x[-1]), (_X, np.array([0, 3, 3]))),
     "captured": Case(lambda: lambda x: wnp.dot(x, _TABLE), (_RNG.normal(size=6),)),
+    "sine_and_cosine": Case(lambda: wg.jacobian(lambda x: wnp.outer(wnp.sin(x), x**2)), (_X,)),
+    "only_roots": Case(lambda: wg.grad(lambda a: wnp.linalg.norm(a) + wnp.sum(wnp.linalg.norm(a, axis=1))), (_MATRIX,)),
+    "kept_and_not_read": Case(lambda: wg.grad(_loops_in_loops), (_X,)),
+    "argument_without_use": Case(lambda: wg.grad(lambda x: wnp.sum(_clipped(x) * 3.0)), (_X,)),
+    "named_as_c_does": Case(
+        lambda: lambda double, out, v1, NAN, index: double * out + v1 - NAN + index, (1.0, 2.0, _X, _X, _V)
+    ),
+    "large_cholesky": Case(lambda: wg.grad(lambda a: wnp.sum(wnp.linalg.cholesky(a) ** 3)), (_LARGE,)),
+    "large_solve": Case(lambda: wnp.linalg.solve, (_LARGE - 20 * np.eye(40), _RNG.normal(size=(40, 3)))),
+    "large_float32": Case(lambda: wnp.linalg.slogdet, (_LARGE.astype(np.float32),)),
     "structure": Case(lambda: lambda p: {"a": p["w"] * 2, "b": [p["b"], 1.5]}, ({"w": _X, "b": _V},)),
 }
 
@@ -251,7 +274,7 @@ def test_source_is_clean_and_gives_what_python_gives(name: str, tmp_path: Path) 
     fn.export(tmp_path / f"{name}.c", *arguments)
     fn.export(tmp_path / f"{name}.so", *arguments)
     loaded = wg.load(tmp_path / f"{name}.so")  # of which only the signature serves here
-    words = ["-std=c11", "-O1", "-Wall", "-Werror", "-fPIC", "-shared", tmp_path / f"{name}.c"]
+    words = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", tmp_path / f"{name}.c"]
     run(compiler(), *words, "-o", tmp_path / "source.so", "-lm")
     loaded._run = ctypes.CDLL(str(tmp_path / "source.so"))[name]
     close(loaded(*arguments), fn(*arguments))
@@ -278,17 +301,74 @@ def test_source_runs_under_sanitizers(tmp_path: Path) -> None:
     fn = wg.function(wg.grad(_path, argnums=1), input_signature=signature, name="descent")
     fn.export(tmp_path / "descent.c")
     (tmp_path / "main.c").write_text(CHECKED)
-    words = ["-std=c11", "-g", "-O1", "-Wall", "-Werror", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    words = [
+        "-std=c11",
+        "-g",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+    ]
     run(compiler(), *words, tmp_path / "main.c", tmp_path / "descent.c", "-lm", "-o", tmp_path / "main")
     got = [float(line) for line in run(tmp_path / "main").split()]
     wanted = np.concatenate([fn(0.2, 0.1 * np.arange(n) - 1.0) for n in (1, 14, 27, 40)])
     np.testing.assert_allclose(got, wanted, rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.parametrize("name", ["round", "read", "time", "index", "exp", "cosf", "double", "new", "NULL", "INT8_MAX"])
+def test_function_does_not_take_a_name_of_c(name: str, tmp_path: Path) -> None:
+    fn = wg.function(lambda x: wnp.exp(x) * 2, name=name)
+    fn.export(tmp_path / "f.c", 1.0)
+    assert f"int {name}_(const double *x, double *out);" in (tmp_path / "f.h").read_text()
+    run(compiler(), "-std=c11", "-Wall", "-Wextra", "-Werror", "-c", tmp_path / "f.c", "-o", tmp_path / "f.o")
+    run(compiler(), "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", tmp_path / "f.h")
+
+
+@pytest.mark.parametrize(("f", "wanted"), [
+    (lambda x: x * x + 1, "It needs no library but C's own."), (wnp.sqrt, "It needs the C maths library (-lm)."),
+    (lambda x: wnp.sin(x) * wnp.cos(x), "It needs the C maths library (-lm)."),
+])  # fmt: skip
+@pytest.mark.parametrize("ending", ["c", "o", "so"])
+def test_header_tells_the_libraries(f: Any, wanted: str, ending: str, tmp_path: Path) -> None:
+    wg.function(f, name="f").export(tmp_path / f"f.{ending}", 1.0)
+    assert wanted in (tmp_path / "f.h").read_text()
+
+
+def test_header_tells_of_lapack_where_it_is_needed(tmp_path: Path) -> None:
+    fn = wg.function(wnp.linalg.inv, name="inverse")
+    fn.export(tmp_path / "inverse.o", _LARGE)
+    assert "LAPACK (-llapack), of which it calls dgetrf_, dgetrs_" in (tmp_path / "inverse.h").read_text()
+    fn.export(tmp_path / "inverse.c", _LARGE)
+    assert "-DWENGERT_LAPACK it calls LAPACK's dgetrf_, dgetrs_" in (tmp_path / "inverse.h").read_text()
+    words = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-DWENGERT_LAPACK", "-c", tmp_path / "inverse.c"]
+    run(compiler(), *words, "-o", tmp_path / "with.o")
+    assert "U dgetrf_" in run("nm", tmp_path / "with.o")
+
+
+def test_spectra_need_lapack_in_each_form(tmp_path: Path) -> None:
+    fn = wg.function(lambda a: (wnp.linalg.eigvalsh(a), wnp.linalg.solve(a, a[0])), name="spectrum")
+    for ending in ("c", "so"):
+        fn.export(tmp_path / f"spectrum.{ending}", _LARGE)
+        wanted = "LAPACK (-llapack), of which it calls dgetrf_, dgetrs_, dsyevd_."
+        assert wanted in (tmp_path / "spectrum.h").read_text()
+    words = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-c", tmp_path / "spectrum.c"]
+    run(compiler(), *words, "-o", tmp_path / "spectrum.o")
+    assert "U dsyevd_" in run("nm", tmp_path / "spectrum.o")
+
+
 def test_library_that_cannot_be_loaded_says_where_to_look(tmp_path: Path) -> None:
     (tmp_path / "cut.so").write_bytes(b"\x7fELF")
     with pytest.raises(OSError, match="load: .*cut.so.*the header beside it says which libraries it needs"):
         wg.load(tmp_path / "cut.so")
+
+
+def test_singular_and_indefinite_matrices_are_told_by_libraries(tmp_path: Path) -> None:
+    for name, f in (("inv", wnp.linalg.inv), ("chol", wnp.linalg.cholesky)):
+        wg.function(f, name=name).export(tmp_path / f"{name}.so", _LARGE)
+        with pytest.raises(np.linalg.LinAlgError, match="singular or not positive definite"):
+            wg.load(tmp_path / f"{name}.so")(np.ones((40, 40)))
 
 
 def test_library_written_anew_is_loaded_anew(tmp_path: Path) -> None:
@@ -317,6 +397,51 @@ def test_structures_of_other_classes_are_for_c_alone(tmp_path: Path) -> None:
     wg.function(lambda x: Pair(x, x * 2), name="pair").export(tmp_path / "pair.so", 1.0)
     with pytest.raises(TypeError, match="only C can call it"):
         wg.load(tmp_path / "pair.so")
+
+
+THREADED = """
+#include <pthread.h>
+#include <stdio.h>
+#include "descent.h"
+static double force[20], out[4][20];
+static void *work(void *place) {
+    const double x[1] = {0.2};
+    for (int i = 0; i < 200; i++) {
+        if (descent(x, force, place)) return place;
+    }
+    return NULL;
+}
+int main(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 20; i++) force[i] = 0.1 * i - 1.0;
+    for (int t = 0; t < 4; t++) pthread_create(&threads[t], NULL, work, out[t]);
+    for (int t = 0; t < 4; t++) {
+        void *failed;
+        pthread_join(threads[t], &failed);
+        if (failed) return 1;
+    }
+    for (int t = 0; t < 4; t++) for (int i = 0; i < 20; i++) printf("%.17g\\n", out[t][i]);
+    return 0;
+}
+"""
+
+
+def test_threads_of_c_share_nothing(tmp_path: Path) -> None:
+    fn = wg.function(wg.grad(_path, argnums=1), name="descent")
+    force = 0.1 * np.arange(20) - 1.0
+    fn.export(tmp_path / "descent.c", 0.2, force)
+    (tmp_path / "main.c").write_text(THREADED)
+    words = ["-std=c11", "-O1", "-g", "-pthread", "-fsanitize=thread", tmp_path / "main.c", tmp_path / "descent.c"]
+    run(compiler(), *words, "-lm", "-o", tmp_path / "main")
+    got = np.array([float(line) for line in run(tmp_path / "main").split()]).reshape(4, 20)
+    np.testing.assert_allclose(got, np.stack([fn(0.2, force)] * 4), rtol=1e-13, atol=1e-15)
+
+
+def test_objects_hold_no_memory_of_their_own(tmp_path: Path) -> None:
+    fn = wg.function(wg.grad(_path, argnums=1), name="descent")
+    fn.export(tmp_path / "descent.o", 0.2, _X)
+    kinds = {line.split()[-2] for line in run("nm", tmp_path / "descent.o").splitlines()}
+    assert kinds <= {"T", "t", "r", "U", "W"}, "neither data nor bss"
 
 
 def test_scipy_and_python_call_low_level_code() -> None:

@@ -7,7 +7,9 @@ the program wraps round, as NumPy's does; that of places in arrays cannot.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,12 +53,16 @@ from ..ir.renaming import reads, walk
 from ..lower.forms import TYPE_OF
 from .header import C_TYPE, prototype
 from .helpers import helpers
+from .lapack import LAPACK_WANTED, are_own, lapack_routine
 from .program import SPECIAL, Exported, lapack_name
 
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 16 * 1024  # ... while they are no more than this together
 _LONGEST = 60  # characters of an expression that becomes part of another one
+_word = re.compile(r"\w+")
 _PURE = (Let, Select, Convert, Get, Load)
+_WRITES = (Store, Copy, Fill, Accumulate)
+_MEMORY = (Local, Alloc, Reserve, Extent)
 _INFIX = {
     "add": "+", "sub": "-", "mul": "*", "div": "/", "sum": "+", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
     "gt": ">", "ge": ">=",
@@ -90,17 +96,30 @@ def c_source(program: Exported, heading: str, include: str) -> str:
     arrays = [x.name for x in program.operands]
     arrays += [f"constant{i}" for i in range(len(program.constants))] + [x.name for x in program.results]
     names = [*sizes, *[f"sizes[{i}]" for i in range(len(sizes), program.count)]]
-    parts.append(_Writer(program.function, arrays, names).text(prototype(program), begin))
+    given = [*program.sizes, *[x.name for x in (*program.operands, *program.results)]]
+    parts.append(_Writer(program.function, arrays, names, given).text(prototype(program), begin))
     body = "\n\n".join(parts)
-    counts = {item.name: len(item.args) for item in walk(program.function.body) if type(item) is Call}
-    outside = [
-        f"extern void {lapack_name(name)}({', '.join(['const void *'] * count)});"
-        for name, count in sorted(counts.items()) if name.startswith("lapack.")
-    ]  # fmt: skip
     return "\n\n".join([part for part in (
         f"{heading}#include \"{include}\"\n\n#include <math.h>\n#include <stddef.h>\n#include <stdlib.h>\n"
-        "#include <string.h>", "\n".join(outside), helpers(body), *constants, body,
+        "#include <string.h>", _lapack(program), helpers(body), *constants, body,
     ) if part]) + "\n"  # fmt: skip
+
+
+def _lapack(program: Exported) -> str:
+    """LAPACK's routines: loops of the file's own, or declared, as who compiles it wants."""
+    if not program.lapack:
+        return ""
+    calls = {lapack_name(item.name): item.args for item in walk(program.function.body) if type(item) is Call}
+    declared = [f"extern void {name}({', '.join(map(_pointer, calls[name]))});" for name in program.lapack]
+    if not are_own(program.lapack):
+        return "\n".join(declared)
+    own = [f"static {text}" for text in map(lapack_routine, program.lapack)]
+    return "\n".join([f"#ifdef {LAPACK_WANTED}", *declared, "#else", *own, "#endif"])
+
+
+def _pointer(given: Any) -> str:
+    """The type of a routine's argument: compilers take it that what is const is read, so arrays are not."""
+    return "void *" if isinstance(given, Address) else "const void *"
 
 
 def _constant(name: str, array: np.ndarray[Any, Any]) -> str:
@@ -134,8 +153,9 @@ def number(value: Any, type_: str) -> str:
 class _Writer:
     """The text of one function."""
 
-    def __init__(self, function: Function, arrays: list[str], sizes: list[str]) -> None:
+    def __init__(self, function: Function, arrays: list[str], sizes: list[str], given: Sequence[str] = ()) -> None:
         self.function = function
+        self.given = given
         self.lines: list[str] = []
         self.depth = 1
         self.names: dict[Reg, str] = dict(zip(function.sizes, sizes, strict=True))
@@ -145,7 +165,7 @@ class _Writer:
         self.places: set[Reg] = {*function.sizes}  # integers that count elements: they never wrap
         items = [*walk(function.body)]
         self.got = {item.var for item in items if type(item) is Get}
-        self.live = _live(items, self.got)
+        self.live = _live(items, self.got, {a for a in function.outputs if a is not None})
         self.uses = Counter(r for item in items if item in self.live for r in reads(item))
         self.inlined = self._single(function.body)
         self.has_failed = False
@@ -179,12 +199,15 @@ class _Writer:
             end += [f"    free({name});" for name in freed] + ["    return status;"]
         else:
             end.append("    return 0;")
-        return "\n".join([f"{head} {{", *[f"    {line}" for line in (*begin, *declared)], *self.lines, *end, "}"])
+        lines = [*[f"    {line}" for line in (*begin, *declared)], *self.lines, *end]
+        words = set(_word.findall("\n".join(lines)))
+        unused = [f"    (void){name};" for name in self.given if name not in words]
+        return "\n".join([f"{head} {{", *unused, *lines, "}"])
 
     def _memory(self) -> tuple[list[str], list[str]]:
         """Declarations of arrays and variables, and the arrays that must be freed."""
         items = [item for item in walk(self.function.body) if item in self.live]
-        touched = {a for item in items if type(item) not in (Local, Alloc, Reserve, Extent)
+        touched = {a for item in items if type(item) not in _MEMORY
                    for a in reads(item) if type(a) is Array}  # fmt: skip
         moved = {a for item in items if type(item) is Swap for a in (item.x, item.y)}
         declared: list[str] = []
@@ -438,15 +461,28 @@ class _Writer:
         return f"&({C_TYPE[given.type]}){{{value}}}" if given.by_address else value
 
 
-def _live(items: list[Any], got: set[Any]) -> set[Any]:
-    """The instructions that somebody needs: not those whose results nobody reads."""
+def _live(items: list[Any], got: set[Any], outputs: set[Array]) -> set[Any]:
+    """The instructions that somebody needs: not those whose results, or what they write, nobody reads."""
     live = {item for item in items if not (type(item) is Set and item.var not in got)}
     while True:
         read = {r for item in live for r in reads(item) if type(r) is Reg}
-        dead = {item for item in live if isinstance(item, _PURE) and item.out not in read}
+        kept = outputs.union(*[_read_arrays(item) for item in live])
+        dead = {item for item in live if (isinstance(item, _PURE) and item.out not in read)
+                or (isinstance(item, _WRITES) and _written(item) not in kept)}  # fmt: skip
         if not dead:
             return live
         live -= dead
+
+
+def _written(item: Any) -> Array:
+    return item.target if type(item) is Copy else item.array
+
+
+def _read_arrays(item: Any) -> set[Array]:
+    """The arrays from which an instruction takes something: those that change places count as well."""
+    if isinstance(item, (*_WRITES, *_MEMORY)):
+        return {item.source} if type(item) is Copy else set()
+    return {a for a in reads(item) if type(a) is Array}
 
 
 def _float(op: str, type_: str, args: list[str]) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
+from typing import Literal
 
 from ...._core.dims import Dim
 from ..lower.forms import TYPE_OF
-from .program import MATHS, Exported, Operand
+from .lapack import LAPACK_WANTED
+from .names import MATHS
+from .program import Exported, Operand, functions
 
 C_TYPE = {
     "f64": "double", "f32": "float", "bool": "bool",
@@ -89,12 +93,27 @@ def source_comment(program: Exported) -> str:
     )
 
 
-def needs_text(program: Exported, undefined: frozenset[str] | set[str]) -> str:
-    """Which libraries a program needs beside the C library."""
-    wanted = ["the C maths library (-lm)"] if undefined & MATHS else []
-    if program.lapack:
-        wanted.append(f"LAPACK (-llapack), of which it calls {', '.join(program.lapack)}")
-    return f"It needs {' and '.join(wanted)}." if wanted else "It needs no library but C's own."
+def needs_text(program: Exported, undefined: Set[str], lapack: Literal["own", "linked", "chosen"]) -> str:
+    """Which libraries a program needs beside the C library.
+
+    A function that the program names counts, if a compiler makes no call of it, too: source and objects share a header.
+
+    Args:
+        program: the program.
+        undefined: names that its object needs from elsewhere.
+        lapack: where its routines of LAPACK's are: its own code, LAPACK's, or as who compiles the source wants.
+    """
+    is_own = bool(program.lapack) and lapack != "linked"
+    wanted = ["the C maths library (-lm)"] if is_own or (functions(program) | undefined) & MATHS else []
+    routines = ", ".join(program.lapack)
+    if program.lapack and lapack == "linked":
+        wanted.append(f"LAPACK (-llapack), of which it calls {routines}")
+    text = f"It needs {' and '.join(wanted)}." if wanted else "It needs no library but C's own."
+    if program.lapack and lapack == "chosen":
+        text += (
+            f"\n * Compiled with -D{LAPACK_WANTED} it calls LAPACK's {routines} (-llapack) in place of its own loops."
+        )
+    return text
 
 
 def _described(x: Operand, program: Exported) -> str:
@@ -126,7 +145,6 @@ def _worded(dim: object, names: dict[str, str]) -> str:
 
 __all__ = [
     "C_TYPE",
-    "MATHS",
     "c_type",
     "header",
     "needs_text",

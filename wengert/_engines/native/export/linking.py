@@ -9,6 +9,9 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
+
+from .lapack import are_own, lapack_routine
 
 
 def compiler() -> str | None:
@@ -17,12 +20,22 @@ def compiler() -> str | None:
     return next((found for name in names if name and (found := shutil.which(name))), None)
 
 
-def shared_library(image: bytes, libraries: Sequence[str]) -> bytes:
+class Linked(NamedTuple):
+    """A shared library, and whether the routines of LAPACK that it calls are part of it."""
+
+    content: bytes
+    has_lapack: bool
+
+
+def shared_library(image: bytes, lapack: Sequence[str], has_maths: bool) -> Linked:
     """The shared library of one object.
+
+    Without a LAPACK to link, its routines become part of the library if we have them all, else they stay open.
 
     Args:
         image: the object.
-        libraries: names of libraries that it needs, as `m`; those that the linker does not have stay open.
+        lapack: the routines of LAPACK that it calls, as linkers know them.
+        has_maths: whether it calls the C maths library.
 
     Raises:
         RuntimeError: there is no C compiler to link it, or it fails.
@@ -33,14 +46,21 @@ def shared_library(image: bytes, libraries: Sequence[str]) -> bytes:
             "export: a shared library needs a C compiler's linker (cc, gcc or clang on the path, or CC), and there is "
             "none; write an object (.o) or a static library (.a), which need none"
         )
+    maths = ["-lm"] * has_maths
     with tempfile.TemporaryDirectory(prefix="wengert-") as folder:
-        source, target = Path(folder, "code.o"), Path(folder, "code.so")
+        source, routines, target = Path(folder, "code.o"), Path(folder, "lapack.c"), Path(folder, "code.so")
         source.write_bytes(image)
-        words = [command, "-shared", "-o", str(target), str(source)]
-        for given in ([f"-l{name}" for name in libraries], [f"-l{n}" for n in libraries if n in ("m",)]):
-            done = subprocess.run([*words, *given], capture_output=True, text=True, check=False)
+        ways = [["-llapack", *maths]] if lapack else [maths]
+        if lapack and not are_own(lapack):
+            ways.append(maths)
+        elif lapack:
+            routines.write_text("\n".join(["#include <math.h>", "#include <stdint.h>", *map(lapack_routine, lapack)]))
+            ways.append(["-std=c11", "-O2", "-fPIC", "-fvisibility=hidden", str(routines), "-lm"])
+        for place, way in enumerate(ways):
+            words = [command, "-shared", "-o", str(target), str(source), *way]
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
             if done.returncode == 0:
-                return target.read_bytes()
+                return Linked(target.read_bytes(), place > 0 and are_own(lapack))
     raise RuntimeError(f"export: {command} could not link the library: {done.stderr.strip()[-400:]}")
 
 

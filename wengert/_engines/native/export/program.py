@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +11,7 @@ from ...._core.dims import Dim
 from ...._core.graph import Graph, Node
 from ...._core.op import REGISTRY
 from ...._passes import optimise
-from ..ir.loops import Call, For, Function, Poll, blocks_of, verify
+from ..ir.loops import Call, For, Function, Let, Poll, blocks_of, verify
 from ..ir.renaming import walk
 from ..lower.alone import alone
 from ..lower.forms import TYPE_OF, is_plain
@@ -25,30 +23,10 @@ from ..plan.rare import without_rare
 from ..plan.sizes import programs_of
 from ..plan.support import reason_against, untold
 from ..run.calls import derived_sizes
+from .names import function_name, unique
 
 LIBM = frozenset({"ldexp", "ldexpf", "ilogb", "ilogbf"})
 SPECIAL = {"special.gammaln": "lgamma_r", "special.gamma": "tgamma"}
-
-_FUNCTIONS = (
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-    "cosh", "tanh", "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "lgamma_r", "tgamma", "pow", "atan2",
-    "hypot", "fmod", "nextafter", "ldexp", "ilogb", "sqrt", "floor", "ceil", "trunc", "rint", "fma", "fmax",
-    "fmin",
-)  # fmt: skip
-MATHS = frozenset([*_FUNCTIONS, *[f"{name}f" for name in _FUNCTIONS]])
-
-_C_WORDS = frozenset((
-    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
-    "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
-    "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "_Bool",
-    "main", "bool", "true", "false", "NULL",
-))  # fmt: skip
-
-
-_OURS = frozenset((
-    "derive", "done", "free", "grow", "held", "log_gamma", "malloc", "memcpy", "memset", "more", "realloc", "sizes",
-    "status", "take", "work", "abs", "fabs", "j0", "j1", "jn", "y0", "y1", "yn", "gamma", "lgamma", "signgam",
-))  # fmt: skip
 
 
 class Operand(NamedTuple):
@@ -113,7 +91,7 @@ def exported(graph: Graph, name: str, argument_names: Sequence[str]) -> Exported
     sizes = _size_names(whole, names, made.atoms, taken)
     outs = [unique("out" if len(whole.outputs) == 1 else f"out{i}", taken) for i in range(len(whole.outputs))]
     return Exported(
-        c_name(name), made.function, derived, sizes, layout, made.has_budget,
+        function_name(name), made.function, derived, sizes, layout, made.has_budget,
         (*[Operand(n, v.dtype, (*v.shape,)) for n, v in zip(names, whole.inputs, strict=True)],),
         (*[Operand(n, v.dtype, (*v.shape,)) for n, v in zip(outs, whole.outputs, strict=True)],),
         (*[np.ascontiguousarray(c) for c in made.constants],),
@@ -124,24 +102,6 @@ def exported(graph: Graph, name: str, argument_names: Sequence[str]) -> Exported
 def lapack_name(name: str) -> str:
     """`lapack.dpotrf` as linkers know it."""
     return f"{name.partition('.')[2]}_"
-
-
-def c_name(name: str) -> str:
-    """A name as an identifier of C."""
-    found = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "function"
-    found = f"f_{found}" if found[0].isdigit() else found
-    return f"{found}_" if found in _C_WORDS or found in MATHS or found in _OURS else found
-
-
-def unique(name: str, taken: set[str]) -> str:
-    """An identifier of C that is not taken yet, and now is."""
-    base = found = c_name(name)
-    number = 1
-    while found in taken or keyword.iskeyword(found):
-        number += 1
-        found = f"{base}_{number}"
-    taken.add(found)
-    return found
 
 
 def _size_names(graph: Graph, names: Sequence[str], atoms: Sequence[Any], taken: set[str]) -> tuple[str, ...]:
@@ -209,6 +169,15 @@ def _called(function: Function) -> list[str]:
     return [item.name for item in walk(function.body) if type(item) is Call]
 
 
+def functions(program: Exported) -> set[str]:
+    """The functions of the C maths library that a program names."""
+    bodies = [f.body for f in (program.function, program.derived) if f is not None]
+    items = [item for body in bodies for item in walk(body)]
+    ends = {"f64": "", "f32": "f"}
+    found = {item.op + ends[item.type] for item in items if type(item) is Let and item.type in ends}
+    return found | {SPECIAL.get(item.name, item.name) for item in items if type(item) is Call}
+
+
 def _stand_alone(function: Function) -> None:
     """Takes out of a function what asks Python and what starts threads."""
     _visit(function.body)
@@ -223,4 +192,4 @@ def _visit(block: list[Any]) -> None:
             _visit(inner)
 
 
-__all__ = ["Exported", "Operand", "c_name", "exported", "lapack_name"]
+__all__ = ["Exported", "Operand", "exported", "functions", "lapack_name"]
