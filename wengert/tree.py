@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ._core.dims import DimLike, size_of
+from ._core.public import at_home, names_errors
 from ._core.structure import (
     EVERY,
     LEAF,
@@ -32,7 +33,7 @@ from ._core.structure import unflatten as put_together
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from ._prims import structural
-from .ops.promotion import as_tensor, common_dtype, is_tensor_like, names_errors, outward
+from .ops.promotion import as_tensor, common_dtype, is_tensor_like, outward
 
 __all__ = [
     "flatten", "leaves", "leaves_with_path", "map", "map_with_path", "ravel", "reduce", "register", "structure",
@@ -83,8 +84,9 @@ put_together.__doc__ = """Puts a structure together from leaves.
         {'a': 10, 'b': (20, 30)}
     """
 
-map = names_errors(map_structure, "tree.map")
-unflatten = names_errors(put_together, "tree.unflatten")
+map = at_home(names_errors(map_structure, "tree.map"), __name__, "map")
+map.__name__ = "map"
+unflatten = at_home(names_errors(put_together, "tree.unflatten"), __name__, "unflatten")
 
 
 @names_errors

@@ -77,6 +77,12 @@ def names_errors(f: Callable[P, R], name: str = "") -> Callable[P, R]:
     return unconverted(wrapper)
 
 
+def at_home(f: Callable[P, R], module: str, name: str) -> Callable[P, R]:
+    """f, to be found (by pickle, above all) as that name of that module, whatever it wraps and wherever that lies."""
+    f.__module__, f.__qualname__ = module, name
+    return f
+
+
 def called(f: Callable[..., Any]) -> str:
     """What users call a function: a class's name for what makes its objects, `vmap(f)` for what `vmap` returned."""
     owner, _, name = f.__qualname__.rpartition(".")
@@ -106,4 +112,4 @@ def reopen(before: dict[str, Any]) -> None:
     now.update(before)
 
 
-__all__ = ["called", "names_errors", "public", "reopen", "unconverted"]
+__all__ = ["at_home", "called", "names_errors", "public", "reopen", "unconverted"]

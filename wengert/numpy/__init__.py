@@ -133,7 +133,7 @@ def _give_options() -> None:
     for name in __all__:
         theirs = getattr(_numpy, name, None)
         if isinstance(theirs, _numpy.ufunc):
-            names[name] = _mutation.with_options(names[name], theirs)
+            names[name] = _mutation.with_options(names[name], theirs, name)
 
 
 _give_options()

@@ -16,6 +16,7 @@ from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, common_dtype, names_errors
 from ..ops.tapers import kaiser as _kaiser
 from ._creation import arange, array, asarray, linspace
+from ._foreign import or_numpys
 from ._shapes import concatenate, ravel
 from ._writing import as_numpy, named_dtype
 
@@ -144,6 +145,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     return as_tensor(np.array(np.from_dlpack(x)), "from_dlpack")
 
 
+@or_numpys
 @names_errors
 def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike | None = None, order: str | None = None) -> Tensor:
     """`asarray` that refuses NaN and infinities.
@@ -172,6 +174,7 @@ def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike | None = None, order: str |
     return x
 
 
+@or_numpys
 @names_errors
 def require(a: ArrayLike, dtype: DTypeLike | None = None, requirements: Any = None, *, like: Any = None) -> Tensor:
     """`asarray`: what NumPy can require of an array's memory a tensor hides.
@@ -193,6 +196,7 @@ def require(a: ArrayLike, dtype: DTypeLike | None = None, requirements: Any = No
     return asarray(a, dtype)
 
 
+@or_numpys
 @names_errors
 def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
     """`asarray`: the order of elements in memory is nothing that a tensor shows.

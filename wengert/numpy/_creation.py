@@ -17,9 +17,11 @@ from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops.memory import as_array, own
 from ..ops.promotion import as_tensor, converted, names_errors
+from ._foreign import or_numpys
 from ._writing import accept, as_numpy, named_dtype
 
 
+@or_numpys
 @names_errors
 def array(
     object: ArrayLike, dtype: Any = None, *, copy: bool = True, order: str = "K", subok: bool = False, ndmin: int = 0,
@@ -87,6 +89,7 @@ def _list_of(data: ArrayLike) -> Any:
     return data.tolist() if isinstance(data, np.ndarray) and data.dtype == np.object_ else data
 
 
+@or_numpys
 @names_errors
 def asarray(
     a: Any,
@@ -125,6 +128,7 @@ def asarray(
 asanyarray = asarray
 
 
+@or_numpys
 @names_errors
 def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
     """`asarray` with at least one axis, as NumPy's.
@@ -181,6 +185,7 @@ def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: A
     return as_array(ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float()))
 
 
+@or_numpys
 @names_errors
 def zeros(
     shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Any = None
@@ -205,9 +210,30 @@ def zeros(
     return _filled(shape, 0, dtype, "zeros", order, device)
 
 
-empty = zeros
+@or_numpys
+@names_errors
+def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
+    """A tensor to be written into: of zeros; of None where the dtype is object.
+
+    Args:
+        shape: an extent or a sequence of them.
+        dtype: by default the default float.
+        order: accepted for NumPy's sake.
+        device: accepted for NumPy's sake.
+        like: accepted for NumPy's sake.
+
+    Returns:
+        A tensor.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.empty(2).shape
+        (2,)
+    """
+    return _filled(shape, None if dtype in _OBJECTS else 0, dtype, "empty", order, device)
 
 
+@or_numpys
 @names_errors
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
     """A tensor of ones.
@@ -230,6 +256,7 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None,
     return _filled(shape, 1, dtype, "ones", order, device)
 
 
+@or_numpys
 @names_errors
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
@@ -324,6 +351,7 @@ def full_like(
     return beside(full(shape, fill_value, dtype, order, device=device), as_tensor(a))
 
 
+@or_numpys
 @names_errors
 def eye(
     N: Any,
@@ -358,6 +386,7 @@ def eye(
     return ops.eye(N, M, k, None if dtype is float else dtype)
 
 
+@or_numpys
 @names_errors
 def identity(n: Any, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
     """The identity matrix.
@@ -378,6 +407,7 @@ def identity(n: Any, dtype: DTypeLike | None = None, *, like: Any = None) -> Ten
     return ops.identity(n, dtype)
 
 
+@or_numpys
 @names_errors
 def tri(N: Any, M: ArrayLike | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Any = None) -> Tensor:
     """Ones on and below a diagonal, zeros above.
@@ -403,6 +433,7 @@ def tri(N: Any, M: ArrayLike | None = None, k: int = 0, dtype: DTypeLike = float
 # -- ranges ----------------------------------------------------------------------------------------------------------
 
 
+@or_numpys
 @names_errors
 def arange(
     start_or_stop: Any,
@@ -442,6 +473,7 @@ def arange(
     return ops.arange(start_or_stop, stop, step, dtype=dtype)
 
 
+@or_numpys
 @names_errors
 def linspace(
     start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False,
@@ -480,6 +512,7 @@ def linspace(
     return (points, result[1]) if retstep else points
 
 
+@or_numpys
 @names_errors
 def logspace(
     start: ArrayLike,

@@ -15,12 +15,14 @@ import numpy as np
 from .. import ops
 from .._core.argument_types import ArrayLike, Index
 from .._core.labelled import answers_ufuncs
+from .._core.public import at_home
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops import memory, places
 from ..ops.flat import Flat
 from ..ops.promotion import as_tensor, cast, names_errors
 from ..ops.subscript import known_values
+from ._foreign import numpys_own, or_numpys
 from ._writing import refuse_out
 
 
@@ -40,6 +42,7 @@ def _known(index: Any) -> np.ndarray[Any, Any]:
     return known_values(as_tensor(index), "the index")
 
 
+@or_numpys
 @names_errors
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """Writes the values of one array into another, broadcast to its shape.
@@ -76,6 +79,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     memory.write_all(dst, value, "copyto")
 
 
+@or_numpys
 @names_errors
 def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
     """Writes values at positions of the elements in one row; too few values are taken again from the first.
@@ -102,6 +106,7 @@ def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
         np.put(a, _plain(ind, "np.put"), _plain(v, "np.put"), mode)  # pyright: ignore[reportArgumentType]
 
 
+@or_numpys
 @names_errors
 def place(arr: Any, mask: ArrayLike, vals: Any) -> None:
     """Writes values, one after the other, where a mask is true; too few are taken again from the first.
@@ -129,6 +134,7 @@ def place(arr: Any, mask: ArrayLike, vals: Any) -> None:
         Flat(arr)[numbers] = vals
 
 
+@or_numpys
 @names_errors
 def putmask(a: Any, mask: ArrayLike, values: ArrayLike) -> None:
     """Writes values where a mask is true, each element that at its own position among the values, which repeat.
@@ -232,8 +238,14 @@ _UFUNC_METHODS = ("at", "reduce", "accumulate", "outer", "reduceat")
 _EVERYDAY = frozenset({Tensor, np.ndarray, float, int})
 
 
-def with_options(ours: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
-    """Our function for a ufunc, with a ufunc's options and methods, which come by NumPy's protocol."""
+def with_options(ours: Callable[..., Any], ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+    """Our function for a ufunc, with a ufunc's options and methods, which come by NumPy's protocol.
+
+    Args:
+        ours: the function.
+        ufunc: NumPy's.
+        name: under which `wengert.numpy` has it, by which it is pickled.
+    """
     count = ufunc.nin
 
     @functools.wraps(ours)
@@ -241,17 +253,23 @@ def with_options(ours: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any
         for x in args:
             if type(x) not in _EVERYDAY and answers_ufuncs(type(x)):  # labels and units are kept, as NumPy keeps them
                 return ufunc(*args, **kwargs)
-        if not kwargs and len(args) == count:
-            return ours(*args)
-        if len(args) <= count and _OPTIONS.isdisjoint(kwargs):
-            return ours(*args, **kwargs)
+        try:
+            if not kwargs and len(args) == count:
+                return ours(*args)
+            if len(args) <= count and _OPTIONS.isdisjoint(kwargs):
+                return ours(*args, **kwargs)
+        except TypeError:
+            foreign = numpys_own(name, args, kwargs)
+            if foreign is None:
+                raise
+            return foreign[0]
         return ufunc(
             *[as_tensor(x) if isinstance(x, (list, tuple)) else x for x in args[:count]], *args[count:], **kwargs
         )
 
-    for name in (*_UFUNC_METHODS, *_UFUNC_ATTRIBUTES):
-        setattr(function, name, getattr(ufunc, name))
-    return function
+    for attribute in (*_UFUNC_METHODS, *_UFUNC_ATTRIBUTES):
+        setattr(function, attribute, getattr(ufunc, attribute))
+    return at_home(function, "wengert.numpy", name)
 
 
 _FUNCTIONAL = {

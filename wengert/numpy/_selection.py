@@ -15,6 +15,7 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, is_tensor_like, named, names_errors, normal_axis
 from ..ops.subscript import known_values
+from ._foreign import or_numpys
 from ._shapes import ravel
 from ._writing import NO_VALUE, accept, as_numpy
 
@@ -406,6 +407,7 @@ def allclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, e
     return _verdict(ops.all(isclose(as_tensor(a), as_tensor(b), rtol, atol, equal_nan)))
 
 
+@or_numpys
 @names_errors
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Any:
     """Whether two arrays have one shape and equal elements.
@@ -432,6 +434,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Any:
     return _verdict(ops.all(same))
 
 
+@or_numpys
 @names_errors
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Any:
     """Whether two arrays broadcast to equal elements.

@@ -22,6 +22,7 @@ from .._core.wrong_calls import Symbolic, explained
 from ..errors import LostGradientError
 from ..ops.memory import own, view_of, write_all
 from ..ops.promotion import as_tensor, outward
+from ._foreign import numpys_own
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,6 +87,9 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
         except Exception as error:
             if isinstance(error, Symbolic):
                 return error.answer(function, args, kwargs)
+            foreign = numpys_own(name, args, kwargs) if isinstance(error, TypeError) else None
+            if foreign is not None:
+                return foreign[0]
             told = explained(error, name, f, args, kwargs)
             if told is error:
                 raise

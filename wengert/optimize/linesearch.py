@@ -29,7 +29,8 @@ from ..ops.indexing import where
 from ..ops.promotion import cast
 from ..ops.reductions import sum as total_of
 from ..programs.control import while_loop
-from .transformations import GradientTransformation, Tree, each, numbers, sum_of, transformation
+from ._remembered import remembered
+from .transformations import GradientTransformation, Tree, each, known, numbers, sum_of, transformation
 
 _NAME = "scale_by_zoom_linesearch"
 
@@ -90,6 +91,7 @@ class _Rules(NamedTuple):
 
 
 @public
+@remembered(known)
 def scale_by_zoom_linesearch(
     max_linesearch_steps: Any, max_learning_rate: Any = None, tol: ArrayLike = 0.0, increase_factor: Any = 2.0,
     slope_rtol: Any = 1e-4, curv_rtol: Any = 0.9, approx_dec_rtol: Any = 1e-6, stepsize_precision: Any = 1e-5,

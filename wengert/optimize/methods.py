@@ -12,12 +12,14 @@ from typing import Any
 
 from .._core.public import public
 from .._core.where import at_user_line
+from ._remembered import remembered
 from .linesearch import scale_by_zoom_linesearch
 from .transformations import (
     GradientTransformation,
     add_decayed_weights,
     chain,
     identity,
+    known,
     scale_by_adam,
     scale_by_lbfgs,
     scale_by_learning_rate,
@@ -236,6 +238,7 @@ def lbfgs(
     return chain(scale_by_lbfgs(memory_size, scale_init_precond), scale_by_learning_rate(learning_rate), search)
 
 
+@remembered(known)
 def _searching_where_it_can() -> GradientTransformation:
     search = scale_by_zoom_linesearch(20, initial_guess_strategy="one")
 

@@ -17,19 +17,23 @@ from ..ops.choices import maximum, minimum
 from ..ops.elementwise import cos, floor, greater_equal, power
 from ..ops.indexing import where
 from ..ops.promotion import as_tensor, outward
+from ._remembered import Made, remembered
 
 __all__ = ["Schedule", "constant", "cosine", "exponential", "linear", "piecewise_constant", "warmup_cosine"]
 
 Schedule = Callable[[Any], Any]
 
 
-def _schedule(of_step: Callable[[Any], Any]) -> Schedule:
-    @public
-    def schedule(step: Any) -> Any:
-        """The value after so many steps."""
-        return outward(of_step(as_tensor(step, "schedule").astype("float64")), step)
+class _Schedule(Made):
+    """A schedule that knows which call made it."""
 
-    return schedule
+    def __init__(self, of_step: Callable[[Any], Any]) -> None:
+        self._of_step = of_step
+
+    @public
+    def __call__(self, step: Any) -> Any:
+        """The value after so many steps."""
+        return outward(self._of_step(as_tensor(step, "schedule").astype("float64")), step)
 
 
 def _require_steps(steps: Any, name: str, argument: str, least: int = 1) -> None:
@@ -40,6 +44,7 @@ def _require_steps(steps: Any, name: str, argument: str, least: int = 1) -> None
 
 
 @public
+@remembered(_Schedule)
 def constant(value: Any) -> Schedule:
     """The same value at every step.
 
@@ -54,10 +59,11 @@ def constant(value: Any) -> Schedule:
         >>> float(wg.optimize.constant(0.1)(7))
         0.1
     """
-    return _schedule(lambda step: value + 0.0 * step)
+    return lambda step: value + 0.0 * step
 
 
 @public
+@remembered(_Schedule)
 def linear(init_value: Any, end_value: Any, transition_steps: int, transition_begin: int = 0) -> Schedule:
     """From one value to another in a straight line.
 
@@ -84,10 +90,11 @@ def linear(init_value: Any, end_value: Any, transition_steps: int, transition_be
         part = minimum(maximum(step - transition_begin, 0.0), transition_steps) / transition_steps
         return init_value + (end_value - init_value) * part
 
-    return _schedule(of_step)
+    return of_step
 
 
 @public
+@remembered(_Schedule)
 def exponential(
     init_value: Any, transition_steps: int, decay_rate: Any, transition_begin: int = 0, staircase: bool = False,
     end_value: Any = None,
@@ -123,10 +130,11 @@ def exponential(
             return value
         return (maximum if decay_rate < 1.0 else minimum)(value, end_value)
 
-    return _schedule(of_step)
+    return of_step
 
 
 @public
+@remembered(_Schedule)
 def cosine(init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: Any = 1.0) -> Schedule:
     """Half a wave of a cosine from one value down to a part of it (Loshchilov and Hutter 2017, without restarts).
 
@@ -153,10 +161,11 @@ def cosine(init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: Any = 
         wave = 0.5 * (1.0 + cos(math.pi * minimum(step, decay_steps) / decay_steps))
         return init_value * ((1.0 - alpha) * power(wave, exponent) + alpha)
 
-    return _schedule(of_step)
+    return of_step
 
 
 @public
+@remembered(_Schedule)
 def warmup_cosine(
     init_value: Any, peak_value: Any, warmup_steps: int, decay_steps: int, end_value: Any = 0.0, exponent: Any = 1.0
 ) -> Schedule:
@@ -195,10 +204,11 @@ def warmup_cosine(
         wave = power(0.5 * (1.0 + cos(math.pi * done / (decay_steps - warmup_steps))), exponent)
         return where(greater_equal(step, warmup_steps), end_value + (peak_value - end_value) * wave, rising)
 
-    return _schedule(of_step)
+    return of_step
 
 
 @public
+@remembered(_Schedule)
 def piecewise_constant(init_value: Any, boundaries_and_scales: Mapping[int, Any] | None = None) -> Schedule:
     """A value that is multiplied by a factor at given steps.
 
@@ -222,4 +232,4 @@ def piecewise_constant(init_value: Any, boundaries_and_scales: Mapping[int, Any]
             value = value * where(greater_equal(step, boundary), factor, 1.0)
         return value
 
-    return _schedule(of_step)
+    return of_step

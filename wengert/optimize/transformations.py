@@ -33,6 +33,7 @@ from ..ops.indexing import where
 from ..ops.promotion import as_tensor
 from ..ops.reductions import sum as total_of
 from ..ops.shapes import concatenate, expand_dims
+from ._remembered import Made, remembered
 from .schedules import Schedule
 
 Tree = Any
@@ -53,6 +54,21 @@ class GradientTransformation(NamedTuple):
 
     init: Callable[[Tree], Tree]
     update: Callable[..., tuple[Tree, Tree]]
+
+
+class _Known(Made, GradientTransformation):
+    """A transformation that knows which call made it."""
+
+    # no call made what it gives
+    def _replace(self, **kwargs: Any) -> GradientTransformation:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return GradientTransformation(*self)._replace(**kwargs)
+
+
+_Known.__name__ = _Known.__qualname__ = "GradientTransformation"
+
+
+def known(pair: GradientTransformation) -> GradientTransformation:
+    return _Known(*pair)
 
 
 class EmptyState(NamedTuple):
@@ -251,6 +267,7 @@ def _norm(tree: Tree) -> Tensor:
 
 
 @public
+@remembered(known)
 def chain(*transformations: Any) -> GradientTransformation:
     """Transformations one after the other, each on what the one before gives.
 
@@ -303,6 +320,7 @@ def is_pair(value: ArrayLike) -> bool:
 
 
 @public
+@remembered(known)
 def identity() -> GradientTransformation:
     """Gives the gradients as they are.
 
@@ -319,6 +337,7 @@ def identity() -> GradientTransformation:
 
 
 @public
+@remembered(known)
 def scale(step_size: Any) -> GradientTransformation:
     """Multiplies by a number.
 
@@ -344,6 +363,7 @@ class ScaleByScheduleState(NamedTuple):
 
 
 @public
+@remembered(known)
 def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
     """Multiplies by a function of the number of steps done.
 
@@ -373,6 +393,7 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
 
 
 @public
+@remembered(known)
 def scale_by_learning_rate(learning_rate: Any, *, flip_sign: bool = True) -> GradientTransformation:
     """Multiplies by minus a learning rate, which may be a number, an array without axes or a schedule.
 
@@ -403,6 +424,7 @@ class TraceState(NamedTuple):
 
 
 @public
+@remembered(known)
 def trace(decay: Any, nesterov: bool = False) -> GradientTransformation:
     """The sum of past gradients, of which each step forgets a part (momentum).
 
@@ -444,6 +466,7 @@ class ScaleByAdamState(NamedTuple):
 
 
 @public
+@remembered(known)
 def scale_by_adam(
     b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, eps_root: Any = 0.0, *, nesterov: bool = False
 ) -> GradientTransformation:
@@ -510,6 +533,7 @@ class ScaleByRmsState(NamedTuple):
 
 
 @public
+@remembered(known)
 def scale_by_rms(
     decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
@@ -555,6 +579,7 @@ class ScaleByStddevState(NamedTuple):
 
 
 @public
+@remembered(known)
 def scale_by_stddev(
     decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
@@ -595,6 +620,7 @@ class ScaleByRssState(NamedTuple):
 
 
 @public
+@remembered(known)
 def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
     """Divides by the root of the sum of all squares so far (Duchi, Hazan and Singer 2011).
 
@@ -629,6 +655,7 @@ class ScaleByLionState(NamedTuple):
 
 
 @public
+@remembered(known)
 def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99) -> GradientTransformation:
     """The sign of a mean of the gradient and a moving average of gradients (Chen and others 2023).
 
@@ -654,6 +681,7 @@ def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99) -> GradientTransformation:
 
 
 @public
+@remembered(known)
 def add_decayed_weights(weight_decay: Any = 0.0) -> GradientTransformation:
     """Adds a part of the parameters to their gradients.
 
@@ -678,6 +706,7 @@ def add_decayed_weights(weight_decay: Any = 0.0) -> GradientTransformation:
 
 
 @public
+@remembered(known)
 def clip(max_delta: Any) -> GradientTransformation:
     """Bounds each number.
 
@@ -699,6 +728,7 @@ def clip(max_delta: Any) -> GradientTransformation:
 
 
 @public
+@remembered(known)
 def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
     """Scales gradients down where their common norm is too large.
 
@@ -724,6 +754,7 @@ def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
 
 
 @public
+@remembered(known)
 def clip_by_norm(max_norm: Any) -> GradientTransformation:
     """Scales each array down whose own norm is too large.
 
@@ -767,6 +798,7 @@ class ScaleByLbfgsState(NamedTuple):
 
 
 @public
+@remembered(known)
 def scale_by_lbfgs(memory_size: int = 10, scale_init_precond: bool = True) -> GradientTransformation:
     """Multiplies by an approximation of the inverse Hessian from the last steps (Nocedal and Wright 2006).
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as onp
 
+from ..._core.public import at_home
 from ._boxes import getval, plain
 from .core import Run, defvjp_argnum, vspace
 from .core import make_jvp as _make_jvp
@@ -19,8 +20,8 @@ from .tracer import plain_tree, primitive
 from .util import subval
 from .wrap_util import unary_to_nary
 
-make_vjp = unary_to_nary(_make_vjp)
-make_jvp = unary_to_nary(_make_jvp)
+make_vjp = at_home(unary_to_nary(_make_vjp), __name__, "make_vjp")
+make_jvp = at_home(unary_to_nary(_make_jvp), __name__, "make_jvp")
 
 
 def _require_real_scalar(y: Any, name: str, instead: str) -> None:
