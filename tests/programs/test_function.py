@@ -877,3 +877,21 @@ def test_a_function_writes_to_copies_of_its_arguments_wherever_it_is_called(oute
     wanted = {wg.grad: [8.0, 4 * 5.0 + 16.0, 2 * (2 * 7.0 + 12.0 + 2 * 7.0)]}
     value = (100 + 25 + 49) + (4 + 16 + 36) + (100 + 49)
     np.testing.assert_array_equal(outer(f)(x), wanted.get(outer, value))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: wg.sum(x * x),
+        lambda x: wg.sum(wg.ops.relu(x) ** 2),
+        lambda x: wg.cond(x[1] > 0, lambda: wg.sum(x * x), lambda: wg.sum(x)),
+        lambda x: wg.function(lambda x: (wg.sum(x * x), wg.sum(wg.exp(-x))))(x)[0],
+    ],
+    ids=["squares", "masked", "branch", "nested"],
+)
+def test_second_derivatives_at_infinity_have_nothing_of_the_value_that_is_not_read(f: Any) -> None:
+    """The value's cotangent is not there: a zero in its place would meet the infinite slope."""
+    x, weights = np.array([0.5, 1.0, np.inf]), np.array([1.0, 2.0, 3.0])
+    for g in (f, wg.function(f)):
+        turned = wg.grad(lambda x, g=g: wg.sum(wg.grad(g)(x) * weights))
+        np.testing.assert_array_equal(turned(x), 2 * weights)

@@ -141,14 +141,43 @@ class Program:
 class CallBackward:
     """One split: where its residuals lie among the outputs, and how to pull cotangents back from them."""
 
-    def __init__(self, backward: Program, active: tuple[bool, ...], stop: int, residuals: int, joint: Joint) -> None:
-        self.backward = backward
+    def __init__(
+        self, graph: Graph, active: tuple[bool, ...], joint: Joint, residuals: Sequence[Value], stop: int
+    ) -> None:  # fmt: skip
+        inputs = [*residuals, *joint.seeds]
+        guards = joint.back_guards(inputs, joint.backward)
+        self.backward = Program(Graph.of(f"{graph.name}.backward", inputs, joint.backward, joint.gradients, guards))
         self.active = active  # which inputs it gives a cotangent
         self.stop = stop  # outputs [0, stop) have cotangents; the residuals are behind them
-        self.end = stop + residuals
+        self.places = places_among(joint, residuals)
+        self.slots = (*range(stop, stop + len(residuals)),)  # where the residuals lie among the outputs
         self.seeded = joint.seeded  # which of the outputs before `stop` the backward program takes cotangents of
         self.results = joint.results  # for each input: a position among the backward outputs, RowsAt, ZERO or None
         self.masked = joint.masked  # for each input whether the program puts structural zeros into its cotangent
+        self._graph = graph
+        self._without: dict[frozenset[int], CallBackward] = {}
+
+    def without(self, unread: frozenset[int]) -> CallBackward:
+        """The pass from results of which some have no cotangent: zeros in their place could meet infinities."""
+        if unread not in self._without:
+            joint = joint_of(self._graph, self.active, True, unread)
+            other = CallBackward(self._graph, self.active, joint, _read_across(joint), self.stop)
+            slots = dict(zip(self.places, self.slots, strict=True))
+            if not {*other.places} <= slots.keys():  # it reads what was not kept
+                other = self
+            else:
+                other.slots = (*[slots[place] for place in other.places],)
+                both = zip(self.results, other.results, strict=True)
+                other.results = (*[ZERO if r is None and whole is not None else r for whole, r in both],)
+            self._without[unread] = other
+        return self._without[unread]
+
+
+def places_among(joint: Joint, values: Sequence[Value]) -> list[tuple[int, int]]:
+    """Where a program computes values: numbers of its nodes (-1 for its inputs), and of their results."""
+    columns = [joint.inputs, *(node.outputs for node in joint.forward)]
+    places = {v.key: (row - 1, i) for row, column in enumerate(columns) for i, v in enumerate(column)}
+    return [places[v.key] for v in values]
 
 
 def closed(graph: Graph) -> Graph:
@@ -188,10 +217,7 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
     name = program.graph.name
     joint = joint_of(program.graph, active, sparse=True)
     residuals = _read_across(joint)
-    inputs = [*residuals, *joint.seeds]
-    guards = joint.back_guards(inputs, joint.backward)
-    backward = Graph.of(f"{name}.backward", inputs, joint.backward, joint.gradients, guards)
-    stage = CallBackward(Program(backward), active, len(joint.outputs), len(residuals), joint)
+    stage = CallBackward(program.graph, active, joint, residuals, len(joint.outputs))
     forward = Graph.of(f"{name}.forward", joint.inputs, joint.forward, [*joint.outputs, *residuals], joint.guards)
     return Program(forward, program.count, (*program.stages, stage), program.source)
 
@@ -282,7 +308,10 @@ def _pull_back(
     if stage is None:
         program, outs = extended(outs, wanted, program)
         stage = program.stages[-1]
-    residuals = outs[stage.stop : stage.end]
+    # zeros of arrays count as structural ones, but that of a lone number does not
+    unread = frozenset(i for i in stage.seeded if not isinstance(ct[i], Tensor) and outs_type[i].shape == ())
+    stage = stage.without(unread) if unread else stage
+    residuals = [outs[slot] for slot in stage.slots]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
     return ((*map(lambda r, t, m: _pulled(r, t, m, found), stage.results, operands_type, stage.masked),),)
