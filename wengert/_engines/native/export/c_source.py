@@ -160,8 +160,8 @@ class _Writer:
         self.depth = 1
         self.names: dict[Reg, str] = dict(zip(function.sizes, sizes, strict=True))
         self.arrays: dict[Array, str] = {}
-        given = [a for a in (*function.inputs, *function.outputs) if a is not None]
-        self.arrays.update(zip(given, arrays, strict=True))
+        of_interface = [a for a in (*function.inputs, *function.outputs) if a is not None]
+        self.arrays.update(zip(of_interface, arrays, strict=True))
         self.places: set[Reg] = {*function.sizes}  # integers that count elements: they never wrap
         items = [*walk(function.body)]
         self.got = {item.var for item in items if type(item) is Get}
