@@ -408,3 +408,31 @@ def test_a_tangent_along_which_the_basis_stays_has_no_derivative_along_others(f:
     back = wg.grad(lambda x: wg.sum(W * directional(f, x, ALIGNED)))
     for way in (lambda g: g, wg.function):
         assert np.isnan(np.asarray(way(back)(x))).all()
+
+
+def again(op: str, x: Any) -> Any:
+    """A smooth function of a matrix by its decomposition, whose operand came of vectors in the second turn."""
+    if op == "svd":
+        u, s, vh = wg.linalg.svd(x, full_matrices=False)
+        return (u * wg.sin(s)) @ vh + x * 0.5
+    values, vectors = getattr(wg.linalg, op)(x @ x.T)
+    back = wg.linalg.inv(vectors) if op == "eig" else vectors.T
+    return wg.real((vectors * wg.sin(values)) @ back) + x * 0.5
+
+
+@pytest.mark.parametrize(
+    ("op", "is_compiled"), [("eigh", False), ("eig", False), ("svd", False), ("eigh", True), ("svd", True)]
+)
+def test_decompositions_of_what_came_of_vectors_have_tangents(op: str, is_compiled: bool) -> None:
+    """In a trace nobody knows whether values are equal: where they are not, nothing is lost."""
+    rng = np.random.default_rng(5)
+    x, v = rng.normal(size=(2, 4, 4))
+
+    def f(x: Any) -> Any:
+        return wg.sum(again(op, again(op, x)) ** 3)
+
+    run = wg.function(lambda x, v: wg.jvp(f, (x,), (v,))[1]) if is_compiled else lambda x, v: wg.jvp(f, (x,), (v,))[1]
+    np.testing.assert_allclose(run(x, v), np.sum(np.asarray(wg.grad(f)(x)) * v), rtol=1e-9)
+    if op != "svd" or not is_compiled:
+        same = np.diag([1.0, 1.0, 2.0, 3.0])
+        assert np.isnan(run(same, v))

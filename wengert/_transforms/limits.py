@@ -34,6 +34,7 @@ from .._prims.limits import (
     limit_value,
     nan_where,
     of_tangents,
+    quotient,
     seldom,
     unbounded,
     without_nothing,
@@ -208,8 +209,8 @@ class Remainder:
         """The bounded parts of the tangents of a decomposition's results; the others are followed from here on."""
         spectrum = op.spectrum
         assert spectrum is not None  # the caller has looked
-        if not self._reached.isdisjoint(x._key for x in operands):  # of vectors of vectors nothing is known
-            return (*[fill(out, float("nan")) for out in outs],)
+        if not self._reached.isdisjoint(x._key for x in operands):
+            return self._beyond(spectrum.push(outs, dot, of_tangents(quotient)))
         hard: list[Tensor] = []
 
         def bounded(x: Tensor, divisor: Tensor, is_nothing: Tensor, is_dropped: Tensor, rate: Any) -> Tensor:
@@ -235,6 +236,12 @@ class Remainder:
         self._trail.follow(outs)
         self._rests = []  # what was pushed so far lacks the new sources
         return tangents
+
+    def _beyond(self, tangents: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Tangents of a decomposition of what came of another one's vectors: of their limits nothing is known."""
+        is_hard = self._is_hard
+        assert is_hard is not None  # there has been another one
+        return (*[nan_where(broadcast_to(is_hard, shape=x.shape), x) for x in tangents],)
 
     def _prepare(self) -> None:
         """Sets out the sources of all that is to be pushed."""
