@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
 from .common import canonical, in_float32, on_host, values_of
 
 
-def _power(x: Any, y: Any) -> Any:
+def _power(x: jax.Array, y: jax.Array) -> Any:
     if x.dtype.kind in "iu":
         _refuse_negative_powers(x, y)
     return jnp.power(x, y)
 
 
-def _refuse_negative_powers(x: Any, y: Any) -> None:
+def _refuse_negative_powers(x: jax.Array, y: jax.Array) -> None:
     known = values_of(y)
     if known is not None and y.dtype.kind == "i" and (known[0] < 0).any():
         raise ValueError("Integers to negative integer powers are not allowed.")
 
 
-def _power_number(x: Any, number: Any) -> Any:
+def _power_number(x: jax.Array, number: Any) -> Any:
     if number == 2:
         return jnp.multiply(x, x)
     if x.dtype.kind in "iu" and number < 0:
@@ -30,13 +31,13 @@ def _power_number(x: Any, number: Any) -> Any:
     return jnp.power(x, jnp.asarray(number, x.dtype) if isinstance(number, float) else number).astype(x.dtype)
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: jax.Array) -> Any:
     # exp of a number that is never positive cannot overflow
     decay = jnp.exp(-jnp.abs(x))
     return jnp.where(x >= 0, jnp.reciprocal(1 + decay), decay / (1 + decay))
 
 
-def _not_negative(x: Any) -> Any:
+def _not_negative(x: jax.Array) -> Any:
     known = values_of(x)
     if known is not None and (known[0] < 0).any():
         raise ValueError(f"wanted an integer that is not negative, got {known[0].min()}")
@@ -46,7 +47,7 @@ def _not_negative(x: Any) -> Any:
 def _by_nonzero(function: Any) -> Any:
     """Division of integers by zero gives NumPy's value, zero."""
 
-    def kernel(x: Any, y: Any) -> Any:
+    def kernel(x: jax.Array, y: jax.Array) -> Any:
         if x.dtype.kind not in "iu":
             return function(x, y)
         is_zero = y == 0
@@ -55,7 +56,7 @@ def _by_nonzero(function: Any) -> Any:
     return kernel
 
 
-def _floor_divide(x: Any, y: Any) -> Any:
+def _floor_divide(x: jax.Array, y: jax.Array) -> Any:
     if x.dtype.kind in "iu":
         return jnp.floor_divide(x, y)
     # NumPy's way: from the exact remainder, for floor(x / y) may round up to the next whole number
@@ -68,7 +69,7 @@ def _floor_divide(x: Any, y: Any) -> Any:
     return jnp.where(y == 0, x / y, whole)
 
 
-def _clip(x: Any, lo: Any, hi: Any) -> Any:
+def _clip(x: jax.Array, lo: Any, hi: Any) -> Any:
     return jnp.minimum(jnp.maximum(x, lo), hi)
 
 
@@ -83,11 +84,11 @@ def _shifted(function: Any, limit: Any) -> Any:
     return kernel
 
 
-def _fmod(x: Any, y: Any) -> Any:
+def _fmod(x: jax.Array, y: jax.Array) -> Any:
     return jnp.fmod(x, y) if x.dtype.kind != "u" else jnp.remainder(x, y)
 
 
-def _bitcast(x: Any, dtype: Any) -> Any:
+def _bitcast(x: jax.Array, dtype: Any) -> Any:
     if canonical(dtype) != dtype:
         raise TypeError(f"JAX has no {dtype.name} unless its 64-bit switch is on")
     if "c" in (x.dtype.kind, dtype.kind):
@@ -102,7 +103,7 @@ def _bitcast(x: Any, dtype: Any) -> Any:
 _bitcast.on_host_when = "complex numbers"
 
 
-def _angle(x: Any) -> Any:
+def _angle(x: jax.Array) -> Any:
     return jnp.angle(x).astype(x.real.dtype)
 
 

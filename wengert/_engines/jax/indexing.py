@@ -4,6 +4,7 @@ place where nobody reads the older version.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -13,7 +14,7 @@ import numpy as np
 from .common import canonical, in_float32, values_of, widened
 
 
-def _require_inside(extents: Any, indices: Any) -> None:
+def _require_inside(extents: Sequence[int], indices: Sequence[Any]) -> None:
     """Raises on an index out of range, where the values are at hand; compiled programs clamp or drop it."""
     known = values_of(*indices)
     if known is None:
@@ -24,13 +25,13 @@ def _require_inside(extents: Any, indices: Any) -> None:
             raise IndexError(f"index {outside} is out of bounds for axis {axis} of extent {size}")
 
 
-def _gather(x: Any, *indices: Any) -> Any:
+def _gather(x: jax.Array, *indices: Any) -> Any:
     _require_inside(x.shape, indices)
     return x[indices] if indices else x
 
 
 def _scatter(name: str, sums: bool = False) -> Any:
-    def kernel(x: Any, updates: Any, *indices: Any) -> Any:
+    def kernel(x: jax.Array, updates: jax.Array, *indices: Any) -> Any:
         _require_inside(x.shape, indices)
         wide, more = (widened(x), widened(updates)) if sums else (x, updates)
         return getattr(wide.at[indices], name)(more).astype(x.dtype)
@@ -38,7 +39,7 @@ def _scatter(name: str, sums: bool = False) -> Any:
     return kernel
 
 
-def _scatter_set(x: Any, updates: Any, *indices: Any) -> Any:
+def _scatter_set(x: jax.Array, updates: Any, *indices: Any) -> Any:
     """The last of several updates of one place wins, which XLA does not promise: the others are dropped."""
     _require_inside(x.shape, indices)
     if not indices or not indices[0].size:
@@ -75,7 +76,7 @@ def _argsort(x: Any, axis: int, descending: bool) -> Any:
     return x.shape[axis] - 1 - jnp.flip(order, axis)
 
 
-def _sort(x: Any, axis: int, descending: bool) -> Any:
+def _sort(x: jax.Array, axis: int, descending: bool) -> Any:
     ordered = jnp.sort(x, axis, stable=True)
     return jnp.flip(ordered, axis) if descending else ordered
 
@@ -94,16 +95,16 @@ def _searchsorted(sequence: Any, values: Any, right: bool) -> Any:
     return of_row(sequence, values).astype(canonical(np.int64))
 
 
-def _along(x: Any, index: Any, axis: int) -> Any:
+def _along(x: jax.Array, index: Any, axis: int) -> Any:
     return jnp.take_along_axis(x, index, axis)
 
 
-def _take_along(x: Any, index: Any) -> Any:
+def _take_along(x: jax.Array, index: Any) -> Any:
     _require_inside((x.shape[-1],), (index,))
     return jnp.take_along_axis(x, index, -1)
 
 
-def _add_along(x: Any, index: Any, size: int) -> Any:
+def _add_along(x: jax.Array, index: Any, size: int) -> Any:
     _require_inside((size,), (index,))
     rows = [jnp.arange(n).reshape((-1, *(1,) * (x.ndim - axis - 1))) for axis, n in enumerate(x.shape[:-1])]
     return jnp.zeros((*x.shape[:-1], size), x.dtype).at[(*rows, index)].add(x)
@@ -130,11 +131,11 @@ def _front(template: Any) -> tuple[Any, list[int]]:
     return static, sorted(range(len(kept)), key=lambda axis: kept[axis] is not None)
 
 
-def _indexed_extents(b: Any, template: Any) -> list[int]:
+def _indexed_extents(b: jax.Array, template: Any) -> list[int]:
     return [n for n, e in zip(b.shape, template, strict=False) if e is None]
 
 
-def _get(b: Any, *indices_and_template: Any) -> Any:
+def _get(b: jax.Array, *indices_and_template: Any) -> Any:
     *indices, template = indices_and_template
     _require_inside(_indexed_extents(b, template), indices)
     if not _are_many(indices):
@@ -145,7 +146,7 @@ def _get(b: Any, *indices_and_template: Any) -> Any:
 
 
 def _write(name: str) -> Any:
-    def kernel(value: Any, b: Any, *indices_and_template: Any) -> Any:
+    def kernel(value: Any, b: jax.Array, *indices_and_template: Any) -> Any:
         *indices, template = indices_and_template
         _require_inside(_indexed_extents(b, template), indices)
         if not _are_many(indices):
@@ -163,7 +164,7 @@ def _write(name: str) -> Any:
     return kernel
 
 
-def _put(b: Any, place: Any, value: Any, name: str) -> Any:
+def _put(b: jax.Array, place: Any, value: Any, name: str) -> Any:
     wide = widened(b) if name == "add" else b
     return getattr(wide.at[place], name)(widened(value) if name == "add" else value).astype(b.dtype)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 import numpy as np
@@ -21,36 +22,36 @@ def _einsum(*xs_labels_out: Any) -> Any:
     return jnp.einsum(f"{','.join(labels)}->{out}", *xs)
 
 
-def _make_diagonal(x: Any) -> Any:
+def _make_diagonal(x: jax.Array) -> Any:
     n = x.shape[-1]
     return jnp.where(jnp.eye(n, dtype=bool), x[..., None, :], jnp.zeros((), x.dtype))
 
 
-def _require_regular(result: Any, a: Any) -> None:
+def _require_regular(result: jax.Array, a: jax.Array) -> None:
     """Raises where the matrix is singular; looks closer only if the result is not finite."""
     known = values_of(result, a)
     if known is not None and not np.isfinite(known[0]).all() and _is_singular(a).any():
         raise np.linalg.LinAlgError("Singular matrix")
 
 
-def _is_singular(a: Any) -> Any:
+def _is_singular(a: jax.Array) -> Any:
     """Whether elimination meets a pivot that is zero."""
     return jnp.any(jnp.diagonal(lax.linalg.lu(a)[0], axis1=-2, axis2=-1) == 0, axis=-1)
 
 
-def _solve(a: Any, b: Any) -> Any:
+def _solve(a: jax.Array, b: jax.Array) -> Any:
     out = jnp.linalg.solve(a, b)
     _require_regular(out, a)
     return out
 
 
-def _inv(a: Any) -> Any:
+def _inv(a: jax.Array) -> Any:
     out = jnp.linalg.inv(a)
     _require_regular(out, a)
     return out
 
 
-def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+def _triangular_solve(a: jax.Array, b: jax.Array, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
     if not b.size:
         return b
     if not unit_diagonal:
@@ -62,7 +63,7 @@ def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any
     )
 
 
-def _cholesky(a: Any) -> Any:
+def _cholesky(a: jax.Array) -> Any:
     out = lax.linalg.cholesky(a, symmetrize_input=False)
     known = values_of(out, a)
     if known is not None and np.isnan(known[0]).any() and np.isfinite(known[1]).all():
@@ -70,24 +71,24 @@ def _cholesky(a: Any) -> Any:
     return out
 
 
-def _eigh(a: Any, lower: bool) -> tuple[Any, ...]:
+def _eigh(a: jax.Array, lower: bool) -> tuple[Any, ...]:
     vectors, values = lax.linalg.eigh(a, lower=lower, symmetrize_input=False)
     return values, vectors
 
 
-def _svd(a: Any) -> tuple[Any, ...]:
+def _svd(a: jax.Array) -> tuple[Any, ...]:
     u, s, vh = jnp.linalg.svd(a, full_matrices=False)
     return u, s, vh
 
 
-def _qr(a: Any) -> tuple[Any, ...]:
+def _qr(a: jax.Array) -> tuple[Any, ...]:
     if a.shape[-2] < a.shape[-1]:
         raise ValueError(f"qr: a has shape {a.shape}, wanted at least as many rows as columns")
     q, r = jnp.linalg.qr(a)
     return q, r
 
 
-def _complement(q: Any) -> Any:
+def _complement(q: jax.Array) -> Any:
     return jnp.linalg.qr(q, mode="complete")[0][..., q.shape[-1] :]
 
 
@@ -96,15 +97,15 @@ def _lu(a: Any) -> tuple[Any, ...]:
     return packed, pivots, order.astype(canonical(np.int64))
 
 
-def _rows(x: Any, order: Any) -> Any:
+def _rows(x: jax.Array, order: Any) -> Any:
     return jnp.take_along_axis(x, order[..., None], axis=-2)
 
 
-def _unrows(x: Any, order: Any) -> Any:
+def _unrows(x: jax.Array, order: Any) -> Any:
     return _rows(x, jnp.argsort(order, axis=-1))
 
 
-def _cofactor(a: Any) -> Any:
+def _cofactor(a: jax.Array) -> Any:
     u, s, vh = jnp.linalg.svd(a)
     ones = jnp.ones_like(s[..., :1])
     ahead = jnp.cumprod(jnp.concatenate([ones, s[..., :-1]], -1), -1)
@@ -113,14 +114,14 @@ def _cofactor(a: Any) -> Any:
     return jnp.conj(u) * (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :] @ jnp.conj(vh)
 
 
-def _inv_or_inf(a: Any) -> Any:
+def _inv_or_inf(a: jax.Array) -> Any:
     is_singular = _is_singular(a)[..., None, None]
     safe = jnp.where(is_singular, jnp.eye(a.shape[-1], dtype=a.dtype), a)
     beyond = jnp.swapaxes(_cofactor(a), -1, -2) / jnp.zeros((), a.dtype)
     return jnp.where(is_singular, beyond, jnp.linalg.inv(safe))
 
 
-def _slogdet(a: Any) -> tuple[Any, ...]:
+def _slogdet(a: jax.Array) -> tuple[Any, ...]:
     sign, size = jnp.linalg.slogdet(a)
     return sign, size
 

@@ -44,7 +44,7 @@ def _of_numbers(key: Any, count: int, high: int) -> Any:
     return _blocks((key[..., None, 0], key[..., None, 1]), low, jnp.full_like(low, high))
 
 
-def _random_bits(key: Any, shape: Any) -> Any:
+def _random_bits(key: Any, shape: tuple[int, ...]) -> Any:
     size = prod(shape)
     words = _of_numbers(key, (size + 1) // 2, 0)
     flat = words.reshape((*key.shape[:-1], words.shape[-2] * 2))

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from .common import in_float32, on_host
 
 
-def _matmul(data: Any, rows: Any, columns: Any, x: Any, height: int) -> Any:
+def _matmul(data: Any, rows: Any, columns: Any, x: jax.Array, height: int) -> Any:
     return jnp.zeros((height, x.shape[1]), x.dtype).at[rows].add(data[:, None] * x[columns])
 
 

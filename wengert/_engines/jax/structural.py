@@ -15,11 +15,11 @@ from .common import XlaHistory, canonical, in_float32, is_concrete
 OPAQUE = np.dtype(object)
 
 
-def _absent(shape: Any, dtype: Any) -> Any:
+def _absent(shape: tuple[int, ...], dtype: Any) -> Any:
     return XlaHistory((), False, 0) if dtype == OPAQUE else jnp.zeros(shape, canonical(dtype))
 
 
-def _reduce_sum(x: Any, axes: Any) -> Any:
+def _reduce_sum(x: jax.Array, axes: tuple[int, ...]) -> Any:
     if x.dtype == bool:
         return jnp.any(x, axes)
     if dtypes.is_half(x.dtype):
@@ -27,16 +27,16 @@ def _reduce_sum(x: Any, axes: Any) -> Any:
     return jnp.sum(x, axes, x.dtype)
 
 
-def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+def _slice(x: jax.Array, starts: Any, limits: Any, strides: tuple[int, ...]) -> Any:
     return x[(*map(slice, starts, limits, strides),)]
 
 
-def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
+def _pad(x: jax.Array, low: Any, high: Any, interior: Any) -> Any:
     config = [(int(lo), int(hi), int(i)) for lo, hi, i in zip(low, high, interior, strict=True)]
     return lax.pad(x, jnp.zeros((), x.dtype), config)
 
 
-def _convert(x: Any, dtype: Any) -> Any:
+def _convert(x: jax.Array, dtype: np.dtype[Any]) -> Any:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = jnp.real(x)
     return x.astype(canonical(dtype))
@@ -47,7 +47,7 @@ def _concatenate(*xs_and_axis: Any) -> Any:
     return jnp.concatenate(xs, axis)
 
 
-def _add_n(*xs: Any) -> Any:
+def _add_n(*xs: jax.Array) -> Any:
     dtype = xs[0].dtype
     if dtypes.is_half(dtype):  # summed in float32
         return _add_n(*[x.astype(jnp.float32) for x in xs]).astype(dtype)
@@ -57,11 +57,11 @@ def _add_n(*xs: Any) -> Any:
     return total
 
 
-def _scale(x: Any, y: Any) -> Any:
+def _scale(x: jax.Array, y: jax.Array) -> Any:
     return jnp.where(jnp.equal(x, 0), jnp.zeros_like(x), jnp.multiply(x, y))
 
 
-def _as_complex(x: Any, y: Any) -> Any:
+def _as_complex(x: jax.Array, y: jax.Array) -> Any:
     real = canonical(dtypes.real_of(dtypes.complex_of(np.dtype(x.dtype))))
     return lax.complex(x.astype(real), y.astype(real))
 
@@ -83,24 +83,24 @@ def _number(x: Any, number: Any) -> Any:
     return jnp.asarray(number, x.dtype)
 
 
-def _finite_peak(x: Any, axes: Any) -> Any:
+def _finite_peak(x: jax.Array, axes: tuple[int, ...]) -> Any:
     """The largest over axes, kept as axes of extent 1; 0 in place of -inf and inf, which cannot be subtracted."""
     peak = jnp.max(x, axes, keepdims=True, initial=-jnp.inf)
     return jnp.where(jnp.isinf(peak), jnp.zeros_like(peak), peak)
 
 
-def _logsumexp(x: Any, axes: Any) -> Any:
+def _logsumexp(x: jax.Array, axes: tuple[int, ...]) -> Any:
     peak = _finite_peak(x, axes)
     total = jnp.log(jnp.sum(jnp.exp(x - peak), axes, keepdims=True)) + peak
     return jnp.squeeze(total, axes) if axes else total
 
 
-def _softmax(x: Any, axis: int) -> Any:
+def _softmax(x: jax.Array, axis: int) -> Any:
     grown = jnp.exp(x - jnp.max(x, axis, keepdims=True, initial=-jnp.inf))
     return grown / jnp.sum(grown, axis, keepdims=True)
 
 
-def _log_softmax(x: Any, axis: int) -> Any:
+def _log_softmax(x: jax.Array, axis: int) -> Any:
     shifted = x - jnp.max(x, axis, keepdims=True, initial=-jnp.inf)
     return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, keepdims=True))
 

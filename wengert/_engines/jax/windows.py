@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -26,14 +28,16 @@ def _count(size: int, window: int, stride: int, dilation: int) -> int:
     return (size - (window - 1) * dilation - 1) // stride + 1
 
 
-def _padded(x: Any, padding: Any, value: Any) -> Any:
+def _padded(x: jax.Array, padding: Any, value: Any) -> Any:
     if not any(map(any, padding)):
         return x
     lead = ((0, 0),) * (x.ndim - len(padding))
     return jnp.pad(x, (*lead, *padding), constant_values=value)
 
 
-def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _window_sum(
+    x: jax.Array, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+) -> Any:
     """Axis by axis, as the sum of strided views."""
     out = _padded(x, padding, 0)
     for axis, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True), start=x.ndim - len(window)):
@@ -45,7 +49,9 @@ def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
     return out
 
 
-def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _window_spread(
+    x: jax.Array, sizes: Any, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+) -> Any:
     out, first = x, x.ndim - len(window)
     for i, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True)):
         axis = first + i
@@ -58,7 +64,7 @@ def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, 
     return out
 
 
-def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _places(sizes: Any, window: Sequence[int], strides: Sequence[int], padding: Any, dilation: Sequence[int]) -> Any:
     """For each window the places of its elements, row-major over the axes that it slides over; -1 in the padding."""
     numbers = np.pad(np.arange(prod(sizes)).reshape(sizes), padding, constant_values=-1)
     reach = (*[(n - 1) * gap + 1 for n, gap in zip(window, dilation, strict=True)],)
@@ -67,8 +73,8 @@ def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
     return view.reshape((*view.shape[: len(window)], prod(window)))
 
 
-def _place(choose: Any, worst: Any) -> Any:
-    def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _place(choose: Callable[..., Any], worst: Callable[..., Any]) -> Any:
+    def kernel(x: Any, window: Sequence[int], strides: Sequence[int], padding: Any, dilation: Sequence[int]) -> Any:
         x = widened(x)
         lead = x.ndim - len(window)
         places = _places(x.shape[lead:], window, strides, padding, dilation)
@@ -112,11 +118,11 @@ def _conv(
 # -- scans -------------------------------------------------------------------------------------------------------------
 
 
-def _directed(function: Any) -> Any:
+def _directed(function: Callable[..., Any]) -> Any:
     return in_float32(lambda x, axis, reverse: function(x, axis=axis, reverse=reverse).astype(x.dtype))
 
 
-def _recurrence(product: Any) -> Any:
+def _recurrence(product: Callable[..., Any]) -> Any:
     """s_i = product(factor_i, s_(i-1)) + term_i."""
 
     def along(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
@@ -142,14 +148,14 @@ _linear = _recurrence(_times_unless_zero)
 _masked = _recurrence(lambda restart, state: jnp.where(restart, jnp.zeros_like(state), state))
 
 
-def _segmented_cumsum(x: Any, restart: Any, axis: int, reverse: bool) -> Any:
+def _segmented_cumsum(x: jax.Array, restart: Any, axis: int, reverse: bool) -> Any:
     return _masked(restart, x, axis, reverse)
 
 
 # -- Fourier transforms ------------------------------------------------------------------------------------------------
 
 
-def _dft(x: Any, axes: tuple[int, ...], inverse: bool) -> Any:
+def _dft(x: jax.Array, axes: tuple[int, ...], inverse: bool) -> Any:
     if not axes or not x.size:
         return x
     for axis in axes:  # one at a time, for XLA transforms three axes at most
@@ -157,7 +163,7 @@ def _dft(x: Any, axes: tuple[int, ...], inverse: bool) -> Any:
     return x
 
 
-def _paired_scale(x: Any, axis: int, size: int, factor: float) -> Any:
+def _paired_scale(x: jax.Array, axis: int, size: int, factor: float) -> Any:
     inner = (slice(None),) * axis + (slice(1, (size + 1) // 2),)
     return x.at[inner].multiply(factor)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,17 @@ _INTEGER_LIKE = {tf.float64: tf.int64, tf.float32: tf.int32, tf.float16: tf.int1
 _MANTISSA = {tf.float64: 52, tf.float32: 23, tf.float16: 10, tf.bfloat16: 7}
 
 
-def _of(x: Any, value: Any) -> Any:
+def _of(x: tf.Tensor, value: Any) -> Any:
     return tf.constant(value, x.dtype)
 
 
-def _unless_complex(name: str, function: Any) -> Any:
+def _unless_complex(name: str, function: Callable[..., Any]) -> Any:
     """TensorFlow's function of real numbers; complex ones are the host's, for it has none of them."""
     host, plain = on_host(name), in_float32(function)
     return on_host_when("complex numbers", lambda x, *rest: host(x, *rest) if x.dtype.is_complex else plain(x, *rest))
 
 
-def _bitwise(function: Any, on_bools: Any) -> Any:
+def _bitwise(function: Callable[..., Any], on_bools: Callable[..., Any]) -> Any:
     """A function of integers (and floats) that has a twin on bools."""
     return lambda *xs: on_bools(*xs) if xs[0].dtype == tf.bool else function(*xs)
 
@@ -42,7 +43,7 @@ def _bitwise(function: Any, on_bools: Any) -> Any:
 # -- powers and logarithms ---------------------------------------------------------------------------------------------
 
 
-def _refuse_negative_powers(y: Any) -> None:
+def _refuse_negative_powers(y: tf.Tensor) -> None:
     known = values_of(y)
     if known is not None and known[0].dtype.kind == "i" and (known[0] < 0).any():
         raise ValueError("Integers to negative integer powers are not allowed.")
@@ -51,14 +52,14 @@ def _refuse_negative_powers(y: Any) -> None:
 _integer_power = any_integer(tf.pow)
 
 
-def _power(x: Any, y: Any) -> Any:
+def _power(x: tf.Tensor, y: tf.Tensor) -> Any:
     if x.dtype.is_integer:
         _refuse_negative_powers(y)
         return _integer_power(x, tf.maximum(y, _of(y, 0)) if not y.dtype.is_unsigned else y)
     return tf.pow(x, y)
 
 
-def _power_number(x: Any, number: Any) -> Any:
+def _power_number(x: tf.Tensor, number: Any) -> Any:
     if number == 2:
         return _square(x)
     if x.dtype.is_integer:
@@ -77,7 +78,7 @@ def _power_number(x: Any, number: Any) -> Any:
 _square = any_integer(lambda x: tf.multiply(x, x))
 
 
-def _cbrt(x: Any) -> Any:
+def _cbrt(x: tf.Tensor) -> Any:
     size = tf.abs(x)
     root = tf.pow(size, _of(x, 1 / 3))
     is_plain = tf.logical_and(tf.math.is_finite(root), root > 0)
@@ -86,7 +87,7 @@ def _cbrt(x: Any) -> Any:
     return _copysign(tf.where(is_plain, better, root), x)
 
 
-def _exp2(x: Any) -> Any:
+def _exp2(x: tf.Tensor) -> Any:
     return tf.exp(x * _of(x, math.log(2))) if x.dtype.is_complex else tf.pow(_of(x, 2.0), x)
 
 
@@ -94,23 +95,23 @@ def _by_log(base: float) -> Any:
     return lambda x: tf.math.log(x) / _of(x, math.log(base))
 
 
-def _logaddexp(x: Any, y: Any) -> Any:
+def _logaddexp(x: tf.Tensor, y: tf.Tensor) -> Any:
     gap = -tf.abs(x - y)
     # equal infinities have no difference
     gap = tf.where(tf.equal(x, y), tf.zeros((), x.dtype), gap)
     return _maximum(x, y) + tf.math.log1p(tf.exp(gap))
 
 
-def _logaddexp2(x: Any, y: Any) -> Any:
+def _logaddexp2(x: tf.Tensor, y: tf.Tensor) -> Any:
     gap = tf.where(tf.equal(x, y), tf.zeros((), x.dtype), -tf.abs(x - y))
     return _maximum(x, y) + tf.math.log1p(_exp2(gap)) / _of(x, math.log(2))
 
 
-def _arctanh(x: Any) -> Any:
+def _arctanh(x: tf.Tensor) -> Any:
     return (tf.math.log1p(x) - tf.math.log1p(-x)) / 2
 
 
-def _arcsinh(x: Any) -> Any:
+def _arcsinh(x: tf.Tensor) -> Any:
     size = tf.abs(x)
     big = size > 1e8 if x.dtype == tf.float64 else size > 1e4
     safe = tf.where(big, _of(x, 1.0), size)
@@ -119,7 +120,7 @@ def _arcsinh(x: Any) -> Any:
     return _copysign(tf.where(big, far, near), x)
 
 
-def _sinh(x: Any) -> Any:
+def _sinh(x: tf.Tensor) -> Any:
     grown = tf.math.expm1(tf.abs(x))
     half = tf.exp(tf.abs(x) / 2)
     near = (grown + grown / (grown + 1)) / 2
@@ -127,7 +128,7 @@ def _sinh(x: Any) -> Any:
     return _copysign(tf.where(is_far, half / 2 * half, near), x)
 
 
-def _hypot(x: Any, y: Any) -> Any:
+def _hypot(x: tf.Tensor, y: tf.Tensor) -> Any:
     x, y = tf.abs(x), tf.abs(y)
     large, small = _maximum(x, y), _minimum(x, y)
     is_plain = tf.logical_and(large > 0, tf.math.is_finite(large))
@@ -140,22 +141,22 @@ def _hypot(x: Any, y: Any) -> Any:
 # -- signs, steps and bits ---------------------------------------------------------------------------------------------
 
 
-def _bits(x: Any) -> Any:
+def _bits(x: tf.Tensor) -> Any:
     return tf.bitcast(x, _INTEGER_LIKE[x.dtype])
 
 
-def _signbit(x: Any) -> Any:
+def _signbit(x: tf.Tensor) -> Any:
     if x.dtype.is_floating:
         return _bits(x) < 0
     return x < _of(x, 0) if not x.dtype.is_unsigned else tf.zeros_like(x, tf.bool)
 
 
-def _copysign(x: Any, y: Any) -> Any:
+def _copysign(x: tf.Tensor, y: tf.Tensor) -> Any:
     size = tf.abs(x)
     return tf.where(_signbit(y), -size, size)
 
 
-def _sign(x: Any) -> Any:
+def _sign(x: tf.Tensor) -> Any:
     if x.dtype.is_unsigned:
         return tf.cast(tf.not_equal(x, _of(x, 0)), x.dtype)
     return _narrow_sign(x)
@@ -164,18 +165,18 @@ def _sign(x: Any) -> Any:
 _narrow_sign = in_wider_integers(lambda x: tf.where(x != x, x, tf.sign(x)) if x.dtype.is_floating else tf.sign(x))
 
 
-def _abs(x: Any) -> Any:
+def _abs(x: tf.Tensor) -> Any:
     return x if x.dtype.is_unsigned or x.dtype == tf.bool else _narrow_abs(x)
 
 
 _narrow_abs = in_wider_integers(tf.abs)
 
 
-def _trunc(x: Any) -> Any:
+def _trunc(x: tf.Tensor) -> Any:
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
 
 
-def _ldexp(x: Any, n: Any) -> Any:
+def _ldexp(x: tf.Tensor, n: Any) -> Any:
     wide = tf.clip_by_value(tf.cast(n, tf.int64), -4400, 4400)
     third = wide // 3
     for part in (third, third, wide - 2 * third):  # 2 ** n may overflow where x * 2 ** n does not
@@ -183,13 +184,13 @@ def _ldexp(x: Any, n: Any) -> Any:
     return x
 
 
-def _exponent(x: Any) -> Any:
+def _exponent(x: tf.Tensor) -> Any:
     """Of a number between a half and one times a power of two."""
     width = _MANTISSA[x.dtype]
     bias = 126 if x.dtype in (tf.float32, tf.bfloat16) else 1022 if x.dtype == tf.float64 else 14
     mask = 2 * bias + 3
 
-    def field(v: Any) -> Any:
+    def field(v: tf.Tensor) -> Any:
         return tf.cast(tf.bitwise.right_shift(_bits(v), _of(_bits(v), width)), tf.int32) & mask
 
     grown = x * _of(x, 2.0 ** (width + 2))  # of what is too small for an exponent of its own
@@ -197,15 +198,15 @@ def _exponent(x: Any) -> Any:
     return tf.where(tf.logical_or(tf.equal(x, 0), tf.logical_not(tf.math.is_finite(x))), 0, found)
 
 
-def _nextafter(x: Any, y: Any) -> Any:
+def _nextafter(x: tf.Tensor, y: tf.Tensor) -> Any:
     return on_host("nextafter")(x, y) if is_half(x) else tf.math.nextafter(x, y)
 
 
-def _gcd(x: Any, y: Any) -> Any:
+def _gcd(x: tf.Tensor, y: tf.Tensor) -> Any:
     x, y = _abs(x), _abs(y)
     zero, one = _of(x, 0), _of(x, 1)
 
-    def one_step(a: Any, b: Any) -> Any:
+    def one_step(a: tf.Tensor, b: tf.Tensor) -> Any:
         is_done = tf.equal(b, zero)
         rest = tf.math.floormod(a, tf.where(is_done, one, b))
         return tf.where(is_done, a, b), tf.where(is_done, zero, rest)
@@ -213,13 +214,13 @@ def _gcd(x: Any, y: Any) -> Any:
     return tf.while_loop(lambda a, b: tf.reduce_any(tf.not_equal(b, zero)), one_step, (x, y))[0]
 
 
-def _lcm(x: Any, y: Any) -> Any:
+def _lcm(x: tf.Tensor, y: tf.Tensor) -> Any:
     common = _gcd(x, y)
     is_zero = tf.equal(common, _of(x, 0))
     return tf.where(is_zero, _of(x, 0), _abs(x) // tf.where(is_zero, _of(x, 1), common) * _abs(y))
 
 
-def _bitcast(x: Any, dtype: Any) -> Any:
+def _bitcast(x: tf.Tensor, dtype: Any) -> Any:
     wanted = dtype_of(dtype)
     wide, narrow = dtype.itemsize, x.dtype.size
     if wide > narrow:
@@ -228,14 +229,14 @@ def _bitcast(x: Any, dtype: Any) -> Any:
     return tf.reshape(found, [*found.shape[:-2], found.shape[-2] * found.shape[-1]]) if wide < narrow else found
 
 
-def _all_sign_bits(x: Any) -> Any:
+def _all_sign_bits(x: tf.Tensor) -> Any:
     return tf.zeros_like(x) if x.dtype.is_unsigned else tf.where(x < _of(x, 0), _of(x, -1), _of(x, 0))
 
 
-def _shifted(function: Any, limit: Any) -> Any:
+def _shifted(function: Any, limit: Callable[..., Any]) -> Any:
     """Shifts by the width of the integers and more give what shifting bit by bit gives."""
 
-    def kernel(x: Any, y: Any) -> Any:
+    def kernel(x: tf.Tensor, y: tf.Tensor) -> Any:
         width = x.dtype.size * 8
         if width > 127 and x.dtype == tf.int8:
             return function(x, y)
@@ -249,7 +250,7 @@ def _is(name: str) -> Any:
     """A question about a float; of a complex number about both parts, of an integer answered beforehand."""
     function = getattr(tf.math, name)
 
-    def kernel(x: Any) -> Any:
+    def kernel(x: tf.Tensor) -> Any:
         if x.dtype.is_complex:
             both = tf.logical_and if name == "is_finite" else tf.logical_or
             return both(function(tf.math.real(x)), function(tf.math.imag(x)))
@@ -260,10 +261,10 @@ def _is(name: str) -> Any:
     return kernel
 
 
-def _ordered(name: str, function: Any) -> Any:
+def _ordered(name: str, function: Callable[..., Any]) -> Any:
     """A comparison; of complex numbers in NumPy's order, on the host."""
 
-    def kernel(x: Any, y: Any) -> Any:
+    def kernel(x: tf.Tensor, y: tf.Tensor) -> Any:
         if x.dtype.is_complex:
             return on_host(name)(x, y)
         if x.dtype == tf.bool:
@@ -280,10 +281,10 @@ _maximum = _bitwise(tf.maximum, tf.logical_or)
 _minimum = _bitwise(tf.minimum, tf.logical_and)
 
 
-def _without_nan(function: Any) -> Any:
+def _without_nan(function: Callable[..., Any]) -> Any:
     """Where one operand is NaN the other one."""
 
-    def kernel(x: Any, y: Any) -> Any:
+    def kernel(x: tf.Tensor, y: tf.Tensor) -> Any:
         if not x.dtype.is_floating:
             return _maximum(x, y) if function is tf.maximum else _minimum(x, y)
         return tf.where(tf.math.is_nan(x), y, tf.where(tf.math.is_nan(y), x, function(x, y)))
@@ -291,10 +292,10 @@ def _without_nan(function: Any) -> Any:
     return kernel
 
 
-def _by_nonzero(function: Any) -> Any:
+def _by_nonzero(function: Callable[..., Any]) -> Any:
     """Division of integers by zero gives NumPy's value, zero."""
 
-    def kernel(x: Any, y: Any) -> Any:
+    def kernel(x: tf.Tensor, y: tf.Tensor) -> Any:
         if not x.dtype.is_integer:
             return function(x, y)
         is_zero = tf.equal(y, _of(y, 0))
@@ -303,7 +304,7 @@ def _by_nonzero(function: Any) -> Any:
     return kernel
 
 
-def _floor_divide(x: Any, y: Any) -> Any:
+def _floor_divide(x: tf.Tensor, y: tf.Tensor) -> Any:
     if x.dtype.is_integer:
         return in_wider_integers(tf.math.floordiv)(x, y)
     # NumPy's way: from the exact remainder, for floor(x / y) may round up to the next whole number
@@ -316,7 +317,7 @@ def _floor_divide(x: Any, y: Any) -> Any:
     return tf.where(tf.equal(y, 0), x / y, whole)
 
 
-def _mod(x: Any, y: Any) -> Any:
+def _mod(x: tf.Tensor, y: tf.Tensor) -> Any:
     if x.dtype.is_integer:
         return in_wider_integers(tf.math.floormod)(x, y)
     remainder = tf.truncatemod(x, y)
@@ -324,7 +325,7 @@ def _mod(x: Any, y: Any) -> Any:
     return tf.where(tf.equal(turned, 0), _copysign(tf.zeros_like(turned), y), turned)
 
 
-def _fmod(x: Any, y: Any) -> Any:
+def _fmod(x: tf.Tensor, y: tf.Tensor) -> Any:
     if x.dtype.is_unsigned:
         return in_wider_integers(tf.math.floormod)(x, y)
     if x.dtype.is_integer:
@@ -333,19 +334,19 @@ def _fmod(x: Any, y: Any) -> Any:
     return tf.where(tf.equal(remainder, 0), _copysign(tf.zeros_like(remainder), x), remainder)
 
 
-def _not_negative(x: Any) -> Any:
+def _not_negative(x: tf.Tensor) -> Any:
     known = values_of(x)
     if known is not None and (known[0] < 0).any():
         raise ValueError(f"wanted an integer that is not negative, got {known[0].min()}")
     return x
 
 
-def _heaviside(x: Any, y: Any) -> Any:
+def _heaviside(x: tf.Tensor, y: tf.Tensor) -> Any:
     step = tf.where(x > 0, _of(x, 1.0), tf.where(x < 0, _of(x, 0.0), y))
     return tf.where(tf.math.is_nan(x), x, step)
 
 
-def _angle(x: Any) -> Any:
+def _angle(x: tf.Tensor) -> Any:
     if not x.dtype.is_complex:
         return tf.where(_signbit(x), _of(x, math.pi), _of(x, 0.0)) + tf.where(tf.math.is_nan(x), x, _of(x, 0.0))
     return tf.math.atan2(tf.math.imag(x), tf.math.real(x))

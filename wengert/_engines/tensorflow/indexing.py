@@ -4,6 +4,7 @@ writes in place where nobody reads the older version.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -52,7 +53,7 @@ def _flat_place(sizes: Any, indices: Any) -> Any:
     return place
 
 
-def _gather(x: Any, *indices: Any, counted: Any = _counted) -> Any:
+def _gather(x: tf.Tensor, *indices: Any, counted: Any = _counted) -> Any:
     if not indices:
         return x
     sizes = extents(x)
@@ -62,8 +63,8 @@ def _gather(x: Any, *indices: Any, counted: Any = _counted) -> Any:
     return tf.gather_nd(x, _together(sizes, indices, counted))
 
 
-def _scatter(function: Any, plain: Any) -> Any:
-    def kernel(x: Any, updates: Any, *indices: Any, counted: Any = _counted) -> Any:
+def _scatter(function: Callable[..., Any], plain: Callable[..., Any]) -> Any:
+    def kernel(x: tf.Tensor, updates: Any, *indices: Any, counted: Any = _counted) -> Any:
         sizes = extents(x)
         _require_inside(sizes, indices)
         wide, more = widened(x), widened(updates)
@@ -79,11 +80,11 @@ def _scatter(function: Any, plain: Any) -> Any:
     return kernel
 
 
-def _scatter_add_of(x: Any, places: Any, updates: Any) -> Any:
+def _scatter_add_of(x: tf.Tensor, places: Any, updates: Any) -> Any:
     return tf.tensor_scatter_nd_add(x, places, updates)
 
 
-def _by_rows(x: Any, updates: Any, indices: Any) -> tuple[Any, Any, Any, Any]:
+def _by_rows(x: tf.Tensor, updates: Any, indices: Any) -> tuple[Any, Any, Any, Any]:
     """The tensor as rows of places, the updates as rows, and for each of them which row it goes to."""
     sizes = extents(x)
     count = len(indices)
@@ -92,11 +93,11 @@ def _by_rows(x: Any, updates: Any, indices: Any) -> tuple[Any, Any, Any, Any]:
     return tf.reshape(x, as_shape([total, width])), tf.reshape(updates, as_shape([_size(flat), width])), flat, total
 
 
-def _size(x: Any) -> Any:
+def _size(x: tf.Tensor) -> Any:
     return count_of(extents(x))
 
 
-def _scatter_mul(x: Any, updates: Any, *indices: Any) -> Any:
+def _scatter_mul(x: tf.Tensor, updates: Any, *indices: Any) -> Any:
     sizes = extents(x)
     _require_inside(sizes, indices)
     if not indices:
@@ -106,7 +107,7 @@ def _scatter_mul(x: Any, updates: Any, *indices: Any) -> Any:
     return tf.reshape(any_integer(tf.multiply)(rows, factors), as_shape(sizes))
 
 
-def _scatter_set(x: Any, updates: Any, *indices: Any) -> Any:
+def _scatter_set(x: tf.Tensor, updates: Any, *indices: Any) -> Any:
     """The last of several updates of one place wins, which TensorFlow's own scatter does not promise."""
     sizes = extents(x)
     _require_inside(sizes, indices)
@@ -134,7 +135,7 @@ def _last_writes(*indices_and_extents: Any) -> Any:
 _BITS = {tf.float64: tf.int64, tf.float32: tf.int32}
 
 
-def _key(x: Any) -> Any:
+def _key(x: tf.Tensor) -> Any:
     """Integers in the order of the elements: NaN is the largest, the two zeros are equal."""
     x = widened(x)
     if x.dtype.is_floating:
@@ -147,7 +148,7 @@ def _key(x: Any) -> Any:
     return tf.cast(x, tf.int64)
 
 
-def _last(x: Any, axis: int) -> Any:
+def _last(x: tf.Tensor, axis: int) -> Any:
     """The tensor with one axis moved to the end, or back from there."""
     ndim = len(x.shape)
     if axis in (ndim - 1, -1):
@@ -157,7 +158,7 @@ def _last(x: Any, axis: int) -> Any:
     return tf.transpose(x, perm)
 
 
-def _back(x: Any, axis: int) -> Any:
+def _back(x: tf.Tensor, axis: int) -> Any:
     ndim = len(x.shape)
     if axis in (ndim - 1, -1):
         return x
@@ -166,7 +167,7 @@ def _back(x: Any, axis: int) -> Any:
     return tf.transpose(x, perm)
 
 
-def _order(x: Any, descending: bool) -> Any:
+def _order(x: tf.Tensor, descending: bool) -> Any:
     """The stable order along the last axis."""
     key = _key(x)
     if not descending:
@@ -174,16 +175,16 @@ def _order(x: Any, descending: bool) -> Any:
     return tf.math.top_k(key, extents(x)[-1], index_type=tf.int64).indices
 
 
-def _argsort(x: Any, axis: int, descending: bool) -> Any:
+def _argsort(x: tf.Tensor, axis: int, descending: bool) -> Any:
     return _back(_order(_last(x, axis), descending), axis)
 
 
-def _sort(x: Any, axis: int, descending: bool) -> Any:
+def _sort(x: tf.Tensor, axis: int, descending: bool) -> Any:
     turned = _last(x, axis)
     return _back(_along_last(turned, _order(turned, descending)), axis)
 
 
-def _along_last(x: Any, index: Any) -> Any:
+def _along_last(x: tf.Tensor, index: Any) -> Any:
     return tf.gather(x, index, batch_dims=len(x.shape) - 1, axis=-1)
 
 
@@ -196,17 +197,17 @@ def _searchsorted(sequence: Any, values: Any, right: bool) -> Any:
     return tf.searchsorted(sequence, values, side, tf.int64)
 
 
-def _permute_along(x: Any, index: Any, axis: int) -> Any:
+def _permute_along(x: tf.Tensor, index: Any, axis: int) -> Any:
     return _back(_along_last(_last(x, axis), _last(_signed(index), axis)), axis)
 
 
-def _take_along(x: Any, index: Any, counted: Any = _counted) -> Any:
+def _take_along(x: tf.Tensor, index: Any, counted: Any = _counted) -> Any:
     size = extents(x)[-1]
     _require_inside((size,), (index,))
     return _along_last(x, counted(index, size))
 
 
-def _add_along(x: Any, index: Any, size: int, counted: Any = _counted) -> Any:
+def _add_along(x: tf.Tensor, index: Any, size: int, counted: Any = _counted) -> Any:
     _require_inside((size,), (index,))
     lead, width = extents(x)[:-1], extents(x)[-1]
     rows = count_of(lead)
@@ -244,15 +245,15 @@ def _front(template: Any) -> tuple[Any, list[int]]:
     return static, sorted(range(len(kept)), key=lambda axis: kept[axis] is not None)
 
 
-def _indexed_extents(b: Any, template: Any) -> list[Any]:
+def _indexed_extents(b: tf.Tensor, template: Any) -> list[Any]:
     return [n for n, e in zip(extents(b), template, strict=False) if e is None]
 
 
-def _cut(x: Any, index: tuple[Any, ...]) -> Any:
+def _cut(x: tf.Tensor, index: tuple[Any, ...]) -> Any:
     return x[index] if index else x
 
 
-def _get(b: Any, *indices_and_template: Any) -> Any:
+def _get(b: tf.Tensor, *indices_and_template: Any) -> Any:
     *indices, template = indices_and_template
     _require_inside(_indexed_extents(b, template), indices)
     if not _are_many(indices):
@@ -263,7 +264,7 @@ def _get(b: Any, *indices_and_template: Any) -> Any:
 
 
 def _write(name: str) -> Any:
-    def kernel(value: Any, b: Any, *indices_and_template: Any) -> Any:
+    def kernel(value: Any, b: tf.Tensor, *indices_and_template: Any) -> Any:
         *indices, template = indices_and_template
         _require_inside(_indexed_extents(b, template), indices)
         if not _are_many(indices):
@@ -277,7 +278,7 @@ def _write(name: str) -> Any:
     return kernel
 
 
-def _put(b: Any, place: tuple[Any, ...], value: Any, name: str) -> Any:
+def _put(b: tf.Tensor, place: tuple[Any, ...], value: Any, name: str) -> Any:
     """b with a slice replaced, or added to."""
     if name == "add":
         value = tf.cast(any_integer(tf.add)(widened(_cut(b, place)), widened(value)), b.dtype)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import tensorflow as tf
+
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .fusion import FUSED
@@ -68,12 +70,12 @@ def _kept_axes(shape: Any, wanted: Any) -> list[bool] | None:
     return kept if place == len(wanted) else None
 
 
-def _cut(kept: list[bool], x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+def _cut(kept: list[bool], x: tf.Tensor, starts: Any, limits: Any, strides: tuple[int, ...]) -> Any:
     """A slice without some of its axes of extent 1: TensorFlow cuts and drops at once."""
     return x[(*[slice(a, b) if stays else a for a, b, stays in zip(starts, limits, kept, strict=True)],)]
 
 
-def _as_it_is(x: Any, shape: Any) -> Any:
+def _as_it_is(x: tf.Tensor, shape: Any) -> Any:
     return x
 
 

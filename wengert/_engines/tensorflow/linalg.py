@@ -6,6 +6,7 @@ own error comes when it runs, or NaN.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import tensorflow as tf
 from .common import any_integer, extents, in_float32, is_eager, on_host, values_of
 
 
-def _raising(function: Any, message: str) -> Any:
+def _raising(function: Callable[..., Any], message: str) -> Any:
     """TensorFlow's error about a matrix as NumPy's."""
 
     def kernel(*operands_and_attrs: Any) -> Any:
@@ -34,23 +35,23 @@ def _einsum(*xs_labels_out: Any) -> Any:
     return any_integer(lambda *vs: tf.einsum(text, *vs))(*xs)
 
 
-def _matmul(x: Any, y: Any) -> Any:
+def _matmul(x: tf.Tensor, y: tf.Tensor) -> Any:
     if x.dtype == tf.bool:
         return tf.cast(tf.matmul(tf.cast(x, tf.int32), tf.cast(y, tf.int32)), tf.bool)
     return any_integer(tf.matmul)(x, y)
 
 
-def _below(x: Any, k: int) -> Any:
+def _below(x: tf.Tensor, k: int) -> Any:
     """Where a matrix's elements are on or below a diagonal."""
     rows, columns = extents(x)[-2:]
     return tf.range(columns) - tf.range(rows)[:, None] <= k
 
 
-def _tril(x: Any, k: int) -> Any:
+def _tril(x: tf.Tensor, k: int) -> Any:
     return tf.where(_below(x, k), x, tf.zeros((), x.dtype))
 
 
-def _triu(x: Any, k: int) -> Any:
+def _triu(x: tf.Tensor, k: int) -> Any:
     return tf.where(_below(x, k - 1), tf.zeros((), x.dtype), x)
 
 
@@ -67,26 +68,26 @@ def _make_diagonal(x: Any) -> Any:
     return tf.where(tf.eye(n, dtype=tf.bool), x[..., None, :], tf.zeros((), x.dtype))
 
 
-def _solve(a: Any, b: Any) -> Any:
+def _solve(a: tf.Tensor, b: tf.Tensor) -> Any:
     out = tf.linalg.solve(a, b)
     _require_regular(out, a)
     return out
 
 
-def _inv(a: Any) -> Any:
+def _inv(a: tf.Tensor) -> Any:
     out = tf.linalg.inv(a)
     _require_regular(out, a)
     return out
 
 
-def _require_regular(result: Any, a: Any) -> None:
+def _require_regular(result: Any, a: tf.Tensor) -> None:
     """Raises where the matrix is singular; looks closer only if the result is not finite."""
     known = values_of(result, a)
     if known is not None and not np.isfinite(known[0]).all() and (np.linalg.det(known[1]) == 0).any():
         raise np.linalg.LinAlgError("Singular matrix")
 
 
-def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+def _triangular_solve(a: tf.Tensor, b: tf.Tensor, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
     if 0 in b.shape.as_list():
         return b
     if unit_diagonal:
@@ -100,7 +101,7 @@ def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any
     return tf.linalg.triangular_solve(a, b, lower=bool(lower), adjoint=trans > 0)
 
 
-def _cholesky(a: Any) -> Any:
+def _cholesky(a: tf.Tensor) -> Any:
     out = tf.linalg.cholesky(a)
     known = values_of(out, a)
     if known is not None and np.isnan(known[0]).any() and np.isfinite(known[1]).all():
@@ -108,12 +109,12 @@ def _cholesky(a: Any) -> Any:
     return out
 
 
-def _eigh(a: Any, lower: bool) -> tuple[Any, ...]:
+def _eigh(a: tf.Tensor, lower: bool) -> tuple[Any, ...]:
     values, vectors = tf.linalg.eigh(a if lower else tf.linalg.adjoint(a))
     return tf.math.real(values), vectors  # TensorFlow's own are complex where the matrix is
 
 
-def _svd(a: Any) -> tuple[Any, ...]:
+def _svd(a: tf.Tensor) -> tuple[Any, ...]:
     s, u, v = tf.linalg.svd(a, full_matrices=False)
     return u, tf.cast(s, s.dtype), tf.linalg.adjoint(v)
 
@@ -125,27 +126,27 @@ def _qr(a: Any) -> tuple[Any, ...]:
     return q, r
 
 
-def _complement(q: Any) -> Any:
+def _complement(q: tf.Tensor) -> Any:
     return tf.linalg.qr(q, full_matrices=True)[0][..., q.shape[-1] :]
 
 
-def _rows(x: Any, order: Any) -> Any:
+def _rows(x: tf.Tensor, order: tf.Tensor) -> Any:
     return tf.gather(x, order, batch_dims=len(x.shape) - 2, axis=len(x.shape) - 2)
 
 
-def _unrows(x: Any, order: Any) -> Any:
+def _unrows(x: tf.Tensor, order: tf.Tensor) -> Any:
     return _rows(x, tf.argsort(order, axis=-1))
 
 
 _WIDER = {tf.float16: tf.float64, tf.bfloat16: tf.float64, tf.float32: tf.float64, tf.complex64: tf.complex128}
 
 
-def _in_double(function: Any) -> Any:
+def _in_double(function: Callable[..., Any]) -> Any:
     """A kernel that computes in double precision, for products over all singular values lose digits."""
     return lambda a: tf.cast(function(tf.cast(a, _WIDER.get(a.dtype, a.dtype))), a.dtype)  # pyright: ignore[reportCallIssue, reportArgumentType]  # the stubs know less than TensorFlow
 
 
-def _cofactor(a: Any) -> Any:
+def _cofactor(a: tf.Tensor) -> Any:
     s, u, v = tf.linalg.svd(a)
     ones = tf.ones_like(s[..., :1])
     ahead = tf.math.cumprod(tf.concat([ones, s[..., :-1]], -1), -1)
@@ -162,7 +163,7 @@ def _inv_or_inf(a: Any) -> Any:
     return tf.where(is_singular, beyond, tf.linalg.inv(safe))
 
 
-def _pinv(a: Any, rcond: Any) -> Any:
+def _pinv(a: tf.Tensor, rcond: Any) -> Any:
     s, u, v = tf.linalg.svd(a, full_matrices=False)
     if 0 in s.shape.as_list():
         return tf.linalg.adjoint(a)
@@ -172,7 +173,7 @@ def _pinv(a: Any, rcond: Any) -> Any:
     return tf.matmul(v * tf.cast(weight, a.dtype)[..., None, :], u, adjoint_b=True)  # pyright: ignore[reportArgumentType]  # the stubs know less than TensorFlow
 
 
-def _slogdet(a: Any) -> tuple[Any, ...]:
+def _slogdet(a: tf.Tensor) -> tuple[Any, ...]:
     sign, size = tf.linalg.slogdet(a)
     return sign, tf.math.real(size) if size.dtype.is_complex else size
 

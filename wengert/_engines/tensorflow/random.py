@@ -24,7 +24,7 @@ def _word(value: int) -> Any:
     return tf.constant(np.uint32(value))
 
 
-def _turned(x: Any, rotation: int) -> Any:
+def _turned(x: tf.Tensor, rotation: int) -> Any:
     bits = tf.bitwise
     return bits.bitwise_or(bits.left_shift(x, _word(rotation)), bits.right_shift(x, _word(32 - rotation)))
 

@@ -5,6 +5,7 @@ exact enough, else SciPy's functions on the host.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -12,7 +13,7 @@ import tensorflow as tf
 from .common import in_float32, on_host, on_host_when
 
 
-def _unless_derived(name: str, function: Any, orders: int) -> Any:
+def _unless_derived(name: str, function: Callable[..., Any], orders: int) -> Any:
     """TensorFlow's function; the derivatives in its parameters, which the orders ask for, come from the host."""
     host, plain = on_host(name), in_float32(function)
 
@@ -23,11 +24,11 @@ def _unless_derived(name: str, function: Any, orders: int) -> Any:
     return on_host_when("derivatives in the parameters", kernel)
 
 
-def _ndtr(x: Any) -> Any:
+def _ndtr(x: tf.Tensor) -> Any:
     return tf.math.erfc(x * tf.constant(-math.sqrt(0.5), x.dtype)) / 2
 
 
-def _erfinv(x: Any) -> Any:
+def _erfinv(x: tf.Tensor) -> Any:
     """TensorFlow's own, by the quantile of (1 + x) / 2, loses a small x."""
     is_small = tf.abs(x) < 1e-3
     series = x * (1 + x * x * (math.pi / 12)) * (math.sqrt(math.pi) / 2)

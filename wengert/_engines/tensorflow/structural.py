@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def _dim_value(dim: Any) -> Any:
     return tf.cast(dim, tf.int64)
 
 
-def _reduce_sum(x: Any, axes: Any) -> Any:
+def _reduce_sum(x: tf.Tensor, axes: tuple[int, ...]) -> Any:
     if x.dtype == tf.bool:
         return tf.reduce_any(x, axes)
     if not axes:
@@ -63,7 +64,7 @@ _whole_sum = any_integer(lambda x, axes: tf.reduce_sum(x, axes))
 _LARGE = 4096  # elements
 
 
-def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+def _slice(x: tf.Tensor, starts: Any, limits: Any, strides: tuple[int, ...]) -> Any:
     if not starts:
         return x
     if all(s == 1 for s in strides) or not x.shape.is_fully_defined() or x.shape.num_elements() < _LARGE:
@@ -71,7 +72,7 @@ def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
     return _skipping(x, starts, limits, strides)
 
 
-def sliced(x: Any, index: Any) -> Any:
+def sliced(x: tf.Tensor, index: Any) -> Any:
     """x[index], for an index of slices that have no negative numbers."""
     whole = [*index, *[slice(None)] * (len(x.shape) - len(index))]
     if all(e.step in (None, 1) for e in whole) or not x.shape.is_fully_defined():
@@ -80,7 +81,7 @@ def sliced(x: Any, index: Any) -> Any:
     return _slice(x, *zip(*bounds, strict=True))
 
 
-def _skipping(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+def _skipping(x: tf.Tensor, starts: Any, limits: Any, strides: tuple[int, ...]) -> Any:
     """A slice with strides as the first of each group of elements: TensorFlow's own is ten times as slow."""
     counts = [-(-(limit - start) // stride) for start, limit, stride in zip(starts, limits, strides, strict=True)]
     wanted = [start + n * stride for start, n, stride in zip(starts, counts, strides, strict=True)]
@@ -93,7 +94,7 @@ def _skipping(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
     return tf.reshape(x, split)[(*firsts,)]
 
 
-def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
+def _pad(x: tf.Tensor, low: Any, high: Any, interior: Any) -> Any:
     """Zeros between elements first; a negative margin crops."""
     x = _spaced(x, interior)
     if any(isinstance(n, tf.Tensor) for n in (*low, *high)):
@@ -106,7 +107,7 @@ def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
     return tf.pad(x, margins) if any(map(any, margins)) else x
 
 
-def _spaced(x: Any, interior: Any) -> Any:
+def _spaced(x: tf.Tensor, interior: Any) -> Any:
     for axis, count in enumerate(interior):
         if count and x.shape[axis] != 0:
             shape = extents(x)
@@ -117,7 +118,7 @@ def _spaced(x: Any, interior: Any) -> Any:
     return x
 
 
-def _convert(x: Any, dtype: Any) -> Any:
+def _convert(x: tf.Tensor, dtype: Any) -> Any:
     wanted = dtype_of(dtype)
     if x.dtype == wanted:
         return x
@@ -132,11 +133,11 @@ def _convert(x: Any, dtype: Any) -> Any:
     return tf.cast(x, wanted)
 
 
-def _add(x: Any, y: Any) -> Any:
+def _add(x: tf.Tensor, y: tf.Tensor) -> Any:
     return tf.logical_or(x, y) if x.dtype == tf.bool else tf.add(x, y)
 
 
-def _mul(x: Any, y: Any) -> Any:
+def _mul(x: tf.Tensor, y: tf.Tensor) -> Any:
     return tf.logical_and(x, y) if x.dtype == tf.bool else _product(x, y)
 
 
@@ -148,7 +149,7 @@ def _concatenate(*xs_and_axis: Any) -> Any:
     return tf.concat(xs, axis)
 
 
-def _add_n(*xs: Any) -> Any:
+def _add_n(*xs: tf.Tensor) -> Any:
     dtype = xs[0].dtype
     if is_half(xs[0]):  # summed in float32
         return tf.cast(_add_n(*[tf.cast(x, tf.float32) for x in xs]), dtype)
@@ -158,11 +159,11 @@ def _add_n(*xs: Any) -> Any:
     return total
 
 
-def _scale(x: Any, y: Any) -> Any:
+def _scale(x: tf.Tensor, y: tf.Tensor) -> Any:
     return tf.math.multiply_no_nan(y, x)  # 0 where x is 0, whatever y is
 
 
-def _as_complex(x: Any, y: Any) -> Any:
+def _as_complex(x: tf.Tensor, y: tf.Tensor) -> Any:
     real = dtype_of(dtypes.real_of(dtypes.complex_of(numpy_dtype(x))))
     return tf.complex(tf.cast(x, real), tf.cast(y, real))
 
@@ -185,13 +186,13 @@ def _number(x: Any, number: Any) -> Any:
     return tf.constant(number, x.dtype) if not x.dtype.is_integer else tf.constant(np.asarray(number, numpy_dtype(x)))
 
 
-def _finite_peak(x: Any, axes: Any) -> Any:
+def _finite_peak(x: tf.Tensor, axes: tuple[int, ...]) -> Any:
     """The largest over axes, kept as axes of extent 1; 0 in place of -inf and inf, which cannot be subtracted."""
     peak = tf.reduce_max(x, axes, keepdims=True)
     return tf.where(tf.math.is_inf(peak), tf.zeros((), x.dtype), peak)
 
 
-def _logsumexp(x: Any, axes: Any) -> Any:
+def _logsumexp(x: tf.Tensor, axes: tuple[int, ...]) -> Any:
     if not axes:
         return x
     peak = _finite_peak(x, axes)
@@ -199,12 +200,12 @@ def _logsumexp(x: Any, axes: Any) -> Any:
     return tf.squeeze(total, axes)
 
 
-def _softmax(x: Any, axis: int) -> Any:
+def _softmax(x: tf.Tensor, axis: int) -> Any:
     grown = tf.exp(x - tf.reduce_max(x, axis, keepdims=True))
     return grown / tf.reduce_sum(grown, axis, keepdims=True)
 
 
-def _log_softmax(x: Any, axis: int) -> Any:
+def _log_softmax(x: tf.Tensor, axis: int) -> Any:
     shifted = x - tf.reduce_max(x, axis, keepdims=True)
     return shifted - tf.math.log(tf.reduce_sum(tf.exp(shifted), axis, keepdims=True))
 
@@ -214,15 +215,15 @@ def _taken_back(*operands: Any) -> tuple[Any, ...]:
     return operands[rule.inputs :][: rule.outputs]
 
 
-def _reduced(function: Any) -> Any:
+def _reduced(function: Callable[..., Any]) -> Any:
     """A reduction over axes; none of them leave the tensor as it is."""
     return lambda x, axes: function(x, axes) if axes else x
 
 
-def _extreme(function: Any) -> Any:
+def _extreme(function: Callable[..., Any]) -> Any:
     """The largest or the smallest; bools as integers."""
 
-    def kernel(x: Any, axes: Any) -> Any:
+    def kernel(x: tf.Tensor, axes: tuple[int, ...]) -> Any:
         if not axes:
             return x
         if x.dtype == tf.bool:
@@ -234,8 +235,8 @@ def _extreme(function: Any) -> Any:
     return kernel
 
 
-def _plain_extreme(function: Any) -> Any:
-    def kernel(x: Any, axes: Any) -> Any:
+def _plain_extreme(function: Callable[..., Any]) -> Any:
+    def kernel(x: tf.Tensor, axes: tuple[int, ...]) -> Any:
         if x.dtype == tf.uint64:  # in the order of signed integers
             top = tf.constant(-(2**63), tf.int64)
             moved = tf.bitwise.bitwise_xor(tf.bitcast(x, tf.int64), top)
@@ -245,10 +246,10 @@ def _plain_extreme(function: Any) -> Any:
     return kernel
 
 
-def _place_of(function: Any, is_max: bool) -> Any:
+def _place_of(function: Callable[..., Any], is_max: bool) -> Any:
     """The lowest index of the extreme; that of the first NaN if there is one."""
 
-    def kernel(x: Any, axis: int) -> Any:
+    def kernel(x: tf.Tensor, axis: int) -> Any:
         if x.shape[axis] == 0:
             raise ValueError("attempt to get the place of an extreme of an empty sequence")
         if x.dtype == tf.uint64:
@@ -262,10 +263,10 @@ def _place_of(function: Any, is_max: bool) -> Any:
     return kernel
 
 
-def _place_or_nan(function: Any, is_max: bool) -> Any:
+def _place_or_nan(function: Callable[..., Any], is_max: bool) -> Any:
     plain = _place_of(function, is_max)
 
-    def kernel(x: Any, axis: int) -> Any:
+    def kernel(x: tf.Tensor, axis: int) -> Any:
         found = plain(x, axis)
         if x.dtype.is_floating:  # a NaN comes before the infinity that stands for it
             is_nan = tf.math.is_nan(x)
@@ -276,7 +277,7 @@ def _place_or_nan(function: Any, is_max: bool) -> Any:
     return kernel
 
 
-def _flip(x: Any, axes: Any) -> Any:
+def _flip(x: tf.Tensor, axes: tuple[int, ...]) -> Any:
     if not axes:
         return x
     if len(x.shape) <= 8 and x.dtype not in (tf.uint32, tf.uint64):
@@ -284,30 +285,30 @@ def _flip(x: Any, axes: Any) -> Any:
     return x[(*[slice(None, None, -1) if a in axes else slice(None) for a in range(len(x.shape))],)]
 
 
-def _select(cond: Any, x: Any, y: Any) -> Any:
+def _select(cond: Any, x: tf.Tensor, y: tf.Tensor) -> Any:
     return tf.where(cond, x, y)
 
 
-def _reshape(x: Any, shape: Any) -> Any:
+def _reshape(x: tf.Tensor, shape: Any) -> Any:
     return tf.reshape(x, as_shape(shape))
 
 
-def _broadcast_to(x: Any, shape: Any) -> Any:
+def _broadcast_to(x: tf.Tensor, shape: Any) -> Any:
     if x.dtype in (tf.uint32, tf.uint64):
         signed = tf.int32 if x.dtype == tf.uint32 else tf.int64
         return tf.bitcast(tf.broadcast_to(tf.bitcast(x, signed), as_shape(shape)), x.dtype)
     return tf.broadcast_to(x, as_shape(shape))
 
 
-def _unstack(x: Any, size: Any) -> tuple[Any, ...]:
+def _unstack(x: tf.Tensor, size: Any) -> tuple[Any, ...]:
     return (*tf.unstack(x, None if x.shape[0] is not None else size),) if x.shape[0] != 0 else ()
 
 
-def _neg(x: Any) -> Any:
+def _neg(x: tf.Tensor) -> Any:
     return tf.zeros((), x.dtype) - x if x.dtype.is_unsigned else tf.negative(x)
 
 
-def _reduce_prod(x: Any, axes: Any) -> Any:
+def _reduce_prod(x: tf.Tensor, axes: tuple[int, ...]) -> Any:
     if x.dtype == tf.bool:
         return tf.reduce_all(x, axes) if axes else x
     return any_integer(tf.reduce_prod)(x, axes) if axes else x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -29,13 +30,15 @@ def _count(size: int, window: int, stride: int, dilation: int) -> int:
     return (size - (window - 1) * dilation - 1) // stride + 1
 
 
-def _padded(x: Any, padding: Any) -> Any:
+def _padded(x: tf.Tensor, padding: Any) -> Any:
     lead = len(x.shape) - len(padding)
     low, high = [0] * lead, [0] * lead
     return _pad(x, (*low, *[p[0] for p in padding]), (*high, *[p[1] for p in padding]), (0,) * len(x.shape))
 
 
-def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _window_sum(
+    x: tf.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+) -> Any:
     """Axis by axis, as the sum of strided views."""
     ndim = len(x.shape)
     out = _padded(x, padding)
@@ -48,7 +51,9 @@ def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
     return out
 
 
-def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _window_spread(
+    x: Any, sizes: Any, window: Sequence[int], strides: Sequence[int], padding: Any, dilation: Sequence[int]
+) -> Any:
     out, ndim = x, len(x.shape)
     first = ndim - len(window)
     for i, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True)):
@@ -69,7 +74,7 @@ def _at(axis: int, ndim: int, value: int) -> tuple[int, ...]:
     return (*[value if i == axis else 0 for i in range(ndim)],)
 
 
-def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _places(sizes: Any, window: Sequence[int], strides: Sequence[int], padding: Any, dilation: Sequence[int]) -> Any:
     """For each window the places of its elements, row-major over the axes that it slides over; -1 in the padding."""
     numbers = np.pad(np.arange(prod(sizes)).reshape(sizes), padding, constant_values=-1)
     reach = (*[(n - 1) * gap + 1 for n, gap in zip(window, dilation, strict=True)],)
@@ -81,8 +86,8 @@ def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
 _FEW_TAPS = 32  # windows of more elements are gathered
 
 
-def _place(choose: Any, is_better: Any, worst: Any) -> Any:
-    def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _place(choose: Callable[..., Any], is_better: Callable[..., Any], worst: Callable[..., Any]) -> Any:
+    def kernel(x: Any, window: Sequence[int], strides: Sequence[int], padding: Any, dilation: Sequence[int]) -> Any:
         x = widened(x)
         if x.dtype.is_integer or x.dtype == tf.bool:
             x = tf.cast(x, tf.int64)
@@ -104,7 +109,9 @@ def _place(choose: Any, is_better: Any, worst: Any) -> Any:
     return kernel
 
 
-def _place_by_taps(x: Any, places: Any, window: Any, strides: Any, dilation: Any, is_better: Any) -> Any:
+def _place_by_taps(
+    x: tf.Tensor, places: Any, window: Sequence[int], strides: Sequence[int], dilation: Sequence[int], is_better: Any
+) -> Any:
     """One element of all windows after the other: the first of the best stays, and NaN beats all.
 
     The axis before those of the windows goes last: slices that skip are then of whole rows.
@@ -173,7 +180,7 @@ class _Place(NamedTuple):
     lhs_dilation: Any
     rhs_dilation: Any
 
-    def padded(self, x: Any, first: int) -> Any:
+    def padded(self, x: tf.Tensor, first: int) -> Any:
         """The lhs with its zeros, its spatial axes from number `first` on."""
         if not self.strides:
             return x
@@ -187,7 +194,7 @@ class _Place(NamedTuple):
         return _Place((1, *self.strides), ((0, 0), *self.padding), (1, *self.lhs_dilation), (1, *self.rhs_dilation))
 
 
-def _conv_of_group(lhs: Any, rhs: Any, place: _Place, shape: Any) -> Any:
+def _conv_of_group(lhs: tf.Tensor, rhs: Any, place: _Place, shape: Any) -> Any:
     rank = len(place.strides)
     if lhs.dtype not in _NATIVE or rank not in (1, 2):
         return _conv_of_windows(place.padded(lhs, 2), rhs, place, shape)
@@ -202,7 +209,7 @@ def _conv_of_group(lhs: Any, rhs: Any, place: _Place, shape: Any) -> Any:
     return tf.transpose(out, (0, 3, 1, 2))
 
 
-def _conv_over_positions(lhs: Any, rhs: Any, place: _Place, shape: Any) -> Any:
+def _conv_over_positions(lhs: tf.Tensor, rhs: Any, place: _Place, shape: Any) -> Any:
     """A convolution with few positions and many taps, as a gradient with respect to a kernel is: TensorFlow's own of
     that, where the taps are positions and the dilation is a stride."""
     images = place.padded(tf.transpose(lhs, (1, 2, 3, 0)), 1)
@@ -238,7 +245,7 @@ def _conv_of_windows(lhs: Any, rhs: Any, place: _Place, shape: Any) -> Any:
 # -- scans -------------------------------------------------------------------------------------------------------------
 
 
-def _directed(function: Any) -> Any:
+def _directed(function: Callable[..., Any]) -> Any:
     return in_float32(any_integer(lambda x, axis, reverse: function(x, axis=axis, reverse=reverse)))
 
 
@@ -259,10 +266,10 @@ def _doubling(function: Any) -> Any:
     return in_float32(any_signed(kernel))
 
 
-def any_signed(function: Any) -> Any:
+def any_signed(function: Callable[..., Any]) -> Any:
     """Unsigned 64-bit integers in the order of signed ones."""
 
-    def kernel(x: Any, *rest: Any) -> Any:
+    def kernel(x: tf.Tensor, *rest: Any) -> Any:
         if x.dtype == tf.uint64:
             top = tf.constant(-(2**63), tf.int64)
             found = function(tf.bitwise.bitwise_xor(tf.bitcast(x, tf.int64), top), *rest)
@@ -272,7 +279,7 @@ def any_signed(function: Any) -> Any:
     return kernel
 
 
-def _recurrence(product: Any) -> Any:
+def _recurrence(product: Callable[..., Any]) -> Any:
     """s_i = product(factor_i, s_(i-1)) + term_i."""
 
     def along(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
@@ -303,14 +310,14 @@ def _linear_recurrence(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
     return _linear(factor, term, axis, reverse)
 
 
-def _segmented_cumsum(x: Any, restart: Any, axis: int, reverse: bool) -> Any:
+def _segmented_cumsum(x: tf.Tensor, restart: Any, axis: int, reverse: bool) -> Any:
     return any_integer(lambda v: _masked(restart, v, axis, reverse))(x)
 
 
 # -- Fourier transforms ------------------------------------------------------------------------------------------------
 
 
-def _along(function: Any, x: Any, axis: int) -> Any:
+def _along(function: Callable[..., Any], x: tf.Tensor, axis: int) -> Any:
     """A function of the last axis along another one."""
     perm = [i for i in range(len(x.shape)) if i != axis] + [axis]
     if axis == len(perm) - 1:
@@ -318,7 +325,7 @@ def _along(function: Any, x: Any, axis: int) -> Any:
     return tf.transpose(function(tf.transpose(x, perm)), sorted(range(len(perm)), key=perm.__getitem__))
 
 
-def _dft(x: Any, axes: tuple[int, ...], inverse: bool) -> Any:
+def _dft(x: tf.Tensor, axes: tuple[int, ...], inverse: bool) -> Any:
     if 0 in x.shape.as_list():
         return x
     for axis in axes:
@@ -330,11 +337,11 @@ def _dft(x: Any, axes: tuple[int, ...], inverse: bool) -> Any:
     return x
 
 
-def _rfft(x: Any, axis: int) -> Any:
+def _rfft(x: tf.Tensor, axis: int) -> Any:
     return _along(tf.signal.rfft, widened(x), axis)
 
 
-def _irfft(x: Any, axis: int, size: int) -> Any:
+def _irfft(x: tf.Tensor, axis: int, size: int) -> Any:
     found = _along(lambda v: tf.signal.irfft(v, [size]), x, axis)
     return found * tf.cast(size, found.dtype)
 

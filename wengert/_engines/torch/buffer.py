@@ -21,7 +21,7 @@ def _are_many(indices: Any) -> bool:
     return bool(indices) and indices[0].shape != ()
 
 
-def _view(b: Any, template: Any) -> Any:
+def _view(b: torch.Tensor, template: Any) -> Any:
     """What the slices and integers of a template leave, the axes of index arrays in front."""
     view = b[(*[slice(*e) if type(e) is tuple else slice(None) if e is None else e for e in template], ...)]
     kept = [e for e in template if e is None or type(e) is tuple]
@@ -29,11 +29,11 @@ def _view(b: Any, template: Any) -> Any:
     return view.permute((*order, *range(len(order), view.ndim)))
 
 
-def _extents(b: Any, template: Any) -> list[int]:
+def _extents(b: torch.Tensor, template: Any) -> list[int]:
     return [n for n, e in zip(b.shape, template, strict=False) if e is None]
 
 
-def _get(b: Any, *indices_and_template: Any) -> Any:
+def _get(b: torch.Tensor, *indices_and_template: Any) -> Any:
     *indices, template = indices_and_template
     require_inside(_extents(b, template), indices)
     if not _are_many(indices):
@@ -41,7 +41,7 @@ def _get(b: Any, *indices_and_template: Any) -> Any:
     return _view(b, template)[(*indices,)]
 
 
-def _set(value: Any, b: Any, *indices_and_template: Any) -> Any:
+def _set(value: Any, b: torch.Tensor, *indices_and_template: Any) -> Any:
     *indices, template = indices_and_template
     require_inside(_extents(b, template), indices)
     out = b.clone()
@@ -53,7 +53,7 @@ def _set(value: Any, b: Any, *indices_and_template: Any) -> Any:
     return out
 
 
-def _add(value: Any, b: Any, *indices_and_template: Any) -> Any:
+def _add(value: Any, b: torch.Tensor, *indices_and_template: Any) -> Any:
     *indices, template = indices_and_template
     require_inside(_extents(b, template), indices)
     if b.dtype in HALF:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -40,17 +41,17 @@ def _conv(
     return _FORWARD[rank](lhs, rhs, None, strides, widths, rhs_dilation, groups)
 
 
-def _batch_groups_as_channels(lhs: Any, count: int) -> Any:
+def _batch_groups_as_channels(lhs: torch.Tensor, count: int) -> Any:
     """Groups along the batch as groups along the channels: (G N, C, ...) becomes (N, G C, ...)."""
     n, c, *spatial = lhs.shape
     return lhs.reshape((count, n // count, c, *spatial)).transpose(0, 1).reshape((n // count, count * c, *spatial))
 
 
-def _padded(x: Any, padding: Any) -> Any:
+def _padded(x: torch.Tensor, padding: Any) -> Any:
     return functional.pad(x, [n for pair in reversed(padding) for n in pair]) if any(map(any, padding)) else x
 
 
-def _dilated(x: Any, dilation: Any) -> Any:
+def _dilated(x: torch.Tensor, dilation: Sequence[int]) -> Any:
     """x with zeros between its elements."""
     if all(d == 1 for d in dilation):
         return x
@@ -61,7 +62,8 @@ def _dilated(x: Any, dilation: Any) -> Any:
 
 
 def _transposed(
-    lhs: Any, rhs: Any, padding: Any, lhs_dilation: Any, rhs_dilation: Any, groups: int, shape: Any
+    lhs: torch.Tensor, rhs: torch.Tensor, padding: Any, lhs_dilation: Sequence[int], rhs_dilation: Sequence[int],
+    groups: int, shape: Any,
 ) -> Any:  # fmt: skip
     """A dilated lhs met at every place is what a transposed convolution computes, with the kernel turned round."""
     rank = len(padding)
@@ -87,7 +89,15 @@ def _transposed(
     return _padded(out, widths)
 
 
-def _backwards(lhs: Any, weight: Any, strides: Any, cuts: Any, dilation: Any, groups: int, shape: Any) -> Any:
+def _backwards(
+    lhs: torch.Tensor,
+    weight: Any,
+    strides: Sequence[int],
+    cuts: Any,
+    dilation: Sequence[int],
+    groups: int,
+    shape: tuple[int, ...],
+) -> Any:
     """What a convolution that gives lhs has as the cotangent of its operand of this shape."""
     if lhs.is_complex():
         parts = [lhs.real, lhs.imag], [weight.real, weight.imag]
@@ -100,7 +110,9 @@ def _backwards(lhs: Any, weight: Any, strides: Any, cuts: Any, dilation: Any, gr
     )[0]
 
 
-def _of_large_kernel(lhs: Any, rhs: Any, strides: Any, padding: Any, rhs_dilation: Any, shape: Any) -> Any:
+def _of_large_kernel(
+    lhs: torch.Tensor, rhs: torch.Tensor, strides: Sequence[int], padding: Any, rhs_dilation: Sequence[int], shape: Any
+) -> Any:
     """A kernel larger than the result is the cotangent of a convolution in the derivative of its kernel, for which
     torch has a fast way: there lhs is what was convolved, and the result is the kernel's cotangent."""
     reach = [
@@ -123,7 +135,9 @@ def _of_large_kernel(lhs: Any, rhs: Any, strides: Any, padding: Any, rhs_dilatio
     return found[1].transpose(0, 1)
 
 
-def _by_windows(lhs: Any, rhs: Any, strides: Any, padding: Any, dilation: Any, groups: int) -> Any:
+def _by_windows(
+    lhs: torch.Tensor, rhs: torch.Tensor, strides: Sequence[int], padding: Any, dilation: Sequence[int], groups: int
+) -> Any:
     """For integers and ranks that torch has no convolution for: all windows as one product of matrices."""
     lhs = _padded(lhs, padding)
     rank = len(strides)

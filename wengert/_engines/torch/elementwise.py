@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ from .common import HALF, INTEGERS, in_float32, on_host, torch_dtype
 _SOFTPLUS_LIMIT = 40.0  # beyond it x + log1p(exp(-x)) is x in float64
 
 
-def _cbrt(x: Any) -> Any:
+def _cbrt(x: torch.Tensor) -> Any:
     """A first guess by a power, and one step of Newton's to the last digits."""
     root = torch.sign(x) * torch.abs(x) ** (1 / 3)
     square = root * root
@@ -21,13 +22,13 @@ def _cbrt(x: Any) -> Any:
     return torch.where(is_plain, root - step, x)
 
 
-def _power(x: Any, y: Any) -> Any:
+def _power(x: torch.Tensor, y: torch.Tensor) -> Any:
     if x.dtype in INTEGERS and y.dtype in INTEGERS and y.dtype.is_signed and bool((y < 0).any()):
         raise ValueError("Integers to negative integer powers are not allowed.")
     return torch.pow(x, y)
 
 
-def _power_number(x: Any, number: Any) -> Any:
+def _power_number(x: torch.Tensor, number: Any) -> Any:
     if number == 2:
         return x * x
     if number == 1:
@@ -38,16 +39,16 @@ def _power_number(x: Any, number: Any) -> Any:
     return found if found.dtype is x.dtype else found.to(x.dtype)
 
 
-def _not_negative(x: Any) -> Any:
+def _not_negative(x: torch.Tensor) -> Any:
     if bool((x < 0).any()):
         raise ValueError(f"wanted an integer that is not negative, got {int(x.min())}")
     return x
 
 
-def _by_nonzero(function: Any) -> Any:
+def _by_nonzero(function: Callable[..., Any]) -> Any:
     """Division of integers by zero gives NumPy's value, zero."""
 
-    def kernel(x: Any, y: Any) -> Any:
+    def kernel(x: torch.Tensor, y: torch.Tensor) -> Any:
         if x.dtype not in INTEGERS:
             return function(x, y)
         is_zero = y == 0
@@ -56,26 +57,26 @@ def _by_nonzero(function: Any) -> Any:
     return kernel
 
 
-def _shifted(function: Any, limit: Any) -> Any:
+def _shifted(function: Any, limit: Callable[..., Any]) -> Any:
     """Shifts by the width of the integers and more give what shifting bit by bit gives."""
 
-    def kernel(x: Any, y: Any) -> Any:
+    def kernel(x: torch.Tensor, y: torch.Tensor) -> Any:
         is_far = y >= x.element_size() * 8
         return torch.where(is_far, limit(x), function(x, torch.where(is_far, torch.zeros_like(y), y)))
 
     return kernel
 
 
-def _sign(x: Any) -> Any:
+def _sign(x: torch.Tensor) -> Any:
     found = torch.sign(x)
     return torch.where(torch.isnan(x), x, found) if x.is_floating_point() else found
 
 
-def _heaviside(x: Any, y: Any) -> Any:
+def _heaviside(x: torch.Tensor, y: torch.Tensor) -> Any:
     return torch.where(torch.isnan(x), x, torch.heaviside(x, y))
 
 
-def _remainder(x: Any, y: Any) -> Any:
+def _remainder(x: torch.Tensor, y: torch.Tensor) -> Any:
     """As Python's. torch subtracts a quotient that may be too large to be exact; this starts from the exact fmod."""
     if x.dtype in INTEGERS:
         return torch.remainder(x, y)
@@ -84,7 +85,7 @@ def _remainder(x: Any, y: Any) -> Any:
     return torch.where(rest == 0, torch.copysign(torch.zeros_like(rest), y), rest)
 
 
-def _ldexp(x: Any, n: Any) -> Any:
+def _ldexp(x: torch.Tensor, n: Any) -> Any:
     """In three steps, for a power of two may be out of range where the product is not."""
     wide = torch.float64 if x.dtype is torch.float64 else torch.float32
     out, rest = x.to(wide), n.to(torch.int64).clamp(-6600, 6600)
@@ -96,29 +97,29 @@ def _ldexp(x: Any, n: Any) -> Any:
     return out.to(x.dtype)
 
 
-def _exponent(x: Any) -> Any:
+def _exponent(x: torch.Tensor) -> Any:
     return torch.frexp(x.float() if x.dtype in HALF else x)[1].to(torch.int32)
 
 
-def _bitcast(x: Any, dtype: Any) -> Any:
+def _bitcast(x: torch.Tensor, dtype: Any) -> Any:
     return x.contiguous().view(torch_dtype(dtype))
 
 
-def _nextafter(x: Any, y: Any) -> Any:
+def _nextafter(x: torch.Tensor, y: torch.Tensor) -> Any:
     return _next_half(x, y) if x.dtype is torch.float16 else torch.nextafter(x, y)
 
 
 _next_half = on_host("nextafter")
 
 
-def _clip(x: Any, lo: Any, hi: Any) -> Any:
+def _clip(x: torch.Tensor, lo: Any, hi: Any) -> Any:
     return torch.minimum(torch.maximum(x, lo), hi)
 
 
-def _in_order(compare: Any) -> Any:
+def _in_order(compare: Callable[..., Any]) -> Any:
     """A comparison; complex numbers are compared by their real parts, then by their imaginary ones, as in NumPy."""
 
-    def kernel(x: Any, y: Any) -> Any:
+    def kernel(x: torch.Tensor, y: torch.Tensor) -> Any:
         if not x.is_complex():
             return compare(x, y)
         return torch.where(x.real == y.real, compare(x.imag, y.imag), compare(x.real, y.real))

@@ -21,6 +21,8 @@ from .common import Array, numpy_dtype, torch_dtype
 
 Function = Callable[..., Sequence[Any]]
 
+_vjp: Any = torch.func.vjp  # how many results it gives depends on has_aux=, which its own types do not say
+
 
 class TorchFunction(Foreign):
     """A function from torch tensors to a tuple of them."""
@@ -158,7 +160,7 @@ def _pulled(
     def of_wanted(*some: Any) -> tuple[Any, ...]:
         return (*_chosen(function(*_filled(operands, wanted, some)), given),)
 
-    outs, back = torch.func.vjp(of_wanted, *_chosen(operands, wanted))
+    outs, back = _vjp(of_wanted, *_chosen(operands, wanted))
     return back((*[ct.to(y.dtype) for y, ct in zip(outs, cts, strict=True)],))
 
 
@@ -172,7 +174,7 @@ def _pushed(function: Function, operands: Sequence[Any], active: Sequence[bool],
     def back(*cts: Any) -> Any:
         return (*_pulled(function, operands, active, carry, cts),)
 
-    _, forth = torch.func.vjp(back, *seeds)
+    _, forth = _vjp(back, *seeds)
     found = iter(forth((*[d.to(x.dtype) for d, x in zip(dots, some, strict=True)],)))
     return (*[next(found) if flag else torch.zeros_like(y) for flag, y in zip(carry, outs, strict=True)],)
 

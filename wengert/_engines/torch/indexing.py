@@ -25,7 +25,7 @@ def require_inside(extents: Any, indices: Any) -> None:
                 raise IndexError(f"index {outside} is out of bounds for axis {axis} of extent {size}")
 
 
-def _gather(x: Any, *indices: Any) -> Any:
+def _gather(x: torch.Tensor, *indices: Any) -> Any:
     if not indices:
         return x
     indices = (*map(whole, indices),)
@@ -42,7 +42,7 @@ def _flat_places(extents: Any, indices: Any) -> Any:
     return place
 
 
-def _scatter_add(x: Any, updates: Any, *indices: Any) -> Any:
+def _scatter_add(x: torch.Tensor, updates: Any, *indices: Any) -> Any:
     if not indices:
         return x + updates
     if x.dtype in HALF:
@@ -59,7 +59,7 @@ def _scatter_add(x: Any, updates: Any, *indices: Any) -> Any:
 
 
 def _scatter(how: str) -> Any:
-    def kernel(x: Any, updates: Any, *indices: Any) -> Any:
+    def kernel(x: torch.Tensor, updates: Any, *indices: Any) -> Any:
         indices = (*map(whole, indices),)
         require_inside(x.shape, indices)
         count = len(indices)
@@ -72,7 +72,7 @@ def _scatter(how: str) -> Any:
     return kernel
 
 
-def _scatter_mul(x: Any, updates: Any, *indices: Any) -> Any:
+def _scatter_mul(x: torch.Tensor, updates: Any, *indices: Any) -> Any:
     """torch multiplies no complex numbers into places: one round for each update of a place."""
     if not x.is_complex() or not indices or not indices[0].numel():
         return _scatter("prod")(x, updates, *indices)
@@ -84,7 +84,7 @@ def _scatter_mul(x: Any, updates: Any, *indices: Any) -> Any:
     return out
 
 
-def scatter_set(x: Any, updates: Any, *indices: Any) -> Any:
+def scatter_set(x: torch.Tensor, updates: Any, *indices: Any) -> Any:
     """The last of several updates of one place wins, which torch does not promise: the others are left out."""
     indices = (*map(whole, indices),)
     if not indices:
@@ -109,14 +109,14 @@ def last_writes(*indices_and_extents: Any) -> Any:
 # -- sorting -----------------------------------------------------------------------------------------------------------
 
 
-def _argsort(x: Any, axis: int, descending: bool) -> Any:
+def _argsort(x: torch.Tensor, axis: int, descending: bool) -> Any:
     if not descending:
         return torch.argsort(x, dim=axis, stable=True)
     # turned round twice, so that equal elements keep their order
     return x.shape[axis] - 1 - torch.argsort(x.flip(axis), dim=axis, stable=True).flip(axis)
 
 
-def _sort(x: Any, axis: int, descending: bool) -> Any:
+def _sort(x: torch.Tensor, axis: int, descending: bool) -> Any:
     ordered = torch.sort(x, dim=axis, stable=True)[0]
     return ordered.flip(axis) if descending else ordered
 
@@ -134,11 +134,11 @@ def _from_front(index: Any, size: int) -> Any:
     return torch.where(index < 0, index + size, index) if index.numel() and int(index.min()) < 0 else index
 
 
-def _take_along(x: Any, index: Any) -> Any:
+def _take_along(x: torch.Tensor, index: Any) -> Any:
     return torch.gather(x, -1, _from_front(index, x.shape[-1]))
 
 
-def _add_along(x: Any, index: Any, size: int) -> Any:
+def _add_along(x: torch.Tensor, index: Any, size: int) -> Any:
     return x.new_zeros((*x.shape[:-1], size)).scatter_add_(-1, _from_front(index, size), x)
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import torch
 from .common import in_float32, on_host
 
 
-def _or_error(function: Any) -> Any:
+def _or_error(function: Callable[..., Any]) -> Any:
     """A kernel whose error is NumPy's."""
 
     @functools.wraps(function)
@@ -31,7 +32,7 @@ def _reason(said: str) -> str:
     return "Matrix is not positive definite" if "positive-definite" in said else said
 
 
-def _matmul(x: Any, y: Any) -> Any:
+def _matmul(x: torch.Tensor, y: torch.Tensor) -> Any:
     return torch.matmul(x, y)
 
 
@@ -40,7 +41,7 @@ def _einsum(*xs_labels_out: Any) -> Any:
     return torch.einsum(f"{','.join(labels)}->{out}", *xs)
 
 
-def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+def _triangular_solve(a: torch.Tensor, b: torch.Tensor, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
     if not b.numel():
         return b
     if not unit_diagonal and bool((torch.diagonal(a, 0, -2, -1) == 0).any()):
@@ -50,21 +51,21 @@ def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any
     return torch.linalg.solve_triangular(a, b, upper=not lower, unitriangular=bool(unit_diagonal))
 
 
-def _eigh(a: Any, lower: bool) -> tuple[Any, ...]:
+def _eigh(a: torch.Tensor, lower: bool) -> tuple[Any, ...]:
     return (*torch.linalg.eigh(a, "L" if lower else "U"),)
 
 
-def _qr(a: Any) -> tuple[Any, ...]:
+def _qr(a: torch.Tensor) -> tuple[Any, ...]:
     if a.shape[-2] < a.shape[-1]:
         raise ValueError(f"qr: a has shape {tuple(a.shape)}, wanted at least as many rows as columns")
     return (*torch.linalg.qr(a),)
 
 
-def _complement(q: Any) -> Any:
+def _complement(q: torch.Tensor) -> Any:
     return torch.linalg.qr(q, mode="complete")[0][..., q.shape[-1] :]
 
 
-def _lu(a: Any) -> tuple[Any, ...]:
+def _lu(a: torch.Tensor) -> tuple[Any, ...]:
     rows = a.shape[-2]
     if not a.numel():
         order = torch.arange(rows, device=a.device).expand((*a.shape[:-2], rows))
@@ -74,15 +75,15 @@ def _lu(a: Any) -> tuple[Any, ...]:
     return packed, pivots - 1, torch.argmax(swaps.real if swaps.is_complex() else swaps, -2)
 
 
-def _rows(x: Any, order: Any) -> Any:
+def _rows(x: torch.Tensor, order: Any) -> Any:
     return torch.take_along_dim(x, order[..., None], -2)
 
 
-def _unrows(x: Any, order: Any) -> Any:
+def _unrows(x: torch.Tensor, order: Any) -> Any:
     return _rows(x, torch.argsort(order, -1))
 
 
-def _cofactor(a: Any) -> Any:
+def _cofactor(a: torch.Tensor) -> Any:
     u, s, vh = torch.linalg.svd(a)
     ones = torch.ones_like(s[..., :1])
     ahead = torch.cumprod(torch.cat([ones, s[..., :-1]], -1), -1)
@@ -92,14 +93,14 @@ def _cofactor(a: Any) -> Any:
     return u.conj() * sizes @ vh.conj()
 
 
-def _inv_or_inf(a: Any) -> Any:
+def _inv_or_inf(a: torch.Tensor) -> Any:
     found, info = torch.linalg.inv_ex(a)
     if not bool((info > 0).any()):
         return found
     return torch.where((info > 0)[..., None, None], _cofactor(a).mT / torch.zeros((), dtype=a.dtype), found)
 
 
-def _expm(a: Any) -> Any:
+def _expm(a: torch.Tensor) -> Any:
     return torch.linalg.matrix_exp(a) if a.numel() else a
 
 

@@ -18,7 +18,7 @@ _SPLIT = 0x40000000  # the high words that say what a block is for
 _FOLD_IN = -0x80000000
 
 
-def _rotated(x: Any, by: int) -> Any:
+def _rotated(x: torch.Tensor, by: int) -> Any:
     return (x << by) | ((x >> (32 - by)) & ((1 << by) - 1))
 
 
@@ -44,7 +44,7 @@ def _of_numbers(key: Any, count: int, high: int) -> Any:
     return _blocks((key[..., None, 0], key[..., None, 1]), low, torch.full_like(low, high))
 
 
-def _random_bits(key: Any, shape: Any) -> Any:
+def _random_bits(key: Any, shape: tuple[int, ...]) -> Any:
     size = prod(shape)
     words = _of_numbers(key, (size + 1) // 2, 0)
     flat = words.reshape((*key.shape[:-1], words.shape[-2] * 2))

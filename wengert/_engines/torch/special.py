@@ -5,6 +5,7 @@ exact enough, else SciPy's functions on the host.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,7 +13,7 @@ import torch
 from .common import in_float32, on_host
 
 
-def _unless_derived(name: str, function: Any, orders: int) -> Any:
+def _unless_derived(name: str, function: Callable[..., Any], orders: int) -> Any:
     """torch's function; the derivatives in its parameters, which the orders ask for, come from the host."""
     host, plain = on_host(name), in_float32(function)
 
@@ -29,14 +30,14 @@ def _with_whole_order(name: str, functions: tuple[Any, Any]) -> Any:
     host = on_host(name)
     whole = (*map(in_float32, functions),)
 
-    def kernel(x: Any, order: float) -> Any:
+    def kernel(x: torch.Tensor, order: float) -> Any:
         return whole[int(order)](x) if order in (0, 1) else host(x, order)
 
     kernel.on_host_when = "orders but 0 and 1"
     return kernel
 
 
-def _ndtr(x: Any) -> Any:
+def _ndtr(x: torch.Tensor) -> Any:
     """torch's own has no digits in the left tail."""
     return torch.special.erfc(x * -math.sqrt(0.5)) / 2
 
@@ -68,7 +69,7 @@ _SAME_NAME = (
 )  # fmt: skip
 
 
-def _hazard(x: Any) -> Any:
+def _hazard(x: torch.Tensor) -> Any:
     return math.sqrt(2 / math.pi) / torch.special.erfcx(x * -math.sqrt(0.5))
 
 

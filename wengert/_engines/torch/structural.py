@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,28 +13,28 @@ from .common import HALF, from_numpy, in_float32, to_numpy, torch_dtype
 OPAQUE = np.dtype(object)
 
 
-def _over_axes(function: Any) -> Any:
+def _over_axes(function: Callable[..., Any]) -> Any:
     """A reduction over some axes: none at all leaves the tensor as it is, where torch would take all of them."""
     return lambda x, axes: function(x, axes) if axes else x
 
 
-def _sum(x: Any, axes: Any) -> Any:
+def _sum(x: torch.Tensor, axes: tuple[int, ...]) -> Any:
     if x.dtype is torch.bool:
         return torch.any(x, axes)
     return torch.sum(x, axes, dtype=x.dtype)
 
 
-def _prod(x: Any, axes: Any) -> Any:
+def _prod(x: torch.Tensor, axes: tuple[int, ...]) -> Any:
     for axis in sorted(axes, reverse=True):
         x = torch.prod(x, axis, dtype=x.dtype)
     return x
 
 
-def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+def _slice(x: torch.Tensor, starts: Any, limits: Any, strides: tuple[int, ...]) -> Any:
     return x[(*map(slice, starts, limits, strides),)]
 
 
-def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
+def _pad(x: torch.Tensor, low: Any, high: Any, interior: Any) -> Any:
     if any(interior) or not all(map(_is_left, x.shape, low, high)):
         return _spread(x, low, high, interior)
     return torch.constant_pad_nd(x, [n for pair in zip(low, high, strict=True) for n in pair[::-1]][::-1])
@@ -44,7 +45,7 @@ def _is_left(size: int, low: int, high: int) -> bool:
     return size + min(low, 0) + min(high, 0) > 0
 
 
-def _spread(x: Any, low: Any, high: Any, interior: Any) -> Any:
+def _spread(x: torch.Tensor, low: Any, high: Any, interior: Any) -> Any:
     inner = [n + max(n - 1, 0) * i for n, i in zip(x.shape, interior, strict=True)]
     out = x.new_zeros([lo + n + hi for lo, n, hi in zip(low, inner, high, strict=True)])
     target, source = [], []
@@ -59,7 +60,7 @@ def _spread(x: Any, low: Any, high: Any, interior: Any) -> Any:
     return out
 
 
-def _convert(x: Any, dtype: Any) -> Any:
+def _convert(x: torch.Tensor, dtype: np.dtype[Any]) -> Any:
     wanted = torch_dtype(dtype)
     if x.is_complex() and not wanted.is_complex and wanted is not torch.bool:
         x = x.real
@@ -71,7 +72,7 @@ def _concatenate(*xs_and_axis: Any) -> Any:
     return torch.cat(xs, axis)
 
 
-def _add_n(*xs: Any) -> Any:
+def _add_n(*xs: torch.Tensor) -> Any:
     dtype = xs[0].dtype
     if dtype in HALF:  # summed in float32
         return _add_n(*[x.float() for x in xs]).to(dtype)
@@ -83,11 +84,11 @@ def _add_n(*xs: Any) -> Any:
     return total
 
 
-def _scale(x: Any, y: Any) -> Any:
+def _scale(x: torch.Tensor, y: torch.Tensor) -> Any:
     return torch.mul(x, y).masked_fill_(x == 0, 0)
 
 
-def _as_complex(x: Any, y: Any) -> Any:
+def _as_complex(x: torch.Tensor, y: torch.Tensor) -> Any:
     return torch.complex(x.float(), y.float()) if x.dtype in HALF else torch.complex(x, y)
 
 
@@ -97,19 +98,19 @@ def _debug_print(*xs_and_text: Any) -> tuple[Any, ...]:
     return ()
 
 
-def _logsumexp(x: Any, axes: Any) -> Any:
+def _logsumexp(x: torch.Tensor, axes: tuple[int, ...]) -> Any:
     return torch.logsumexp(x, axes)
 
 
-def _place(function: Any) -> Any:
-    def kernel(x: Any, axis: int) -> Any:
+def _place(function: Callable[..., Any]) -> Any:
+    def kernel(x: torch.Tensor, axis: int) -> Any:
         return function(x.to(torch.uint8) if x.dtype is torch.bool else x, axis)
 
     return kernel
 
 
-def _extreme(function: Any) -> Any:
-    def kernel(x: Any, axes: Any) -> Any:
+def _extreme(function: Callable[..., Any]) -> Any:
+    def kernel(x: torch.Tensor, axes: tuple[int, ...]) -> Any:
         if not x.numel() and not all(x.shape[axis] for axis in axes):
             raise ValueError("zero-size array to reduction operation that has no identity")
         return function(x, axes)
@@ -122,13 +123,13 @@ def _taken_back(*operands: Any) -> tuple[Any, ...]:
     return operands[rule.inputs :][: rule.outputs]
 
 
-def _absent(shape: Any, dtype: Any, device: Any) -> Any:
+def _absent(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
     if dtype == OPAQUE:
         return np.broadcast_to(np.zeros((), object), shape)
     return torch.zeros(shape, dtype=torch_dtype(dtype), device=device)
 
 
-def _full(shape: Any, value: Any, dtype: Any, device: Any) -> Any:
+def _full(shape: tuple[int, ...], value: Any, dtype: Any, device: Any) -> Any:
     return torch.full(shape, value, dtype=torch_dtype(dtype), device=device)
 
 

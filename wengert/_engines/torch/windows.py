@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -25,13 +26,15 @@ def _count(size: int, window: int, stride: int, dilation: int) -> int:
     return (size - (window - 1) * dilation - 1) // stride + 1
 
 
-def _padded(x: Any, padding: Any, value: Any = 0) -> Any:
+def _padded(x: torch.Tensor, padding: Any, value: Any = 0) -> Any:
     if not any(map(any, padding)):
         return x
     return functional.pad(x, [n for pair in reversed(padding) for n in pair], value=value)
 
 
-def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _window_sum(
+    x: torch.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+) -> Any:
     """Axis by axis, as the sum of strided views."""
     out = _padded(x, padding)
     for axis, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True), start=x.ndim - len(window)):
@@ -43,7 +46,14 @@ def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
     return out
 
 
-def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _window_spread(
+    x: torch.Tensor,
+    sizes: Any,
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: Any,
+    dilation: tuple[int, ...],
+) -> Any:
     out, first = x, x.ndim - len(window)
     for i, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True)):
         axis = first + i
@@ -55,7 +65,7 @@ def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, 
     return out
 
 
-def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _places(sizes: Any, window: Sequence[int], strides: Sequence[int], padding: Any, dilation: Sequence[int]) -> Any:
     """For each window the places of its elements, row-major over the axes that it slides over; -1 in the padding."""
     numbers = np.pad(np.arange(prod(sizes)).reshape(sizes), padding, constant_values=-1)
     reach = (*[(n - 1) * gap + 1 for n, gap in zip(window, dilation, strict=True)],)
@@ -64,8 +74,10 @@ def _places(sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
     return view.reshape((*view.shape[: len(window)], prod(window)))
 
 
-def _place(choose: Any, worst: Any) -> Any:
-    def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _place(choose: Callable[..., Any], worst: Callable[..., Any]) -> Any:
+    def kernel(
+        x: torch.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+    ) -> Any:
         lead = x.ndim - len(window)
         known = _places(x.shape[lead:], window, strides, padding, dilation)
         places = torch.from_numpy(np.array(known)).to(x.device)
@@ -86,23 +98,27 @@ def _place(choose: Any, worst: Any) -> Any:
 _POOLS = {1: functional.max_pool1d, 2: functional.max_pool2d, 3: functional.max_pool3d}
 
 
-def is_pooling(window: Any, padding: Any) -> bool:
+def is_pooling(window: tuple[int, ...], padding: Any) -> bool:
     """Whether torch has a kernel for windows like these."""
     is_even = all(low == high and 2 * low <= n for (low, high), n in zip(padding, window, strict=True))
     return len(window) in _POOLS and is_even
 
 
-def pooled(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> tuple[Any, Any]:
+def pooled(
+    x: torch.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+) -> tuple[Any, Any]:
     """The place of the largest element of each window, and the element; x has two axes in front."""
     widths = [low for low, _ in padding]
     largest, places = _POOLS[len(window)](x, window, strides, widths, dilation, False, True)
     return places, largest
 
 
-def _by_pooling(general: Any, sign: int) -> Any:
+def _by_pooling(general: Callable[..., Any], sign: int) -> Any:
     """torch's pooling tells the places too, where it has a kernel for the case; it takes the first of equal ones."""
 
-    def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+    def kernel(
+        x: torch.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+    ) -> Any:
         rank = len(window)
         if not (x.dtype in _POOLED and is_pooling(window, padding) and x.numel()):
             return general(x, window, strides, padding, dilation)
@@ -128,8 +144,8 @@ def _highest(dtype: torch.dtype) -> Any:
 # -- scans -------------------------------------------------------------------------------------------------------------
 
 
-def _directed(function: Any) -> Any:
-    def kernel(x: Any, axis: int, reverse: bool) -> Any:
+def _directed(function: Callable[..., Any]) -> Any:
+    def kernel(x: torch.Tensor, axis: int, reverse: bool) -> Any:
         return function(x.flip(axis), axis).flip(axis) if reverse else function(x, axis)
 
     return in_float32(kernel)
@@ -155,7 +171,7 @@ def _step_by_step(factor: Any, term: Any, product: Any) -> Any:
     return torch.stack(rows)
 
 
-def _recurrence(product: Any, joined: Any) -> Any:
+def _recurrence(product: Callable[..., Any], joined: Callable[..., Any]) -> Any:
     def along(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
         if not term.numel():
             return term
@@ -179,20 +195,20 @@ _linear = _recurrence(_times_unless_zero, torch.mul)
 _masked = _recurrence(lambda restart, state: torch.where(restart, torch.zeros_like(state), state), torch.logical_or)
 
 
-def _segmented_cumsum(x: Any, restart: Any, axis: int, reverse: bool) -> Any:
+def _segmented_cumsum(x: torch.Tensor, restart: Any, axis: int, reverse: bool) -> Any:
     return _masked(restart, x, axis, reverse)
 
 
 # -- Fourier transforms ------------------------------------------------------------------------------------------------
 
 
-def _dft(x: Any, axes: tuple[int, ...], inverse: bool) -> Any:
+def _dft(x: torch.Tensor, axes: tuple[int, ...], inverse: bool) -> Any:
     if not axes or not x.numel():
         return x
     return torch.fft.ifftn(x, dim=axes, norm="forward") if inverse else torch.fft.fftn(x, dim=axes)
 
 
-def _paired_scale(x: Any, axis: int, size: int, factor: float) -> Any:
+def _paired_scale(x: torch.Tensor, axis: int, size: int, factor: float) -> Any:
     out = x.clone()
     out[(slice(None),) * axis + (slice(1, (size + 1) // 2),)] *= factor
     return out
