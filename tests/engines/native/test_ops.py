@@ -46,11 +46,11 @@ def native(graph: Graph) -> engine.Segment | None:
 def agree(found: Any, wanted: Any, what: str, is_exact: bool = False) -> None:
     found, wanted = np.asarray(found), np.asarray(wanted)
     assert found.dtype == wanted.dtype and found.shape == wanted.shape, what
-    if wanted.dtype.kind != "f" or is_exact:
+    if wanted.dtype.kind not in "fc" or is_exact:
         np.testing.assert_array_equal(found, wanted, what)
         return
     # rounding of sums in another order, and 4 units in the last place of a function
-    rtol = 1e-12 if wanted.dtype == np.float64 else 2e-6
+    rtol = 1e-12 if wanted.dtype in (np.float64, np.complex128) else 2e-6
     finite = np.abs(wanted[np.isfinite(wanted)])
     np.testing.assert_allclose(found, wanted, rtol, rtol * float(np.max(finite, initial=0.0)) + 1e-300, err_msg=what)
 
