@@ -32,6 +32,28 @@ def _with_order(name: str) -> Kernel:
     return kernel
 
 
+def _first_kind(name: str, is_scaled: bool) -> Kernel:
+    """`iv` or `ive`; of small whole orders with values where SciPy's are NaN, as in machine code, which calls SciPy's
+    functions for the others: at the smallest numbers, and scaled ones from 1e10 on."""
+    scipys = _with_order(name)
+
+    def kernel(x: np.ndarray[Any, Any], order: float) -> Any:
+        found = np.asarray(scipys(x, order))
+        size = np.abs(np.asarray(x, np.float64))
+        lost = np.isnan(found) & ((size < 1) | (is_scaled & (size > 1e9)))
+        if order not in (2, 3, 4) or not lost.any():
+            return found[()]
+        with np.errstate(all="ignore"):
+            # the first terms of the series, and of the expansion (DLMF 10.25.2 and 10.40.1)
+            near = (size / 2) ** order / math.gamma(order + 1)
+            square, place = 4 * order * order, 1 / (8 * size)
+            far = (1 - (square - 1) * place * (1 - (square - 9) * place / 2)) / np.sqrt(2 * np.pi * size)
+            values = np.where(size < 1, near, far) * np.where(x < 0, (-1.0) ** round(order), 1.0)
+        return np.where(lost, values, found).astype(found.dtype)[()]
+
+    return kernel
+
+
 # -- integrals of the error function -----------------------------------------------------------------------------------
 
 _FRACTION_STEPS = 200
@@ -249,7 +271,9 @@ KERNELS: dict[str, Any] = {
     "betaln": betaln,
     **{name: lazy("scipy.special", name) for name in _SAME_NAME},
     "polygamma": in_float32(_polygamma),
-    **{name: _with_order(name) for name in _WHOLE if name != "kv"},
+    **{name: _with_order(name) for name in _WHOLE if name not in ("kv", "iv", "ive")},
+    "iv": _first_kind("iv", False),
+    "ive": _first_kind("ive", True),
     "kv": _kv(),
     "lgamma": lazy("scipy.special", "gammaln", _lgamma),
 }

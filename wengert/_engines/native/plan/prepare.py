@@ -29,6 +29,7 @@ from ...._transforms.replay import bind_dims
 from ...refine import PEAK
 from .pooling import pooled
 from .rare import without_rare
+from .repeats import narrowed
 
 _REAL = "biuf"
 
@@ -53,7 +54,7 @@ def ready(graph: Graph) -> Graph:
         preparing.stands_for[value.key] = value
     preparing.add_all(graph, None)
     outputs = [preparing.stands_for[v.key] for v in graph.outputs]
-    return Graph.of(graph.name, graph.inputs, preparing.nodes, outputs, graph.guards)
+    return narrowed(Graph.of(graph.name, graph.inputs, preparing.nodes, outputs, graph.guards))
 
 
 def count_nodes(graph: Graph) -> int:

@@ -21,6 +21,7 @@ from ...._core.printer import programs_of
 from ...._core.tensor import Value
 from ...refine import PEAK
 from ..llvm.numpy_transforms import transforms
+from ..lower import bessel as bessel
 from ..lower import convolutions as convolutions
 from ..lower import determinants as determinants
 from ..lower import draws as draws
@@ -28,6 +29,7 @@ from ..lower import factorisations as factorisations
 from ..lower import fourier as fourier
 from ..lower import joins as joins
 from ..lower import outside as outside
+from ..lower import polygamma as polygamma
 from ..lower import products as products  # the rules of these files join the table of singles
 from ..lower import regions as regions
 from ..lower import scans as scans
@@ -58,7 +60,7 @@ HANDED: dict[str, str] = {
         _LIBRARY,
     ),
     **dict.fromkeys(("sparse_matmul", "sparse_solve"), _SPARSE),
-    **dict.fromkeys(("polygamma", "zeta"), "series whose length depends on the order"),
+    "zeta": "a series whose length depends on the order",
     **dict.fromkeys(
         (
             "erfcx_integral",
@@ -166,6 +168,10 @@ def _power_number(node: Node) -> str:
     if dtype.kind in "iub" and (int(number) != number or number < 0):
         return "a power of integers that NumPy refuses"
     return ""
+
+
+def _series(node: Node) -> str:
+    return "" if node.attrs[0] <= polygamma.MOST else "a series whose length depends on the order"
 
 
 def _power(node: Node) -> str:
@@ -276,6 +282,6 @@ _CHECKS: dict[str, Any] = {
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs, "dft": _transform, "rfft": _transform, "irfft": _transform,
-    "paired_scale": _paired_scale,
+    "paired_scale": _paired_scale, "polygamma": _series,
     "reduce_max": _reduced, "reduce_min": _reduced, "reduce_sum": _reduced,
 }  # fmt: skip

@@ -1,0 +1,163 @@
+"""Times every primitive in compiled programs beside the same programs on NumPy's kernels and on JAX.
+
+Each row is one primitive on its samples of the registry, twice with its gradient where it has one: 2,048 copies side by
+side (`many`), and one after the other in a loop of 100 steps (`loop`). It tells microseconds of processor time a call
+(the least of its calls) and the ratios to eager code and to JAX's compiled form of the same program; above 1 they are
+cliffs. The last column names what ran outside of machine code. Rows come as they are measured; `--above 2` prints at
+the end those beyond twice JAX's time, the worst first. From the repository's folder:
+
+    .venv/bin/python -m benchmarks.cliffs [NAMES] [--above 2] [--dtype float64] [--seconds 0.02]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import wengert as wg
+from tests.support.op_checks import Case, cases
+from wengert._core.apply import apply
+from wengert._core.op import REGISTRY, Op
+
+COPIES, STEPS = 2048, 100
+
+Function = Callable[..., Any]
+
+
+class Program(NamedTuple):
+    """A function of the operands that a sample has, and arguments for it."""
+
+    name: str
+    function: Function
+    arguments: tuple[Any, ...]
+
+
+class Row(NamedTuple):
+    """What one program takes, in seconds; NaN where it does not run."""
+
+    op: str
+    program: str
+    compiled: float
+    eager: float
+    jax: float
+    outside: str
+
+
+def measurable() -> Iterator[Op]:
+    """The primitives that compute something by themselves."""
+    for op in REGISTRY.values():
+        if not (op.has_effect or op.facts.holds or op.facts.buffer or op.kind in ("stop", "custom")):
+            yield op
+
+
+def _total(case: Case, operands: Any) -> Any:
+    found = apply(case.op, (*operands,), case.attrs)
+    numbers = [x for x in (found if isinstance(found, tuple) else (found,)) if x.dtype != object]
+    return sum(wg.sum(wg.real(x) if x.dtype.kind == "c" else x * 1.0) for x in numbers)
+
+
+def _many(case: Case) -> Program:
+    rng = np.random.default_rng(0)
+
+    def copies(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        found = np.stack([x] * COPIES)
+        is_float = x.dtype.kind in "fc"
+        return (found * (1 - 1e-3 * rng.random((COPIES,) + (1,) * x.ndim))).astype(x.dtype) if is_float else found
+
+    each = wg.vmap(lambda *xs: _total(case, [wg.asarray(x) for x in xs]))
+    return Program("many", lambda *xs: wg.sum(each(*xs)), (*map(copies, case.operands),))
+
+
+def _loop(case: Case) -> Program:
+    def function(*xs: Any) -> Any:
+        def step(i: Any, total: Any) -> Any:
+            share = 1 - 1e-6 * wg.asarray(i).astype(np.float64)
+            moved = [x * share.astype(x.dtype) if x.dtype.kind in "fc" else x for x in map(wg.asarray, xs)]
+            return total + _total(case, moved)
+
+        return wg.fori_loop(0, STEPS, step, 0.0)
+
+    return Program("loop", function, case.operands)
+
+
+def programs(case: Case) -> Iterator[Program]:
+    for make in (_many, _loop):
+        made = make(case)
+        yield made
+        if case.active:
+            slope = wg.grad(made.function, argnums=(*case.active,))
+            yield Program(f"{made.name}, gradient", slope, made.arguments)
+
+
+def least(call: Callable[[], Any], seconds: float) -> float:
+    """Processor time of the fastest call, all threads together; NaN of one that fails."""
+    try:
+        call()
+    except Exception:  # a program that an engine has no form of: the others are measured
+        return np.nan
+    end, best, count = time.perf_counter() + seconds, np.inf, 0
+    while count < 3 or time.perf_counter() < end:
+        began = time.process_time()
+        call()
+        best, count = min(best, time.process_time() - began), count + 1
+    return best
+
+
+def _on_jax(program: Program) -> Callable[[], Any] | None:
+    try:
+        import jax
+    except ImportError:
+        return None
+    jax.config.update("jax_enable_x64", True)
+    there, arguments = wg.function(program.function), [*map(jax.numpy.asarray, program.arguments)]
+    return lambda: jax.block_until_ready(there(*arguments))
+
+
+def row(op: Op, program: Program, seconds: float) -> Row:
+    compiled = wg.function(program.function)
+    own = least(lambda: compiled(*program.arguments), seconds)
+    eager = least(lambda: program.function(*program.arguments), seconds)
+    theirs = _on_jax(program)
+    jax = np.nan if theirs is None else least(theirs, seconds)
+    outside = "" if np.isnan(own) else ", ".join(_outside(compiled, program))
+    return Row(op.name, program.name, own, eager, jax, outside)
+
+
+def _outside(compiled: Any, program: Program) -> list[str]:
+    parts = compiled.report(*program.arguments).parts
+    return sorted({f"{part.by}: {part.why}" for part in parts if part.by != "machine code"})
+
+
+def told(found: Row) -> str:
+    ratios = f"{found.compiled / found.eager:10.2f}{found.compiled / found.jax:10.2f}"
+    return f"{found.op:22}{found.program:18}{found.compiled * 1e6:12.1f}{ratios}  {found.outside}"[:200]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="primitives; all of them without")
+    parser.add_argument("--above", type=float, default=2.0)
+    parser.add_argument("--dtype", default="float64")
+    parser.add_argument("--seconds", type=float, default=0.02, help="for each measurement")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    found = []
+    print(f"{'primitive':22}{'program':18}{'microseconds':>12}{'of eager':>10}{'of JAX':>10}")
+    with np.errstate(all="ignore"):
+        for op in measurable():
+            if options.names and op.name not in options.names:
+                continue
+            for program in programs(cases(op, options.dtype)[0]):
+                found.append(row(op, program, options.seconds))
+                print(told(found[-1]), flush=True)
+    cliffs = sorted((r for r in found if r.compiled > options.above * r.jax), key=lambda r: -r.compiled / r.jax)
+    print(f"\nbeyond {options.above} of JAX's time: {len(cliffs)} of {len(found)}", *map(told, cliffs), sep="\n")
+
+
+if __name__ == "__main__":
+    main()

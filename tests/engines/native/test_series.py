@@ -1,0 +1,106 @@
+"""Series in machine code (modified Bessel functions, polygamma), and functions of what operands repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+
+from wengert._engines.native.plan.prepare import ready
+from wengert._passes import optimise
+
+S = wg.special
+HARD = [0.0, -0.0, 1e-300, -1e-8, 7.999999, 8.0, 8.000001, -8.0, 700.0, 1e5, -1e5, np.nan]
+X = np.concatenate([np.linspace(-29.7, 30.1, 300), HARD])
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "i0": S.i0, "i0e": S.i0e, "i1": S.i1, "i1e": S.i1e,
+    **{f"ive {n}": lambda x, n=n: S.ive(n, x) for n in (2, 3, 4, 5)},
+    "iv": lambda x: S.iv(2, x),
+    **{f"polygamma {n}": lambda x, n=n: S.polygamma(n, x) for n in (0, 1, 2, 6, 7)},
+}  # fmt: skip
+POLES = np.array([0.0, -1.0, -2.0, -1e20, np.inf, -np.inf])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_values_are_those_of_the_kernels(dtype: Any) -> None:
+    x = X.astype(dtype)
+    with np.errstate(all="ignore"):
+        found = wg.function(lambda x: {name: f(x) for name, f in FUNCTIONS.items()})(x)
+        for name, f in FUNCTIONS.items():
+            assert found[name].dtype == dtype
+            np.testing.assert_allclose(found[name], f(x), 1e-14 if dtype == np.float64 else 1e-6, err_msg=name)
+
+
+def test_poles_and_ends() -> None:
+    names = [name for name in FUNCTIONS if name.startswith("polygamma")]
+    with np.errstate(all="ignore"):
+        found = wg.function(lambda x: [FUNCTIONS[name](x) for name in names])(POLES)
+        for name, values in zip(names, found, strict=True):
+            np.testing.assert_array_equal(values, FUNCTIONS[name](POLES), err_msg=name)
+        np.testing.assert_allclose(wg.function(S.i0e)(POLES), S.i0e(POLES), 1e-15)
+
+
+def test_what_overflows_late_is_finite() -> None:
+    """e^x is infinite from 709.8 on, the functions are from 713 on."""
+    assert wg.function(lambda x: S.iv(2, x))(712.0) == pytest.approx(2.4614821897475353e307, rel=1e-12)
+
+
+def test_derivatives_are_series_too() -> None:
+    x = X[:-1][np.abs(X[:-1]) < 30]
+    f = wg.vmap(wg.grad(wg.grad(lambda x: S.i1e(x) + S.digamma(abs(x) + 0.2))))
+    compiled = wg.function(f)
+    np.testing.assert_allclose(compiled(x), f(x), 1e-12)
+    assert {part.why for part in compiled.report(x).parts} <= {"", "special.psi"}
+
+
+# -- what operands repeat ----------------------------------------------------------------------------------------------
+
+
+def shapes_of(f: Callable[..., Any], name: str, *args: Any) -> list[tuple[int, ...]]:
+    """The shapes of which an op is computed in the graph for machine code."""
+    graph = ready(optimise(wg.function(f).trace(*args)))
+    return [node.outputs[0].shape for node in graph.nodes if node.op.name == name]
+
+
+def test_functions_of_repeated_operands_are_computed_once() -> None:
+    x = np.linspace(0.5, 2.0, 12).reshape(3, 4)
+
+    def f(a: Any, b: Any, x: Any) -> Any:
+        whole = wg.broadcast_to(a, x.shape)
+        rows = wg.broadcast_to(b, x.shape)
+        one = wg.exp(S.gammaln(whole * 2.0 + 1.0)) * x
+        two = S.betaln(rows, wg.full(x.shape, 2.5)) + S.gammaln(rows + whole)
+        return one + two + S.gammaln(x + whole)
+
+    args = 1.5, np.linspace(1.0, 2.0, 4), x
+    assert sorted(shapes_of(f, "lgamma", *args)) == [(), (3, 4), (4,)]
+    assert shapes_of(f, "betaln", *args) == [(4,)]
+    np.testing.assert_allclose(wg.function(f)(*args), f(*args), 1e-13)
+    g = wg.grad(lambda a, b, x: wg.sum(f(a, b, x)), argnums=(0, 1, 2))
+    for found, wanted in zip(wg.function(g)(*args), g(*args), strict=True):
+        np.testing.assert_allclose(found, wanted, 1e-12)
+
+
+def test_of_no_elements_nothing_is_computed_and_told() -> None:
+    f = wg.function(lambda a, x: wg.log(wg.broadcast_to(a, x.shape)) + x)
+    with np.errstate(all="raise"):
+        assert f(0.0, np.zeros((0, 4))).shape == (0, 4)
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        f(0.0, np.zeros((2, 4)))
+
+
+def test_values_that_are_used_again_and_again_are_looked_at_once() -> None:
+    def f(a: Any, x: Any) -> Any:
+        whole = wg.broadcast_to(a, x.shape)
+        for k in range(1500):
+            whole = whole * whole * 1e-3 + whole / (k + 2.0)
+        return S.gammaln(whole + 1.5) + x
+
+    x = np.linspace(0.5, 2.0, 12)
+    assert shapes_of(f, "lgamma", 0.5, x) == [()]

@@ -1,0 +1,93 @@
+"""Derivatives of digamma: the recurrence moves the argument up, then Euler's and Maclaurin's series ends the sum.
+
+    polygamma(n, x) = (-1)^(n+1) n! (1/x^(n+1) + 1/(x+1)^(n+1) + ...)
+
+All terms have one sign, so that nothing cancels. Below 0 the reflection takes the place of a recurrence whose length
+depends on x: the derivative of pi cot(pi x) is a polynomial in the cotangent. No branch and no call: loops are vector
+code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.builder import Builder
+from ..ir.loops import Operand
+from .scalars import SCALARS
+from .special import call
+
+MOST = 6  # orders beyond have more exact ways in NumPy's kernel
+_SHIFT = 10
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+
+
+def _f(b: Builder, op: str, *xs: Operand) -> Operand:
+    return b.let(op, "f64", *xs)
+
+
+def _power(b: Builder, x: Operand, n: int) -> Operand:
+    found = x
+    for _ in range(n - 1):
+        found = _f(b, "mul", found, x)
+    return found
+
+
+def _of_positive(b: Builder, x: Operand, n: int) -> Operand:
+    """(-1)^(n+1) polygamma(n, x) for x >= 0."""
+    total: Operand = 0.0
+    for k in range(_SHIFT):
+        total = _f(b, "add", total, _power(b, _f(b, "div", 1.0, _f(b, "add", x, float(k))), n + 1))
+    over = _f(b, "div", 1.0, _f(b, "add", x, float(_SHIFT)))
+    square = _f(b, "mul", over, over)
+    # n! (y^-n / n + y^-(n+1) / 2 + sum of B(2k) (n+1) ... (n+2k-1) / (2k)! y^-(n+2k)), with the first power taken out
+    series: Operand = 0.0
+    for k in range(len(_BERNOULLI), 0, -1):
+        factor = _BERNOULLI[k - 1] * math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * math.factorial(n))
+        series = _f(b, "fma", series, square, factor)
+    series = _f(b, "fma", series, square, 1.0 / n)
+    series = _f(b, "fma", over, 0.5, series)
+    total = _f(b, "add", total, _f(b, "mul", series, _power(b, over, n)))
+    return _f(b, "mul", total, float(math.factorial(n)))
+
+
+def _cotangent_slopes(n: int) -> Sequence[float]:
+    """The derivative of cot of an order as a polynomial in cot, since cot' is -(1 + cot^2)."""
+    found = [0.0, 1.0]
+    for _ in range(n):
+        slope = [-k * c for k, c in enumerate(found)][1:]
+        found = [x + y for x, y in zip([*slope, 0.0, 0.0], [0.0, 0.0, *slope], strict=True)]
+    return found
+
+
+def _reflected(b: Builder, x: Operand, n: int) -> Operand:
+    """The derivative of pi cot(pi x) of an order."""
+    apart = _f(b, "sub", x, _f(b, "rint", x))
+    # near a pole and near a zero between two of them neither of these rounds off what counts
+    sine = _f(b, "sin", _f(b, "mul", apart, math.pi))
+    cosine = _f(b, "sin", _f(b, "mul", _f(b, "sub", 0.5, _f(b, "abs", apart)), math.pi))
+    cot = _f(b, "div", cosine, sine)
+    total: Operand = 0.0
+    for coefficient in reversed(_cotangent_slopes(n)):
+        total = _f(b, "fma", total, cot, coefficient)
+    return _f(b, "mul", total, math.pi ** (n + 1))
+
+
+def _polygamma(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
+    (n,) = attrs
+    if n == 0:
+        return call(b, "psi", t, x)
+    wide = b.convert("f64", t, x)
+    is_below = _f(b, "lt", wide, 0.0)
+    found = _of_positive(b, b.select("f64", is_below, _f(b, "sub", 1.0, wide), wide), n)
+    below = _f(b, "add", found, _reflected(b, b.select("f64", is_below, wide, -0.5), n))
+    is_pole = b.both(is_below, _f(b, "eq", wide, _f(b, "rint", wide)))
+    below = b.select("f64", is_pole, math.nan, _f(b, "neg", below))  # (-1)^n polygamma(n, 1 - x) is -found
+    sign = -1.0 if n % 2 == 0 else 1.0
+    below = b.select("f64", _f(b, "eq", wide, -math.inf), sign * math.inf, below)
+    value = b.select("f64", is_below, below, _f(b, "mul", sign, found))
+    return b.convert(t, "f64", value)
+
+
+SCALARS["polygamma"] = _polygamma

@@ -1,0 +1,149 @@
+"""What repeats an element for element is computed once: functions of repeated operands are repeated functions.
+
+A number that is broadcast to an array, and a function that takes long of it alone, as the logarithm of a normalising
+constant is in a density: the function is computed of the number, and what was found is broadcast.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...._core.graph import Graph, Node
+from ...._core.op import REGISTRY
+from ...._core.tensor import Value
+from ...._passes.rewrite import with_nodes
+from ..lower.scalars import SCALARS
+
+
+def narrowed(graph: Graph) -> Graph:
+    """The graph with functions that take long computed of what their operands repeat."""
+    if not any(_takes_long(node) for node in graph.nodes):
+        return graph
+    narrowing = _Narrowing()
+    for node in graph.nodes:
+        narrowing.add(node)
+    return with_nodes(graph, narrowing.nodes, graph.outputs) if narrowing.has_changed else graph
+
+
+def _takes_long(node: Node) -> bool:
+    return node.op.kind == "elementwise" and node.op.facts.cost == "dear"
+
+
+class _Narrowing:
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.makers: dict[int, Node] = {}
+        self.repeated: dict[int, tuple[int, ...] | None] = {}  # what `_repeats` says of each value so far
+        self.narrow: dict[tuple[int, tuple[int, ...]], Value] = {}  # by the key of what repeats them, and their shape
+        self.has_changed = False
+
+    def add(self, node: Node) -> None:
+        """Adds a node, or in its place a smaller one and what repeats its result."""
+        found = self._computed(node) if _takes_long(node) else None
+        if found is not None:
+            self.has_changed = True
+            (out,) = node.outputs
+            node = Node(REGISTRY["broadcast_to"], (found,), (out,), (out.shape,), node.site, node.is_quiet, node.label)
+        self._note(node)
+        self.nodes.append(node)
+
+    def _note(self, node: Node) -> None:
+        for value in node.outputs:
+            self.makers[value.key] = node
+            self.repeated[value.key] = self._repeats(value, node)
+
+    def _computed(self, node: Node) -> Value | None:
+        """The result of an elementwise node on what its operands repeat; None if that is not much less."""
+        (out,) = node.outputs
+        shape = _shape_of_all([self.repeated.get(v.key) for v in node.inputs])
+        if shape is None or not _is_less(shape, out.shape):
+            return None
+        inputs = (*[self._of_shape(v, shape) for v in node.inputs],)
+        return self._made(Node(node.op, inputs, (_like(out, shape),), node.attrs, node.site, node.is_quiet, node.label))
+
+    def _repeats(self, value: Value, node: Node) -> tuple[int, ...] | None:
+        """The shape of what a value repeats, () of one number; None if it does not, or a size is not known."""
+        if not _is_known(value.shape):
+            return None
+        if node.op.name == "broadcast_to":
+            return node.inputs[0].shape if _is_known(node.inputs[0].shape) else None
+        if _number_of(node) is not None:
+            return ()
+        if node.op.name in SCALARS and not node.op.is_multi:
+            return _shape_of_all([self.repeated.get(v.key) for v in node.inputs])
+        return None
+
+    def _of_shape(self, value: Value, shape: tuple[int, ...]) -> Value:
+        """What a value repeats, in that shape; operands come first, without recursion, since chains may be long."""
+        todo = [value]
+        while todo:
+            missing = [v for v in self._read_for(todo[-1]) if (v.key, shape) not in self.narrow]
+            todo += missing
+            if not missing:
+                last = todo.pop()
+                if (last.key, shape) not in self.narrow:
+                    self.narrow[last.key, shape] = self._narrowed(last, shape)
+        return self.narrow[value.key, shape]
+
+    def _read_for(self, value: Value) -> tuple[Value, ...]:
+        """The operands of what repeats since they do."""
+        node = self.makers[value.key]
+        return () if node.op.name == "broadcast_to" or _number_of(node) is not None else node.inputs
+
+    def _narrowed(self, value: Value, shape: tuple[int, ...]) -> Value:
+        node = self.makers[value.key]
+        if node.op.name == "broadcast_to" and node.inputs[0].shape == shape:
+            return node.inputs[0]
+        number = node.inputs[0] if node.op.name == "broadcast_to" else _number_of(node)
+        if isinstance(number, Value):  # one number among arrays
+            made = Node(node.op, (number,), (_like(value, shape),), (shape,), node.site, node.is_quiet, node.label)
+        elif number is not None:
+            attrs = (shape, number, value.dtype)
+            made = Node(REGISTRY["full"], (), (_like(value, shape),), attrs, node.site, node.is_quiet, node.label)
+        else:
+            inputs = (*[self.narrow[v.key, shape] for v in node.inputs],)
+            made = Node(node.op, inputs, (_like(value, shape),), node.attrs, node.site, node.is_quiet, node.label)
+        return self._made(made)
+
+    def _made(self, node: Node) -> Value:
+        self._note(node)
+        self.nodes.append(node)
+        return node.outputs[0]
+
+
+def _like(value: Value, shape: tuple[int, ...]) -> Value:
+    return Value(shape, value.dtype, value.graph, value.name, value.weak)
+
+
+def _is_known(shape: tuple[int, ...]) -> bool:
+    return all(type(n) is int for n in shape)
+
+
+def _is_less(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    """Whether an array is much smaller than another, which has elements: of none nothing would be computed."""
+    return _is_known(whole) and 2 * prod(shape) <= prod(whole) and prod(whole) > 0
+
+
+def _shape_of_all(shapes: list[tuple[int, ...] | None]) -> tuple[int, ...] | None:
+    """The one shape of several that are no numbers; None if there are two, or one that is not there."""
+    found: tuple[int, ...] = ()
+    for shape in shapes:
+        if shape is None or (shape and found and shape != found):
+            return None
+        found = found or shape
+    return found
+
+
+def _number_of(node: Node) -> object:
+    """The number that all elements of a node's result are; None if there is none."""
+    if node.op.name == "full":
+        return node.attrs[1] if np.ndim(node.attrs[1]) == 0 else None
+    if node.op.name != "constant":
+        return None
+    value = np.asarray(node.attrs[0])
+    if not value.size or value.dtype == object:
+        return None
+    bits = np.ascontiguousarray(value).reshape(-1, 1).view(np.uint8)
+    return value.flat[0] if bool(np.all(bits == bits[0])) else None
