@@ -7,6 +7,7 @@ nobody can ask for any more is freed at once, and a program that goes on from th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -81,7 +82,13 @@ class BufferArray:
         with _lock:
             return _taken(self._elements(), template, indices)
 
-    def written(self, write: Any, template: Any, indices: Any, value: Any) -> BufferArray:
+    def written(
+        self,
+        write: Callable[..., Any],
+        template: tuple[Any, ...],
+        indices: tuple[Any, ...],
+        value: np.ndarray[Any, Any],
+    ) -> BufferArray:
         """The next version; this one remembers what it replaces."""
         with _lock:
             array = self._elements()
@@ -96,7 +103,7 @@ class BufferArray:
 # -- places in an array --------------------------------------------------------------------------------------------
 
 
-def _view(array: Any, template: Any) -> Any:
+def _view(array: np.ndarray[Any, Any], template: tuple[Any, ...]) -> Any:
     """What the slices and integers of a template leave, the axes of index arrays in front."""
     view = array[(*[slice(*e) if type(e) is tuple else slice(None) if e is None else e for e in template], ...)]
     if None not in template:
@@ -105,24 +112,26 @@ def _view(array: Any, template: Any) -> Any:
     return view.transpose(sorted(range(len(kept)), key=lambda axis: kept[axis] is not None))
 
 
-def _taken(array: Any, template: Any, indices: Any) -> Any:
+def _taken(array: np.ndarray[Any, Any], template: tuple[Any, ...], indices: tuple[Any, ...]) -> Any:
     view = _view(array, template)
     if _are_many(indices):
         return view[indices]
     return np.array(view[(*map(int, indices), ...)], order="C")[()]
 
 
-def _are_many(indices: Any) -> bool:
+def _are_many(indices: tuple[Any, ...]) -> bool:
     """Whether index arrays have axes; without, they are integers, and what they choose is a view."""
     return bool(indices) and indices[0].shape != ()
 
 
-def _put(array: Any, template: Any, indices: Any, value: Any) -> None:
+def _put(
+    array: np.ndarray[Any, Any], template: tuple[Any, ...], indices: tuple[Any, ...], value: np.ndarray[Any, Any]
+) -> None:
     view = _view(array, template)
     view[indices if _are_many(indices) else (*map(int, indices), ...)] = value
 
 
-def _add(array: Any, template: Any, indices: Any, value: Any) -> None:
+def _add(array: np.ndarray[Any, Any], template: Any, indices: Any, value: Any) -> None:
     view = _view(array, template)
     if not _are_many(indices):
         view = view[(*map(int, indices), ...)]
@@ -142,7 +151,7 @@ def _add(array: Any, template: Any, indices: Any, value: Any) -> None:
     flat[places] = sums.astype(array.dtype)
 
 
-def _numbers(array: Any, view: Any, indices: Any) -> Any:
+def _numbers(array: np.ndarray[Any, Any], view: Any, indices: Any) -> Any:
     """The numbers, in the flattened array, of the elements that index arrays choose from a view of it."""
     width = array.itemsize
     steps = [stride // width for stride in view.strides]
@@ -170,13 +179,13 @@ def _value(b: Any) -> Any:
     return np.asarray(b)[()] if type(b) is BufferArray else b
 
 
-def _get(b: Any, *indices_and_template: Any) -> Any:
+def _get(b: np.ndarray[Any, Any], *indices_and_template: Any) -> Any:
     *indices, template = indices_and_template
     return b.at(template, (*indices,)) if type(b) is BufferArray else _taken(np.asarray(b), template, (*indices,))
 
 
-def _write(write: Any) -> Any:
-    def kernel(value: Any, b: Any, *indices_and_template: Any) -> Any:
+def _write(write: Callable[..., Any]) -> Any:
+    def kernel(value: np.ndarray[Any, Any], b: Any, *indices_and_template: Any) -> Any:
         *indices, template = indices_and_template
         return _version(b).written(write, template, (*indices,), value)
 

@@ -18,7 +18,7 @@ _SHORT = 64  # axes up to this extent are scanned place by place
 def _directed(scan: Callable[[Any, int], Any]) -> Any:
     """A kernel from a forward scan; reverse scans run on a flipped view."""
 
-    def kernel(x: Any, axis: int, reverse: bool) -> Any:
+    def kernel(x: np.ndarray[Any, Any], axis: int, reverse: bool) -> Any:
         if not reverse:
             return scan(x, axis)
         return np.flip(scan(np.flip(x, axis), axis), axis)
@@ -26,7 +26,7 @@ def _directed(scan: Callable[[Any, int], Any]) -> Any:
     return in_float32(kernel)
 
 
-def _cumsum(x: Any, axis: int) -> Any:
+def _cumsum(x: np.ndarray[Any, Any], axis: int) -> Any:
     """Running sums of float32 and complex64 are kept in twice the width, a stretch at a time: each is within a rounding
     error of its own, where one after the other the error grows with the place."""
     extent = x.shape[axis]
@@ -69,7 +69,7 @@ def _scan_in_blocks(factor: Any, term: Any, product: Any) -> Any:
     count = -(-extent // width)
     missing = count * width - extent
 
-    def side_by_side(x: Any) -> Any:
+    def side_by_side(x: np.ndarray[Any, Any]) -> Any:
         """The axes: place in the block, block, lane."""
         padded = np.concatenate([x, np.zeros((missing, lanes), x.dtype)])
         return padded.reshape(count, width, lanes).swapaxes(0, 1)
@@ -86,7 +86,7 @@ def _scan_in_blocks(factor: Any, term: Any, product: Any) -> Any:
     return out if np.isfinite(out).all() else None
 
 
-def _recurrence(product: Any) -> Any:
+def _recurrence(product: Callable[..., Any]) -> Any:
     def along(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
         if term.size == 0:
             return term
@@ -114,14 +114,14 @@ _masked = _recurrence(_where_kept)
 _plain, _careful = _recurrence(np.multiply), _recurrence(_restarting)
 
 
-def _linear_recurrence(a: Any, b: Any, axis: int, reverse: bool) -> Any:
+def _linear_recurrence(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], axis: int, reverse: bool) -> Any:
     with np.errstate(over="ignore", invalid="ignore"):
         out = _plain(a, b, axis, reverse)
     # zero factors need care only where they meet infinities
     return out if np.isfinite(out).all() else _careful(a, b, axis, reverse)
 
 
-def _segmented_cumsum(x: Any, restart: Any, axis: int, reverse: bool) -> Any:
+def _segmented_cumsum(x: np.ndarray[Any, Any], restart: Any, axis: int, reverse: bool) -> Any:
     return _masked(np.logical_not(restart), x, axis, reverse)
 
 

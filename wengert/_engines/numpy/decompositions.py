@@ -15,7 +15,7 @@ from .common import in_float32, some_at_once, widened
 def _all_in_float32(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
     """As `in_float32`, for kernels with several results; integers stay as they are."""
 
-    def kernel(x: Any, *rest: Any) -> tuple[Any, ...]:
+    def kernel(x: np.ndarray[Any, Any], *rest: Any) -> tuple[Any, ...]:
         results = function(widened(x), *rest)
         if not dtypes.is_half(x.dtype):
             return results
@@ -24,24 +24,24 @@ def _all_in_float32(function: Callable[..., tuple[Any, ...]]) -> Callable[..., t
     return kernel
 
 
-def _eigh(a: Any, lower: bool) -> tuple[Any, ...]:
+def _eigh(a: np.ndarray[Any, Any], lower: bool) -> tuple[Any, ...]:
     values, vectors = np.linalg.eigh(a, UPLO="L" if lower else "U")
     return values, vectors
 
 
-def _eig(a: Any) -> tuple[Any, ...]:
+def _eig(a: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     values, vectors = np.linalg.eig(a)
     dtype = dtypes.complex_of(a.dtype)
     return values.astype(dtype, copy=False), vectors.astype(dtype, copy=False)
 
 
-def _expm(a: Any) -> Any:
+def _expm(a: np.ndarray[Any, Any]) -> Any:
     from scipy.linalg import expm
 
     return expm(a) if a.size else np.empty_like(a)
 
 
-def _one_by_one(function: Any) -> Any:
+def _one_by_one(function: Callable[..., Any]) -> Any:
     """A function of matrices for all matrices of a batch; what has no result of the operands' kind is an error."""
 
     def kernel(*operands: Any) -> Any:
@@ -61,18 +61,18 @@ def _one_by_one(function: Any) -> Any:
     return kernel
 
 
-def _require_finite(out: Any, operands: tuple[Any, ...]) -> None:
+def _require_finite(out: np.ndarray[Any, Any], operands: tuple[Any, ...]) -> None:
     if not np.isfinite(out).all() and all(np.isfinite(x).all() for x in operands):
         raise np.linalg.LinAlgError("Singular matrix")
 
 
-def _require_real_result(a: Any) -> None:
+def _require_real_result(a: np.ndarray[Any, Any]) -> None:
     values = np.linalg.eigvals(a)
     if np.any((values.imag == 0) & (values.real < 0)):
         raise np.linalg.LinAlgError("a negative eigenvalue: pass the matrix as complex numbers for a complex result")
 
 
-def _logm(a: Any) -> Any:
+def _logm(a: np.ndarray[Any, Any]) -> Any:
     from scipy.linalg import logm
 
     if not a.size:
@@ -82,7 +82,7 @@ def _logm(a: Any) -> Any:
         return logm(a)
 
 
-def _sqrtm(a: Any) -> Any:
+def _sqrtm(a: np.ndarray[Any, Any]) -> Any:
     from scipy.linalg import sqrtm
 
     if not a.size:
@@ -95,7 +95,7 @@ def _sqrtm(a: Any) -> Any:
         return sqrtm(a)
 
 
-def _sylvester(a: Any, b: Any, c: Any, or_nan: bool) -> Any:
+def _sylvester(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: Any, or_nan: bool) -> Any:
     out = np.empty(c.shape, c.dtype)
     for index in np.ndindex(*c.shape[:-2]):
         out[index] = _sylvester_one(a[index], b[index], c[index])
@@ -104,7 +104,7 @@ def _sylvester(a: Any, b: Any, c: Any, or_nan: bool) -> Any:
     return out
 
 
-def _sylvester_one(a: Any, b: Any, c: Any) -> Any:
+def _sylvester_one(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: Any) -> Any:
     """As SciPy's `solve_sylvester`, which divides by a number near 0 of its own choice where there is no solution."""
     from scipy.linalg import get_lapack_funcs, schur
 
@@ -121,29 +121,29 @@ def _sylvester_one(a: Any, b: Any, c: Any) -> Any:
     return np.full_like(c, np.nan) if was_changed else u @ (scale * y) @ v.conj().T
 
 
-def _ending(a: Any) -> Any:
+def _ending(a: np.ndarray[Any, Any]) -> Any:
     """A matrix for LAPACK's singular values, which do not end for infinities; NaN is refused ("did not converge")."""
     is_infinite = np.isinf(a)
     return np.where(is_infinite, a.dtype.type(np.nan), a) if is_infinite.any() else a
 
 
-def _svd(a: Any) -> tuple[Any, ...]:
+def _svd(a: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     u, s, vh = np.linalg.svd(_ending(a), full_matrices=False)
     return u, s, vh
 
 
-def _qr(a: Any) -> tuple[Any, ...]:
+def _qr(a: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     if a.shape[-2] < a.shape[-1]:
         raise ValueError(f"qr: a has shape {a.shape}, wanted at least as many rows as columns")
     q, r = np.linalg.qr(a)
     return q, r
 
 
-def _complement(q: Any) -> Any:
+def _complement(q: np.ndarray[Any, Any]) -> Any:
     return np.linalg.qr(q, mode="complete")[0][..., q.shape[-1] :]
 
 
-def _lu(a: Any) -> tuple[Any, ...]:
+def _lu(a: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     from scipy.linalg import get_lapack_funcs
 
     *lead, m, n = a.shape
@@ -162,18 +162,18 @@ def _lu(a: Any) -> tuple[Any, ...]:
     return packed, pivots, order
 
 
-def _rows(x: Any, order: Any) -> Any:
+def _rows(x: np.ndarray[Any, Any], order: np.ndarray[Any, Any]) -> Any:
     return np.take_along_axis(x, order[..., None], axis=-2)
 
 
-def _unrows(x: Any, order: Any) -> Any:
+def _unrows(x: np.ndarray[Any, Any], order: np.ndarray[Any, Any]) -> Any:
     return _rows(x, np.argsort(order, axis=-1))
 
 
 _MODEST = 1e3  # a condition number up to which an inverse loses three digits of sixteen, and that of cofactors no more
 
 
-def _cofactor(a: Any) -> Any:
+def _cofactor(a: np.ndarray[Any, Any]) -> Any:
     """The cofactors, of one matrix that is far from singular by its inverse, at a fraction of the cost."""
     if a.ndim == 2 and a.dtype.itemsize == (16 if a.dtype.kind == "c" else 8) and a.size:
         try:
@@ -185,7 +185,7 @@ def _cofactor(a: Any) -> Any:
     return _cofactor_by_values(a)
 
 
-def _cofactor_by_values(a: Any) -> Any:
+def _cofactor_by_values(a: np.ndarray[Any, Any]) -> Any:
     """The same by singular values: exact at singular matrices, too."""
     u, s, vh = np.linalg.svd(_ending(a))
     ones = np.ones_like(s[..., :1])
@@ -195,7 +195,7 @@ def _cofactor_by_values(a: Any) -> Any:
     return np.conj(u) * (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :] @ np.conj(vh)
 
 
-def _inv_or_inf(a: Any) -> Any:
+def _inv_or_inf(a: np.ndarray[Any, Any]) -> Any:
     try:
         return np.linalg.inv(a)
     except np.linalg.LinAlgError:
@@ -205,7 +205,7 @@ def _inv_or_inf(a: Any) -> Any:
             return _cofactor(a).T / a.dtype.type(0)
 
 
-def _slogdet(a: Any) -> tuple[Any, ...]:
+def _slogdet(a: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     sign, size = np.linalg.slogdet(a)
     return np.asarray(sign), np.asarray(size)
 

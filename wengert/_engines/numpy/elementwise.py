@@ -10,23 +10,23 @@ from ..._core import dtypes
 from .common import in_float32
 
 
-def _power_number(x: Any, number: Any) -> Any:
+def _power_number(x: np.ndarray[Any, Any], number: Any) -> Any:
     if number == 2:
         return np.multiply(x, x)
     return np.power(x, x.dtype.type(number) if dtypes.is_half(x.dtype) else number)
 
 
-def _rsqrt(x: Any) -> Any:
+def _rsqrt(x: np.ndarray[Any, Any]) -> Any:
     return np.reciprocal(np.sqrt(x))
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: np.ndarray[Any, Any]) -> Any:
     # exp of a number that is never positive cannot overflow
     decay = np.exp(-np.abs(x))
     return np.where(x >= 0, np.reciprocal(1 + decay), decay / (1 + decay)).astype(x.dtype, copy=False)[()]
 
 
-def _expm1(x: Any) -> Any:
+def _expm1(x: np.ndarray[Any, Any]) -> Any:
     """NumPy's, but for complex numbers with C's values where they are real or not finite."""
     result = np.expm1(x)
     if x.dtype.kind != "c":
@@ -41,11 +41,11 @@ def _expm1(x: Any) -> Any:
     return result.astype(x.dtype, copy=False)[()]
 
 
-def _softplus(x: Any) -> Any:
+def _softplus(x: np.ndarray[Any, Any]) -> Any:
     return np.logaddexp(x, x.dtype.type(0))
 
 
-def _not_negative(x: Any) -> Any:
+def _not_negative(x: np.ndarray[Any, Any]) -> Any:
     if np.any(x < 0):
         raise ValueError(f"wanted an integer that is not negative, got {np.min(x)}")
     return x

@@ -45,7 +45,7 @@ def _run_compiled(*operands_and_run: Any) -> tuple[Any, ...]:
     return compiled.run(*natives)
 
 
-def _peak(x: Any, axes: tuple[int, ...]) -> Any:
+def _peak(x: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
     return np.maximum.reduce(x, axes, initial=-np.inf)
 
 
@@ -90,7 +90,7 @@ def _kernels_of(graph: Graph, kernels: dict[str, Kernel]) -> Callable[[Node], Ke
     return kernel_of
 
 
-def _frozen(array: Any) -> Any:
+def _frozen(array: np.ndarray[Any, Any]) -> Any:
     """A constant that no kernel and no caller can change."""
     kept = np.asarray(array).view()
     kept.flags.writeable = False
@@ -100,9 +100,9 @@ def _frozen(array: Any) -> Any:
 _LARGE = 1 << 12  # from so many elements on a repeated number that stays inside is a view, which takes no memory
 
 
-def _is_large(shape: Any) -> bool:
+def _is_large(shape: tuple[int, ...]) -> bool:
     return not dims.dims_in(shape) and prod(shape) >= _LARGE
 
 
-def _repeated(shape: Any, value: Any, dtype: Any) -> Any:
+def _repeated(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
     return np.broadcast_to(dtype.type(value), shape)

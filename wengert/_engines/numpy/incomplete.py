@@ -26,7 +26,7 @@ _TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, w
 def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel of arrays of one shape that computes in float64, on flat arrays, without warnings."""
 
-    def kernel(x: Any, *rest: Any) -> Any:
+    def kernel(x: np.ndarray[Any, Any], *rest: Any) -> Any:
         flat = [np.asarray(v, np.float64).ravel() if isinstance(v, (np.ndarray, np.generic)) else v for v in (x, *rest)]
         with np.errstate(all="ignore"):
             return np.reshape(function(*flat), np.shape(x)).astype(x.dtype)
@@ -46,7 +46,7 @@ def _steps(*sizes: Any) -> int:
 _LARGE = 10.0  # from here on Stirling's series is exact
 
 
-def _gamma_size(a: Any, x: Any) -> Any:
+def _gamma_size(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> Any:
     """x^(a-1) e^-x / gamma(a): of large a by what x lies off a, and Stirling's series."""
     from scipy.special import gammaln, xlogy
 
@@ -59,7 +59,7 @@ def _gamma_size(a: Any, x: Any) -> Any:
     return np.where(is_large, np.exp(log_size) * np.sqrt(own / (2 * math.pi)) / place, plain)
 
 
-def _gamma_power(a: Any, x: Any, order: int) -> Taylor:
+def _gamma_power(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> Taylor:
     """x^a e^-x / gamma(a + 1) in a."""
     from scipy.special import polygamma
 
@@ -70,7 +70,7 @@ def _gamma_power(a: Any, x: Any, order: int) -> Taylor:
     return (moved * np.log(x) - line).exp() * (_gamma_size(a, x) * (x / a))
 
 
-def _gamma_series(a: Any, x: Any, order: int) -> Any:
+def _gamma_series(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> Any:
     """The lower function by its power series, for x < a + 1."""
     shifted = variable(a, (order, 0), (1, 0))
     term = through(a, (order, 0), (0, 0), lambda k: np.ones_like(a))
@@ -83,7 +83,7 @@ def _gamma_series(a: Any, x: Any, order: int) -> Any:
     return (_gamma_power(a, x, order) * total).derivative()
 
 
-def _gamma_fraction(a: Any, x: Any, order: int) -> Any:
+def _gamma_fraction(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> Any:
     """Less the upper function, by its continued fraction, for x >= a + 1."""
     shifted = variable(a, (order, 0), (1, 0))
 
@@ -94,7 +94,7 @@ def _gamma_fraction(a: Any, x: Any, order: int) -> Any:
     return -upper.derivative()
 
 
-def _gammainc(a: Any, x: Any, order: int) -> Any:
+def _gammainc(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> Any:
     from scipy.special import gammainc
 
     if order == 0:
@@ -115,7 +115,7 @@ def _gammainc(a: Any, x: Any, order: int) -> Any:
 # -- incomplete beta ---------------------------------------------------------------------------------------------------
 
 
-def _beta_slopes(a: Any, b: Any, orders: tuple[int, int]) -> Taylor:
+def _beta_slopes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], orders: tuple[int, int]) -> Taylor:
     """-log(a beta(a, b)) but for its value, in which digamma's differences do not cancel."""
     from scipy.special import digamma, polygamma
 
@@ -132,14 +132,16 @@ def _beta_slopes(a: Any, b: Any, orders: tuple[int, int]) -> Taylor:
     return Taylor([[term(i, j) for j in range(orders[1] + 1)] for i in range(orders[0] + 1)])
 
 
-def _step_to_sum(a: Any, b: Any, n: int) -> Any:
+def _step_to_sum(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], n: int) -> Any:
     """polygamma(n, a + b) - polygamma(n, a + 1); by the recurrence where b - 1 would lose b."""
     is_small = b < 0.5
     step = polygamma_step(a + 1, np.where(is_small, b, b - 1), n)
     return np.where(is_small, step - (-1.0) ** n * math.factorial(n) / (a + b) ** (n + 1), step)
 
 
-def _beta_fraction(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
+def _beta_fraction(
+    a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], x: np.ndarray[Any, Any], orders: tuple[int, int]
+) -> Any:
     """I_x(a, b) by its continued fraction, for x below (a + 1) / (a + b + 2)."""
     first, second, both = variable(a, orders, (1, 0)), variable(b, orders, (0, 1)), variable(a + b, orders, (1, 1))
 
@@ -156,7 +158,9 @@ def _beta_fraction(a: Any, b: Any, x: Any, orders: tuple[int, int]) -> Any:
     return (line.exp() / fraction(terms, 2 * _steps(a, b))).derivative()
 
 
-def _betainc(a: Any, b: Any, x: Any, order_a: int, order_b: int) -> Any:
+def _betainc(
+    a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order_a: int, order_b: int
+) -> Any:
     from scipy.special import betainc
 
     if not order_a and not order_b:
@@ -191,7 +195,7 @@ _AHEAD = 20  # terms summed before the Euler-Maclaurin formula takes over
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
 
-def _zeta(s: Any, q: Any, order: int) -> Any:
+def _zeta(s: np.ndarray[Any, Any], q: np.ndarray[Any, Any], order: int) -> Any:
     from scipy.special import zeta
 
     if order == 0:
@@ -203,8 +207,8 @@ def _zeta(s: Any, q: Any, order: int) -> Any:
     return np.where((s > 1) & (q > 0), _zeta_sum(variable(s, (order, 0), (1, 0)), q).derivative(), np.nan)
 
 
-def _zeta_sum(s: Taylor, q: Any) -> Taylor:
-    def power(t: Any, exponent: Taylor) -> Taylor:
+def _zeta_sum(s: Taylor, q: np.ndarray[Any, Any]) -> Taylor:
+    def power(t: np.ndarray[Any, Any], exponent: Taylor) -> Taylor:
         moved = exponent - exponent.c[0][0]
         return (moved * np.log(t)).exp() * t ** exponent.c[0][0]
 

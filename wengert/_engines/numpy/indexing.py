@@ -13,7 +13,7 @@ from ..._core import dtypes
 _GATHERED = 1 << 20  # elements that one call of NumPy's gathers, which nobody can interrupt
 
 
-def _gather(x: Any, *indices: Any) -> Any:
+def _gather(x: np.ndarray[Any, Any], *indices: Any) -> Any:
     lead, width = indices[0].shape, prod(x.shape[len(indices) :])
     if not lead or prod(lead) * width <= _GATHERED:
         return x[indices]
@@ -29,7 +29,7 @@ _AT_ONCE = 1 << 18  # elements whose places are written out at a time
 _SEQUENCE = 64  # so many updates of one place may be added one after the other in float32
 
 
-def _rows(x: Any, indices: Any) -> Any:
+def _rows(x: np.ndarray[Any, Any], indices: tuple[Any, ...]) -> Any:
     """Which row of x each update goes to, x laid out as rows of what k indices address."""
     row: Any = np.int64(0)
     for axis, (index, size) in enumerate(zip(indices, x.shape[: len(indices)], strict=True)):
@@ -42,7 +42,7 @@ def _rows(x: Any, indices: Any) -> Any:
     return row
 
 
-def _wide(dtype: Any, rows: Any, count: int) -> Any:
+def _wide(dtype: np.dtype[Any], rows: np.ndarray[Any, Any], count: int) -> Any:
     """The dtype in which updates are added up: twice the width where many of them meet in one place."""
     if dtypes.is_half(dtype):
         dtype = np.dtype(np.float32)
@@ -57,7 +57,7 @@ def _scatter(ufunc: np.ufunc, sums: bool = False) -> Any:
     """A kernel that combines updates by a ufunc. A flat index vector is NumPy's fast path, rows are not: so the places
     of single elements are written out, a stretch at a time."""
 
-    def kernel(x: Any, updates: Any, *indices: Any) -> Any:
+    def kernel(x: np.ndarray[Any, Any], updates: np.ndarray[Any, Any], *indices: Any) -> Any:
         rows, width = _rows(x, indices), prod(x.shape[len(indices) :])
         count = prod(x.shape[: len(indices)])
         out = np.array(x, _wide(x.dtype, rows, count) if sums else x.dtype, order="C")
@@ -70,7 +70,7 @@ def _scatter(ufunc: np.ufunc, sums: bool = False) -> Any:
     return kernel
 
 
-def _stretches(rows: Any, updates: Any, width: int) -> Any:
+def _stretches(rows: np.ndarray[Any, Any], updates: np.ndarray[Any, Any], width: int) -> Any:
     """Vectors of flat places and of the updates that go there, in their order."""
     if rows.ndim != 1:
         updates = updates.reshape((rows.size, *updates.shape[rows.ndim :]))
@@ -82,7 +82,7 @@ def _stretches(rows: Any, updates: Any, width: int) -> Any:
         yield places, updates[start : start + step].reshape(-1)
 
 
-def _scatter_set(x: Any, updates: Any, *indices: Any) -> Any:
+def _scatter_set(x: np.ndarray[Any, Any], updates: Any, *indices: Any) -> Any:
     out = np.array(x, order="C")
     out[indices] = updates
     return out

@@ -33,7 +33,7 @@ def _rule() -> tuple[Any, Any]:
     return (nodes + 1) / 2, weights / 2
 
 
-def off(u: Any) -> Any:
+def off(u: np.ndarray[Any, Any]) -> Any:
     """u - log(1 + u), near 0 by the series of the logarithm in u / (2 + u)."""
     t = u / (2 + u)
     square, rest = t * t, np.zeros_like(u)
@@ -42,7 +42,7 @@ def off(u: Any) -> Any:
     return np.where(np.abs(u) < 0.5, t * (u - 2 * rest), u - np.log1p(u))
 
 
-def _above_digamma(x: Any) -> Any:
+def _above_digamma(x: np.ndarray[Any, Any]) -> Any:
     """log(x) - digamma(x) for large x."""
     total = 0.0
     for coefficient in reversed(_DIGAMMA):
@@ -55,7 +55,7 @@ def _reach(slope: Any, curvature: Any) -> Any:
     return 2 * _FALL / (slope + np.sqrt(slope * slope + 2 * curvature * _FALL))
 
 
-def gamma_derivative(a: Any, x: Any, order: int) -> Any:
+def gamma_derivative(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> Any:
     """The derivative of gammainc(a, x) in a, for large a and x near it."""
     from scipy.special import polygamma
 
@@ -70,7 +70,7 @@ def gamma_derivative(a: Any, x: Any, order: int) -> Any:
     return -side * reach * np.sum(weights[:, None] * density * line.exp().derivative(), axis=0)
 
 
-def beta_start(a: Any, b: Any, x: Any) -> Any:
+def beta_start(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> Any:
     """How far x lies off a / (a + b), in units of that: (x (a + b) - a) / a, with the products' rounding errors."""
     first, lost = _product(x, a)
     second, more = _product(x, b)
@@ -80,20 +80,20 @@ def beta_start(a: Any, b: Any, x: Any) -> Any:
     return ((apart + second) + (lost + more)) / a
 
 
-def _product(x: Any, y: Any) -> tuple[Any, Any]:
+def _product(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     """A product and its rounding error (Dekker)."""
     product = x * y
     (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
     return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
 
 
-def _halves(x: Any) -> tuple[Any, Any]:
+def _halves(x: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     scaled = x * 134217729.0  # 2^27 + 1
     high = scaled - (scaled - x)
     return high, x - high
 
 
-def beta_derivative(a: Any, b: Any, start: Any, order_a: int, order_b: int) -> Any:
+def beta_derivative(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], start: Any, order_a: int, order_b: int) -> Any:
     """The derivative of betainc(a, b, x) in a and b, for large ones and x near and not above a / (a + b).
 
     Args:
@@ -127,7 +127,7 @@ def beta_derivative(a: Any, b: Any, start: Any, order_a: int, order_b: int) -> A
     return size * reach * np.sum(weights[:, None] * density * line.exp().derivative(), axis=0)
 
 
-def _step(a: Any, b: Any, i: int, j: int) -> Any:
+def _step(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], i: int, j: int) -> Any:
     """Derivatives from the second on of -log(beta(a, b))."""
     from scipy.special import polygamma
 

@@ -18,7 +18,7 @@ def _einsum(*xs_labels_out: Any) -> Any:
     return np.einsum(f"{','.join(labels)}->{out}", *xs, optimize=len(xs) > 2)
 
 
-def _contract(x: Any, y: Any, x_labels: str, y_labels: str, out: str) -> Any:
+def _contract(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], x_labels: str, y_labels: str, out: str) -> Any:
     """Two operands as one batched matrix product: every label is shared and kept, summed, or of one side."""
     shared = [c for c in x_labels if c in y_labels]
     batch = [c for c in shared if c in out]
@@ -37,18 +37,20 @@ def _contract(x: Any, y: Any, x_labels: str, y_labels: str, out: str) -> Any:
     return product if names == [*out] else product.transpose([names.index(name) for name in out])
 
 
-def _diagonal(x: Any) -> Any:
+def _diagonal(x: np.ndarray[Any, Any]) -> Any:
     return np.diagonal(x, axis1=-2, axis2=-1)
 
 
-def _make_diagonal(x: Any) -> Any:
+def _make_diagonal(x: np.ndarray[Any, Any]) -> Any:
     n = x.shape[-1]
     out = np.zeros((*x.shape, n), x.dtype)
     np.einsum("...ii->...i", out)[...] = x
     return out
 
 
-def _triangular_solve(a: Any, b: Any, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+def _triangular_solve(
+    a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], lower: bool, trans: int, unit_diagonal: bool
+) -> Any:
     from scipy.linalg import solve_triangular
 
     out = np.empty(b.shape, b.dtype)

@@ -11,11 +11,11 @@ from ..._core.engine import COMPOSED
 from .common import in_float32, lazy
 
 
-def _clip(x: Any, lo: Any, hi: Any) -> Any:
+def _clip(x: np.ndarray[Any, Any], lo: np.ndarray[Any, Any], hi: np.ndarray[Any, Any]) -> Any:
     return np.minimum(np.maximum(x, lo), hi)
 
 
-def _relu(x: Any) -> Any:
+def _relu(x: np.ndarray[Any, Any]) -> Any:
     return np.maximum(x, x.dtype.type(0))
 
 

@@ -14,7 +14,7 @@ _LARGEST = 2.0**53  # beyond it floats are no counts
 
 
 def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
-    def kernel(x: Any, *rest: Any) -> Any:
+    def kernel(x: np.ndarray[Any, Any], *rest: Any) -> Any:
         wide = [np.asarray(v, np.float64) if isinstance(v, (np.ndarray, np.generic)) else v for v in (x, *rest)]
         with np.errstate(all="ignore"):
             return np.asarray(function(*wide)).astype(x.dtype)[()]
@@ -25,7 +25,7 @@ def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
 # -- counts ------------------------------------------------------------------------------------------------------------
 
 
-def _smallest(is_enough: Callable[[Any], Any], q: Any) -> Any:
+def _smallest(is_enough: Callable[[Any], Any], q: np.ndarray[Any, Any]) -> Any:
     """The smallest whole number that is enough, by doubling and halving; inf where none is."""
     high = np.zeros_like(q)
     while True:
@@ -44,10 +44,10 @@ def _smallest(is_enough: Callable[[Any], Any], q: Any) -> Any:
 def _count(mass: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
     """A kernel from the mass up to k and beyond it."""
 
-    def kernel(q: Any, *shapes_and_upper: Any) -> Any:
+    def kernel(q: np.ndarray[Any, Any], *shapes_and_upper: Any) -> Any:
         *shapes, upper = shapes_and_upper
 
-        def is_enough(k: Any) -> Any:
+        def is_enough(k: np.ndarray[Any, Any]) -> Any:
             return mass(k, *shapes)[1] <= q if upper else mass(k, *shapes)[0] >= q
 
         return _smallest(is_enough, q + sum(0.0 * s for s in shapes))
@@ -55,7 +55,7 @@ def _count(mass: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
     return _in_float64(kernel)
 
 
-def _poisson(k: Any, mu: Any) -> tuple[Any, Any]:
+def _poisson(k: np.ndarray[Any, Any], mu: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     from scipy.special import gammainc, gammaincc
 
     return gammaincc(k + 1, mu), gammainc(k + 1, mu)
@@ -78,7 +78,7 @@ def _nbinom(k: Any, n: Any, p: Any) -> tuple[Any, Any]:
 # -- angles ------------------------------------------------------------------------------------------------------------
 
 
-def _vonmises(q: Any, kappa: Any) -> Any:
+def _vonmises(q: np.ndarray[Any, Any], kappa: Any) -> Any:
     """By halving; the mass below an angle is summed by Gauss's rule where the density has not vanished."""
     from scipy.special import i0e
 

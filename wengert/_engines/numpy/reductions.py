@@ -10,13 +10,13 @@ from .common import in_float32
 from .summing import pairwise_sum
 
 
-def _finite_peak(x: Any, axes: Any) -> Any:
+def _finite_peak(x: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
     """The largest over axes, kept as axes of extent 1; 0 in place of -inf and inf, which cannot be subtracted."""
     peak = np.max(x, axes, keepdims=True, initial=-np.inf)
     return np.where(np.isinf(peak), x.dtype.type(0), peak)
 
 
-def _logsumexp(x: Any, axes: Any) -> Any:
+def _logsumexp(x: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
     x = np.asarray(x)
     peak = _finite_peak(x, axes)
     # log(0) = -inf is the value for rows of -inf, no accident; exp(inf) likewise
@@ -26,14 +26,14 @@ def _logsumexp(x: Any, axes: Any) -> Any:
     return np.squeeze(total, axes) if axes else total
 
 
-def _softmax(x: Any, axis: int) -> Any:
+def _softmax(x: np.ndarray[Any, Any], axis: int) -> Any:
     grown = x - np.max(x, axis, keepdims=True, initial=-np.inf)
     np.exp(grown, out=grown)
     grown /= pairwise_sum(grown, (axis,), keepdims=True)
     return grown
 
 
-def _log_softmax(x: Any, axis: int) -> Any:
+def _log_softmax(x: np.ndarray[Any, Any], axis: int) -> Any:
     shifted = x - np.max(x, axis, keepdims=True, initial=-np.inf)
     shifted -= np.log(pairwise_sum(np.exp(shifted), (axis,), keepdims=True))
     return shifted

@@ -9,7 +9,7 @@ import numpy as np
 from .common import in_float32, widened
 
 
-def _argsort(x: Any, axis: int, descending: bool) -> Any:
+def _argsort(x: np.ndarray[Any, Any], axis: int, descending: bool) -> Any:
     x = widened(x)
     if not descending:
         return np.argsort(x, axis, kind="stable")
@@ -18,13 +18,13 @@ def _argsort(x: Any, axis: int, descending: bool) -> Any:
     return x.shape[axis] - 1 - np.flip(order, axis)
 
 
-def _sort(x: Any, axis: int, descending: bool) -> Any:
+def _sort(x: np.ndarray[Any, Any], axis: int, descending: bool) -> Any:
     if not descending:
         return np.sort(x, axis, kind="stable")
     return np.flip(np.sort(np.flip(x, axis), axis, kind="stable"), axis)
 
 
-def _searchsorted(sequence: Any, values: Any, right: bool) -> Any:
+def _searchsorted(sequence: np.ndarray[Any, Any], values: np.ndarray[Any, Any], right: bool) -> Any:
     side = "right" if right else "left"
     sequence, values = widened(sequence), widened(values)
     if sequence.ndim == 1:

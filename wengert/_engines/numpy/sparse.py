@@ -9,17 +9,27 @@ import numpy as np
 from .common import in_float32
 
 
-def _matrix(data: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> Any:
+def _matrix(
+    data: np.ndarray[Any, Any], rows: np.ndarray[Any, Any], columns: np.ndarray[Any, Any], shape: tuple[int, int]
+) -> Any:
     from scipy.sparse import coo_array
 
     return coo_array((data, (rows, columns)), shape=shape)
 
 
-def _matmul(data: Any, rows: Any, columns: Any, x: Any, height: int) -> Any:
+def _matmul(
+    data: np.ndarray[Any, Any],
+    rows: np.ndarray[Any, Any],
+    columns: np.ndarray[Any, Any],
+    x: np.ndarray[Any, Any],
+    height: int,
+) -> Any:
     return np.asarray(_matrix(data, rows, columns, (height, x.shape[0])).tocsr() @ x)
 
 
-def _solve(data: Any, rows: Any, columns: Any, b: Any) -> Any:
+def _solve(
+    data: np.ndarray[Any, Any], rows: np.ndarray[Any, Any], columns: np.ndarray[Any, Any], b: np.ndarray[Any, Any]
+) -> Any:
     from scipy.sparse.linalg import splu
 
     if b.size == 0:

@@ -26,7 +26,7 @@ def _with_order(name: str) -> Kernel:
     general = lazy("scipy.special", name, lambda function, x, order: function(order, x))
     whole = [lazy("scipy.special", n) for n in _WHOLE.get(name, ())]
 
-    def kernel(x: Any, order: float) -> Any:
+    def kernel(x: np.ndarray[Any, Any], order: float) -> Any:
         return whole[int(order)](x) if whole and order in (0, 1) else general(x, order)
 
     return kernel
@@ -59,7 +59,7 @@ def _first_kind(name: str, is_scaled: bool) -> Kernel:
 _FRACTION_STEPS = 200
 
 
-def _erfcx_integral(x: Any, order: int) -> Any:
+def _erfcx_integral(x: np.ndarray[Any, Any], order: int) -> Any:
     """By the recurrence where nothing cancels (x <= 1), else by the continued fraction of neighbours' ratios."""
     from scipy.special import erfcx
 
@@ -82,12 +82,12 @@ def _erfcx_integral(x: Any, order: int) -> Any:
     return np.where(x > 1, product, here)
 
 
-def _integral_kernel(x: Any, order: int) -> Any:
+def _integral_kernel(x: np.ndarray[Any, Any], order: int) -> Any:
     with np.errstate(all="ignore"):
         return np.asarray(_erfcx_integral(x, order)).astype(x.dtype)[()]
 
 
-def _hazard(erfcx: Any, x: Any) -> Any:
+def _hazard(erfcx: Any, x: np.ndarray[Any, Any]) -> Any:
     with np.errstate(over="ignore"):
         return math.sqrt(2 / math.pi) / erfcx(x * x.dtype.type(-math.sqrt(0.5)))
 
@@ -95,7 +95,7 @@ def _hazard(erfcx: Any, x: Any) -> Any:
 # -- polygamma ---------------------------------------------------------------------------------------------------------
 
 
-def _cotangent_derivative(x: Any, order: int) -> Any:
+def _cotangent_derivative(x: np.ndarray[Any, Any], order: int) -> Any:
     """The derivative of pi cot(pi x) of an order: a polynomial in the cotangent, since cot' is -(1 + cot^2)."""
     apart = x - np.round(x)
     # near a pole and near a zero between two of them neither of these rounds off what counts
@@ -110,7 +110,7 @@ def _cotangent_derivative(x: Any, order: int) -> Any:
 _POLYGAMMA_FAR = 1e6
 
 
-def _polygamma(x: Any, order: int) -> Any:
+def _polygamma(x: np.ndarray[Any, Any], order: int) -> Any:
     """SciPy's function, and below 0 by reflection: SciPy's loop there takes as many steps as x is large.
 
     Far out SciPy's factor beside (order)! is denormal where the product is not: there it is the asymptotic series.
@@ -140,7 +140,7 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 _SHIFT = 10
 
 
-def polygamma_step(a: Any, b: Any, order: int) -> Any:
+def polygamma_step(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], order: int) -> Any:
     """Both moved up by the recurrence, then by the asymptotic series, difference by difference of powers."""
     from scipy.special import digamma, polygamma
 
@@ -148,7 +148,7 @@ def polygamma_step(a: Any, b: Any, order: int) -> Any:
     is_plain = (x > 0) & (x + step > 0)
     safe, move = np.where(is_plain, x, 1.0), np.where(is_plain, step, 0.0)
 
-    def powers(base: Any, exponent: int) -> Any:
+    def powers(base: np.ndarray[Any, Any], exponent: int) -> Any:
         """(base + move)^-exponent - base^-exponent."""
         return base**-exponent * np.expm1(-exponent * np.log1p(move / base))
 
@@ -169,12 +169,12 @@ def polygamma_step(a: Any, b: Any, order: int) -> Any:
     return np.where(is_plain, total, psi(x + step) - psi(x))
 
 
-def _step_kernel(a: Any, b: Any, order: int) -> Any:
+def _step_kernel(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], order: int) -> Any:
     with np.errstate(all="ignore"):
         return np.asarray(polygamma_step(a, b, order)).astype(a.dtype)[()]
 
 
-def _poch(a: Any, b: Any) -> Any:
+def _poch(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Any:
     """Moved up by the recurrence, then by Stirling's formula."""
     with np.errstate(all="ignore"):
         x, step = np.asarray(a, np.float64), np.asarray(b, np.float64)
@@ -194,7 +194,7 @@ def _poch(a: Any, b: Any) -> Any:
 _LARGE = 10.0  # from here on Stirling's series is exact
 
 
-def _betaln_of_large(a: Any, b: Any) -> Any:
+def _betaln_of_large(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Any:
     """log(beta(a, b)) for 0 < a <= b and b large, in which SciPy's large terms cancel."""
     from scipy.special import gammaln
 
@@ -214,7 +214,7 @@ def _beta(name: str) -> Kernel:
     """SciPy's function where both arguments are of moderate size, else by Stirling's formula."""
     plain = lazy("scipy.special", name)
 
-    def kernel(x: Any, y: Any) -> Any:
+    def kernel(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
         with np.errstate(all="ignore"):
             low, high = np.minimum(x, y), np.maximum(x, y)
             is_large = (high > _LARGE) & (low > 0) & (high < np.inf)
@@ -237,7 +237,7 @@ betaln = _beta("betaln")
 _LARGEST_LGAMMA_OF_NORMAL = 80.0
 
 
-def _lgamma(gammaln: Any, x: Any) -> Any:
+def _lgamma(gammaln: Any, x: np.ndarray[Any, Any]) -> Any:
     """SciPy's function divides by x, which overflows for denormal numbers."""
     value = gammaln(x)
     if not (value > _LARGEST_LGAMMA_OF_NORMAL).any():
@@ -251,7 +251,7 @@ def _kv() -> Kernel:
     """SciPy's function takes results below 1e-305 for 0; there it is the scaled one, scaled back."""
     plain, scaled = _with_order("kv"), _with_order("kve")
 
-    def kernel(x: Any, order: float) -> Any:
+    def kernel(x: np.ndarray[Any, Any], order: float) -> Any:
         is_far = x > KV_FAR
         value = plain(x, order)
         if not np.any(is_far):

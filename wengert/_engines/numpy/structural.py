@@ -12,7 +12,7 @@ from .summing import pairwise_sum
 _ndarray = np.ndarray
 
 
-def _full(shape: Any, value: Any, dtype: Any) -> Any:
+def _full(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any]) -> Any:
     if shape == ():
         return dtype.type(value)
     out = np.empty(shape, dtype)
@@ -20,7 +20,7 @@ def _full(shape: Any, value: Any, dtype: Any) -> Any:
     return out
 
 
-def _broadcast_to(x: Any, shape: Any) -> Any:
+def _broadcast_to(x: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Any:
     # A 0-d or contiguous operand becomes a view with zero strides without NumPy's costly iterator set-up.
     own = x.shape
     if shape and 0 not in shape and (not own or x.flags.c_contiguous):
@@ -44,7 +44,7 @@ def _stride_of(extent: int, stride: int) -> int:
     return 0 if extent == 1 else stride
 
 
-def _reduce_sum(x: Any, axes: Any) -> Any:
+def _reduce_sum(x: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
     dtype = x.dtype
     if (dtype.kind == "f" and dtype.itemsize > 2) or dtype.kind == "c":
         return pairwise_sum(x, axes)
@@ -56,7 +56,7 @@ def _reduce_sum(x: Any, axes: Any) -> Any:
     return np.add.reduce(np.asarray(x), axes, np.float64).astype(dtype)
 
 
-def _slice(x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+def _slice(x: np.ndarray[Any, Any], starts: tuple[int, ...], limits: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     return x[(*map(slice, starts, limits, strides),)]
 
 
@@ -68,7 +68,7 @@ def _beside(low: int, extent: int) -> slice:
     return slice(low, low + extent)
 
 
-def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
+def _pad(x: np.ndarray[Any, Any], low: tuple[int, ...], high: tuple[int, ...], interior: tuple[int, ...]) -> Any:
     if not any(interior) and min(low, default=0) >= 0 and min(high, default=0) >= 0:
         out = np.zeros((*map(_sum_of, low, x.shape, high),), x.dtype)
         out[(*map(_beside, low, x.shape),)] = x
@@ -87,7 +87,7 @@ def _pad(x: Any, low: Any, high: Any, interior: Any) -> Any:
     return out
 
 
-def _convert(x: Any, dtype: Any) -> Any:
+def _convert(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Any:
     if x.dtype.kind == "c" and dtype.kind not in "cb":
         x = x.real
     return x.astype(dtype)
@@ -98,7 +98,7 @@ def _concatenate(*xs_and_axis: Any) -> Any:
     return np.concatenate(xs, axis)
 
 
-def _add_n(*xs: Any) -> Any:
+def _add_n(*xs: np.ndarray[Any, Any]) -> Any:
     dtype = xs[0].dtype
     if dtype.itemsize == 2 and dtype.kind not in "iu":  # float16 and bfloat16 are summed in float32
         return _add_n(*[x.astype(np.float32) for x in xs]).astype(dtype)
@@ -110,20 +110,20 @@ def _add_n(*xs: Any) -> Any:
     return total
 
 
-def _scale(x: Any, y: Any) -> Any:
+def _scale(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
     product = np.multiply(x, y)
     return np.where(np.equal(x, 0), x.dtype.type(0), product)[()]
 
 
-def _times_number(x: Any, number: Any) -> Any:
+def _times_number(x: np.ndarray[Any, Any], number: Any) -> Any:
     return np.multiply(x, x.dtype.type(number) if x.dtype.itemsize == 2 else number)  # bfloat16 knows no numbers
 
 
-def _add_number(x: Any, number: Any) -> Any:
+def _add_number(x: np.ndarray[Any, Any], number: Any) -> Any:
     return np.add(x, x.dtype.type(number) if x.dtype.itemsize == 2 else number)
 
 
-def _as_complex(x: Any, y: Any) -> Any:
+def _as_complex(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
     out = np.empty(x.shape, dtypes.complex_of(x.dtype))
     out.real = x
     out.imag = y

@@ -16,7 +16,7 @@ _BLOCK = 32  # elements added one after the other
 _NARROW = 16  # so few columns are summed one by one, each pairwise: much faster than rows of a few elements
 
 
-def pairwise_sum(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
+def pairwise_sum(x: np.ndarray[Any, Any], axes: tuple[int, ...], keepdims: bool = False) -> Any:
     """The sum of an array of floats over axes (not negative), in its dtype."""
     # NumPy reduces along one run of memory, hence pairwise, over the last axes of an array in C order
     if x.size <= _SMALL or not axes or (x.flags.c_contiguous and min(axes) == x.ndim - len(axes)):
@@ -30,12 +30,12 @@ def pairwise_sum(x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
     return _in_blocks(x, axes, inner)
 
 
-def _innermost(x: Any) -> int:
+def _innermost(x: np.ndarray[Any, Any]) -> int:
     """The axis that NumPy goes along in its inner loop; the last of several that lie equally close."""
     return min(range(x.ndim), key=lambda i: (x.shape[i] == 1, abs(x.strides[i]), -i))
 
 
-def _by_columns(x: Any, axes: tuple[int, ...], column: int) -> Any:
+def _by_columns(x: np.ndarray[Any, Any], axes: tuple[int, ...], column: int) -> Any:
     out = np.empty([n for i, n in enumerate(x.shape) if i not in axes], x.dtype)
     place = sum(i not in axes for i in range(column))
     rest = (*[i - (i > column) for i in axes],)
@@ -45,7 +45,7 @@ def _by_columns(x: Any, axes: tuple[int, ...], column: int) -> Any:
     return out
 
 
-def _in_blocks(x: Any, axes: tuple[int, ...], inner: int) -> Any:
+def _in_blocks(x: np.ndarray[Any, Any], axes: tuple[int, ...], inner: int) -> Any:
     """Rounds that each add up to `_BLOCK` elements in sequence, until one is left."""
     while True:
         outer = sorted((i for i in axes if i != inner), key=lambda i: abs(x.strides[i]))
@@ -69,7 +69,7 @@ def _in_blocks(x: Any, axes: tuple[int, ...], inner: int) -> Any:
 
 
 def _one_round(
-    x: Any, axes: tuple[int, ...], whole: tuple[int, ...], cut: int | None, width: int
+    x: np.ndarray[Any, Any], axes: tuple[int, ...], whole: tuple[int, ...], cut: int | None, width: int
 ) -> tuple[Any, tuple[int, ...]]:
     """The sum over the axes `whole`, which are dropped, and over blocks of the axis `cut`, which gets shorter."""
     kept = [i for i in range(x.ndim) if i not in whole]
@@ -90,7 +90,7 @@ def _one_round(
     return out, remaining
 
 
-def _split(x: Any, axis: int, count: int, width: int) -> tuple[Any, Any]:
+def _split(x: np.ndarray[Any, Any], axis: int, count: int, width: int) -> tuple[Any, Any]:
     """Views: the axis as whole blocks (two axes), and what is left of it."""
     step = x.strides[axis]
     shape = (*x.shape[:axis], count, width, *x.shape[axis + 1 :])

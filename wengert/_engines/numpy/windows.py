@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -21,7 +22,7 @@ def _count(size: int, window: int, stride: int, dilation: int) -> int:
     return (size - (window - 1) * dilation - 1) // stride + 1
 
 
-def _padded(x: Any, padding: Any, value: Any) -> Any:
+def _padded(x: np.ndarray[Any, Any], padding: Any, value: Any) -> Any:
     if not any(map(any, padding)):
         return x
     lead = ((0, 0),) * (x.ndim - len(padding))
@@ -36,7 +37,9 @@ def _takes_taps(n: int, stride: int) -> bool:
     return n <= _FEW or (n <= 16 * _FEW and n <= 2 * n.bit_length() * stride)
 
 
-def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _window_sum(
+    x: np.ndarray[Any, Any], window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+) -> Any:
     """Axis by axis."""
     out = _padded(x, padding, 0)
     for axis, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True), start=x.ndim - len(window)):
@@ -44,7 +47,7 @@ def _window_sum(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) 
     return out.copy() if out is x else out
 
 
-def _sums_along(x: Any, axis: int, n: int, stride: int, gap: int) -> Any:
+def _sums_along(x: np.ndarray[Any, Any], axis: int, n: int, stride: int, gap: int) -> Any:
     count = _count(x.shape[axis], n, stride, gap)
     if _takes_taps(n, stride):
         total = x[_tap(axis, x.ndim, 0, count, stride)].copy()
@@ -57,7 +60,7 @@ def _sums_along(x: Any, axis: int, n: int, stride: int, gap: int) -> Any:
     return _doubled_sums(x, axis, n, gap)[_tap(axis, x.ndim, 0, count, stride)]
 
 
-def _doubled_sums(x: Any, axis: int, n: int, gap: int) -> Any:
+def _doubled_sums(x: np.ndarray[Any, Any], axis: int, n: int, gap: int) -> Any:
     """The sums of windows at every place, put together from windows of 1, 2, 4, ... elements."""
     size = x.shape[axis] - (n - 1) * gap
     block, width, done = x, 1, 0
@@ -74,7 +77,14 @@ def _doubled_sums(x: Any, axis: int, n: int, gap: int) -> Any:
     return total
 
 
-def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _window_spread(
+    x: np.ndarray[Any, Any],
+    sizes: Any,
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: Any,
+    dilation: tuple[int, ...],
+) -> Any:
     out, first = x, x.ndim - len(window)
     for i, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True)):
         low, high = padding[i]
@@ -83,7 +93,7 @@ def _window_spread(x: Any, sizes: Any, window: Any, strides: Any, padding: Any, 
     return out.copy() if out is x else out
 
 
-def _spread_along(x: Any, axis: int, size: int, n: int, stride: int, gap: int) -> Any:
+def _spread_along(x: np.ndarray[Any, Any], axis: int, size: int, n: int, stride: int, gap: int) -> Any:
     """Each element added to all places of its window along an axis that gets the given extent."""
     count = x.shape[axis]
     if _takes_taps(n, stride) or not x.size:
@@ -143,8 +153,14 @@ def _best_along(best: _Best, axis: int, n: int, stride: int, gap: int, loses: An
     return first.or_better(best.at(_tap(axis, ndim, (n - width) * gap, count, stride)), loses)
 
 
-def _place(loses: Any, worst: Any) -> Any:
-    def kernel(x: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _place(loses: Any, worst: Callable[..., Any]) -> Any:
+    def kernel(
+        x: np.ndarray[Any, Any],
+        window: tuple[int, ...],
+        strides: tuple[int, ...],
+        padding: Any,
+        dilation: tuple[int, ...],
+    ) -> Any:
         lead, sizes = x.shape[: x.ndim - len(window)], x.shape[x.ndim - len(window) :]
         counts = map(_count, map(_padded_size, sizes, padding), window, strides, dilation)
         out = np.empty((prod(lead), *counts), np.int64)
@@ -163,7 +179,8 @@ def _padded_size(size: int, pair: Any) -> int:
 
 
 def _places(
-    x: Any, window: Any, strides: Any, padding: Any, dilation: Any, loses: Any, worst: Any
+    x: np.ndarray[Any, Any], window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...],
+    loses: Any, worst: Any,
 ) -> Any:  # fmt: skip
     """Axis by axis from the last one, so that of equal elements the first in order stays."""
     best = _Best(x, np.broadcast_to(np.int64(0), x.shape))
@@ -194,7 +211,7 @@ def _highest(dtype: Any) -> Any:
 # -- elements at places of their own -----------------------------------------------------------------------------------
 
 
-def _add_along(x: Any, index: Any, size: int) -> Any:
+def _add_along(x: np.ndarray[Any, Any], index: np.ndarray[Any, Any], size: int) -> Any:
     n = x.shape[-1]
     out = np.zeros((*x.shape[:-1], size), x.dtype)
     flat, values, places = out.reshape(-1), x.reshape(-1), index.reshape(-1)
@@ -206,7 +223,7 @@ def _add_along(x: Any, index: Any, size: int) -> Any:
     return out
 
 
-def _from_start(places: Any, size: int) -> Any:
+def _from_start(places: np.ndarray[Any, Any], size: int) -> Any:
     """Places that may count from the end, as they count from the start; out of range, they would be in another row."""
     places = places.astype(np.int64)  # a narrow dtype has no room for the size
     outside = (places < -size) | (places >= size)
