@@ -895,3 +895,13 @@ def test_second_derivatives_at_infinity_have_nothing_of_the_value_that_is_not_re
     for g in (f, wg.function(f)):
         turned = wg.grad(lambda x, g=g: wg.sum(wg.grad(g)(x) * weights))
         np.testing.assert_array_equal(turned(x), 2 * weights)
+
+
+def test_forward_over_reverse_at_infinity_has_no_term_of_what_has_no_tangent() -> None:
+    def f(x: Any) -> Any:
+        return wg.sum(wg.scan(lambda c, t: (c * t, t), x, np.array([1.0, 2.0]))[0] ** 2)
+
+    x, weights = np.array([0.5, 1.0, np.inf]), np.array([1.0, 2.0, 3.0])
+    slope = lambda x: wg.jvp(wg.grad(f), (x,), (weights,))[1]
+    for g in (slope, wg.function(slope), lambda x: wg.jvp(wg.grad(wg.function(f)), (x,), (weights,))[1]):
+        np.testing.assert_array_equal(g(x), 8 * weights)

@@ -147,10 +147,18 @@ def _scale_vjp(ct: Any, x: Tensor, y: Tensor, needed: Any) -> Any:
     return (mul(ct, conj_of(y)) if needed[0] else None, scale(conj_of(x), ct) if needed[1] else None)
 
 
+def _scale_jvp(masked: Any, x: Tensor, y: Tensor, x_dot: Any, y_dot: Any) -> Tensor:
+    """Of what has no tangent there is no term: zeros in its place would meet infinities."""
+    if y_dot is None:
+        return scale(x_dot, y)
+    by_y = scale(x, y_dot)
+    return by_y if x_dot is None else add(scale(x_dot, y), by_y)
+
+
 scale = general(
     "scale", "x y", vjp=_scale_vjp, inserts_zeros=True, leaves_zeros=True,
     cost="light",
-    jvp=lambda x, y, x_dot, y_dot: add(scale(x_dot, y), scale(x, y_dot)),
+    jvp=_scale_jvp,
     jet=lambda x, y: lambda k: product(k, x, y, times=scale),
     type=elementwise_type("scale", None, "inexact"), batch=batch_elementwise,
     doc="x * y, but 0 where x is 0: the product of a cotangent that may hold structural zeros",
