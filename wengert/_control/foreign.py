@@ -12,10 +12,10 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
-from .._core.engine import ENGINES, Engine, register_host_kernel, transferred
+from .._core.engine import ENGINES, Engine, ndarray_of, register_host_kernel, transferred
 from .._core.op import Facts, Op, Rule
 from .._core.tensor import Tensor
-from .._core.types import TensorType
+from .._core.types import TensorType, tensor_type
 from .._prims.structural import cast
 
 
@@ -97,12 +97,24 @@ def _for_engine(engine: Engine) -> Any:
     def kernel(*natives_and_function: Any) -> tuple[Any, ...]:
         *natives, function = natives_and_function
         home = ENGINES[function.engine]
+        if home is not engine and not all(map(engine.is_concrete, natives)):
+            return _called_back(function, natives, engine, home)
         if home is not engine:
             engine.require_untraced(str(function))
         with function.at_width(natives):
             return (*[transferred(y, engine) for y in function.run([transferred(x, home) for x in natives])],)
 
     return kernel
+
+
+def _called_back(function: Foreign, natives: Sequence[Any], engine: Engine, home: Engine) -> tuple[Any, ...]:
+    """The results where another framework traces: what it makes of the trace calls this one with values."""
+
+    def run(*arrays: Any) -> tuple[Any, ...]:
+        with function.at_width(arrays):
+            return (*map(ndarray_of, function.run([*map(home.from_numpy, arrays)])),)
+
+    return engine.host_call(run, natives, function.types([tensor_type((*x.shape,), x.dtype) for x in natives]))
 
 
 register_host_kernel("foreign", _for_engine)

@@ -11,6 +11,7 @@ are the leaves.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -31,6 +32,7 @@ from ..._passes import optimise
 from ..._passes.dce import drop_unused
 from ..interpret import compile_instructions
 from .common import TRACING, is_concrete
+from .meshes import explicit_mesh, laid_out_by_xla, off_meshes, plain, typed, vary_alike
 from .products import contracted
 from .table import KERNELS
 
@@ -61,6 +63,7 @@ class Form:
         self.has_regions = any(node.op.facts.holds for node in program.graph.nodes)
         self.uses = 0
         self._jaxprs: dict[Any, tuple[ClosedJaxpr, Any]] = {}
+        self.on_meshes: dict[Any, Callable[..., Any]] = {}  # by the operands' types and mesh
 
     def traced(self, *natives: Any) -> tuple[Any, ...]:
         """The results, all control flow as JAX's."""
@@ -83,7 +86,8 @@ class Form:
                 found_tree.append(out_tree)
                 return outs
 
-            found = self._jaxprs[key] = (jax.make_jaxpr(flat)(*shapes), found_tree[0])
+            with off_meshes():
+                found = self._jaxprs[key] = (jax.make_jaxpr(flat)(*shapes), found_tree[0])
         return found
 
 
@@ -136,9 +140,24 @@ def call_kernel(*natives_and_program: Any) -> tuple[Any, ...]:
     if getattr(TRACING, "depth", 0) or (form.has_effect and not all(map(is_concrete, jax.tree.leaves(natives)))):
         return form.run(*natives)
     if all(map(is_concrete, natives)):
-        can_jit = form.can_jit and not any(map(_is_opaque, natives))
-        return form.jitted(*natives) if can_jit else form.run(*natives)
+        if not form.can_jit or any(map(_is_opaque, natives)):
+            return form.run(*natives)
+        mesh = explicit_mesh(jax.tree.leaves([*natives]))
+        return form.jitted(*natives) if mesh is None else _on_mesh(form, natives, mesh)
     return bound(program, natives)
+
+
+def _on_mesh(form: Form, natives: Natives, mesh: Any) -> tuple[Any, ...]:
+    """The results of a program for arrays on a mesh of explicit axes."""
+    leaves, tree = jax.tree.flatten([*natives])
+    leaves = [*map(jnp.asarray, leaves)]
+    types = (*map(jax.typeof, leaves),)
+    jaxpr, out_tree = form.jaxpr(tree, types)
+    key = (tree, types, mesh)
+    if key not in form.on_meshes:
+        run = partial(jax.core.eval_jaxpr, jaxpr.jaxpr, jaxpr.consts)
+        form.on_meshes[key] = jax.jit(lambda *xs: laid_out_by_xla(run, xs, jaxpr.out_avals, mesh))
+    return (*jax.tree.unflatten(out_tree, form.on_meshes[key](*leaves)),)
 
 
 # -- the primitive -----------------------------------------------------------------------------------------------------
@@ -152,9 +171,14 @@ linear_p.multiple_results = True
 def bound(program: Program, natives: Natives) -> tuple[Any, ...]:
     """The results of a program as JAX's transformations see them."""
     leaves, tree = jax.tree.flatten([*natives])
-    leaves = [*map(jnp.asarray, leaves)]
-    outs = program_p.bind(*leaves, program=program, tree=tree)
-    _, out_tree = form_of(program).jaxpr(tree, [*map(jax.typeof, leaves)])
+    leaves = vary_alike([*map(jnp.asarray, leaves)])
+    jaxpr, out_tree = form_of(program).jaxpr(tree, [*map(jax.typeof, leaves)])
+    mesh = explicit_mesh(leaves)
+    if mesh is None:
+        outs = program_p.bind(*leaves, program=program, tree=tree)
+    else:
+        run = partial(program_p.bind, program=program, tree=tree)
+        outs = laid_out_by_xla(run, leaves, jaxpr.out_avals, mesh)
     return (*jax.tree.unflatten(out_tree, outs),)
 
 
@@ -167,7 +191,7 @@ def _program_impl(*leaves: Any, program: Program, tree: Any) -> list[Any]:
 
 
 def _program_types(*avals: Any, program: Program, tree: Any) -> Any:
-    return form_of(program).jaxpr(tree, avals)[0].out_avals
+    return typed(form_of(program).jaxpr(tree, avals)[0].out_avals, avals)
 
 
 def _program_traced(*leaves: Any, program: Program, tree: Any) -> Any:
@@ -175,9 +199,20 @@ def _program_traced(*leaves: Any, program: Program, tree: Any) -> Any:
     return jax.core.eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *leaves)
 
 
+def _lowered(traced: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule that lowers what a function traces, on no mesh."""
+    lower = mlir.lower_fun(traced, multiple_results=True)
+
+    def rule(ctx: Any, *values: Any, **params: Any) -> Any:
+        with off_meshes():
+            return lower(ctx.replace(avals_in=[*map(plain, ctx.avals_in)]), *values, **params)
+
+    return rule
+
+
 program_p.def_impl(_program_impl)
 program_p.def_abstract_eval(_program_types)
-mlir.register_lowering(program_p, mlir.lower_fun(_program_traced, multiple_results=True))
+mlir.register_lowering(program_p, _lowered(_program_traced))
 
 
 def _places(tree: Any) -> list[slice]:
@@ -309,7 +344,8 @@ def _linear_types(*avals: Any, program: Program, active: tuple[bool, ...], tree:
     primals, _, _ = _parts(avals, tree, residual_tree)
     jaxpr, out_tree = form_of(program).jaxpr(tree, primals)
     starts = [p.start for p in _places(out_tree)]
-    return [jaxpr.out_avals[starts[i]].to_tangent_aval() for i in _seeded(program, active)]
+    found = [jaxpr.out_avals[starts[i]].to_tangent_aval() for i in _seeded(program, active)]
+    return typed(found, avals)
 
 
 def _linear_run(*leaves: Any, program: Program, active: tuple[bool, ...], tree: Any, residual_tree: Any) -> Any:
@@ -328,7 +364,7 @@ def _linear_run(*leaves: Any, program: Program, active: tuple[bool, ...], tree: 
 
 linear_p.def_impl(_linear_run)
 linear_p.def_abstract_eval(_linear_types)
-mlir.register_lowering(linear_p, mlir.lower_fun(_linear_run, multiple_results=True))
+mlir.register_lowering(linear_p, _lowered(_linear_run))
 
 
 def _linear_jvp(primals: Natives, tangents: Natives, **params: Any) -> Any:

@@ -1,0 +1,75 @@
+"""Programs among JAX's typed arrays: in a `shard_map` that checks what varies, and on meshes of explicit axes.
+
+One program holds what makes types of its own: constants, a rule, a loop, a call of the host.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import jax, numpy as np, wengert as wg
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+X, w = np.linspace(0.2, 1.5, 16).reshape(8, 2), np.array([0.3, -0.7])
+
+
+@wg.custom_gradient
+def halved(x):
+    return wg.tanh(x), lambda upstream: 0.5 * upstream
+
+
+def rows(x, w):
+    h = wg.fori_loop(0, 3, lambda i, c: halved(c) + x * w, wg.zeros_like(x))
+    return wg.where(h > 0.5, h, 1.0) + wg.special.erfcx(x) * np.arange(2.0)
+
+
+def loss(x, w):
+    return wg.sum(rows(x, w) ** 2)
+
+
+def near(got, want):
+    np.testing.assert_allclose(np.asarray(got), want, rtol=1e-10)
+
+
+whole, total, d_both = wg.function(rows), wg.function(loss), wg.grad(loss, argnums=(0, 1))
+value, (d_x, d_w) = rows(X, w), d_both(X, w)
+
+# each device has rows; the weights are whole on each, so that their gradient is summed over all of them
+devices = jax.make_mesh((4,), ("b",), axis_types=(AxisType.Auto,))
+split = dict(mesh=devices, in_specs=(P("b"), P()))
+near(jax.jit(jax.shard_map(whole, out_specs=P("b"), **split))(X, w), value)
+near(jax.jit(jax.shard_map(jax.grad(total, argnums=1), out_specs=P(), **split))(X, w), d_w)
+near(jax.shard_map(wg.grad(loss), out_specs=P("b"), **split)(X, w), d_x)
+sums = jax.shard_map(lambda x, w: jax.lax.psum(total(x, w), "b"), out_specs=P(), **split)
+near(jax.jit(jax.grad(sums, argnums=1))(X, w), d_w)
+
+# XLA lays out what is inside; what has an operand's shape lies as that does
+laid_out = jax.make_mesh((2, 2), ("b", "c"), axis_types=(AxisType.Explicit,) * 2)
+x = jax.device_put(X, NamedSharding(laid_out, P("b", "c")))
+for run in (whole, jax.jit(whole)):
+    near(run(x, w), value)
+    assert run(x, w).sharding.spec == P("b", "c")
+for run in (jax.jit(jax.grad(total, argnums=(0, 1))), wg.function(d_both)):
+    for got, want in zip(run(x, w), (d_x, d_w)):
+        near(got, want)
+    assert run(x, w)[0].sharding.spec == P("b", "c")
+print("done")
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
+def test_typed_arrays() -> None:
+    jax = pytest.importorskip("jax")
+    if not hasattr(jax, "shard_map") or not hasattr(jax.sharding, "auto_axes"):
+        pytest.skip("this JAX has no checked shard_map or no explicit axes")
+    told = {"XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
+    flags = os.environ | told | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", PROGRAM], env=flags, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "done\n"
