@@ -15,6 +15,7 @@ from ..._core import dtypes
 from ..._core.engine import default_engine
 from ..._core.op import REGISTRY
 from ..._core.types import type_of
+from .callbacks import called_back
 
 Kernel = Callable[..., Any]
 
@@ -66,10 +67,11 @@ def host_call(function: Callable[..., Any], natives: Any, types: Any) -> tuple[A
     def run(*arrays: Any) -> tuple[Any, ...]:
         return (*map(_canonical_array, function(*map(np.asarray, arrays))),)
 
-    if all(map(is_concrete, natives)) and not getattr(TRACING, "depth", 0):
+    in_program = getattr(TRACING, "depth", 0) > 0
+    if all(map(is_concrete, natives)) and not in_program:
         return (*map(jnp.asarray, run(*natives)),)
-    shapes = (*[jax.ShapeDtypeStruct(t[0], canonical(t[1])) for t in types],)
-    return (*jax.pure_callback(run, shapes, *natives, vmap_method="sequential"),)
+    shapes = [jax.ShapeDtypeStruct(t[0], canonical(t[1])) for t in types]
+    return called_back(run, shapes, natives, in_program)
 
 
 def on_host(name: str) -> Kernel:
