@@ -244,7 +244,7 @@ def _program_jvp(primals: Natives, tangents: Natives, *, program: Program, tree:
         return flat, [*map(_no_tangent, flat)]
     outs = bound(divided, natives)
     flat = jax.tree.leaves([*outs[:count]])
-    residuals, residual_tree = jax.tree.flatten([*outs[stage.stop : stage.end]])
+    residuals, residual_tree = jax.tree.flatten([outs[slot] for slot in stage.slots])
     dots = [tangents[place.start] for place, is_active in zip(places, active, strict=True) if is_active]
     found = linear_p.bind(
         *primals, *residuals, *dots, program=program, active=active, tree=tree, residual_tree=residual_tree
@@ -280,7 +280,7 @@ def _program_transpose(cts: Natives, *leaves: Any, program: Program, tree: Any) 
     outs = bound(divided, jax.tree.unflatten(tree, known))
     stage = divided.stages[-1]
     starts = _leaf_of_outputs(outs)
-    found = _pulled(divided, outs[stage.stop : stage.end], [cts[starts[i]] for i in stage.seeded])
+    found = _pulled(divided, [outs[slot] for slot in stage.slots], [cts[starts[i]] for i in stage.seeded])
     result: list[Any] = [None] * len(leaves)
     for place, is_linear, ct in zip(places, linear, found, strict=True):
         if is_linear:

@@ -208,7 +208,7 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
             divided = program.split(active)
             found = executed(divided, _cut(rebuilt(form, tensors)))
             stage = divided.stages[-1]
-            outs, saved = found[: stage.stop], found[stage.stop : stage.end]
+            outs, saved = found[: stage.stop], [found[slot] for slot in stage.slots]
         results, out_form = flat([*outs])
 
         def pull(*cts: Any, variables: Any = None) -> Any:

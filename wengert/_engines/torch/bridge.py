@@ -134,7 +134,7 @@ def _cut(divided: Program, stage: CallBackward) -> _Cut:
     makers = {v.key: node for node in graph.nodes for v in node.outputs if _is_view(node)}
     kept: dict[int, Value] = {}
     views: dict[int, Node] = {}
-    for value in back.inputs[: stage.end - stage.stop]:
+    for value in back.inputs[: len(stage.slots)]:
         path: dict[int, Node] = {}
         root = value
         while root.key not in places and root.key in makers:
@@ -147,7 +147,7 @@ def _cut(divided: Program, stage: CallBackward) -> _Cut:
             places[root.key] = len(graph.inputs) + len(outputs)
             outputs.append(root)
         kept[root.key] = root
-    seeds = back.inputs[stage.end - stage.stop :]
+    seeds = back.inputs[len(stage.slots) :]
     backward = Graph.of(back.name, [*kept.values(), *seeds], [*views.values(), *back.nodes], back.outputs, back.guards)
     forward = Graph.of(graph.name, graph.inputs, graph.nodes, outputs, graph.guards)
     return _Cut(Program(forward), Program(backward), [places[key] for key in kept])
