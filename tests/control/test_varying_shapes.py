@@ -305,3 +305,22 @@ def test_lanes_that_end_apart_cannot_differ_in_shape() -> None:
         grow(np.array([[1.0, 2.0], [3.0, 4.0]]))
     even = wg.vmap(lambda x: grown(x, lambda v: wg.tensor(v.shape[0]) < 4))
     np.testing.assert_allclose(even(np.array([[1.0, 2.0], [3.0, 4.0]]))[1], [3.0, 4.0, 4.4, 4.84], rtol=1e-14)
+
+
+@pytest.mark.parametrize("known", [(2,), (1, 2), (0, 0, 0)], ids=str)
+def test_a_branch_passes_on_what_only_another_one_knows_the_extents_of(known: tuple[int, ...]) -> None:
+    """One branch's result has extents that are told at run time, the other one's are numbers: so are those of both."""
+
+    def f(p: Any, x: Any) -> Any:
+        y = wg.reshape(x * 2.0, known)
+        a, b = wg.cond(p > 0, lambda c: (c, y), lambda c: (y, c), x)
+        return wg.sum(a * 3.0) + wg.sum(b * b)
+
+    spec = [wg.TensorSpec((), float), wg.TensorSpec((None,) * len(known), float)]
+    compiled = wg.function(wg.value_and_grad(f, argnums=1), input_signature=spec)
+    x = np.arange(1.0, 1.0 + np.prod(known)).reshape(known)
+    for p in (1.0, -1.0):
+        value, slope = compiled(p, x)
+        wanted_value, wanted_slope = wg.value_and_grad(f, argnums=1)(p, x)
+        np.testing.assert_allclose(value, wanted_value)
+        np.testing.assert_allclose(slope, wanted_slope)

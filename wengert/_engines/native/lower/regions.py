@@ -26,7 +26,7 @@ from ..plan.prepare import prepared
 from ..plan.schedule import is_small
 from . import nests
 from .blocks import SINGLES, Block
-from .forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
+from .forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, all_indices, count_of, strides_of
 from .histories import Anchor, HistoryForm, Keeper, OneOf, Piled, Rows, Snapshots, histories_of
 from .invariants import hoisted
 from .maps import zero_of
@@ -588,10 +588,11 @@ class _Result:
         self.home = block.fresh(self.shape, self.type) if self.vars is None else None
 
     def put(self, form: Form, branch: int) -> None:
-        """Makes what a branch has computed the result."""
+        """Makes what a branch has computed the result. A branch may not know the extents of what it only passes on."""
         if self.vars is not None:
-            assert type(form) is Elements
-            for var, item in zip(self.vars, form.items, strict=True):
+            extents: Any = self.shape  # numbers, of what is small
+            items = form.items if type(form) is Elements else [form.at(self.b, i) for i in all_indices(extents)]
+            for var, item in zip(self.vars, items, strict=True):
                 self.b.set(var, item)
 
     def form(self) -> Form:
