@@ -309,7 +309,7 @@ def test_lanes_that_end_apart_cannot_differ_in_shape() -> None:
 
 @pytest.mark.parametrize("known", [(2,), (1, 2), (0, 0, 0)], ids=str)
 def test_a_branch_passes_on_what_only_another_one_knows_the_extents_of(known: tuple[int, ...]) -> None:
-    """One branch's result has extents that are told at run time, the other one's are numbers: so are those of both."""
+    """One branch knows its result's extents when it runs only, the other one from the start: so does what follows."""
 
     def f(p: Any, x: Any) -> Any:
         y = wg.reshape(x * 2.0, known)
