@@ -12,7 +12,6 @@ the end those beyond twice JAX's time, the worst first. From the repository's fo
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import wengert as wg
+from benchmarks.sorting import least
 from tests.support.op_checks import Case, cases
 from wengert._core.apply import apply
 from wengert._core.op import REGISTRY, Op
@@ -94,18 +94,12 @@ def programs(case: Case) -> Iterator[Program]:
             yield Program(f"{made.name}, gradient", slope, made.arguments)
 
 
-def least(call: Callable[[], Any], seconds: float) -> float:
+def least_or_nan(call: Callable[[], Any], seconds: float) -> float:
     """Processor time of the fastest call, all threads together; NaN of one that fails."""
     try:
-        call()
+        return least(call, seconds)
     except Exception:  # a program that an engine has no form of: the others are measured
         return np.nan
-    end, best, count = time.perf_counter() + seconds, np.inf, 0
-    while count < 3 or time.perf_counter() < end:
-        began = time.process_time()
-        call()
-        best, count = min(best, time.process_time() - began), count + 1
-    return best
 
 
 def _on_jax(program: Program) -> Callable[[], Any] | None:
@@ -120,10 +114,10 @@ def _on_jax(program: Program) -> Callable[[], Any] | None:
 
 def row(op: Op, program: Program, seconds: float) -> Row:
     compiled = wg.function(program.function)
-    own = least(lambda: compiled(*program.arguments), seconds)
-    eager = least(lambda: program.function(*program.arguments), seconds)
+    own = least_or_nan(lambda: compiled(*program.arguments), seconds)
+    eager = least_or_nan(lambda: program.function(*program.arguments), seconds)
     theirs = _on_jax(program)
-    jax = np.nan if theirs is None else least(theirs, seconds)
+    jax = np.nan if theirs is None else least_or_nan(theirs, seconds)
     outside = "" if np.isnan(own) else ", ".join(_outside(compiled, program))
     return Row(op.name, program.name, own, eager, jax, outside)
 

@@ -19,6 +19,7 @@ from wengert._core import dtypes
 from wengert._core.graph import Graph
 from wengert._core.op import Op
 from wengert._engines.native import engine
+from wengert._engines.native.llvm import jit
 from wengert._engines.numpy.execute import executable
 
 Array = np.ndarray[Any, Any]
@@ -33,6 +34,21 @@ DTYPES = [
     np.dtype(d)
     for d in ("float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8", "bool")
 ]
+
+
+def noted_modules(monkeypatch: pytest.MonkeyPatch, title: str | None = None) -> list[str]:
+    """The modules that LLVM compiles from here on, of one title if it is given; nothing is taken from disk."""
+    monkeypatch.setenv("WENGERT_CACHE_DIR", "")
+    seen: list[str] = []
+    original = jit.compiled
+
+    def noting(ir: str, own: str, *effort: Any) -> bytes:
+        if title in (None, own):
+            seen.append(ir)
+        return original(ir, own, *effort)
+
+    monkeypatch.setattr(jit, "compiled", noting)
+    return seen
 
 
 @contextmanager

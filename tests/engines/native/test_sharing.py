@@ -17,7 +17,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 import wengert as wg
 import wengert.numpy as wnp
 from tests.support import naive_loops as naive
-from tests.support.native_checks import numpy_only
+from tests.support.native_checks import noted_modules, numpy_only
 from wengert._engines.native.ir import sharing
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import Apply, Function, Operand, function_text, pieces_of, verify
@@ -39,17 +39,7 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The modules that LLVM compiled."""
-    monkeypatch.setenv("WENGERT_CACHE_DIR", "")
-    seen: list[str] = []
-    original = jit.compiled
-
-    def noting(ir: str, *others: Any) -> bytes:
-        seen.append(ir)
-        return original(ir, *others)
-
-    monkeypatch.setattr(jit, "compiled", noting)
-    return seen
+    return noted_modules(monkeypatch)
 
 
 # -- functions of loops -----------------------------------------------------------------------------------------------

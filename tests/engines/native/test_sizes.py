@@ -13,6 +13,7 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
+from tests.support.native_checks import noted_modules
 from wengert._engines.native import engine
 from wengert._engines.native.ir import accesses
 from wengert._engines.native.llvm import jit
@@ -84,21 +85,11 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]]
 
 @pytest.fixture
 def kernels(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The modules that LLVM compiled."""
-    monkeypatch.setenv("WENGERT_CACHE_DIR", "")
+    """The modules that LLVM compiled, but for the libraries that come with the first one."""
     monkeypatch.setattr(sizes, "_seen", type(sizes._seen)())
     monkeypatch.setattr(jit, "_recent", jit._Recent())  # other tests compile the same
     monkeypatch.setattr(jit, "_alive", type(jit._alive)())
-    seen: list[str] = []
-    original = jit.compiled
-
-    def noting(ir: str, title: str, effort: Any = None) -> bytes:
-        if title == "entry":  # not the libraries that come with the first module
-            seen.append(ir)
-        return original(ir, title, effort)
-
-    monkeypatch.setattr(jit, "compiled", noting)
-    return seen
+    return noted_modules(monkeypatch, "entry")
 
 
 def flat(tree: Any) -> list[Any]:

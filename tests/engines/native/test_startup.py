@@ -17,6 +17,7 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
+from tests.support.native_checks import noted_modules
 from wengert._core.garbage import SELDOM, seldom_collected, uncollected
 from wengert._engines.native import engine
 from wengert._engines.native.ir import builder
@@ -123,17 +124,7 @@ def unrolled(x: Any) -> Any:
 
 @pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The modules that LLVM compiled."""
-    monkeypatch.setenv("WENGERT_CACHE_DIR", "")
-    seen: list[str] = []
-    original = jit.compiled
-
-    def noting(ir: str, *others: Any) -> bytes:
-        seen.append(ir)
-        return original(ir, *others)
-
-    monkeypatch.setattr(jit, "compiled", noting)
-    return seen
+    return noted_modules(monkeypatch)
 
 
 def longest_block(ir: str) -> int:

@@ -38,11 +38,11 @@ def _first_kind(name: str, is_scaled: bool) -> Kernel:
     scipys = _with_order(name)
 
     def kernel(x: np.ndarray[Any, Any], order: float) -> Any:
-        found = np.asarray(scipys(x, order))
+        found = scipys(x, order)
+        if order not in (2, 3, 4) or not np.isnan(found).any():
+            return found
         size = np.abs(np.asarray(x, np.float64))
         lost = np.isnan(found) & ((size < 1) | (is_scaled & (size > 1e9)))
-        if order not in (2, 3, 4) or not lost.any():
-            return found[()]
         with np.errstate(all="ignore"):
             # the first terms of the series, and of the expansion (DLMF 10.25.2 and 10.40.1)
             near = (size / 2) ** order / math.gamma(order + 1)

@@ -487,6 +487,23 @@ def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
     return ()
 
 
+def stored_by(item: Any) -> Array | None:
+    """The array that an instruction itself writes to."""
+    if type(item) in (Store, Accumulate, Fill):
+        return item.array
+    return item.target if type(item) is Copy else None
+
+
+def written_by(item: Any) -> Iterator[Array]:
+    """The arrays that an instruction may write to, those included that what it calls is given."""
+    stored = stored_by(item)
+    if stored is not None:
+        yield stored
+    if type(item) is Apply:
+        yield from (outer for outer, inner in zip(item.arrays, item.piece.arrays) if inner in item.piece.written)
+    yield from (a.array for a in getattr(item, "args", ()) if type(a) is Address)
+
+
 # -- printer ----------------------------------------------------------------------------------------------------------
 
 
@@ -519,10 +536,9 @@ def stored_in(block: Sequence[Any]) -> set[Array]:
     """The arrays that the instructions of a block themselves write to: functions that it calls are left out."""
     found: set[Array] = set()
     for item in block:
-        if type(item) in (Store, Accumulate, Fill):
-            found.add(item.array)
-        elif type(item) is Copy:
-            found.add(item.target)
+        stored = stored_by(item)
+        if stored is not None:
+            found.add(stored)
         for inner in blocks_of(item):
             found |= stored_in(inner)
     return found

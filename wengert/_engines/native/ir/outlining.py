@@ -12,14 +12,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .loops import (
-    Accumulate,
-    Address,
     Alloc,
     Apply,
     Array,
     Block,
-    Copy,
-    Fill,
     For,
     Get,
     Give,
@@ -30,9 +26,9 @@ from .loops import (
     Return,
     Set,
     SetSize,
-    Store,
     Swap,
     Var,
+    written_by,
 )
 from .renaming import reads, walk
 
@@ -90,19 +86,13 @@ def captured(loop: For, everywhere: Counter[Var]) -> Captured | None:
             return None
         if type(item) is Local:
             own.add(item.array)
-        elif type(item) in (Store, Accumulate, Fill):
-            written.add(item.array)
-        elif type(item) is Copy:
-            written.add(item.target)
-        elif type(item) is Apply:
-            written.update(outer for outer, inner in zip(item.arrays, item.piece.arrays) if inner in item.piece.written)
         elif type(item) in (For, Lanes):
             own.add(item.index)
         out = getattr(item, "out", None)
         if out is not None:
             own.add(out)
         used.update(dict.fromkeys(reads(item)))
-        written.update(a.array for a in getattr(item, "args", ()) if type(a) is Address)
+        written.update(written_by(item))
     needed = [x for x in used if x not in own]
     registers = [x for x in needed if type(x) is Reg]
     arrays = [x for x in needed if type(x) is Array]

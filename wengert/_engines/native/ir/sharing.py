@@ -46,6 +46,7 @@ from .loops import (
     Var,
     While,
     blocks_of,
+    written_by,
 )
 from .outlining import var_uses
 from .renaming import reads, walk
@@ -68,7 +69,7 @@ def shared(function: Function, fresh: Callable[[str], Reg]) -> None:
 
 def length(block: Block) -> int:
     """How many instructions a block and those inside it have."""
-    return sum(1 + sum(map(length, blocks_of(item))) for item in block)
+    return sum(1 for _ in walk(block))
 
 
 def may_fail(piece: Piece) -> bool:
@@ -254,7 +255,7 @@ class _Form:
             self._numbers.setdefault(item.array, len(self._numbers))
             self.own_arrays[item.array] += 0
             self.key.append(kind is Alloc and item.array.number)  # which a want of memory tells
-        self._note_written(item, kind)
+        self.written.update(written_by(item))
         for slot in kind.__slots__:
             value = getattr(item, slot)
             if type(value) is list:
@@ -265,13 +266,6 @@ class _Form:
                 self.key.append(value and value.type)
             elif slot != "node":
                 self._value(item, slot, (), value, _type_in(item, slot))
-
-    def _note_written(self, item: Any, kind: type) -> None:
-        if kind in (Store, Accumulate, Fill):
-            self.written.add(item.array)
-        elif kind is Copy:
-            self.written.add(item.target)
-        self.written.update(a.array for a in getattr(item, "args", ()) if type(a) is Address)
 
     def _value(self, item: Any, slot: str, path: tuple[int, ...], value: Any, type_: str | None) -> None:
         """Tokens of what stands in a place; `type_` of a number that may differ there."""

@@ -192,6 +192,14 @@ class _Kernel:
             head.insert(0, SCATTERED)
         return "\n".join([*head, *body, *self.parts, *self.declared.values(), attributes, ""])
 
+    def taken(self, arrays: list[Array], registers: list[Reg], written: set[Array]) -> list[str]:
+        """The parameters of a function that gets arrays, some of which it writes to, and numbers from another one."""
+        parameters: list[str] = []
+        for array in arrays:
+            name = self.pointers[array] = f"%a{array.number}"
+            parameters.append(f"ptr noalias nocapture {'' if array in written else 'readonly '}{name}")
+        return parameters + [f"{REGISTER[r.type]} %v{r.number}" for r in registers]
+
     def find_parallel(self, block: Block, uses: Counter[Var]) -> None:
         """Finds the loops whose bodies become functions for threads; `uses` are those of variables, everywhere."""
         for item in self.inside(block):
@@ -570,14 +578,14 @@ class _Kernel:
 
     def check(self, made: str, array: Array) -> None:
         """Goes on if memory was there."""
-        is_null, bad, good = self.temp(), self.label(), self.label()
-        self.lines += [
-            f"  {is_null} = icmp eq ptr {made}, null",
-            f"  br i1 {is_null}, label %{bad}, label %{good}, !prof !0",
-            f"{bad}:",
-            *self.out_of_memory(str(array.number)),
-            f"{good}:",
-        ]
+        is_null = self.temp()
+        self.lines.append(f"  {is_null} = icmp eq ptr {made}, null")
+        self.end_if(is_null, self.out_of_memory(str(array.number)))
+
+    def end_if(self, is_bad: str, end: list[str]) -> None:
+        """Goes on unless a condition holds, which is rare; then the function ends so."""
+        bad, good = self.label(), self.label()
+        self.lines += [f"  br i1 {is_bad}, label %{bad}, label %{good}, !prof !0", f"{bad}:", *end, f"{good}:"]
         self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
 
     def reserve(self, item: Reserve) -> None:
@@ -601,13 +609,8 @@ class _Kernel:
             f"  {old} = load ptr, ptr {cell}",
             f"  {made} = call ptr @wengert_grow(ptr {old}, i64 {size})",
         ]
-        is_null, bad, good = self.temp(), self.label(), self.label()
+        self.check(made, item.array)
         self.lines += [
-            f"  {is_null} = icmp eq ptr {made}, null",
-            f"  br i1 {is_null}, label %{bad}, label %{good}, !prof !0",
-            f"{bad}:",
-            *self.out_of_memory(str(item.array.number)),
-            f"{good}:",
             f"  store ptr {made}, ptr {cell}",
             f"  store i64 {wanted}, ptr {cell}.room",
             f"  br label %{done}",
@@ -752,16 +755,9 @@ class _Kernel:
         status = self.temp()
         self.lines.append(f"  {status} = call i32 @{name}({', '.join(given)})")
         if fails:
-            ended, stop, after = self.temp(), self.label(), self.label()
-            self.lines += [
-                f"  {ended} = icmp ne i32 {status}, 0",
-                f"  br i1 {ended}, label %{stop}, label %{after}, !prof !0",
-                f"{stop}:",
-                f"  store i32 {status}, ptr %status",
-                "  br label %exit",
-                f"{after}:",
-            ]
-            self.declare("!0", '!0 = !{!"branch_weights", i32 1, i32 100000}')
+            ended = self.temp()
+            self.lines.append(f"  {ended} = icmp ne i32 {status}, 0")
+            self.end_if(ended, [f"  store i32 {status}, ptr %status", "  br label %exit"])
 
     def iterations(self, item: For) -> None:
         before, head, body, latch, after = (self.label() for _ in range(5))
@@ -888,11 +884,7 @@ class _Part(_Kernel):
 
     def text_of(self, loop: For, found: Captured) -> str:
         """Two functions: one of values, and one that threads call, which finds the values in memory."""
-        parameters: list[str] = []
-        for array in found.arrays:
-            name = self.pointers[array] = f"%a{array.number}"
-            parameters.append(f"ptr noalias nocapture {'' if array in found.written else 'readonly '}{name}")
-        parameters += [f"{REGISTER[r.type]} %v{r.number}" for r in found.registers]
+        parameters = self.taken(found.arrays, found.registers, found.written)
         extents = found.arrays if self.watch is not None else []
         if self.watch is not None:
             self.watch.known = {a: f"%n{a.number}" for a in found.arrays}
@@ -938,11 +930,7 @@ class _PieceKernel(_Kernel):
     """A piece as a function, which gives a status."""
 
     def text_of(self, piece: Piece) -> str:
-        parameters: list[str] = []
-        for array in piece.arrays:
-            name = self.pointers[array] = f"%a{array.number}"
-            parameters.append(f"ptr noalias nocapture {'' if array in piece.written else 'readonly '}{name}")
-        parameters += [f"{REGISTER[r.type]} %v{r.number}" for r in piece.registers]
+        parameters = self.taken(piece.arrays, piece.registers, piece.written)
         self.has_poll = True  # the counter is that of the function around it
         uses = var_uses(piece.body)
         for var in piece.variables:

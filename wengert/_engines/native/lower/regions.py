@@ -26,7 +26,7 @@ from ..plan.prepare import prepared
 from ..plan.schedule import is_small
 from . import nests
 from .blocks import SINGLES, Block
-from .forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, all_indices, count_of, strides_of
+from .forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
 from .histories import Anchor, HistoryForm, Keeper, OneOf, Piled, Rows, Snapshots, histories_of
 from .invariants import hoisted
 from .maps import zero_of
@@ -581,8 +581,9 @@ class _Result:
     """What every branch computes: in variables if small, else in an array."""
 
     def __init__(self, block: Block, value: Any) -> None:
+        self.block = block
         self.b = block.b
-        self.shape = block.shape(value)
+        self.shape: Any = block.shape(value)
         self.type = TYPE_OF[value.dtype]
         self.vars = [self.b.var(self.type) for _ in range(prod(value.shape))] if is_small(value) else None
         self.home = block.fresh(self.shape, self.type) if self.vars is None else None
@@ -590,9 +591,7 @@ class _Result:
     def put(self, form: Form, branch: int) -> None:
         """Makes what a branch has computed the result. A branch may not know the extents of what it only passes on."""
         if self.vars is not None:
-            extents: Any = self.shape  # numbers, of what is small
-            items = form.items if type(form) is Elements else [form.at(self.b, i) for i in all_indices(extents)]
-            for var, item in zip(self.vars, items, strict=True):
+            for var, item in zip(self.vars, self.block.elements(form, self.shape).items, strict=True):
                 self.b.set(var, item)
 
     def form(self) -> Form:
