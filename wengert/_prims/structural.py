@@ -295,7 +295,7 @@ transpose = linear(
 
 def _broadcast_type(x: TensorType, shape: Shape) -> TensorType:
     lead = len(shape) - len(x.shape)
-    fits = lead >= 0 and all(a == b or is_one(a) or same_dim(a, b)
+    fits = lead >= 0 and all(a == b or (type(a) is type(b) is Dim and same_dim(a, b)) or is_one(a) or same_dim(a, b)
                              for a, b in zip(x.shape, shape[lead:], strict=True))  # fmt: skip
     if not fits:
         raise ValueError(f"broadcast_to: x has shape {x.shape}, which does not broadcast to {shape}")

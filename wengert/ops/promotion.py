@@ -218,6 +218,9 @@ def broadcast_shapes(x: Shape, y: Shape, what: str) -> Shape:
             met.append(a)
         elif is_late(a) or is_late(b):
             met.append(late_meeting(a, b))
+        elif type(a) is type(b) is Dim:  # equal, which 1 and 1 are as well
+            same_dim(a, b)
+            met.append(b)
         elif is_one(b):
             met.append(a)
         elif is_one(a):

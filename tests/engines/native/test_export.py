@@ -358,6 +358,18 @@ def test_spectra_need_lapack_in_each_form(tmp_path: Path) -> None:
     assert "U dsyevd_" in run("nm", tmp_path / "spectrum.o")
 
 
+def test_extents_that_meet_may_be_one(tmp_path: Path) -> None:
+    fn = wg.function(
+        wg.grad(lambda x, y: wnp.sum((x - y) ** 2 * x)), input_signature=[wg.TensorSpec((None,))] * 2, name="meeting"
+    )
+    fn.export(tmp_path / "meeting.so")
+    for n in (3, 1, 0):
+        x, y = np.arange(n) + 1.0, 0.3 * np.arange(n)
+        np.testing.assert_allclose(wg.load(tmp_path / "meeting.so")(x, y), fn(x, y))
+    with pytest.raises(ValueError, match="sizes do not fit"):
+        wg.load(tmp_path / "meeting.so")(np.ones(3), np.ones(1))
+
+
 def test_library_that_cannot_be_loaded_says_where_to_look(tmp_path: Path) -> None:
     (tmp_path / "cut.so").write_bytes(b"\x7fELF")
     with pytest.raises(OSError, match="load: .*cut.so.*the header beside it says which libraries it needs"):
