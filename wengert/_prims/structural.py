@@ -29,7 +29,7 @@ from .._core.op import (
     zero,
 )
 from .._core.tensor import Tensor
-from .._core.types import TensorType, is_one, same_dim, same_shape, tensor_type
+from .._core.types import TensorType, same_dim, same_shape, tensor_type
 from .series import product
 
 D = TypeVar("D", bound=DimLike)
@@ -295,8 +295,7 @@ transpose = linear(
 
 def _broadcast_type(x: TensorType, shape: Shape) -> TensorType:
     lead = len(shape) - len(x.shape)
-    fits = lead >= 0 and all(a == b or (type(a) is type(b) is Dim and same_dim(a, b)) or is_one(a) or same_dim(a, b)
-                             for a, b in zip(x.shape, shape[lead:], strict=True))  # fmt: skip
+    fits = lead >= 0 and all(a == 1 or same_dim(a, b) for a, b in zip(x.shape, shape[lead:], strict=True))
     if not fits:
         raise ValueError(f"broadcast_to: x has shape {x.shape}, which does not broadcast to {shape}")
     return tensor_type(shape, x.dtype)

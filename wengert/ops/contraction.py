@@ -12,12 +12,11 @@ from typing import Any
 
 from .._core.dims import DimLike, is_late
 from .._core.tensor import Tensor
-from .._core.types import is_one, same_dim
 from .._core.where import at_user_line
 from .._prims import linalg as L
 from .._prims import structural as S
 from . import promotion
-from .promotion import as_tensor, broadcast, common_dtype, late_meeting, names_errors, outward
+from .promotion import as_tensor, broadcast, common_dtype, meeting, names_errors, outward
 from .shapes import diagonal, permuted, reshaped
 
 _ELLIPSIS = "..."
@@ -130,13 +129,11 @@ def _extents(tensors: list[Tensor], labels: list[str]) -> dict[str, DimLike]:
     extents: dict[str, DimLike] = {}
     for x, names in zip(tensors, labels):
         for name, extent in zip(names, x.shape):
-            known = extents.get(name, 1)
-            if name in extents and known != extent and (is_late(known) or is_late(extent)):
-                extents[name] = late_meeting(known, extent)
-            elif (known != extent and is_one(known)) or name not in extents:
-                extents[name] = extent
-            elif not is_one(extent) and not same_dim(known, extent):
+            known = extents.get(name, extent)
+            met = meeting(known, extent)
+            if met is None:
                 raise ValueError(at_user_line(f"einsum: axes labelled {name!r} have extents {known} and {extent}"))
+            extents[name] = met
     return extents
 
 
@@ -160,7 +157,7 @@ def _strict(x: Tensor, names: str, extents: dict[str, DimLike], elsewhere: set[s
     x, names = _without_repeats(x, names)
     # what a run may find to be 1 is repeated there
     x = broadcast(x, (*[extents[n] if d != extents[n] and is_late(d) else d for n, d in zip(names, x.shape)],))
-    ones = [i for i, (n, d) in enumerate(zip(names, x.shape)) if d != extents[n] and is_one(d)]
+    ones = [i for i, (n, d) in enumerate(zip(names, x.shape)) if d == 1 and extents[n] != 1]
     x, names = reshaped(x, S.without(x.shape, tuple(ones))), _left(names, ones)
     alone = [i for i, n in enumerate(names) if n not in elsewhere]
     if alone:

@@ -214,22 +214,24 @@ def broadcast_shapes(x: Shape, y: Shape, what: str) -> Shape:
     wide_x, wide_y = (1,) * (width - len(x)) + tuple(x), (1,) * (width - len(y)) + tuple(y)
     met: list[DimLike] = []
     for a, b in zip(wide_x, wide_y, strict=True):
-        if a == b:
-            met.append(a)
-        elif is_late(a) or is_late(b):
-            met.append(late_meeting(a, b))
-        elif type(a) is type(b) is Dim:  # equal, which 1 and 1 are as well
-            same_dim(a, b)
-            met.append(b)
-        elif is_one(b):
-            met.append(a)
-        elif is_one(a):
-            met.append(b)
-        elif same_dim(a, b):
-            met.append(b if type(a) is Dim else a)
-        else:
+        extent = meeting(a, b)
+        if extent is None:
             raise ValueError(at_user_line(f"{what}: shapes {tuple(x)} and {tuple(y)} do not broadcast together"))
+        met.append(extent)
     return tuple(met)
+
+
+def meeting(x: DimLike, y: DimLike) -> DimLike | None:
+    """The extent in which two meet, or None. Two unknown ones are taken to be equal, which 1 and 1 are as well."""
+    if x == y:
+        return x
+    if is_late(x) or is_late(y):
+        return late_meeting(x, y)
+    if x == 1:
+        return y
+    if y == 1:
+        return x
+    return (y if type(x) is Dim else x) if same_dim(x, y) else None
 
 
 def late_meeting(x: DimLike, y: DimLike) -> DimLike:

@@ -370,6 +370,20 @@ def test_extents_that_meet_may_be_one(tmp_path: Path) -> None:
         wg.load(tmp_path / "meeting.so")(np.ones(3), np.ones(1))
 
 
+def test_ones_that_meet_unknown_extents_take_one_as_well(tmp_path: Path) -> None:
+    def f(x: Any, y: Any, m: Any) -> Any:
+        return wnp.sum(wnp.sin(x[:, None] * y[None, :]) ** 2) + wnp.einsum("ij,jk->", m, x[:, None] * m) ** 2
+
+    unknown = wg.TensorSpec((None,))
+    fn = wg.function(wg.grad(f), input_signature=[unknown, unknown, wg.TensorSpec((None, None))], name="ones")
+    fn.export(tmp_path / "ones.so")
+    for n, k in ((3, 2), (1, 4), (3, 1), (1, 1), (0, 1)):
+        args = (np.arange(n) + 0.5, np.arange(k) - 0.3, np.arange(n * n).reshape(n, n) + 1.0)
+        np.testing.assert_allclose(wg.load(tmp_path / "ones.so")(*args), wg.grad(f)(*args))
+    with pytest.raises(ValueError, match="sizes do not fit"):
+        wg.load(tmp_path / "ones.so")(np.ones(3), np.ones(2), np.ones((1, 3)))
+
+
 def test_library_that_cannot_be_loaded_says_where_to_look(tmp_path: Path) -> None:
     (tmp_path / "cut.so").write_bytes(b"\x7fELF")
     with pytest.raises(OSError, match="load: .*cut.so.*the header beside it says which libraries it needs"):
