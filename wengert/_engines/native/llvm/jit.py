@@ -25,7 +25,6 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import product
 from typing import Any, NamedTuple, cast
 
 from ...._core import forking
@@ -46,7 +45,7 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"9"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"10"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -215,18 +214,25 @@ def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
 def emitted(ir: str, title: str, *wanted: Any) -> bytes:
     """As `compiled`, in this process, whatever memory there is; `wanted` are the items of an effort."""
     for effort in _milder(_Effort(*wanted)):
-        with parsed(ir) as module:
-            module.triple = llvm().get_process_triple()
-            module.data_layout = layout()
+        target = machine(effort.emission)
+        with _placed(_spared(ir, target, effort) if effort.spares else ir) as module:
             module.verify()
-            target = machine(effort.emission)
-            _optimise(module, target, effort, ir)
+            _optimise(module, target, effort)
             if not _is_sound(module):
                 continue
             dump("llvm", title, lambda module=module: str(module))
             dump("asm", title, lambda module=module, target=target: target.emit_assembly(module))
             return target.emit_object(module)
     raise RuntimeError(f"LLVM's passes break the module {title}")
+
+
+@contextmanager
+def _placed(ir: str) -> Iterator[Any]:
+    """As `parsed`, for this machine."""
+    with parsed(ir) as module:
+        module.triple = llvm().get_process_triple()
+        module.data_layout = layout()
+        yield module
 
 
 _scopes: set[Any] = set()  # the contexts of modules that are open, and of those that an interrupt left open
@@ -267,11 +273,9 @@ def _is_sound(module: Any) -> bool:
 def assembly(ir: str, effort: _Effort | None = None) -> str:
     """The assembly that `load` would make of a module; for tests and readers."""
     effort = effort or _effort(ir)
-    with parsed(completed(ir)) as module:
-        module.triple = llvm().get_process_triple()
-        module.data_layout = layout()
-        target = machine(effort.emission)
-        _optimise(module, target, effort, ir)
+    target = machine(effort.emission)
+    with _placed(completed(ir)) as module:
+        _optimise(module, target, effort)
         return target.emit_assembly(module)
 
 
@@ -331,6 +335,7 @@ def _effort(ir: str) -> _Effort:
 
 
 _function = re.compile(r'define [^@]*@"?([\w.]+)"?\(')
+_definition = re.compile(r'^define [^@]*@"?([\w.]+)"?\(.*(?= \{$)', re.MULTILINE)
 
 
 def _straight_functions(lines: list[str]) -> dict[str, int]:
@@ -373,14 +378,21 @@ def _builder(target: Any, effort: _Effort) -> Any:
     return builder
 
 
-def _optimise(module: Any, target: Any, effort: _Effort, ir: str) -> None:
-    """LLVM's standard passes with both vectorisers; of this module only, whose text is `ir`; no global options."""
+def _spared(ir: str, target: Any, effort: _Effort) -> str:
+    """A module's text in which variables of functions of much straight code are registers, and passes leave these be.
+
+    The attributes are written into the text: llvmlite before 0.48 gives them to what a function returns.
+    """
+    names = _straight_functions(ir.split("\n"))
+    with _placed(ir) as module:
+        _tidy([module.get_function(name) for name in names], _builder(target, effort))
+        text = str(module)
+    return _definition.sub(lambda found: found[0] + (" noinline optnone" if found[1] in names else ""), text)
+
+
+def _optimise(module: Any, target: Any, effort: _Effort) -> None:
+    """LLVM's standard passes with both vectorisers; of this module only; no global options."""
     builder = _builder(target, effort)
-    if effort.spares:
-        straight = [module.get_function(name) for name in _straight_functions(ir.split("\n"))]
-        _tidy(straight, builder)
-        for function, attribute in product(straight, ("noinline", "optnone")):
-            function.add_function_attribute(attribute)
     if effort.is_tidied:
         _tidy([function for function in module.functions if not function.is_declaration], builder)
         return
