@@ -129,17 +129,21 @@ def called_within(node: Node) -> set[str]:
     for graph in programs_of(node):
         for inner in graph.nodes:
             found |= called_within(inner)
-            if inner.op.kind != "stop" and reason_against(inner) and may_be_called(inner):
+            if not _is_gone(inner) and reason_against(inner) and may_be_called(inner):
                 found.add(inner.op.name)
     return found
+
+
+def _is_gone(node: Node) -> bool:
+    """Whether nothing is made of a node: what gives a value on as it is was there for the sweeps."""
+    return node.op.kind == "stop" or node.op.facts.moves == "same"
 
 
 def culprit_of(node: Node) -> Node:
     """The node for which a loop or a branch is not machine code: one inside, at whatever depth, or itself."""
     for graph in programs_of(node):
         for inner in graph.nodes:
-            is_gone = inner.op.kind == "stop" or may_be_called(inner)  # before anything is made of it, or called
-            if not is_gone and reason_against(inner):
+            if not (_is_gone(inner) or may_be_called(inner)) and reason_against(inner):
                 return culprit_of(inner)
     return node
 
