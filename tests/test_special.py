@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from typing import Any
@@ -160,6 +161,20 @@ def test_bessel_functions_at_zero_and_their_errors():
     assert wg.grad(wg.grad(special.j0))(0.0) == -0.5
     with pytest.raises(TypeError, match="order must be a number"):
         special.jv(np.array([1.0, 2.0]), 1.0)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3, 4])
+def test_modified_bessel_functions_at_the_largest_numbers(order: int) -> None:
+    """Where SciPy's are NaN, or ours once were: eagerly and compiled."""
+    largest = np.finfo(float).max
+    x = np.array([1e300, -1e300, largest, -largest])
+    sign = np.array([1.0, (-1.0) ** order, 1.0, (-1.0) ** order])
+    wanted = {"iv": (x, sign * np.inf), "ive": (x, sign / np.sqrt(2 * np.pi) / np.sqrt(np.abs(x)))}
+    wanted["kv"] = (np.array([2e9, 1e300, largest, np.inf]), np.zeros(4))
+    for name, (at, values) in wanted.items():
+        run = functools.partial(getattr(special, name), order)
+        np.testing.assert_allclose(run(at), values, rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(wg.function(run)(at), values, rtol=1e-12, err_msg=name)
 
 
 SIZES = [1e-300, 1e-8, 0.5, 3.0, 50.0, 999.0, 1e5, 1e8, 1e12, 1e16]

@@ -34,7 +34,7 @@ def _with_order(name: str) -> Kernel:
 
 def _first_kind(name: str, is_scaled: bool) -> Kernel:
     """`iv` or `ive`; of small whole orders with values where SciPy's are NaN, as in machine code, which calls SciPy's
-    functions for the others: at the smallest numbers, and scaled ones from 1e10 on."""
+    functions for the others: at the smallest numbers, scaled ones from 1e10 on, and at the largest numbers."""
     scipys = _with_order(name)
 
     def kernel(x: np.ndarray[Any, Any], order: float) -> Any:
@@ -42,13 +42,15 @@ def _first_kind(name: str, is_scaled: bool) -> Kernel:
         if order not in (2, 3, 4) or not np.isnan(found).any():
             return found
         size = np.abs(np.asarray(x, np.float64))
-        lost = np.isnan(found) & ((size < 1) | (is_scaled & (size > 1e9)))
+        lost = np.isnan(found) & ((size < 1) | (size > 1e9) & (is_scaled | (size < np.inf)))
         with np.errstate(all="ignore"):
             # the first terms of the series, and of the expansion (DLMF 10.25.2 and 10.40.1)
             near = (size / 2) ** order / math.gamma(order + 1)
             square, place = 4 * order * order, 1 / (8 * size)
-            far = (1 - (square - 1) * place * (1 - (square - 9) * place / 2)) / np.sqrt(2 * np.pi * size)
-            values = np.where(size < 1, near, far) * np.where(x < 0, (-1.0) ** round(order), 1.0)
+            far = (1 - (square - 1) * place * (1 - (square - 9) * place / 2)) / (np.sqrt(2 * np.pi) * np.sqrt(size))
+            sign = np.where(x < 0, (-1.0) ** round(order), 1.0)
+            values = np.where(size < 1, near, far if is_scaled else np.inf) * sign
+            values += 0.0 if is_scaled else -0.0  # as SciPy's scaled ones have no zero below zero
         return np.where(lost, values, found).astype(found.dtype)[()]
 
     return kernel
@@ -257,7 +259,8 @@ def _kv() -> Kernel:
         if not np.any(is_far):
             return value
         with np.errstate(all="ignore"):
-            return np.where(is_far, scaled(x, order) * np.exp(-x), value).astype(x.dtype)[()]
+            far = scaled(x, order) * np.exp(-x)  # NaN where x is too large for it, and the plain one 0
+            return np.where(is_far & ~np.isnan(far), far, value).astype(x.dtype)[()]
 
     return kernel
 

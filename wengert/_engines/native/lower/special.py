@@ -65,7 +65,8 @@ def _lgamma(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
 def _kv(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
     plain, scaled = (_with_order(name, _WHOLE[name])(b, t, attrs, x) for name in ("kv", "kve"))
     far = b.let("mul", t, scaled, b.let("exp", t, b.let("neg", t, x)))
-    return b.select(t, b.let("gt", t, x, KV_FAR), far, plain)
+    is_far = b.both(b.let("gt", t, x, KV_FAR), b.let("eq", t, far, far))
+    return b.select(t, is_far, far, plain)
 
 
 # -- the beta function, as NumPy's kernel has it: by Stirling's formula where SciPy's large terms cancel ---------------
