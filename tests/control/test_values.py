@@ -922,3 +922,18 @@ def test_an_index_that_only_an_untaken_branch_has_is_no_error():
                 taken(at + 2.0)
     with pytest.raises(IndexError, match="index 7"):  # not inside a branch: when it is traced
         wg.function(lambda x: x[7]).trace(np.ones(2))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_python_number_that_a_branch_or_step_gives_stays_weak(dtype: Any) -> None:
+    def program(x: Any) -> Any:
+        chosen = wg.cond(wg.sum(x) > 0, lambda: 3.0, lambda: 2.0)
+        switched = wg.switch(wg.argmax(x), [lambda v: v[0], lambda v: 0.5], x)
+        stacked = wg.scan(lambda c, e: (c + 1, (2.5, c)), 1.5, x)[1]
+        return x * chosen, x * switched, x * stacked[0], x * wg.map(lambda e: 2.5, x)
+
+    x = np.arange(1, 4).astype(dtype)
+    eager, compiled = program(wg.tensor(x)), wg.function(program)(x)
+    for found, other in zip(eager, compiled, strict=True):
+        assert found.dtype == other.dtype == dtype
+        np.testing.assert_array_equal(found, other)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.support import special_accuracy as A
 from tests.support.engines import every_users_engine, native, ndarray
 
@@ -35,3 +36,14 @@ def test_values_at_the_recorded_points(sample: A.Sample, dtype: Any, engine: str
     place = [float(p[worst]) for p in own.points]
     limit = 1e6 if dtype == np.float64 else 1e4
     assert error[worst] <= limit, f"{own.name} at {place}: {found[worst]!r}, wanted {own.wanted[worst]!r}"
+
+
+@every_users_engine
+@pytest.mark.parametrize("name", ["erf", "erfc", "ndtr", "ndtri", "erfinv", "expit"])
+def test_values_at_infinities(name: str, engine: str) -> None:
+    f = getattr(wg.special, name)
+    for dtype in (np.float64, np.float32, np.float16):
+        points = np.array([np.inf, -np.inf, np.nan, 0.5, 0.0], dtype)
+        with np.errstate(all="ignore"):
+            found, wanted = ndarray(f(native(engine, points))), f(points)
+        np.testing.assert_allclose(found, wanted, rtol=10 * np.finfo(dtype).eps)

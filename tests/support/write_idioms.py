@@ -31,6 +31,7 @@ no_axes_set: a = np.zeros(()); a[()] = x[0] * 2; a + x
 no_axes_add: a = np.zeros(()); b = a; a += x[1]; a[...] += x[2]; a + b + x
 no_axes_view: v = m[1, 2, ...]; v[...] = x[0] * x[1]; v += x[2]; m
 number_rebinds: s = x[0]; t = s; s += x[1]; x * t + s
+views_of_several: v, w = np.atleast_2d(x, m); v[0, 1] = m[1, 2]; w[1:] *= x[0]; np.concatenate([x, m.ravel()])
 squeezed_view: v = np.squeeze(m[1:2, 3:4]); v *= x[0]; m
 power_at_duplicates: np.power.at(x, [0, 1, 0], [2.0, 3.0, 0.5]); x
 hypot_at: np.hypot.at(m, (slice(None), [1, 1]), x[0]); m

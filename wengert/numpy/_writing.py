@@ -72,9 +72,12 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     limit = code.co_argcount  # beyond it `out` comes by keyword only
     name = f.__name__
     views = getattr(np, name, None) if name in _SHARING else None
+    shares_each = views is not None and bool(code.co_flags & inspect.CO_VARARGS)
 
     @functools.wraps(f)
     def function(*args: Any, **kwargs: Any) -> Any:
+        if shares_each and len(args) > 1 and any(isinstance(a, Tensor) for a in args):
+            return (*[function(as_tensor(a, name), **kwargs) for a in args],)  # a view of each, as NumPy's are
         try:
             result = f(*args, **kwargs)
             if place is not None:

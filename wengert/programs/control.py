@@ -93,7 +93,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
         return as_program(chosen_of, (pred, *operands), {}, "cond")
     chosen = _predicate(pred, "cond")
     if isinstance(chosen, bool):
-        return _taken(true_fn if chosen else false_fn, operands)
+        return _taken(true_fn if chosen else false_fn, operands, pred)
     return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
 
 
@@ -135,7 +135,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     count = len(branches)
     if type(place._data) is not Value:
         number = int(place._data)
-        return _taken(branches[number] if 0 <= number < count else branches[-1], operands)
+        return _taken(branches[number] if 0 <= number < count else branches[-1], operands, index)
     names = (*[f"branches[{i}]" for i in range(count)],)
     return _branch(place, (*branches,), names, operands, "switch")
 
@@ -180,14 +180,18 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
     return S.reshape(tensor, shape=())
 
 
-def _taken(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-    """The branch that is known to be taken, run as plain Python."""
+def _taken(function: Callable[..., Any], operands: tuple[Any, ...], chooser: Any) -> Any:
+    """The branch that is known to be taken, run as plain Python.
+
+    A Python number that it returns stays weak beside a tensor, as in a trace; what chose the branch counts as one.
+    """
     for recorder in STATE.recorders:
         if isinstance(recorder, Tape):
             recorder.note_choice()
     given = Leaves(operands)
     result = Leaves(function(*given.value), "the result")
-    keep = STATE.builder is not None or given.has_tensors or (not operands and result.has_tensors)
+    keep = STATE.builder is not None or given.has_tensors or isinstance(chooser, Tensor)
+    keep = keep or (not operands and result.has_tensors)
     return result_of(result.rebuilt(connected(result.tensors, given.tensors)), keep)
 
 
@@ -721,7 +725,7 @@ def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: b
 
     finals, stacks = run_eagerly(scanned, policy, stack, never_ran)
     example = scanned.example or results[-1]
-    return carried.given.rebuilt(finals), example.rebuilt(stacks)
+    return carried.given.rebuilt(finals), example.rebuilt(with_weak(stacks, [x._weak for x in example.tensors]))
 
 
 def _stacked(example: Leaves, columns: Sequence[list[Tensor]], is_reversed: bool) -> list[Tensor]:

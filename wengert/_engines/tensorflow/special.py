@@ -28,6 +28,11 @@ def _ndtr(x: tf.Tensor) -> Any:
     return tf.math.erfc(x * tf.constant(-math.sqrt(0.5), x.dtype)) / 2
 
 
+def _erf(x: tf.Tensor) -> Any:
+    """TensorFlow's own is NaN at the infinities; beyond 7 it is 1 in every type."""
+    return tf.math.erf(tf.clip_by_value(x, tf.constant(-7, x.dtype), tf.constant(7, x.dtype)))
+
+
 def _erfinv(x: tf.Tensor) -> Any:
     """TensorFlow's own, by the quantile of (1 + x) / 2, loses a small x."""
     is_small = tf.abs(x) < 1e-3
@@ -45,7 +50,7 @@ _ON_HOST = (
 
 KERNELS: dict[str, Any] = {
     **{name: on_host(name) for name in _ON_HOST},
-    "erf": in_float32(tf.math.erf),
+    "erf": in_float32(_erf),
     "erfc": in_float32(tf.math.erfc),
     "erfinv": in_float32(_erfinv),
     "ndtr": in_float32(_ndtr),
