@@ -109,7 +109,7 @@ class _LoopRun:
         stacks = iter(self.stacks)
         histories = iter(self.kept)
         emitted = [
-            _opaque(next(histories)) if isinstance(e, History) else self._stacked(*next(stacks), steps)
+            as_object(next(histories)) if isinstance(e, History) else self._stacked(*next(stacks), steps)
             for e in self.spec.emits
         ]
         between = [] if self.spec.is_counted else [self.arrays.integer(steps)]
@@ -199,7 +199,7 @@ def _rows(arrays: Arrays, x: Any) -> Any:
     return held.piled()
 
 
-def _opaque(value: Any) -> Any:
+def as_object(value: Any) -> Any:
     """Anything as an array of no axes, so that it passes where arrays do."""
     box = np.empty((), object)
     box[()] = value

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..checks import require_not_negative
 from .common import canonical, in_float32, on_host, values_of
 
 
@@ -38,9 +39,7 @@ def _sigmoid(x: jax.Array) -> Any:
 
 
 def _not_negative(x: jax.Array) -> Any:
-    known = values_of(x)
-    if known is not None and (known[0] < 0).any():
-        raise ValueError(f"wanted an integer that is not negative, got {known[0].min()}")
+    require_not_negative(values_of(x))
     return x
 
 

@@ -11,18 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..checks import require_inside
 from .common import canonical, in_float32, values_of, widened
 
 
 def _require_inside(extents: Sequence[int], indices: Sequence[Any]) -> None:
     """Raises on an index out of range, where the values are at hand; compiled programs clamp or drop it."""
-    known = values_of(*indices)
-    if known is None:
-        return
-    for axis, (index, size) in enumerate(zip(known, extents, strict=False)):
-        if index.size and not (-size <= index.min() and index.max() < size):
-            outside = index[(index < -size) | (index >= size)].flat[0]
-            raise IndexError(f"index {outside} is out of bounds for axis {axis} of extent {size}")
+    require_inside(values_of(*indices), extents)
 
 
 def _gather(x: jax.Array, *indices: Any) -> Any:

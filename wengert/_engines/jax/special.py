@@ -4,23 +4,17 @@ is exact enough, else SciPy's functions on the host.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.scipy.special as jss
 
+from ..checks import unless_derived
 from .common import in_float32, on_host
 
 
-def _unless_derived(name: str, function: Any, orders: int) -> Any:
-    """JAX's function; the derivatives in its parameters, which the orders ask for, come from the host."""
-    host, plain = on_host(name), in_float32(function)
-
-    def kernel(*operands_and_orders: Any) -> Any:
-        operands = operands_and_orders[:-orders]
-        return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
-
-    kernel.on_host_when = "derivatives in the parameters"
-    return kernel
+def _unless_derived(name: str, function: Callable[..., Any], orders: int) -> Any:
+    return unless_derived(on_host(name), in_float32(function), orders)
 
 
 # the log and the ratio of gamma functions lose digits in JAX, and so do the tail of log_ndtr, 1 - x for betaincc,

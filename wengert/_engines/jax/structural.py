@@ -10,6 +10,7 @@ import numpy as np
 from jax import lax
 
 from ..._core import dtypes
+from ..passing import PASSING
 from .common import XlaHistory, canonical, in_float32, is_concrete
 
 OPAQUE = np.dtype(object)
@@ -109,12 +110,8 @@ def _place(function: Any) -> Any:
     return lambda x, axis: function(x, axis).astype(canonical(np.int64))
 
 
-def _taken_back(*operands: Any) -> tuple[Any, ...]:
-    rule = operands[-1]
-    return operands[rule.inputs :][: rule.outputs]
-
-
 KERNELS: dict[str, Any] = {
+    **PASSING,
     "constant": lambda value: _absent((), OPAQUE) if value.dtype == OPAQUE else jnp.asarray(value),
     "full": lambda shape, value, dtype: jnp.full(shape, value, canonical(dtype)),
     "unstack": lambda x, size: (*[x[i] for i in range(x.shape[0])],),
@@ -144,14 +141,6 @@ KERNELS: dict[str, Any] = {
     "flip": lambda x, axes: jnp.flip(x, axes),
     "concatenate": _concatenate,
     "select": lambda cond, x, y: jnp.where(cond, x, y),
-    "alias": lambda x: x,
-    "rarely": lambda x: x,
-    "attach": lambda x, *sources: x,
-    "limit_value": lambda value, where, x: value,
-    "stop_gradient": lambda x: x,
-    "after": lambda x, token: x,
-    "custom": _taken_back,
-    "reassign": lambda x, held: x,
     "debug_print": _debug_print,
     "reduce_prod": in_float32(lambda x, axes: jnp.prod(x, axes, x.dtype)),
     "reduce_max": lambda x, axes: jnp.max(x, axes),

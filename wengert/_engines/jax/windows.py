@@ -10,22 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from numpy.lib.stride_tricks import sliding_window_view
 
 from ..._core.conv_shape import conv_out_shape
+from ..windows import count_of, places_of, tap
 from .common import canonical, in_float32, widened
 
 # -- windows -----------------------------------------------------------------------------------------------------------
-
-
-def _tap(axis: int, ndim: int, start: int, count: int, stride: int) -> tuple[slice, ...]:
-    """Along one axis the places where one element of every window lies."""
-    own = slice(start, start + (count - 1) * stride + 1, stride)
-    return (*[own if i == axis else slice(None) for i in range(ndim)],)
-
-
-def _count(size: int, window: int, stride: int, dilation: int) -> int:
-    return (size - (window - 1) * dilation - 1) // stride + 1
 
 
 def _padded(x: jax.Array, padding: Any, value: Any) -> Any:
@@ -41,10 +31,10 @@ def _window_sum(
     """Axis by axis, as the sum of strided views."""
     out = _padded(x, padding, 0)
     for axis, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True), start=x.ndim - len(window)):
-        count = _count(out.shape[axis], n, stride, gap)
-        total = out[_tap(axis, x.ndim, 0, count, stride)]
+        count = count_of(out.shape[axis], n, stride, gap)
+        total = out[tap(axis, x.ndim, 0, count, stride)]
         for k in range(1, n):
-            total = total + out[_tap(axis, x.ndim, k * gap, count, stride)]
+            total = total + out[tap(axis, x.ndim, k * gap, count, stride)]
         out = total
     return out
 
@@ -59,25 +49,16 @@ def _window_spread(
         shape = (*out.shape[:axis], low + sizes[i] + high, *out.shape[axis + 1 :])
         wide = jnp.zeros(shape, x.dtype)
         for k in range(n):
-            wide = wide.at[_tap(axis, x.ndim, k * gap, out.shape[axis], stride)].add(out)
-        out = wide[_tap(axis, x.ndim, low, sizes[i], 1)]
+            wide = wide.at[tap(axis, x.ndim, k * gap, out.shape[axis], stride)].add(out)
+        out = wide[tap(axis, x.ndim, low, sizes[i], 1)]
     return out
-
-
-def _places(sizes: Any, window: Sequence[int], strides: Sequence[int], padding: Any, dilation: Sequence[int]) -> Any:
-    """For each window the places of its elements, row-major over the axes that it slides over; -1 in the padding."""
-    numbers = np.pad(np.arange(prod(sizes)).reshape(sizes), padding, constant_values=-1)
-    reach = (*[(n - 1) * gap + 1 for n, gap in zip(window, dilation, strict=True)],)
-    view = sliding_window_view(numbers, reach)
-    view = view[(*[slice(None, None, s) for s in strides], *[slice(None, None, gap) for gap in dilation])]
-    return view.reshape((*view.shape[: len(window)], prod(window)))
 
 
 def _place(choose: Callable[..., Any], worst: Callable[..., Any]) -> Any:
     def kernel(x: Any, window: Sequence[int], strides: Sequence[int], padding: Any, dilation: Sequence[int]) -> Any:
         x = widened(x)
         lead = x.ndim - len(window)
-        places = _places(x.shape[lead:], window, strides, padding, dilation)
+        places = places_of(x.shape[lead:], window, strides, padding, dilation)
         is_inside = places >= 0
         flat = x.reshape((*x.shape[:lead], -1))
         values = jnp.where(is_inside, flat[..., np.where(is_inside, places, 0)], worst(x.dtype))

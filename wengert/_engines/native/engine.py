@@ -26,6 +26,7 @@ from ..._core.progress import stage
 from ..._core.types import Guards
 from ..._core.where import at_user_line, warn
 from ..refine import COMPILED, Plain
+from ..regions import as_object
 from .dumps import dump
 from .ir.accesses import error_of
 from .ir.loops import ASTRAY, MEMORY, OVER_BUDGET, verify
@@ -43,7 +44,7 @@ from .run import memory
 from .run.calls import entry_of
 from .run.entry import Code as Entry
 from .run.owners import Owner, lack_of
-from .run.shared_histories import Passed, boxed
+from .run.shared_histories import Passed
 from .run.telling import Noted, Teller, is_quiet
 
 # What cannot be compiled is an error, and not left to NumPy's kernels; and every function is verified before it is
@@ -260,7 +261,7 @@ class Relay(Segment):
         held, arrays, number = found[count:], iter(found[:count]), 0
         results: list[Any] = []
         for is_history in self._gives:
-            results.append(boxed(Passed(layout, held, number)) if is_history else next(arrays))
+            results.append(as_object(Passed(layout, held, number)) if is_history else next(arrays))
             number += is_history
         return (*results,)
 

@@ -25,8 +25,9 @@ from math import prod
 
 import numpy as np
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = np.uint32(0x1BD11BDA)
+from ..threefry import PARITY, ROTATIONS
+
+_PARITY = np.uint32(PARITY)
 _SPLIT = 1 << 62
 _FOLD_IN = 1 << 63
 _LOW_62_BITS = (1 << 62) - 1
@@ -135,7 +136,7 @@ def _scramble(k0, k1, x0, x1):
     x0 += k0
     x1 += k1
     for group in range(5):
-        for rotation in _ROTATIONS[group % 2]:
+        for rotation in ROTATIONS[group % 2]:
             x0 += x1
             np.right_shift(x1, np.uint32(32 - rotation), out=carried)
             np.left_shift(x1, np.uint32(rotation), out=x1)

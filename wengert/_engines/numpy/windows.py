@@ -8,18 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..windows import count_of, tap
 from .common import in_float32, widened
 from .summing import pairwise_sum
-
-
-def _tap(axis: int, ndim: int, start: int, count: int, stride: int) -> tuple[slice, ...]:
-    """Along one axis the places where one element of every window lies."""
-    own = slice(start, start + (count - 1) * stride + 1, stride)
-    return (*[own if i == axis else slice(None) for i in range(ndim)],)
-
-
-def _count(size: int, window: int, stride: int, dilation: int) -> int:
-    return (size - (window - 1) * dilation - 1) // stride + 1
 
 
 def _padded(x: np.ndarray[Any, Any], padding: Any, value: Any) -> Any:
@@ -48,16 +39,16 @@ def _window_sum(
 
 
 def _sums_along(x: np.ndarray[Any, Any], axis: int, n: int, stride: int, gap: int) -> Any:
-    count = _count(x.shape[axis], n, stride, gap)
+    count = count_of(x.shape[axis], n, stride, gap)
     if _takes_taps(n, stride):
-        total = x[_tap(axis, x.ndim, 0, count, stride)].copy()
+        total = x[tap(axis, x.ndim, 0, count, stride)].copy()
         for k in range(1, n):
-            total += x[_tap(axis, x.ndim, k * gap, count, stride)]
+            total += x[tap(axis, x.ndim, k * gap, count, stride)]
         return total
     if stride >= n and gap == 1:
-        view = np.lib.stride_tricks.sliding_window_view(x, n, axis)[_tap(axis, x.ndim + 1, 0, count, stride)]
+        view = np.lib.stride_tricks.sliding_window_view(x, n, axis)[tap(axis, x.ndim + 1, 0, count, stride)]
         return pairwise_sum(view, (x.ndim,)) if x.dtype.kind in "fc" else np.add.reduce(view, -1, x.dtype)
-    return _doubled_sums(x, axis, n, gap)[_tap(axis, x.ndim, 0, count, stride)]
+    return _doubled_sums(x, axis, n, gap)[tap(axis, x.ndim, 0, count, stride)]
 
 
 def _doubled_sums(x: np.ndarray[Any, Any], axis: int, n: int, gap: int) -> Any:
@@ -67,12 +58,12 @@ def _doubled_sums(x: np.ndarray[Any, Any], axis: int, n: int, gap: int) -> Any:
     total: Any = None
     while width <= n:
         if n & width:
-            piece = block[_tap(axis, x.ndim, done * gap, size, 1)]
+            piece = block[tap(axis, x.ndim, done * gap, size, 1)]
             total = piece.copy() if total is None else np.add(total, piece, out=total)
             done += width
         left = block.shape[axis] - width * gap
         if 2 * width <= n:
-            block = block[_tap(axis, x.ndim, 0, left, 1)] + block[_tap(axis, x.ndim, width * gap, left, 1)]
+            block = block[tap(axis, x.ndim, 0, left, 1)] + block[tap(axis, x.ndim, width * gap, left, 1)]
         width *= 2
     return total
 
@@ -89,7 +80,7 @@ def _window_spread(
     for i, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True)):
         low, high = padding[i]
         out = _spread_along(out, first + i, low + sizes[i] + high, n, stride, gap)
-        out = out[_tap(first + i, x.ndim, low, sizes[i], 1)]
+        out = out[tap(first + i, x.ndim, low, sizes[i], 1)]
     return out.copy() if out is x else out
 
 
@@ -99,17 +90,17 @@ def _spread_along(x: np.ndarray[Any, Any], axis: int, size: int, n: int, stride:
     if _takes_taps(n, stride) or not x.size:
         wide = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
         for k in range(n):
-            wide[_tap(axis, x.ndim, k * gap, count, stride)] += x
+            wide[tap(axis, x.ndim, k * gap, count, stride)] += x
         return wide
     reach = (n - 1) * gap
     if stride >= n and gap == 1:
         wide = np.zeros((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
         windows = np.lib.stride_tricks.sliding_window_view(wide, n, axis, writeable=True)
-        windows[_tap(axis, x.ndim + 1, 0, count, stride)] = x[..., None]
+        windows[tap(axis, x.ndim + 1, 0, count, stride)] = x[..., None]
         return wide
     # a place gets what lies up to the reach before it: the sums of windows over the elements set apart
     apart = np.zeros((*x.shape[:axis], size + reach, *x.shape[axis + 1 :]), x.dtype)
-    apart[_tap(axis, x.ndim, reach, count, stride)] = x
+    apart[tap(axis, x.ndim, reach, count, stride)] = x
     return _doubled_sums(apart, axis, n, gap)
 
 
@@ -137,20 +128,20 @@ class _Best:
 
 def _best_along(best: _Best, axis: int, n: int, stride: int, gap: int, loses: Any) -> _Best:
     ndim = best.value.ndim
-    count = _count(best.value.shape[axis], n, stride, gap)
+    count = count_of(best.value.shape[axis], n, stride, gap)
     if _takes_taps(n, stride):
-        found = best.at(_tap(axis, ndim, 0, count, stride))
+        found = best.at(tap(axis, ndim, 0, count, stride))
         for k in range(1, n):
-            found = found.or_better(best.at(_tap(axis, ndim, k * gap, count, stride)), loses)
+            found = found.or_better(best.at(tap(axis, ndim, k * gap, count, stride)), loses)
         return found
     width = 1
     while 2 * width <= n:
         left = best.value.shape[axis] - width * gap
-        best = best.at(_tap(axis, ndim, 0, left, 1)).or_better(best.at(_tap(axis, ndim, width * gap, left, 1)), loses)
+        best = best.at(tap(axis, ndim, 0, left, 1)).or_better(best.at(tap(axis, ndim, width * gap, left, 1)), loses)
         width *= 2
     # two windows of a power of two that overlap
-    first = best.at(_tap(axis, ndim, 0, count, stride))
-    return first.or_better(best.at(_tap(axis, ndim, (n - width) * gap, count, stride)), loses)
+    first = best.at(tap(axis, ndim, 0, count, stride))
+    return first.or_better(best.at(tap(axis, ndim, (n - width) * gap, count, stride)), loses)
 
 
 def _place(loses: Any, worst: Callable[..., Any]) -> Any:
@@ -162,7 +153,7 @@ def _place(loses: Any, worst: Callable[..., Any]) -> Any:
         dilation: tuple[int, ...],
     ) -> Any:
         lead, sizes = x.shape[: x.ndim - len(window)], x.shape[x.ndim - len(window) :]
-        counts = map(_count, map(_padded_size, sizes, padding), window, strides, dilation)
+        counts = map(count_of, map(_padded_size, sizes, padding), window, strides, dilation)
         out = np.empty((prod(lead), *counts), np.int64)
         rows = x.reshape(-1, *sizes) if x.size else np.empty((0, *sizes), x.dtype)
         step = max(1, _AT_ONCE // max(1, prod(sizes)))

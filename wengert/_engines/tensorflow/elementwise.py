@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ..checks import require_not_negative
 from .common import (
     any_integer,
     dtype_of,
@@ -335,9 +336,7 @@ def _fmod(x: tf.Tensor, y: tf.Tensor) -> Any:
 
 
 def _not_negative(x: tf.Tensor) -> Any:
-    known = values_of(x)
-    if known is not None and (known[0] < 0).any():
-        raise ValueError(f"wanted an integer that is not negative, got {known[0].min()}")
+    require_not_negative(values_of(x))
     return x
 
 

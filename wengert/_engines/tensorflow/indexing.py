@@ -4,25 +4,20 @@ writes in place where nobody reads the older version.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from ..checks import require_inside
 from .common import any_integer, as_shape, count_of, extents, in_float32, is_half, values_of, widened
 
 
-def _require_inside(sizes: Any, indices: Any) -> None:
+def _require_inside(sizes: Sequence[int], indices: Sequence[Any]) -> None:
     """Raises on an index out of range, where the values are at hand; in graphs TensorFlow itself says so."""
-    known = values_of(*indices)
-    if known is None:
-        return
-    for axis, (index, size) in enumerate(zip(known, sizes, strict=False)):
-        if index.size and not (-size <= index.min() and index.max() < size):
-            outside = index[(index < -size) | (index >= size)].flat[0]
-            raise IndexError(f"index {outside} is out of bounds for axis {axis} of extent {size}")
+    require_inside(values_of(*indices), sizes)
 
 
 def _signed(index: Any) -> Any:

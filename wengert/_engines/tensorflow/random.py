@@ -11,37 +11,22 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ..threefry import FOLD_IN, LOW_30_BITS, SPLIT, scrambled
 from .common import as_shape
-
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = 0x1BD11BDA
-_LOW_30_BITS = 0x3FFFFFFF
-_SPLIT = 0x40000000  # the high words that say what a block is for
-_FOLD_IN = 0x80000000
 
 
 def _word(value: int) -> Any:
     return tf.constant(np.uint32(value))
 
 
-def _turned(x: tf.Tensor, rotation: int) -> Any:
+def _rotated(x: tf.Tensor, by: int) -> Any:
     bits = tf.bitwise
-    return bits.bitwise_or(bits.left_shift(x, _word(rotation)), bits.right_shift(x, _word(32 - rotation)))
+    return bits.bitwise_or(bits.left_shift(x, _word(by)), bits.right_shift(x, _word(32 - by)))
 
 
-def _blocks(key: Any, low: Any, high: Any) -> Any:
+def _blocks(key: tuple[tf.Tensor, tf.Tensor], low: tf.Tensor, high: tf.Tensor) -> tf.Tensor:
     """The blocks of counters, two words each along a new last axis; the key's leading axes broadcast."""
-    exclusive = tf.bitwise.bitwise_xor
-    k0, k1 = key
-    keys = (k0, k1, exclusive(exclusive(k0, k1), _word(_PARITY)))
-    x0, x1 = low + k0, high + k1
-    for group in range(5):
-        for rotation in _ROTATIONS[group % 2]:
-            x0 = x0 + x1
-            x1 = exclusive(_turned(x1, rotation), x0)
-        x0 = x0 + keys[(group + 1) % 3]
-        x1 = x1 + keys[(group + 2) % 3] + _word(group + 1)
-    return tf.stack([x0, x1], -1)
+    return tf.stack([*scrambled(key, (low, high), _rotated, _word)], -1)
 
 
 def _of_numbers(key: Any, count: int, high: int) -> Any:
@@ -59,15 +44,15 @@ def _random_bits(key: Any, shape: Any) -> Any:
 
 
 def _random_split(key: Any, count: int) -> Any:
-    return _of_numbers(key, count, _SPLIT)
+    return _of_numbers(key, count, SPLIT)
 
 
 def _fold_in(key: Any, data: Any) -> Any:
     wide = tf.bitcast(data, tf.int64) if data.dtype == tf.uint64 else tf.cast(data, tf.int64)  # -1 is -1 at every width
     low = tf.cast(tf.bitwise.bitwise_and(wide, tf.constant(0xFFFFFFFF, tf.int64)), tf.uint32)
     high = tf.bitwise.right_shift(wide, tf.constant(32, tf.int64))
-    high = tf.bitwise.bitwise_and(high, tf.constant(_LOW_30_BITS, tf.int64))
-    return _blocks((key[..., 0], key[..., 1]), low, tf.bitwise.bitwise_or(tf.cast(high, tf.uint32), _word(_FOLD_IN)))
+    high = tf.bitwise.bitwise_and(high, tf.constant(LOW_30_BITS, tf.int64))
+    return _blocks((key[..., 0], key[..., 1]), low, tf.bitwise.bitwise_or(tf.cast(high, tf.uint32), _word(FOLD_IN)))
 
 
 KERNELS: dict[str, Any] = {

@@ -10,18 +10,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from .common import in_float32, on_host, on_host_when
+from ..checks import unless_derived
+from .common import in_float32, on_host
 
 
 def _unless_derived(name: str, function: Callable[..., Any], orders: int) -> Any:
-    """TensorFlow's function; the derivatives in its parameters, which the orders ask for, come from the host."""
-    host, plain = on_host(name), in_float32(function)
-
-    def kernel(*operands_and_orders: Any) -> Any:
-        operands = operands_and_orders[:-orders]
-        return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
-
-    return on_host_when("derivatives in the parameters", kernel)
+    return unless_derived(on_host(name), in_float32(function), orders)
 
 
 def _ndtr(x: tf.Tensor) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core import dtypes
+from ..passing import PASSING
 from .common import (
     TensorHistory,
     any_integer,
@@ -210,11 +211,6 @@ def _log_softmax(x: tf.Tensor, axis: int) -> Any:
     return shifted - tf.math.log(tf.reduce_sum(tf.exp(shifted), axis, keepdims=True))
 
 
-def _taken_back(*operands: Any) -> tuple[Any, ...]:
-    rule = operands[-1]
-    return operands[rule.inputs :][: rule.outputs]
-
-
 def _reduced(function: Callable[..., Any]) -> Any:
     """A reduction over axes; none of them leave the tensor as it is."""
     return lambda x, axes: function(x, axes) if axes else x
@@ -315,6 +311,7 @@ def _reduce_prod(x: tf.Tensor, axes: tuple[int, ...]) -> Any:
 
 
 KERNELS: dict[str, Any] = {
+    **PASSING,
     "constant": _constant,
     "full": _full,
     "unstack": _unstack,
@@ -344,14 +341,6 @@ KERNELS: dict[str, Any] = {
     "flip": _flip,
     "concatenate": _concatenate,
     "select": _select,
-    "alias": lambda x: x,
-    "rarely": lambda x: x,
-    "attach": lambda x, *sources: x,
-    "limit_value": lambda value, where, x: value,
-    "stop_gradient": lambda x: x,
-    "after": lambda x, token: x,
-    "custom": _taken_back,
-    "reassign": lambda x, held: x,
     "debug_print": _debug_print,
     "reduce_prod": in_float32(_reduce_prod),
     "reduce_max": _extreme(tf.reduce_max),

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
-from numpy.lib.stride_tricks import sliding_window_view
 
 from ..._core.conv_shape import conv_out_shape
+from ..windows import count_of, places_of, tap
 from .common import any_integer, as_shape, extents, in_float32, widened
 from .structural import KERNELS as STRUCTURAL
 from .structural import sliced
@@ -18,16 +18,6 @@ from .structural import sliced
 _pad = STRUCTURAL["pad"]
 
 # -- windows -----------------------------------------------------------------------------------------------------------
-
-
-def _tap(axis: int, ndim: int, start: int, count: int, stride: int) -> tuple[slice, ...]:
-    """Along one axis the places where one element of every window lies."""
-    own = slice(start, start + (count - 1) * stride + 1, stride)
-    return (*[own if i == axis else slice(None) for i in range(ndim)],)
-
-
-def _count(size: int, window: int, stride: int, dilation: int) -> int:
-    return (size - (window - 1) * dilation - 1) // stride + 1
 
 
 def _padded(x: tf.Tensor, padding: Any) -> Any:
@@ -43,10 +33,10 @@ def _window_sum(
     ndim = len(x.shape)
     out = _padded(x, padding)
     for axis, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True), start=ndim - len(window)):
-        count = _count(out.shape[axis], n, stride, gap)
-        total = sliced(out, _tap(axis, ndim, 0, count, stride))
+        count = count_of(out.shape[axis], n, stride, gap)
+        total = sliced(out, tap(axis, ndim, 0, count, stride))
         for k in range(1, n):
-            total = total + sliced(out, _tap(axis, ndim, k * gap, count, stride))
+            total = total + sliced(out, tap(axis, ndim, k * gap, count, stride))
         out = total
     return out
 
@@ -66,21 +56,12 @@ def _window_spread(
             margins = (ahead, whole - reach - ahead, stride - 1)
             part = _pad(out, *[_at(axis, ndim, n) for n in margins])
             total = part if total is None else total + part
-        out = total[_tap(axis, ndim, low, sizes[i], 1)]
+        out = total[tap(axis, ndim, low, sizes[i], 1)]
     return out
 
 
 def _at(axis: int, ndim: int, value: int) -> tuple[int, ...]:
     return (*[value if i == axis else 0 for i in range(ndim)],)
-
-
-def _places(sizes: Any, window: Sequence[int], strides: Sequence[int], padding: Any, dilation: Sequence[int]) -> Any:
-    """For each window the places of its elements, row-major over the axes that it slides over; -1 in the padding."""
-    numbers = np.pad(np.arange(prod(sizes)).reshape(sizes), padding, constant_values=-1)
-    reach = (*[(n - 1) * gap + 1 for n, gap in zip(window, dilation, strict=True)],)
-    view = sliding_window_view(numbers, reach)
-    view = view[(*[slice(None, None, s) for s in strides], *[slice(None, None, gap) for gap in dilation])]
-    return view.reshape((*view.shape[: len(window)], prod(window)))
 
 
 _FEW_TAPS = 32  # windows of more elements are gathered
@@ -92,7 +73,7 @@ def _place(choose: Callable[..., Any], is_better: Callable[..., Any], worst: Cal
         if x.dtype.is_integer or x.dtype == tf.bool:
             x = tf.cast(x, tf.int64)
         lead = len(x.shape) - len(window)
-        places = _places(x.shape.as_list()[lead:], window, strides, padding, dilation)
+        places = places_of(x.shape.as_list()[lead:], window, strides, padding, dilation)
         is_inside = places >= 0
         if is_inside.all() and places.size and places.shape[-1] <= _FEW_TAPS:
             return _place_by_taps(x, places, window, strides, dilation, is_better)
@@ -123,13 +104,13 @@ def _place_by_taps(
     turned = tf.transpose(x, turn)
     first = places[(0,) * rank]
     best = chosen = None
-    for tap, offsets in enumerate(np.ndindex(*window)):
+    for place, offsets in enumerate(np.ndindex(*window)):
         starts = [o * gap for o, gap in zip(offsets, dilation, strict=True)]
         value = sliced(turned, (*ahead, *[
             slice(start, start + (n - 1) * stride + 1, stride)
             for start, n, stride in zip(starts, counts, strides, strict=True)
         ]))  # fmt: skip
-        offset = tf.fill(tf.shape(value), tf.constant(first[tap] - first[0], tf.int32))
+        offset = tf.fill(tf.shape(value), tf.constant(first[place] - first[0], tf.int32))
         if best is None:
             best, chosen = value, offset
             continue
@@ -257,8 +238,8 @@ def _doubling(function: Any) -> Any:
         if reverse:
             x = tf.reverse(x, [axis])
         while step < size:
-            head = x[_tap(axis, ndim, 0, step, 1)]
-            tail = function(x[_tap(axis, ndim, step, size - step, 1)], x[_tap(axis, ndim, 0, size - step, 1)])
+            head = x[tap(axis, ndim, 0, step, 1)]
+            tail = function(x[tap(axis, ndim, step, size - step, 1)], x[tap(axis, ndim, 0, size - step, 1)])
             x = tf.concat([head, tail], axis)
             step *= 2
         return tf.reverse(x, [axis]) if reverse else x

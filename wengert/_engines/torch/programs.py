@@ -13,7 +13,7 @@ from ..._control.executables import once_per_program
 from ..._core.engine import ENGINES, Kernel
 from ..._passes import optimise
 from ..interpret import compile_instructions
-from ..regions import Arrays, region_kernels
+from ..regions import Arrays, as_object, region_kernels
 from ..source import Target, compile_source
 from .common import from_numpy, torch_dtype
 from .fusion import FUSED, fused
@@ -150,19 +150,12 @@ def _number(x: Any) -> Any:
 
 def _row(x: Any, index: int) -> Any:
     row = x[index]
-    return row if isinstance(row, (torch.Tensor, np.ndarray)) else _opaque(row)
+    return row if isinstance(row, (torch.Tensor, np.ndarray)) else as_object(row)
 
 
 def _rows(x: Any) -> Any:
     """All rows at once, which costs torch less than one at a time."""
     return x.unbind(0) if isinstance(x, torch.Tensor) else x
-
-
-def _opaque(value: Any) -> Any:
-    """Anything as an array of no axes, so that it passes where arrays do."""
-    box = np.empty((), object)
-    box[()] = value
-    return box
 
 
 def _stack(rows: Tensors) -> Any:

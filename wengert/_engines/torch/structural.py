@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..passing import PASSING
 from .common import HALF, from_numpy, in_float32, to_numpy, torch_dtype
 
 OPAQUE = np.dtype(object)
@@ -118,11 +119,6 @@ def _extreme(function: Callable[..., Any]) -> Any:
     return _over_axes(kernel)
 
 
-def _taken_back(*operands: Any) -> tuple[Any, ...]:
-    rule = operands[-1]
-    return operands[rule.inputs :][: rule.outputs]
-
-
 def _absent(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
     if dtype == OPAQUE:
         return np.broadcast_to(np.zeros((), object), shape)
@@ -147,6 +143,7 @@ CREATIONS: dict[str, Any] = {
 }
 
 KERNELS: dict[str, Any] = {
+    **PASSING,
     "unstack": lambda x, size: x.unbind(0),
     "add": torch.add,
     "add_n": _add_n,
@@ -171,14 +168,7 @@ KERNELS: dict[str, Any] = {
     "flip": torch.flip,
     "concatenate": _concatenate,
     "select": torch.where,
-    "alias": lambda x: x,
-    "attach": lambda x, *sources: x,
-    "limit_value": lambda value, where, x: value,
-    "rarely": lambda x: x,
     "stop_gradient": torch.Tensor.detach,
-    "after": lambda x, token: x,
-    "custom": _taken_back,
-    "reassign": lambda x, held: x,
     "debug_print": _debug_print,
     "reduce_prod": in_float32(_prod),
     "reduce_max": _extreme(torch.amax),

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.lib.stride_tricks import sliding_window_view
 from torch.nn import functional
 
+from ..windows import count_of, places_of, tap
 from .common import in_float32, widened
 
 # -- windows -----------------------------------------------------------------------------------------------------------
-
-
-def _tap(axis: int, ndim: int, start: int, count: int, stride: int) -> tuple[slice, ...]:
-    """Along one axis the places where one element of every window lies."""
-    own = slice(start, start + (count - 1) * stride + 1, stride)
-    return (*[own if i == axis else slice(None) for i in range(ndim)],)
-
-
-def _count(size: int, window: int, stride: int, dilation: int) -> int:
-    return (size - (window - 1) * dilation - 1) // stride + 1
 
 
 def _padded(x: torch.Tensor, padding: Any, value: Any = 0) -> Any:
@@ -38,10 +27,10 @@ def _window_sum(
     """Axis by axis, as the sum of strided views."""
     out = _padded(x, padding)
     for axis, (n, stride, gap) in enumerate(zip(window, strides, dilation, strict=True), start=x.ndim - len(window)):
-        count = _count(out.shape[axis], n, stride, gap)
-        total = out[_tap(axis, x.ndim, 0, count, stride)]
+        count = count_of(out.shape[axis], n, stride, gap)
+        total = out[tap(axis, x.ndim, 0, count, stride)]
         for k in range(1, n):
-            total = total + out[_tap(axis, x.ndim, k * gap, count, stride)]
+            total = total + out[tap(axis, x.ndim, k * gap, count, stride)]
         out = total
     return out
 
@@ -60,18 +49,9 @@ def _window_spread(
         low, high = padding[i]
         wide = x.new_zeros((*out.shape[:axis], low + sizes[i] + high, *out.shape[axis + 1 :]))
         for k in range(n):
-            wide[_tap(axis, x.ndim, k * gap, out.shape[axis], stride)] += out
-        out = wide[_tap(axis, x.ndim, low, sizes[i], 1)]
+            wide[tap(axis, x.ndim, k * gap, out.shape[axis], stride)] += out
+        out = wide[tap(axis, x.ndim, low, sizes[i], 1)]
     return out
-
-
-def _places(sizes: Any, window: Sequence[int], strides: Sequence[int], padding: Any, dilation: Sequence[int]) -> Any:
-    """For each window the places of its elements, row-major over the axes that it slides over; -1 in the padding."""
-    numbers = np.pad(np.arange(prod(sizes)).reshape(sizes), padding, constant_values=-1)
-    reach = (*[(n - 1) * gap + 1 for n, gap in zip(window, dilation, strict=True)],)
-    view = sliding_window_view(numbers, reach)
-    view = view[(*[slice(None, None, s) for s in strides], *[slice(None, None, gap) for gap in dilation])]
-    return view.reshape((*view.shape[: len(window)], prod(window)))
 
 
 def _place(choose: Callable[..., Any], worst: Callable[..., Any]) -> Any:
@@ -79,7 +59,7 @@ def _place(choose: Callable[..., Any], worst: Callable[..., Any]) -> Any:
         x: torch.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
     ) -> Any:
         lead = x.ndim - len(window)
-        known = _places(x.shape[lead:], window, strides, padding, dilation)
+        known = places_of(x.shape[lead:], window, strides, padding, dilation)
         places = torch.from_numpy(np.array(known)).to(x.device)
         is_inside = places >= 0
         flat = x.reshape((*x.shape[:lead], -1))

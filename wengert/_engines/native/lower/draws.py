@@ -6,14 +6,13 @@ Source: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 
 from __future__ import annotations
 
 from ...._core.graph import Node
+from ...threefry import PARITY, ROTATIONS
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .blocks import SINGLES, Block
 from .forms import Form, Index, count_of
 from .scatters import over
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = 0x1BD11BDA
 _SPLIT = 1 << 62
 _FOLD_IN = 1 << 63
 _LOW_62_BITS = (1 << 62) - 1
@@ -22,12 +21,12 @@ _LOW_62_BITS = (1 << 62) - 1
 def block_of(b: Builder, key: tuple[Operand, Operand], counter: Operand) -> tuple[Operand, Operand]:
     """The two words that belong to a key and a counter, a u64."""
     k0, k1 = key
-    parity = b.let("xor", "u32", b.let("xor", "u32", k0, k1), _PARITY)
+    parity = b.let("xor", "u32", b.let("xor", "u32", k0, k1), PARITY)
     keys = (k0, k1, parity)
     x0 = b.let("add", "u32", b.convert("u32", "u64", counter), k0)
     x1 = b.let("add", "u32", b.convert("u32", "u64", b.let("shr", "u64", counter, 32)), k1)
     for group in range(5):
-        for rotation in _ROTATIONS[group % 2]:
+        for rotation in ROTATIONS[group % 2]:
             x0 = b.let("add", "u32", x0, x1)
             turned = b.let("or", "u32", b.let("shl", "u32", x1, rotation), b.let("shr", "u32", x1, 32 - rotation))
             x1 = b.let("xor", "u32", turned, x0)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...._transforms.snapshots import Snapshots
+from ...regions import as_object
 from ..lower.forms import DTYPE_OF
 from ..lower.histories import Big, Both, Either, Inner, Number, Out, Pile, Slot, Small, Snaps, Template
 
@@ -78,19 +79,12 @@ class Passed:
     def piled(self) -> list[Any]:
         """Of a stack of histories each one."""
         whole = _Reader(self.layout.template, self.arrays, [0])
-        return [*map(boxed, whole.value(self.layout.template.places[self.place], 0))]
+        return [*map(as_object, whole.value(self.layout.template.places[self.place], 0))]
 
     def segments(self, *arguments: Any) -> None:
         """Calls back for all steps, the last first, as histories of NumPy's kernels do."""
         whole = _Reader(self.layout.template, self.arrays, [0])
         whole.value(self.layout.template.places[self.place], 0)[()].segments(*arguments)
-
-
-def boxed(value: Any) -> Any:
-    """Anything as an array of no axes, so that it passes where arrays do."""
-    box = np.empty((), object)
-    box[()] = value
-    return box
 
 
 class _Reader:
@@ -126,9 +120,9 @@ class _Reader:
             start = row * size if place.start is None else int(self.item(place.start, row))
             return self.arrays[place.array][start : start + size].reshape(shape)
         if kind is Inner:
-            return boxed(self.inner(place, row))
+            return as_object(self.inner(place, row))
         if kind is Snaps:
-            return boxed(_Snapshots(self.inner(place.states, row), int(self.item(place.live, row))))
+            return as_object(_Snapshots(self.inner(place.states, row), int(self.item(place.live, row))))
         if kind is Pile:
             histories = self.inner(place.histories, row)
             found = np.empty(int(self.item(place.count, row)), object)
@@ -138,7 +132,7 @@ class _Reader:
         if kind is Either:
             chosen = int(self.item(place.chosen, row))
             found = place.histories[chosen] if 0 <= chosen < len(place.histories) else None
-            return boxed(0) if found is None else self.value(found, row)
+            return as_object(0) if found is None else self.value(found, row)
         return self.outside[place.number] if type(place) is Out else self.item(place, row)
 
     def inner(self, place: Inner, row: int) -> _Reader:
@@ -168,4 +162,4 @@ class _Snapshots:
             kept.reverse(steps, advance, pull)
 
 
-__all__ = ["HistoryLayout", "Passed", "boxed"]
+__all__ = ["HistoryLayout", "Passed"]
