@@ -214,6 +214,20 @@ def test_nested_functions_are_copied_with_what_they_close_over() -> None:
     assert wg.adopt(f) is wg.adopt(f)
 
 
+def test_numpys_iterators_give_tensors_in_copies() -> None:
+    def iterated(x: Any) -> Any:
+        total = 0.0
+        for a in np.nditer(x):
+            total = total + a**2
+        for (i,), a in np.ndenumerate(x):
+            total = total + i * a
+        return total + sum(a * b for a, b in np.broadcast(x, np.array([1.0, 2.0, 3.0])))
+
+    x = np.array([0.5, -1.0, 2.0])
+    np.testing.assert_allclose(wg.grad(wg.adopt(iterated))(x), 2 * x + [0, 1, 2] + [1, 2, 3], rtol=1e-14)
+    assert isinstance(wg.adopt(lambda: np.ndenumerate(x))(), np.ndenumerate)
+
+
 def test_the_report_lists_what_was_replaced(name: str) -> None:
     told = wg.adopt.report(wg.adopt(name))
     assert {"math", "numpy", "numpy.linalg"} <= {*told.modules[f"{name}.shapes"]}

@@ -107,6 +107,7 @@ def holds_tensor(tree: Any) -> bool:
 
 _BLANK = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
 _FROM_DATA = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require", "copy")
+_ITERATORS = ("broadcast", "frompyfunc", "ndenumerate", "nditer", "nested_iters")
 _RANGES = ("arange", "linspace", "logspace", "geomspace", "eye", "identity", "tri", "fromiter", "fromfunction")
 
 
@@ -136,6 +137,7 @@ def _isscalar(element: Any) -> bool:
 def _numpy() -> StandIn:
     replaced = {name: _maker(name) for name in (*_BLANK, *_FROM_DATA, *_RANGES) if hasattr(np, name)}
     replaced |= {name: SCALARS[found] for name, found in _scalar_types()}
+    replaced |= {name: getattr(wnp, name) for name in _ITERATORS}  # NumPy's own where no tensor is given
     replaced |= {"emath": wnp.emath, "lib": wnp.lib}
     replaced |= {"isscalar": _isscalar, "__all__": [*np.__all__], "random": np.random,
                  "linalg": StandIn(np.linalg, {"__all__": [*np.linalg.__all__]}, linalg),
