@@ -56,6 +56,24 @@ def test_det_has_the_adjugate_at_singular_matrices(x, cofactors):
     close(gradient(linalg.det, x), cofactors)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_the_gradient_of_det_beside_an_infinity_is_made_of_minors():
+    x = np.array([[1.0, np.inf], [2.0, 3.0]])
+    both = wg.function(lambda a: (wg.grad(linalg.det)(a), wg.grad(lambda a: wg.sum(linalg.det(a)))(wg.stack([a, a.T]))))
+    wanted = np.array([[3, -2], [-np.inf, 1]])
+    close(gradient(linalg.det, x), wanted)
+    one, several = both(x)
+    close(one, wanted)
+    close(several, [wanted, wanted.T])
+    close(wg.hessian(linalg.det)(np.array([[np.inf]])), np.zeros((1, 1, 1, 1)))
+
+    def f(a):
+        product = linalg.det(a / (a * 0.0))
+        return wg.cond(wg.sum(a) > -1, lambda: wg.sum(a * a), lambda: product)
+
+    close(wg.function(wg.grad(f))(np.eye(2) + 1), 2 * np.eye(2) + 2)
+
+
 def test_second_derivative_of_det_at_a_singular_matrix():
     for x in (RANK_ONE, np.zeros((2, 2))):
         second = np.array(

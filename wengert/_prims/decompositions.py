@@ -706,7 +706,9 @@ def _cofactor_change(a: Tensor, change: Tensor) -> Tensor:
     """The derivative of the cofactors in a direction: of small matrices through their minors, whose determinants are
     differentiated again and again without a division; of larger ones through singular values."""
     n = a.shape[-1]
-    if isinstance(n, int) and 1 < n <= _FEW_ROWS:
+    if n == 1:  # the cofactor is 1, whatever the number is
+        return fill(change, 0)
+    if isinstance(n, int) and n <= _FEW_ROWS:
         signs = constant((-1.0) ** np.add.outer(np.arange(n), np.arange(n)))
         rates = _trace_of_product(cofactor(_minors(a, n)), _minors(change, n))
         return mul(rates, broadcast_to(cast(signs, a.dtype), shape=rates.shape))

@@ -187,12 +187,25 @@ def _cofactor(a: np.ndarray[Any, Any]) -> Any:
 
 def _cofactor_by_values(a: np.ndarray[Any, Any]) -> Any:
     """The same by singular values: exact at singular matrices, too."""
+    is_odd = ~np.isfinite(a).all((-2, -1))
+    if is_odd.any():  # which have no singular values
+        found = _cofactor_by_values(np.where(is_odd[..., None, None], 0, a))
+        found[is_odd] = [_cofactor_by_minors(matrix) for matrix in a[is_odd]]
+        return found
     u, s, vh = np.linalg.svd(_ending(a))
     ones = np.ones_like(s[..., :1])
     ahead = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
     behind = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
     weight = (np.linalg.det(u) * np.linalg.det(vh))[..., None]
     return np.conj(u) * (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :] @ np.conj(vh)
+
+
+def _cofactor_by_minors(a: np.ndarray[Any, Any]) -> Any:
+    """The same of one matrix by determinants: an infinity is in those alone that it belongs to."""
+    found = np.empty_like(a)
+    for i, j in np.ndindex(*a.shape):
+        found[i, j] = (-1) ** (i + j) * np.linalg.det(np.delete(np.delete(a, i, 0), j, 1))
+    return found
 
 
 def _inv_or_inf(a: np.ndarray[Any, Any]) -> Any:
