@@ -72,6 +72,19 @@ def _loops_in_loops(x: Any) -> Any:
     return wg.fori_loop(0, 3, outer, 1.0)
 
 
+def _specials(x: Any) -> Any:
+    share = 0.5 + wnp.arctan(x) / np.pi
+    return wnp.stack([
+        wg.special.digamma(x), wg.special.ndtr(x), wg.special.log_ndtr(x), wg.special.erfcx(x),
+        wg.special.erfinv(2 * share - 1), wg.special.ndtri(share),
+    ])  # fmt: skip
+
+
+def _likelihood(a: Any, b: Any, x: Any) -> Any:
+    probit = wg.special.log_ndtr(a * x - b)
+    return wnp.sum(wg.stats.t.logpdf(x, a) + wg.special.gammaln(a * b) + wg.special.betaln(a, b + x**2) + probit)
+
+
 _RNG = np.random.default_rng(3)
 _X, _V = _RNG.normal(size=5), _RNG.normal(size=5)
 _MATRIX = _RNG.normal(size=(4, 4)) + 4 * np.eye(4)
@@ -105,6 +118,13 @@ CASES = {
     "large_cholesky": Case(lambda: wg.grad(lambda a: wnp.sum(wnp.linalg.cholesky(a) ** 3)), (_LARGE,)),
     "large_solve": Case(lambda: wnp.linalg.solve, (_LARGE - 20 * np.eye(40), _RNG.normal(size=(40, 3)))),
     "large_float32": Case(lambda: wnp.linalg.slogdet, (_LARGE.astype(np.float32),)),
+    # on both sides of each formula's limits, and where there is no value
+    "special_functions": Case(
+        lambda: _specials,
+        (np.array([-30.0, -7.3, -4.0, -1.2, -0.2, 0.0, 1e-9, 0.6, 1.4616, 1.9, 2.1, 9.0, 14.0, 25.0, np.inf, np.nan]),),
+    ),
+    "likelihood": Case(lambda: wg.grad(_likelihood, argnums=(0, 1)), (3.3, 0.7, _X)),
+    "sum_of_nothing": Case(lambda: wg.grad(lambda x, y: wnp.sum(wnp.sum(x, axis=0) * y)), (np.ones((0, 5)), _X)),
     "structure": Case(lambda: lambda p: {"a": p["w"] * 2, "b": [p["b"], 1.5]}, ({"w": _X, "b": _V},)),
 }
 

@@ -144,8 +144,6 @@ _SHIFT = 10
 
 def polygamma_step(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], order: int) -> Any:
     """Both moved up by the recurrence, then by the asymptotic series, difference by difference of powers."""
-    from scipy.special import digamma, polygamma
-
     x, step = np.asarray(a, np.float64), np.asarray(b, np.float64)
     is_plain = (x > 0) & (x + step > 0)
     safe, move = np.where(is_plain, x, 1.0), np.where(is_plain, step, 0.0)
@@ -167,8 +165,7 @@ def polygamma_step(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], order: int)
     total = total - sign * series
     if is_plain.all():
         return total
-    psi = digamma if order == 0 else lambda v: polygamma(order, v)
-    return np.where(is_plain, total, psi(x + step) - psi(x))
+    return np.where(is_plain, total, _polygamma(x + step, order) - _polygamma(x, order))
 
 
 def _step_kernel(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], order: int) -> Any:

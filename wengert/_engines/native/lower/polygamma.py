@@ -17,6 +17,7 @@ from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .scalars import SCALARS
 from .special import call
+from .standing import cotangent
 
 MOST = 6  # orders beyond have more exact ways in NumPy's kernel
 _SHIFT = 10
@@ -63,11 +64,7 @@ def _cotangent_slopes(n: int) -> Sequence[float]:
 
 def _reflected(b: Builder, x: Operand, n: int) -> Operand:
     """The derivative of pi cot(pi x) of an order."""
-    apart = _f(b, "sub", x, _f(b, "rint", x))
-    # near a pole and near a zero between two of them neither of these rounds off what counts
-    sine = _f(b, "sin", _f(b, "mul", apart, math.pi))
-    cosine = _f(b, "sin", _f(b, "mul", _f(b, "sub", 0.5, _f(b, "abs", apart)), math.pi))
-    cot = _f(b, "div", cosine, sine)
+    cot = cotangent(b, x)
     total: Operand = 0.0
     for coefficient in reversed(_cotangent_slopes(n)):
         total = _f(b, "fma", total, cot, coefficient)
@@ -75,10 +72,12 @@ def _reflected(b: Builder, x: Operand, n: int) -> Operand:
 
 
 def _polygamma(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
-    (n,) = attrs
+    return b.convert(t, "f64", _wide(b, b.convert("f64", t, x), attrs[0]))
+
+
+def _wide(b: Builder, wide: Operand, n: int) -> Operand:
     if n == 0:
-        return call(b, "psi", t, x)
-    wide = b.convert("f64", t, x)
+        return call(b, "psi", "f64", wide)
     is_below = _f(b, "lt", wide, 0.0)
     found = _of_positive(b, b.select("f64", is_below, _f(b, "sub", 1.0, wide), wide), n)
     below = _f(b, "add", found, _reflected(b, b.select("f64", is_below, wide, -0.5), n))
@@ -86,8 +85,51 @@ def _polygamma(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operan
     below = b.select("f64", is_pole, math.nan, _f(b, "neg", below))  # (-1)^n polygamma(n, 1 - x) is -found
     sign = -1.0 if n % 2 == 0 else 1.0
     below = b.select("f64", _f(b, "eq", wide, -math.inf), sign * math.inf, below)
-    value = b.select("f64", is_below, below, _f(b, "mul", sign, found))
-    return b.convert(t, "f64", value)
+    return b.select("f64", is_below, below, _f(b, "mul", sign, found))
+
+
+# -- polygamma(n, x + step) - polygamma(n, x), as NumPy's kernel has it ------------------------------------------------
+
+
+class _Powers:
+    """Differences (base + step)^-k - base^-k of one base."""
+
+    def __init__(self, b: Builder, base: Operand, step: Operand) -> None:
+        self.b = b
+        self.log = _f(b, "log1p", _f(b, "div", step, base))
+        self.over = _f(b, "div", 1.0, base)
+
+    def __call__(self, k: int) -> Operand:
+        grown = _f(self.b, "expm1", _f(self.b, "mul", float(-k), self.log))
+        return _f(self.b, "mul", _power(self.b, self.over, k), grown)
+
+
+def _step_of_positive(b: Builder, x: Operand, step: Operand, n: int) -> Operand:
+    """(-1)^(n+1) times the difference, for x and x + step above 0."""
+    total: Operand = 0.0
+    for k in range(_SHIFT + n):
+        total = _f(b, "add", total, _Powers(b, _f(b, "add", x, float(k)), step)(n + 1))
+    total = _f(b, "mul", float(math.factorial(n)), total)
+    powers = _Powers(b, _f(b, "add", x, float(_SHIFT + n)), step)
+    first = _f(b, "neg", powers.log) if n == 0 else _f(b, "mul", float(math.factorial(n - 1)), powers(n))
+    series = _f(b, "add", first, _f(b, "mul", 0.5 * math.factorial(n), powers(n + 1)))
+    for k, number in enumerate(_BERNOULLI, start=1):
+        factor = number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
+        series = _f(b, "add", series, _f(b, "mul", factor, powers(2 * k + n)))
+    return _f(b, "add", total, series)
+
+
+def _step(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
+    (n,) = attrs
+    low, step = b.convert("f64", t, x), b.convert("f64", t, y)
+    high = _f(b, "add", low, step)
+    is_plain = b.both(_f(b, "gt", low, 0.0), _f(b, "gt", high, 0.0))
+    safe, move = b.select("f64", is_plain, low, 1.0), b.select("f64", is_plain, step, 0.0)
+    found = _step_of_positive(b, safe, move, n)
+    found = found if n % 2 else _f(b, "neg", found)
+    rest = _f(b, "sub", _wide(b, high, n), _wide(b, low, n))
+    return b.convert(t, "f64", b.select("f64", is_plain, found, rest))
 
 
 SCALARS["polygamma"] = _polygamma
+SCALARS["polygamma_step"] = _step

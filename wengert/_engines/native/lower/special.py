@@ -1,6 +1,7 @@
 """Special functions on one element: SciPy's own, called in double precision.
 
 SciPy's ufuncs, which NumPy's kernels use, are made of the same functions, so values agree to the last bit in float64.
+Programs that leave Python have `standing`'s in their place, as far as there are some.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 from ...stirling import KV_FAR, STIRLING
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
+from .alone import is_alone
 from .scalars import SCALARS, Rule, larger, smaller
+from .standing import STANDING
 
 # from the primitive's name to SciPy's
 _NAMES = {
@@ -31,8 +34,10 @@ _WHOLE = {
 
 def call(b: Builder, name: str, t: str, *xs: Operand) -> Operand:
     """SciPy's function of doubles, for operands of a type."""
-    wide = [Typed("f64", b.convert("f64", t, x)) for x in xs]
-    return b.convert(t, "f64", b.call(f"special.{name}", [*wide, Typed("i32", 0)], "f64"))
+    wide = [b.convert("f64", t, x) for x in xs]
+    if is_alone() and name in STANDING:
+        return b.convert(t, "f64", STANDING[name](b, *wide))
+    return b.convert(t, "f64", b.call(f"special.{name}", [*[Typed("f64", x) for x in wide], Typed("i32", 0)], "f64"))
 
 
 def _plain(name: str) -> Rule:
@@ -116,7 +121,32 @@ def _beta(name: str) -> Rule:
     return rule
 
 
+def _poch(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+    """gamma(x + y) / gamma(x) for positive x and x + y, as NumPy's kernel has it: moved up, then by a series."""
+    low, step = b.convert("f64", t, x), b.convert("f64", t, y)
+    is_inside = b.both(_f(b, "gt", low, 0.0), _f(b, "gt", _f(b, "add", low, step), 0.0))
+    low, step = b.select("f64", is_inside, low, 1.0), b.select("f64", is_inside, step, 1.0)
+    factor: Operand = 1.0
+    for k in range(int(_LARGE)):
+        place = _f(b, "add", low, float(k))
+        factor = _f(b, "mul", factor, _f(b, "div", place, _f(b, "add", _f(b, "add", low, step), float(k))))
+    low = _f(b, "add", low, _LARGE)
+    high = _f(b, "add", low, step)
+    exponent = _f(b, "mul", step, _f(b, "log", high))
+    grown = _f(b, "log1p", _f(b, "div", step, low))
+    exponent = _f(b, "sub", _f(b, "add", exponent, _f(b, "mul", _f(b, "sub", low, 0.5), grown)), step)
+    exponent = _f(b, "sub", _f(b, "add", exponent, _beyond_stirling(b, high)), _beyond_stirling(b, low))
+    value = _f(b, "mul", factor, _f(b, "exp", exponent))
+    return b.convert(t, "f64", b.select("f64", is_inside, value, math.nan))
+
+
+def _hazard(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+    tail = call(b, "erfcx", t, b.let("mul", t, x, -math.sqrt(0.5)))
+    return b.let("div", t, math.sqrt(2 / math.pi), tail)
+
+
 SCALARS.update({name: _beta(name) for name in ("beta", "betaln")})
+SCALARS.update({"poch": _poch, "normal_hazard": _hazard})
 SCALARS.update({name: _plain(scipys) for name, scipys in _NAMES.items()})
 SCALARS.update({name: _with_order(name, whole) for name, whole in _WHOLE.items()})
 SCALARS.update({"lgamma": _lgamma, "kv": _kv})

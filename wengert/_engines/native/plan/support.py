@@ -64,9 +64,6 @@ HANDED: dict[str, str] = {
     **dict.fromkeys(
         (
             "erfcx_integral",
-            "normal_hazard",
-            "polygamma_step",
-            "poch",
             "gamma_size",
             "ndtri_exp",
             "poisson_count",
@@ -286,6 +283,6 @@ _CHECKS: dict[str, Any] = {
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs, "dft": _transform, "rfft": _transform, "irfft": _transform,
-    "paired_scale": _paired_scale, "polygamma": _series,
-    "reduce_max": _reduced, "reduce_min": _reduced, "reduce_sum": _reduced,
+    "paired_scale": _paired_scale, "polygamma": _series, "polygamma_step": _series,
+    "reduce_max": _reduced, "reduce_min": _reduced,
 }  # fmt: skip

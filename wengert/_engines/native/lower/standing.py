@@ -1,0 +1,187 @@
+"""Special functions in double precision for programs that leave Python, which have no SciPy to call.
+
+Of fixed length and without branches: rational functions, series and the C library's `erfc` and `lgamma`, each within
+some units in the last place of SciPy's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from ..ir.builder import Builder
+from ..ir.loops import Operand, Typed
+from .scalars import larger, smaller
+
+
+def _f(b: Builder, op: str, *xs: Operand) -> Operand:
+    return b.let(op, "f64", *xs)
+
+
+def polynomial(b: Builder, x: Operand, coefficients: Sequence[float]) -> Operand:
+    """The sum of coefficients times powers of x, the constant one first."""
+    total: Operand = 0.0
+    for coefficient in reversed(coefficients):
+        total = _f(b, "add", _f(b, "mul", total, x), coefficient)
+    return total
+
+
+def _ratio(b: Builder, x: Operand, above: Sequence[float], below: Sequence[float]) -> Operand:
+    return _f(b, "div", polynomial(b, x, above), polynomial(b, x, below))
+
+
+# -- digamma -----------------------------------------------------------------------------------------------------------
+
+# between 1 and 2, (x - root) (Y + P(x - 1) / Q(x - 1)), after Boost's `digamma_imp_1_2`; the root is in three parts
+_ROOT = (1569415565 / 2**30, 381566830 / 2**60, 0.9016312093258695918615325266959189453125e-19)
+_Y = 0.99558162689208984375
+_P = (
+    0.254798510611315515235, -0.314628554532916496608, -0.665836341559876230295, -0.314767657147375752913,
+    -0.0541156266153505273939, -0.00289268368333918761452,
+)  # fmt: skip
+_Q = (
+    1.0, 2.1195759927055347547, 1.54350554664961128724, 0.486986018231042975162, 0.0660481487173569812846,
+    0.00298999662592323990972, -0.165079794012604905639e-5, 0.317940243105952177571e-7,
+)  # fmt: skip
+_LARGE = 10.0
+_SHIFT = 8
+_EULER = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760, -1 / 12, 3617 / 8160)  # of 1 / x^2, ...
+
+
+def _near_root(b: Builder, x: Operand) -> Operand:
+    gap = x
+    for part in _ROOT:
+        gap = _f(b, "sub", gap, part)
+    rest = _ratio(b, _f(b, "sub", x, 1.0), _P, _Q)
+    return _f(b, "add", _f(b, "mul", gap, _Y), _f(b, "mul", gap, rest))
+
+
+def _far_from_root(b: Builder, x: Operand) -> Operand:
+    """By Euler's and Maclaurin's series, to which the recurrence leads from 2 on."""
+    is_low = _f(b, "lt", x, _LARGE)
+    far = b.select("f64", is_low, _f(b, "add", x, float(_SHIFT)), x)
+    total: Operand = 0.0
+    for k in range(_SHIFT):
+        total = _f(b, "add", total, _f(b, "div", 1.0, _f(b, "add", x, float(k))))
+    over = _f(b, "div", 1.0, far)
+    square = _f(b, "mul", over, over)
+    series = _f(b, "mul", square, polynomial(b, square, _EULER))
+    series = _f(b, "add", _f(b, "sub", series, _f(b, "mul", 0.5, over)), _f(b, "log", far))
+    return _f(b, "sub", series, b.select("f64", is_low, total, 0.0))
+
+
+def cotangent(b: Builder, x: Operand) -> Operand:
+    """cot(pi x); an infinity at whole numbers."""
+    apart = _f(b, "sub", x, _f(b, "rint", x))
+    # near a pole and near a zero between two of them neither of these rounds off what counts
+    sine = _f(b, "sin", _f(b, "mul", apart, math.pi))
+    cosine = _f(b, "sin", _f(b, "mul", _f(b, "sub", 0.5, _f(b, "abs", apart)), math.pi))
+    return _f(b, "div", cosine, sine)
+
+
+def _psi(b: Builder, x: Operand) -> Operand:
+    is_below = _f(b, "lt", x, 0.0)
+    turned = b.select("f64", is_below, _f(b, "sub", 1.0, x), x)
+    is_small = _f(b, "lt", turned, 1.0)
+    moved = b.select("f64", is_small, _f(b, "add", turned, 1.0), turned)
+    value = b.select("f64", _f(b, "le", moved, 2.0), _near_root(b, moved), _far_from_root(b, moved))
+    step = b.select("f64", is_small, _f(b, "div", 1.0, turned), 0.0)
+    value = _f(b, "sub", value, step)
+    mirrored = _f(b, "sub", value, _f(b, "mul", math.pi, cotangent(b, x)))
+    is_pole = _f(b, "eq", x, _f(b, "rint", x))
+    return b.select("f64", is_below, b.select("f64", is_pole, math.nan, mirrored), value)
+
+
+# -- the normal distribution -------------------------------------------------------------------------------------------
+
+_ROOT_HALF = math.sqrt(0.5)
+_FAR = 20.0
+_LEAST = -40.0  # where erfcx has long been infinite
+_TAIL = tuple((-1.0) ** k * math.prod(range(1, 2 * k, 2)) / math.sqrt(math.pi) for k in range(9))
+
+
+def _erfcx(b: Builder, x: Operand) -> Operand:
+    """e^(x^2) erfc(x), with the square in two parts; far out by its asymptotic series."""
+    x = larger(b, "f64", x, _LEAST)
+    near = smaller(b, "f64", x, _FAR)
+    short = b.convert("f64", "f32", b.convert("f32", "f64", near))
+    rest = _f(b, "mul", _f(b, "sub", near, short), _f(b, "add", near, short))
+    factor = _f(b, "mul", _f(b, "exp", _f(b, "mul", short, short)), _f(b, "exp", rest))
+    found = _f(b, "mul", factor, _f(b, "erfc", near))
+    over = _f(b, "div", 1.0, x)
+    series = _f(b, "mul", over, polynomial(b, _f(b, "mul", _f(b, "mul", over, over), 0.5), _TAIL))
+    return b.select("f64", _f(b, "gt", x, _FAR), series, found)
+
+
+def _ndtr(b: Builder, x: Operand) -> Operand:
+    return _f(b, "mul", 0.5, _f(b, "erfc", _f(b, "mul", x, -_ROOT_HALF)))
+
+
+def _log_ndtr(b: Builder, x: Operand) -> Operand:
+    place = _f(b, "mul", x, _ROOT_HALF)
+    tail = _f(b, "log", _f(b, "mul", 0.5, _erfcx(b, _f(b, "neg", place))))
+    tail = _f(b, "sub", tail, _f(b, "mul", place, place))
+    middle = _f(b, "log1p", _f(b, "mul", -0.5, _f(b, "erfc", place)))
+    return b.select("f64", _f(b, "lt", x, -1.0), tail, middle)
+
+
+# the quantile by Wichura's algorithm AS 241 (PPND16): the middle, both tails, and what is far out in them
+_MIDDLE = (
+    (3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+     4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3),
+    (1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
+     3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3),
+)  # fmt: skip
+_TAILS = (
+    (1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0, 3.64784832476320460504e0,
+     1.27045825245236838258e0, 2.41780725177450611770e-1, 2.27238449892691845833e-2, 7.74545014278341407640e-4),
+    (1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1, 1.48103976427480074590e-1,
+     1.51986665636164571966e-2, 5.47593808499534494600e-4, 1.05075007164441684324e-9),
+)  # fmt: skip
+_ENDS = (
+    (6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0, 2.96560571828504891230e-1,
+     2.65321895265761230930e-2, 1.24266094738807843860e-3, 2.71155556874348757815e-5, 2.01033439929228813265e-7),
+    (1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2, 7.86869131145613259100e-4,
+     1.84631831751005468180e-5, 1.42151175831644588870e-7, 2.04426310338993978564e-15),
+)  # fmt: skip
+
+
+def _quantile(b: Builder, middle: Operand, tail: Operand) -> Operand:
+    """The normal quantile of 1/2 + middle; tail is that probability or what lacks to 1, the smaller one."""
+    square = _f(b, "sub", 0.180625, _f(b, "mul", middle, middle))
+    inner = _f(b, "mul", middle, _ratio(b, square, *_MIDDLE))
+    root = _f(b, "sqrt", _f(b, "neg", _f(b, "log", tail)))
+    near = _ratio(b, _f(b, "sub", root, 1.6), *_TAILS)
+    end = _ratio(b, _f(b, "sub", root, 5.0), *_ENDS)
+    outer = b.select("f64", _f(b, "le", root, 5.0), near, end)
+    outer = b.select("f64", _f(b, "eq", root, math.inf), math.inf, outer)
+    outer = b.select("f64", _f(b, "lt", middle, 0.0), _f(b, "neg", outer), outer)
+    return b.select("f64", _f(b, "le", _f(b, "abs", middle), 0.425), inner, outer)
+
+
+def _ndtri(b: Builder, x: Operand) -> Operand:
+    return _quantile(b, _f(b, "sub", x, 0.5), smaller(b, "f64", x, _f(b, "sub", 1.0, x)))
+
+
+def _erfinv(b: Builder, x: Operand) -> Operand:
+    half = _f(b, "mul", 0.5, x)
+    found = _f(b, "mul", _quantile(b, half, _f(b, "sub", 0.5, _f(b, "abs", half))), _ROOT_HALF)
+    return b.select("f64", _f(b, "eq", x, 0.0), x, found)  # with its sign
+
+
+# -- the beta function -------------------------------------------------------------------------------------------------
+
+
+def _betaln(b: Builder, x: Operand, y: Operand) -> Operand:
+    """For arguments of moderate size."""
+    one, two, both = (
+        b.call("special.gammaln", [Typed("f64", v), Typed("i32", 0)], "f64") for v in (x, y, _f(b, "add", x, y))
+    )
+    return _f(b, "sub", _f(b, "add", one, two), both)
+
+
+# by SciPy's names
+STANDING: dict[str, Callable[..., Operand]] = {
+    "psi": _psi, "ndtr": _ndtr, "ndtri": _ndtri, "log_ndtr": _log_ndtr, "erfcx": _erfcx, "erfinv": _erfinv,
+    "betaln": _betaln,
+}  # fmt: skip
