@@ -31,6 +31,11 @@ def patience(seconds: float) -> Iterator[None]:
         _PATIENCE.until = before
 
 
+def is_short() -> bool:
+    """Whether nobody waits for what this thread computes."""
+    return _PATIENCE.until is not None
+
+
 def go_on() -> None:
     """Loops call this before each step."""
     if _PATIENCE.until is not None and time.monotonic() > _PATIENCE.until:

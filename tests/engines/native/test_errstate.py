@@ -14,6 +14,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
 import wengert.numpy as wn
+from wengert._engines.native import engine
 from wengert._engines.native.run import telling
 from wengert._engines.native.run.flags import KINDS
 
@@ -110,6 +111,32 @@ def test_flags_that_mean_nothing_are_looked_at_ever_more_seldom() -> None:
     for _ in range(1000):
         teller(KINDS["divide"])
     assert telling.OFTEN < len(runs) < telling.OFTEN + 10
+
+
+def test_flags_that_take_long_to_look_at_are_not_looked_at_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telling, "SECONDS", 1e-9)
+    runs: list[Any] = []
+    teller = telling.Teller(lambda *natives: runs.append(natives) or ())
+    for _ in range(telling.OFTEN):
+        teller(KINDS["divide"])
+    assert len(runs) == 1
+
+
+def test_nothing_long_is_compiled_for_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "QUICK", 5)
+    made: list[Any] = []
+    whole = engine.Segment._made
+    monkeypatch.setattr(engine.Segment, "_made", lambda self, *a: made.append(self.graph) or whole(self, *a))
+
+    def step(i: Any, y: Any) -> Any:
+        for _ in range(5):
+            y = wn.sin(y) / (y * y)
+        return y
+
+    f = wg.function(lambda x: wg.fori_loop(0, 3, step, x))
+    with pytest.warns(RuntimeWarning, match="invalid value"):
+        f(np.zeros(3))
+    assert all(len(graph.nodes) <= 5 for graph in made[1:]), made
 
 
 def test_a_call_that_succeeded_does_not_fail_for_lack_of_memory_for_a_warning() -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..._core import budget, forking
+from ..._core import budget, forking, patience
 from ..._core.analysis import atoms_named, atoms_told
 from ..._core.dims import Atom
 from ..._core.garbage import uncollected
@@ -51,6 +51,7 @@ from .run.telling import Noted, Teller, is_quiet
 # compiled. Tests switch both on, by the environment also in the processes that they start.
 IS_STRICT = VERIFIES = os.environ.get("WENGERT_STRICT", "0") != "0"
 T = TypeVar("T")
+QUICK = 300  # nodes that become code in less time than somebody may be kept waiting for a warning
 
 # What goes wrong in the compiler; what a signal's handler raises meanwhile (a TimeoutError, say) is the caller's.
 FAILURES = (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, OSError,
@@ -162,7 +163,9 @@ class Segment:
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
-        code = self._code = self._code or self.code()
+        code = self._code
+        if code is None and not (len(self.graph.nodes) > QUICK and patience.is_short()):
+            code = self._code = self.code()
         if code is None:
             return self.kernels(*natives)
         found = code.function(*natives)

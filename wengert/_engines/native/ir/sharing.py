@@ -148,16 +148,23 @@ class _Sharing:
         for item in block:
             if type(item) not in (For, While, If):
                 continue
-            made = [inner for inner in walk([item]) if type(inner) is Alloc and not _is_in_lanes(inner, item)]
-            if length([item]) <= LARGEST and self.can_move(item, made, is_in_threads):
-                form = _Form(item, {a.array for a in made})
-                if self.is_closed(form):
-                    is_outer = [self.variables[var] != count for var, count in form.variables.items()]
-                    place = _Place(item, made, form, [*compress(form.variables, is_outer)])
-                    self.alike.setdefault((*form.key, *is_outer), []).append(place)
-                    continue
+            if length([item]) <= LARGEST and self.is_place(item, is_in_threads):
+                continue
             for inner in blocks_of(item):
                 self.find(inner, is_in_threads or (type(item) is For and item.work is not None))
+
+    def is_place(self, item: Any, is_in_threads: bool) -> bool:
+        """Whether a loop can be a piece; it is noted then."""
+        made = _allocated(item)
+        if not self.can_move(item, made, is_in_threads):
+            return False
+        form = _Form(item, {a.array for a in made})
+        if not self.is_closed(form):
+            return False
+        is_outer = [self.variables[var] != count for var, count in form.variables.items()]
+        place = _Place(item, made, form, [*compress(form.variables, is_outer)])
+        self.alike.setdefault((*form.key, *is_outer), []).append(place)
+        return True
 
     def can_move(self, item: Any, made: list[Alloc], is_in_threads: bool) -> bool:
         """Whether a loop can be a function: what it allocates is made once, before it, and by no thread. In a thread it
@@ -214,8 +221,11 @@ def _leave_out(allocs: list[Alloc], block: Block) -> None:
             _leave_out(allocs, inner)
 
 
-def _is_in_lanes(alloc: Alloc, item: Any) -> bool:
-    return any(type(x) is Lanes and any(y is alloc for y in walk(x.body)) for x in walk([item]))
+def _allocated(item: Any) -> list[Alloc]:
+    """What a loop allocates, but for each lane."""
+    inner = [*walk([item])]
+    in_lanes = {id(y) for x in inner if type(x) is Lanes for y in walk(x.body)}
+    return [x for x in inner if type(x) is Alloc and id(x) not in in_lanes]
 
 
 class _Form:

@@ -3,14 +3,17 @@
 Flags alone would tell too much: code computes lanes that nobody sees, and both sides of selections. So the kernels of
 the same graph run under the caller's error state, and their results are dropped. Errors, callbacks and logs come from
 NumPy itself. Warnings are collected and told at the user's line, where Python's filters decide; once these would show
-nothing more there, and when the flags of many calls have meant nothing, there are no more runs, or ever fewer.
+nothing more there, and when the flags of many calls have meant nothing, or to look has taken long, there are no more
+runs, or ever fewer.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +53,7 @@ class Teller:
         # `catch_warnings` puts equal ones in their place.
         self._filters: tuple[Any, list[Any]] = (None, [])
         self._kinds: tuple[Any, dict[int, Kinds]] = (None, {})  # by flags, under the error state of the last call
-        self._in_vain: dict[int, int] = {}  # runs that found nothing, by flags
+        self._in_vain: dict[int, _Vain] = {}  # by flags
 
     def __call__(self, flags: int, *natives: Any) -> None:
         now = state()
@@ -76,8 +79,10 @@ class Teller:
             self._filters = warnings.filters, [*warnings.filters]
         if place in self._told or not self._is_due(kinds.flags):
             return
+        began = time.monotonic()
         messages = self._messages(kinds.warned, natives)
         if not messages:
+            self._in_vain[kinds.flags].seconds += time.monotonic() - began
             return
         self._in_vain.pop(kinds.flags, None)
         module, line = ("", 0) if frame is None else (frame.f_globals.get("__name__", ""), frame.f_lineno)
@@ -88,8 +93,11 @@ class Teller:
 
     def _is_due(self, flags: int) -> bool:
         """Whether to look what flags mean that have meant nothing so far."""
-        runs = self._in_vain[flags] = self._in_vain.get(flags, 0) + 1
-        return runs <= OFTEN or not runs & (runs - 1)
+        vain = self._in_vain.setdefault(flags, _Vain())
+        vain.runs += 1
+        if vain.runs <= OFTEN:
+            return vain.seconds < SECONDS
+        return not vain.runs & (vain.runs - 1)
 
     def _messages(self, kinds: tuple[str, ...], natives: tuple[Any, ...]) -> tuple[str, ...]:
         """The warnings of one run, each once, in their order."""
@@ -101,6 +109,14 @@ class Teller:
         except (OutOfPatience, MemoryError):
             pass  # many steps, or arrays that the code never made; what was said until now is true
         return (*log.messages,)
+
+
+@dataclass
+class _Vain:
+    """How often flags came that meant nothing, or were not looked at, and how long looking has taken."""
+
+    runs: int = 0
+    seconds: float = 0.0
 
 
 def _is_shown_once(text: str, module: str, line: int) -> bool:
