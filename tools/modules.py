@@ -50,7 +50,7 @@ def used_by_users(sources: dict[str, Path]) -> list[str]:
     """Where a user's program begins: Wengert's public modules, and the engines that load with an array, by name."""
     public = [module for module in sources if not any(_is_private(part) for part in module.split("."))]
     engines = [f"wengert._engines.{name}" for name in ("jax", "keras", "native", "tensorflow", "torch")]
-    by_name = [*engines, *[f"{engine}.foreign" for engine in engines]]
+    by_name = [*engines, *[f"{engine}.{part}" for engine in engines for part in ("foreign", "operators")]]
     return [*public, *[module for module in by_name if module in sources]]
 
 

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+from .dynamo import left_out
+
 # whoever pickles functions of `__main__` by value, for processes in which that module is another program
 _BY_VALUE = ("cloudpickle", "dill")
 
@@ -72,6 +74,7 @@ def derived(function: Callable[..., Any], doc: str, maker: Callable[..., Any], *
     """
     f = args[0]
     inner = getattr(f, "__name__", type(f).__name__)
+    left_out(function)
     made = Derived(function)
     made._made_by = (maker, args, options)
     made.__wrapped__ = f

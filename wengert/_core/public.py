@@ -14,6 +14,7 @@ from contextlib import suppress
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
+from .dynamo import left_out
 from .state import STATE
 from .tracebacks import fold
 from .wrong_calls import Symbolic, explained
@@ -21,6 +22,9 @@ from .wrong_calls import Symbolic, explained
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=Callable[..., Any])
+
+# rooms of functions that call functions of users; the others' are ops, which `torch.compile` follows down to torch's
+_CALL_USERS = (["differentiation"], ["programs"], ["rules"], ["integrate"])
 
 
 def public(f: Callable[P, R]) -> Callable[P, R]:
@@ -55,7 +59,10 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
 
     # with f's globals, for by those doctest tells the functions of a module from imported ones
     entered = FunctionType(enter.__code__, f.__globals__, enter.__name__, None, enter.__closure__)
-    return unconverted(cast("Callable[P, R]", functools.update_wrapper(entered, f)))
+    functools.update_wrapper(entered, f)
+    if f.__module__.split(".")[1:2] in _CALL_USERS:
+        left_out(entered)
+    return unconverted(cast("Callable[P, R]", entered))
 
 
 def names_errors(f: Callable[P, R], name: str = "") -> Callable[P, R]:

@@ -30,6 +30,7 @@ from .._core.bare import noted_if_bare
 from .._core.constant import given_constant, number
 from .._core.derived import SIGNATURE, Derived, derived, kept
 from .._core.dims import is_late
+from .._core.dynamo import left_out
 from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, is_native, transferred
 from .._core.graph import Graph
 from .._core.kinds import ARRAYS, SEQUENCES
@@ -195,6 +196,7 @@ class Function(Generic[P, R]):
         """What a call of this function may read."""
         return (self._f,)
 
+    @left_out
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:  # not `@public`, whose call would be felt here; `trace` puts back what it opened
             if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
@@ -245,6 +247,7 @@ class Function(Generic[P, R]):
 
     # -- the general path -------------------------------------------------------------------------------
 
+    @left_out
     def _call(self, args: Any, kwargs: Any, bound: int = 0) -> Any:
         if self._progress is not None and not _progress().is_heard():
             with _progress().compiling(self._progress, self._name):
@@ -577,20 +580,49 @@ class Function(Generic[P, R]):
         """
         return self._on_engine("tensorflow")
 
-    def to_torch(self) -> Callable[..., Any]:
+    def to_torch(self, op: str | None = None) -> Callable[..., Any]:
         """The function as a plain one on torch tensors, lowered from its graph.
+
+        Args:
+            op: "lib::name" also registers it as a torch operator of that name (rules for tensors without values, for
+                backward and for `vmap` included), which `torch.compile(fullgraph=True)` and `torch.export` keep whole
+                where they trace what this returns. A name that is taken stands for this function from then on.
 
         Returns:
             A function of the same arguments that gives torch tensors, whatever kind of array comes in; it runs on the
             device of the tensors that come. `backward` and the transforms of `torch.func` take it, with Wengert's
-            derivatives.
+            derivatives. In a traced operator, arguments alone have gradients.
 
         Raises:
             ModuleNotFoundError: torch is not installed.
-        """
-        return self._on_engine("torch")
+            ValueError: `op` is no name of this form.
+            TypeError: where torch traces the operator: the function writes to a Variable, or reads a tensor beside its
+                arguments that torch differentiates.
 
-    def _on_engine(self, name: str) -> Derived:
+        Example:
+            >>> import importlib.util, wengert as wg
+            >>> slope = wg.function(wg.grad(lambda x: x**3))
+            >>> if importlib.util.find_spec("torch"):  # torch need not be installed
+            ...     on_torch = slope.to_torch(op="wengert_example::slope")
+        """
+        return self._on_engine("torch", op)
+
+    def _as_operator(self, op: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+        def flat(args: Any, kwargs: Any) -> tuple[list[Any], Spec | None]:
+            if self._signature is not None and kwargs:
+                args, kwargs = _bound(self._f, args, kwargs, self._name), {}
+            if self._statics is not None:
+                args, kwargs = self._statics.pinned(args, kwargs)
+            return flatten((tuple(args), dict(kwargs)))
+
+        def found(spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
+            types: Any = [key for key in keys if isinstance(key, ArrayKey)]
+            return self._compiled_for(spec, keys, types)
+
+        make: Any = importlib.import_module(".registering", __package__)
+        return make.registered(op, self._name, plain, flat, _traced_leaf, found)
+
+    def _on_engine(self, name: str, op: str | None = None) -> Derived:
         """The function on the arrays of a framework: what is none of them becomes one."""
         engine = engine_named(name)
 
@@ -608,7 +640,11 @@ class Function(Generic[P, R]):
             args, kwargs = unflatten(spec, natives)
             return result_of(self(*args, **kwargs), engine)
 
-        made = derived(on_engine, "", getattr(Function, f"to_{name}"), self)
+        run: Callable[..., Any] = on_engine
+        options: dict[str, Any] = {}
+        if op is not None:
+            run, options = self._as_operator(op, on_engine), {"op": op}
+        made = derived(run, "", getattr(Function, f"to_{name}"), self, **options)
         functools.update_wrapper(made, self._f)
         return made
 
@@ -657,6 +693,7 @@ class _BoundFunction:
     def __wengert_reads__(self) -> tuple[Any, ...]:
         return (self._inner, self.__self__)
 
+    @left_out
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:  # as in `Function.__call__`
             return self._inner._call((self.__self__, *args), kwargs, 1)

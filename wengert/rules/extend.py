@@ -17,6 +17,7 @@ from .._compile.bridge import as_program, has_tracers
 from .._control.custom import show_rule
 from .._core.apply import apply
 from .._core.derived import Derived, pickles_by_value
+from .._core.dynamo import left_out
 from .._core.engine import Engine, register_host_kernel
 from .._core.op import REGISTRY, Cost, Facts, Moves, Op, Rule, batch_size, require_facts
 from .._core.public import public, unconverted
@@ -179,7 +180,7 @@ def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
             fold(error)
             raise
 
-    return unconverted(call)
+    return left_out(unconverted(call))
 
 
 def _spec_of(x: Any) -> TensorSpec:

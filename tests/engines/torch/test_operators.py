@@ -1,0 +1,198 @@
+"""Functions as torch operators (`to_torch(op=)`), and functions that `torch.compile` leaves out of what it compiles."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert._core import dynamo
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+pytestmark = [  # dynamo's own: it imports what Python has deprecated, and tells of what it does to caches and locks
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:Dynamo:UserWarning"),
+    pytest.mark.filterwarnings("ignore:.*torch.jit.script:FutureWarning"),
+]
+
+
+def compiled(program: Any, **options: Any) -> Any:
+    """A program compiled without C++, for which some machines have no compiler."""
+    torch._dynamo.reset()
+    return torch.compile(program, backend="aot_eager", fullgraph=True, **options)
+
+
+def derivatives(program: Any, *xs: Any) -> list[Any]:
+    """The results for tensors, and the gradients of a sum of them with weights."""
+    leaves = [x.clone().requires_grad_() for x in xs]
+    ys = program(*leaves)
+    loss = sum((y * torch.linspace(0.5, 2.0, y.numel()).reshape(y.shape)).sum() for y in ys)
+    return [*ys, *torch.autograd.grad(loss, leaves)]
+
+
+def agree(got: Any, want: Any) -> None:
+    for g, w in zip(got, want, strict=True):
+        assert g.dtype is w.dtype
+        np.testing.assert_allclose(g.detach(), w.detach(), rtol=1e-12, atol=1e-14)
+
+
+@wg.custom_gradient
+def fivefold(x: Any) -> Any:
+    """A square whose gradient is five times too large, so that a natural one would be seen."""
+    return x * x, lambda upstream: upstream * x * 10
+
+
+def grown(x: Any, factor: Any, *, bound: Any, about: Any, limit: Any = None) -> Any:
+    """A loop whose number of steps a run tells, in a structure, from one."""
+    last = wg.while_loop(lambda y: wg.sum(y) < bound, lambda y: y * factor["by"][0], (x,))[0]
+    return {"last": last, "rest": (wg.special.betainc(2.0, 3.0, x) + (0.0 if limit is None else limit), about)}
+
+
+gathered = wg.function(lambda x, i: fivefold(x[i])).to_torch(op="wengert_test::gathered")
+growing = wg.function(grown, static_argnames="bound").to_torch(op="wengert_test::growing")
+smooth = wg.function(lambda x: wg.sin(x) * wg.sum(x)).to_torch(op="wengert_test::smooth")
+X = torch.tensor([0.1, 0.2, 0.4], dtype=torch.float64)
+
+
+def everything(x: Any, factor: Any) -> Any:
+    found = growing(x * 2, {"by": (factor, 7.0)}, bound=3.0, about="x", limit=None)
+    assert found["rest"][1] == "x"
+    return found["last"] * 3, found["rest"][0], gathered(x, torch.tensor([0, 0, 2])), smooth(x) + 1
+
+
+def test_compiled_whole_in_one_graph_with_backward() -> None:
+    factor = torch.tensor(1.5, dtype=torch.float64)
+    agree(derivatives(compiled(everything), X, factor), derivatives(everything, X, factor))
+
+
+@pytest.mark.slow
+def test_sizes_that_vary_are_one_trace() -> None:
+    f = wg.function(lambda x: (x[1:] * wg.sum(x), wg.tanh(x).reshape(2, -1)))
+    program = f.to_torch(op="wengert_test::varies")
+    run = compiled(lambda x: program(x * 2), dynamic=True)
+    run(torch.ones(4))
+    before = f.trace_count
+    sizes = [torch.linspace(0, 1, n) for n in (6, 10)]
+    found = [[y.sum() for y in run(x)] for x in sizes]
+    assert f.trace_count == before
+    for x, got in zip(sizes, found, strict=True):
+        agree(got, [y.sum() for y in program(x * 2)])
+
+
+@pytest.mark.slow
+def test_transforms_in_a_compiled_program() -> None:
+    func = torch.func
+    rows = torch.linspace(0.1, 1.0, 6, dtype=torch.float64).reshape(2, 3)
+
+    def program(rows: Any) -> Any:
+        slopes = func.vmap(func.grad(lambda x: smooth(x).sum()))(rows)
+        return slopes, *func.jvp(lambda x: smooth(x), (rows[0],), (rows[1],))
+
+    agree(compiled(program)(rows), program(rows))
+
+
+class Model(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3, dtype=torch.float64)
+
+    def forward(self, x: Any) -> Any:
+        return smooth(self.linear(x)).sum()
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_exported_whole_saved_and_loaded(strict: bool) -> None:
+    model = Model()
+    program = torch.export.export(model, (X,), strict=strict)
+    assert "wengert_test.smooth.default" in [str(node.target) for node in program.graph.nodes]
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    loaded = torch.export.load(file).module()
+    y, wanted = loaded(X + 1), model(X + 1)
+    grads = [torch.autograd.grad(z, [*m.parameters()]) for z, m in ((y, loaded), (wanted, model))]
+    agree([y, *grads[0]], [wanted, *grads[1]])
+
+
+def test_the_operator_passes_torchs_own_checks() -> None:
+    seen: list[str] = []
+    graph = torch.export.export(Model(), (X,)).graph
+    seen = [node.args[1] for node in graph.nodes if "smooth" in str(node.target)]
+    op = torch.ops.wengert_test.smooth
+    x = X.clone().requires_grad_()
+    assert set(torch.library.opcheck(op, ([x], seen[0])).values()) == {"SUCCESS"}
+    assert torch.autograd.gradgradcheck(lambda x: op([x], seen[0])[0], x)
+
+
+def test_beside_compilers_it_is_the_plain_function() -> None:
+    again = pickle.loads(pickle.dumps(wg.function(np.sin).to_torch(op="wengert_test::pickled")))
+    np.testing.assert_array_equal(again(np.array([0.5])), np.sin([0.5]))
+    assert torch.func.jvp(again, (X,), (X,))[1].shape == (3,)
+    agree([compiled(lambda x: again(x))(X)], [torch.sin(X)])
+
+
+def test_what_it_refuses() -> None:
+    f = wg.function(lambda x: x * weight)
+    weight = torch.nn.Parameter(torch.tensor(2.0))
+    for name in ("nothing", "a::b::c", "a:b", 3):
+        with pytest.raises(ValueError, match="'lib::name'"):
+            f.to_torch(op=name)  # pyright: ignore[reportArgumentType]  # what users may do
+    reads = f.to_torch(op="wengert_test::reads")
+    with (
+        pytest.warns(UserWarning, match=r"reads a tensor that torch differentiates.*pass it as one"),
+        pytest.raises(torch._dynamo.exc.Unsupported),
+    ):
+        compiled(lambda x: reads(x))(X)
+    held = wg.Variable(1.0)
+    writes = wg.function(lambda x: (held.assign_add(1.0), x)[1]).to_torch(op="wengert_test::writes")
+    module = torch.nn.Module()
+    module.forward = lambda x: writes(x)
+    with pytest.raises(TypeError, match="writes to a Variable"):
+        torch.export.export(module, (X,))
+
+
+# -- functions that are no operators -----------------------------------------------------------------------------------
+
+DOUBLED = wg.function(lambda x: wg.while_loop(lambda y: wg.sum(y) < 3, lambda y: y * 2, (x,))[0])
+
+
+class Unregistered(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor([1.5, 2.0]))
+
+    @wg.function
+    def scaled(self, x: Any) -> Any:
+        return wg.while_loop(lambda y: wg.sum(y) < 3, lambda y: y * self.weight + 1, (x,))[0]
+
+    def forward(self, x: Any) -> Any:
+        y = self.scaled(x * 2) + fivefold(x * 3) + DOUBLED(x)
+        return (y + DOUBLED.to_torch()(x) + wg.grad(lambda x: wg.sum(x**3))(x) * 2,)
+
+
+def test_left_out_and_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dynamo, "_told", [])
+    torch._dynamo.reset()
+    module = Unregistered()
+    x = torch.tensor([0.1, 0.2])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        got = derivatives(torch.compile(module, backend="aot_eager"), x)
+    said = [str(w.message) for w in caught if "leaves Wengert's functions out" in str(w.message)]
+    assert len(said) == 1
+    assert "to_torch(op=" in said[0]
+    # of our own code nothing was followed: dynamo would tell of the caches that it meets
+    assert not [w for w in caught if "lru_cache" in str(w.message)]
+    agree(got, derivatives(module, x))
+
+
+@pytest.mark.filterwarnings("ignore:torch.compile leaves:UserWarning")
+def test_a_whole_graph_is_refused_with_the_cure() -> None:
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"to_torch\(op="):
+        compiled(lambda x: DOUBLED(x) + 1)(X)

@@ -1,0 +1,67 @@
+"""What `torch.compile` is told of our functions: to leave them out of what it compiles, with all that they call.
+
+Its tracer (dynamo) would follow our caches and locks as if they were the user's program, slowly, and fail. It asks a
+function for a mark as soon as it meets one, and puts the reason that it finds beside the mark into a message. Only then
+is torch's part for this loaded, so only then can torch be told that callees are to be left out, too, and the user once
+that this happens.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+_MARK = "_torchdynamo_disable"  # torch's name
+_codes: set[CodeType] = set()  # of functions that are left out, and that torch has not been told of
+_told: list[bool] = []
+
+
+class _Reason(str):
+    """A text that acts when it is put into another one."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        _tell()
+        return super().__format__(spec)
+
+
+_REASON = _Reason(
+    "torch.compile leaves Wengert's functions out of what it compiles, and they run as they are; "
+    "fn.to_torch(op='lib::name') makes a wg.function an operator that it keeps"
+)
+
+
+def left_out(f: C) -> C:
+    """f, marked for `torch.compile` as what it leaves out, if it is a Python function that says nothing else."""
+    function: Any = f
+    if type(function) is FunctionType and not hasattr(f, _MARK):
+        setattr(f, _MARK, True)
+        setattr(f, f"{_MARK}_msg", _REASON)
+        _codes.add(function.__code__)
+    return f
+
+
+def kept_in(f: C) -> C:
+    """f, marked as what `torch.compile` follows."""
+    setattr(f, _MARK, False)
+    return f
+
+
+def _tell() -> None:
+    frames: Any = importlib.import_module("torch._dynamo.eval_frame")
+    types: Any = importlib.import_module("torch._dynamo.types")
+    skip = types.FrameAction.SKIP
+    while _codes:
+        frames.set_code_exec_strategy(_codes.pop(), types.FrameExecStrategy(skip, skip))
+    if not _told:
+        _told.append(True)
+        warn: Any = importlib.import_module(".where", __package__).warn
+        warn(str(_REASON))
+
+
+__all__ = ["kept_in", "left_out"]

@@ -1,0 +1,265 @@
+"""Functions as torch operators: `Function.to_torch(op=)`. How a call is told in a text, and found again from it.
+
+A call is told by the structure of its arguments, the type of each array and the value of everything else, so that an
+exported graph can be loaded by another process which has registered the function. What JSON cannot hold is told by a
+number, which means something in this process only.
+"""
+
+# pyright: strict, reportPrivateUsage=false
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import _engines
+from .._compile.cache import Compiled
+from .._compile.statics import unpinned
+from .._compile.trace import ArrayKey, Static
+from .._core import dtypes
+from .._core.bare import is_bare
+from .._core.dynamo import kept_in
+from .._core.engine import ENGINES, transferred
+from .._core.scalars import beside
+from .._core.structure import LEAF, Spec
+from .._core.tensor import Tensor, entered
+from .._core.where import at_user_line, warn
+from ..errors import TracingError
+
+# by name, since torch need not be installed
+torch: Any = importlib.import_module("torch")
+_on_torch = f"{_engines.__name__}.torch"
+is_followed: Any = importlib.import_module(f"{_on_torch}.bridge").is_followed
+_common: Any = importlib.import_module(f"{_on_torch}.common")
+_operators: Any = importlib.import_module(f"{_on_torch}.operators")
+
+Flat = Callable[[Any, Any], tuple[list[Any], Spec | None]]
+Found = Callable[[Spec | None, tuple[Any, ...]], Compiled]
+
+_KINDS: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict}
+_NAME = re.compile(r"[A-Za-z_]\w*::[A-Za-z_]\w*\Z", re.ASCII)
+_ON_TORCH = entered(torch.zeros(()))  # traces are for arrays like this one
+_here: list[Any] = []  # what calls of this process hold that JSON cannot
+
+
+def registered(op: Any, name: str, plain: Callable[..., Any], flat: Flat, array: Any, compiled: Found) -> Any:
+    """A function that is a torch operator wherever torch traces it, and runs as it is everywhere else.
+
+    Args:
+        op: "lib::name".
+        name: the function's, for messages.
+        plain: what runs where nothing is traced.
+        flat: from arguments to their leaves and structure.
+        array: from a leaf that is no tensor of torch's to one of ours; None where it is no array.
+        compiled: from a structure and a key of each leaf to the compiled form.
+    """
+    if not isinstance(op, str) or not _NAME.match(op):
+        raise ValueError(at_user_line(f"to_torch: wanted the operator's name as 'lib::name', got {op!r}"))
+    calls = _Calls(op, name, flat, array, compiled)
+
+    def in_graph(*args: Any, **kwargs: Any) -> Any:
+        return calls.run(*args, **kwargs)
+
+    # strict export cannot hold what torch makes of a call that it traces in part, but tensors and tuples of them
+    exported: Any = torch.compiler.allow_in_graph(in_graph)
+    whole: Any = torch._dynamo.nonstrict_trace(calls.run_in_part)
+
+    @functools.wraps(plain)
+    def on_torch(*args: Any, **kwargs: Any) -> Any:
+        if not torch.compiler.is_compiling():
+            return plain(*args, **kwargs)
+        if torch.compiler.is_exporting():
+            return exported(*args, **kwargs)
+        return _with_values(whole(*_without_none(args), **_without_none(kwargs)))
+
+    return kept_in(on_torch)
+
+
+def _mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+    """A dict, list or tuple with something else in the place of each value. Plain code, which dynamo traces."""
+    if _is_a(tree, dict):
+        return {key: function(value) for key, value in tree.items()}
+    if _is_a(tree, list) or _is_a(tree, tuple):
+        found = [function(x) for x in tree]
+        return found if _is_a(tree, list) else (*found,)
+    return tree
+
+
+def _is_a(tree: Any, kind: type[Any]) -> bool:
+    return type(tree) is kind
+
+
+_NONE = "wengert: None"  # None cannot be an argument of what torch traces in part
+
+
+def _without_none(tree: Any) -> Any:
+    """Arguments in which a text stands for None."""
+    if tree is None:
+        return _NONE
+    return _mapped(_without_none, tree)
+
+
+_VALUE = "wengert: value"  # a result that is neither array nor number, which torch cannot take from there
+
+
+def _without_values(tree: Any) -> Any:
+    """Results with the number of a value in the place of each such one."""
+    if tree is None or type(tree) is str:
+        return {_VALUE: _number_of(Static(tree))}
+    return _mapped(_without_values, tree)
+
+
+def _with_values(tree: Any) -> Any:
+    """The results again."""
+    if _is_a(tree, dict) and _VALUE in tree:
+        return _here[tree[_VALUE]].value
+    return _mapped(_with_values, tree)
+
+
+class _Calls:
+    """The calls of a function by an operator."""
+
+    def __init__(self, op: str, name: str, flat: Flat, array: Any, compiled: Found) -> None:
+        self._name = name
+        self._flat = flat
+        self._array = array
+        self._compiled = compiled
+        self._operator = _operators.Operator(op, self._base_of)
+
+    def run_in_part(self, *args: Any, **kwargs: Any) -> Any:
+        """The same for dynamo, which does not hand on what errors say."""
+        try:
+            return _without_values(self.run(*args, **kwargs))
+        except Exception as error:
+            warn(f"{self._name} cannot be traced as a torch operator: {type(error).__name__}: {error}")
+            raise
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """A call on tensors that torch traces."""
+        leaves, spec = self._flat(args, kwargs)
+        leaves = [None if type(leaf) is str and leaf == _NONE else leaf for leaf in leaves]
+        tensors: list[Any] = []
+        told: list[Any] = []
+        for leaf in leaves:
+            tensor, entry = self._told(leaf)
+            told.append(entry)
+            if tensor is not None:
+                tensors.append(tensor)
+        first = [_encoded(spec), told]
+        compiled: Compiled | None = None
+        try:
+            compiled = self._found(first)[0]
+        except TracingError:
+            if not _has_unknown(told):
+                raise
+        if compiled is None or not compiled.admits(tensors):
+            # the function needs to know the extents: torch is told that they are fixed
+            shapes = iter([int(d) for d in x.shape] for x in tensors)
+            first = [first[0], [["array", next(shapes), *e[2:]] if e[0] == "array" else e for e in told]]
+            compiled = self._found(first)[0]
+        return compiled.rebuild((*self._operator(tensors, json.dumps([first])),))
+
+    def _told(self, leaf: Any) -> tuple[Any, list[Any]]:
+        """A leaf as a tensor, if it is an array, and what a call says of it."""
+        if isinstance(leaf, torch.Tensor):
+            shape = [d if type(d) is int else None for d in leaf.shape]
+            return leaf, ["array", shape, _common.numpy_dtype(leaf.dtype).name, False, False]
+        ours: Tensor | None = self._array(leaf)
+        if ours is None:
+            return None, _encoded_value(unpinned(leaf))
+        values: Any = ours.numpy()
+        entry = ["array", [*values.shape], values.dtype.name, bool(ours._weak), is_bare(ours)]
+        model = _common.from_numpy(values)
+        return torch.tensor(model.tolist(), dtype=model.dtype), entry
+
+    def _found(self, first: Any) -> tuple[Compiled, int]:
+        """The compiled form for a call, and how many arrays that has."""
+        spec, keys = _decoded(first[0]), (*map(_key, first[1]),)
+        with beside([_ON_TORCH]):
+            compiled = self._compiled(spec, keys)
+        if compiled.written:
+            raise TypeError(at_user_line(
+                f"{self._name}: it writes to a Variable or buffer, and a torch operator has no such effect; give the "
+                f"new value back as a result"
+            ))  # fmt: skip
+        return compiled, sum(isinstance(key, ArrayKey) for key in keys)
+
+    def _base_of(self, first: Any) -> Any:
+        compiled, count = self._found(first)
+        home = ENGINES["torch"]
+        held = [variable._held._data for variable in compiled.variables]
+        read = [transferred(native, home) for native in (*compiled.natives, *held)]
+        if any(map(is_followed, read)):
+            raise TypeError(at_user_line(
+                f"{self._name}: it reads a tensor that torch differentiates and that is no argument; a torch operator "
+                f"has gradients of its arguments only: pass it as one"
+            ))  # fmt: skip
+        return _operators.Base(compiled.program, count, [home.leave(x) for x in read])
+
+
+# -- texts ------------------------------------------------------------------------------------------------------------
+
+
+def _encoded(spec: Spec | None) -> Any:
+    if spec is None:
+        return None
+    name = spec.kind.__name__
+    if _KINDS.get(name) is not spec.kind or not _is_plain(spec.keys):
+        return ["here", _number_of(spec)]
+    return [name, _listed(spec.keys), [*map(_encoded, spec.children)]]
+
+
+def _decoded(told: Any) -> Spec | None:
+    if told is None:
+        return LEAF
+    if told[0] == "here":
+        return _held_here(told[1])
+    kind, keys, children = told
+    return Spec(_KINDS[kind], keys if keys is None else (*keys,), (*map(_decoded, children),))
+
+
+def _is_plain(keys: Any) -> bool:
+    return keys is None or all(type(key) in (str, int) for key in keys)
+
+
+def _listed(keys: Any) -> Any:
+    return None if keys is None else [*keys]
+
+
+def _encoded_value(value: Any) -> list[Any]:
+    if value is None or type(value) in (bool, int, str):
+        return ["value", value]
+    if isinstance(value, torch.SymInt):
+        return ["value", int(value)]
+    return ["here", _number_of(Static(value))]
+
+
+def _key(told: Sequence[Any]) -> Any:
+    """The key of a leaf from what is told of it."""
+    if told[0] == "array":
+        _, shape, dtype, is_weak, is_whole = told
+        return ArrayKey((*shape,), dtypes.as_dtype(dtype), is_weak, is_whole)
+    return Static(told[1]) if told[0] == "value" else _held_here(told[1])
+
+
+def _has_unknown(told: Sequence[Any]) -> bool:
+    return any(entry[0] == "array" and None in entry[1] for entry in told)
+
+
+def _number_of(value: Any) -> int:
+    """The number of a value that calls of this process hold."""
+    if value not in _here:
+        _here.append(value)
+    return _here.index(value)
+
+
+def _held_here(number: int) -> Any:
+    if number >= len(_here):
+        raise ValueError(at_user_line(
+            "to_torch: an exported program was given an argument that only the process that exported it has"
+        ))  # fmt: skip
+    return _here[number]
