@@ -212,7 +212,8 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
         results, out_form = flat([*outs])
 
         def pull(*cts: Any, variables: Any = None) -> Any:
-            found = _pulled(program, active, rebuilt(form, tensors), saved, rebuilt(out_form, cts), results)
+            kept = None if saved is not None and _is_for_saving(saved) else saved
+            found = _pulled(program, active, rebuilt(form, tensors), kept, rebuilt(out_form, cts), results)
             spread = [[ct] if part is None else [None] * len(part[0]) for ct, part in zip(found, form, strict=True)]
             flat_cts = [ct for cts in spread for ct in cts]
             # variables that a function of TensorFlow's read in the program have their cotangents as operands of it
@@ -222,6 +223,16 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
 
     found = op(*leaves)
     return (*rebuilt(out_form, found),)
+
+
+def _is_for_saving(saved: Tensors) -> bool:
+    """Whether TensorFlow traces a gradient alone, to save it, and cannot save what it reads: the histories of loops."""
+    if tf.executing_eagerly() or getattr(tf.compat.v1.get_default_graph(), "name", None) != _GRADIENT_ALONE:
+        return False
+    return any(x.dtype == tf.variant for x in flat(saved)[0] if isinstance(x, tf.Tensor))
+
+
+_GRADIENT_ALONE = "internal_grad_fn"  # TensorFlow's name of a custom gradient, and of the graph that it saves of one
 
 
 def _answering(program: Program, active: tuple[bool, ...], values: Tensors) -> Program:
