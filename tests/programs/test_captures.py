@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import array
 import collections
+import contextvars
 import ctypes
 import dataclasses
+import enum
 import functools
 import gc
 import itertools
+import os
+import pathlib
 import random
+import threading
 import time
 import types
 import warnings
@@ -774,3 +779,115 @@ def test_attributes_that_nobody_reads_cause_no_new_trace() -> None:
         assert f(1.0) == 2.0
         setattr(held, f"log{count}", count)
     assert f.trace_count == 1
+
+
+class Kind(enum.Enum):
+    """A value that is neither number nor string."""
+
+    LOW = 2.0
+    HIGH = 3.0
+
+
+class Meta(type):
+    """What a class's class holds is read through the class."""
+
+    factor = 2.0
+
+
+class Fixed:
+    """What a descriptor gives is the descriptor's."""
+
+    def __init__(self) -> None:
+        self.value = 2.0
+
+    def __get__(self, instance: Any, owner: Any = None) -> float:
+        return self.value
+
+
+class Held(metaclass=Meta):
+    """Holds what the other classes describe."""
+
+    fixed = Fixed()
+
+    def scaled(self, x: Any) -> Any:
+        return x * 2.0
+
+
+class Other(Held):
+    """What an object comes to be."""
+
+    def scaled(self, x: Any) -> Any:
+        return x * 5.0
+
+
+@pytest.mark.filterwarnings("ignore:.* was traced 5 times")  # that is what the changes make it do
+def test_what_else_code_reads_is_seen() -> None:
+    space = types.SimpleNamespace(kind=Kind.LOW, inner=types.SimpleNamespace(v=2.0), some=frozenset({1}))
+    options, table = types.SimpleNamespace(a=1.0), {"k": 2.0}
+    order, shown = {"a": 2.0, "b": 3.0}, types.MappingProxyType(table)
+    variable: Any = contextvars.ContextVar("variable", default=2.0)
+    local: Any = threading.local()
+    local.v = 2.0
+    held = Held()
+
+    def helper(x: Any) -> Any:
+        return x * 2.0
+
+    def readers(x: Any) -> list[Any]:
+        return [
+            x * space.kind.value + (1.0 if space.kind is Kind.LOW else 0.0),
+            x * space.inner.v * (2.0 if 1 in space.some else 1.0),
+            x * getattr(space, "late", 3.0) * (2.0 if hasattr(space, "later") else 1.0),
+            x * variable.get() * local.v,
+            x * type(held).factor * held.fixed,
+            held.scaled(x),
+            helper(x),
+            x ** next(iter(order.values())),
+            x * shown["k"],
+            sum(x * v for v in vars(options).values()),
+        ]
+
+    total = lambda x: sum(k * wg.sum(y) for k, y in enumerate(readers(x), 1))
+    compiled = wg.function(total)
+    outer = wg.grad(wg.function(lambda x: wg.sum(wg.vmap(compiled)(wg.stack([x, 2 * x])))))
+    changes: list[Callable[[], Any]] = [
+        lambda: setattr(space, "kind", Kind.HIGH),
+        lambda: setattr(space.inner, "v", 7.0),
+        lambda: setattr(space, "some", frozenset()),
+        lambda: (setattr(space, "late", 4.0), variable.set(5.0)),
+        lambda: setattr(space, "later", None),
+        lambda: setattr(local, "v", 3.0),
+        lambda: setattr(Meta, "factor", 4.0),
+        lambda: setattr(vars(Held)["fixed"], "value", 4.0),
+        lambda: setattr(held, "__class__", Other),
+        lambda: setattr(helper, "__code__", (lambda x: x * 9.0).__code__),
+        lambda: order.update(a=order.pop("a")),
+        lambda: table.update(k=8.0),
+        lambda: setattr(options, "b", 2.0),
+    ]
+    before = -1.0
+    for change in changes:
+        assert float(compiled(X)) != before
+        before = float(compiled(X))
+        change()
+        np.testing.assert_allclose(compiled(X), total(X), rtol=1e-13)
+    np.testing.assert_allclose(outer(X), wg.grad(lambda x: total(x) + total(2 * x))(X), rtol=1e-13)
+    for undo in (lambda: setattr(space.inner, "v", 2.0), lambda: variable.set(1.0)):
+        undo()
+        np.testing.assert_allclose(outer(X), wg.grad(lambda x: total(x) + total(2 * x))(X), rtol=1e-13)
+
+
+def test_questions_to_the_system_and_all_names_at_once_are_told(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "number"
+    path.write_text("2")
+    rows: list[tuple[Callable[[Any], Any], str]] = [
+        (lambda x: x * float(path.read_text()), "Path.read_text"),
+        (lambda x: x if path.exists() else 2 * x, "Path.exists"),
+        (lambda x: x if os.path.exists(path) else 2 * x, "exists"),
+        (lambda x: x * len(os.getcwd()), "os.getcwd"),
+        (lambda x: x * globals()["scale"], "globals"),
+        (lambda x: x * eval("scale"), "eval"),
+    ]
+    for f, name in rows:
+        with pytest.warns(UserWarning, match=rf"reads .*{name}, which changes by itself"):
+            wg.function(f)(1.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -77,7 +77,9 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(f)
     def function(*args: Any, **kwargs: Any) -> Any:
         if shares_each and len(args) > 1 and any(isinstance(a, Tensor) for a in args):
-            return (*[function(as_tensor(a, name), **kwargs) for a in args],)  # a view of each, as NumPy's are
+            return (
+                *[cast(Any, function)(as_tensor(a, name), **kwargs) for a in args],
+            )  # a view of each, as NumPy's are
         try:
             result = f(*args, **kwargs)
             if place is not None:

@@ -110,3 +110,16 @@ def test_what_runs_on_torch_is_recorded() -> None:
     x = torch.tensor(0.3, dtype=torch.float64)
     recorded = make_fx(lambda x: wg.grad(wg.sin)(x) * x)(x)
     assert float(recorded(torch.tensor(0.6, dtype=torch.float64))) == pytest.approx(np.cos(0.6) * 0.6)
+
+
+@pytest.mark.filterwarnings("ignore:.* was traced 5 times")  # that is what the writes make it do
+def test_arrays_that_are_written_to_are_seen_where_no_op_reads_them() -> None:
+    a, buffer = torch.ones(2, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
+    number = wg.function(lambda x: x * float(a[0]) + float(a.numpy()[1]))
+    taken = wg.function(lambda x: wg.sum(x * buffer))
+    for k in range(1, 7):
+        a.fill_(k)
+        buffer.fill_(k)
+        assert number(2.0) == 3.0 * k
+        assert float(taken(torch.ones(2, dtype=torch.float64))) == 2.0 * k
+    assert taken.trace_count == 1  # an op reads what it holds at each call

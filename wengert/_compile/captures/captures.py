@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..._core import forking
+from ..._core.engine import ENGINE_OF, stands_in
 from ..._core.graph import Graph
 from ..._core.tensor import Tensor, Written
 from .changing import global_sources, random_state
 from .guard import Guard, guard_of, guarded
 from .inputs import Inputs, tensor_around
 from .reach import Reach, Slot, is_array
-from .watch import MISSING, Contents, Elements, StaticAt, Watch, bytes_of, same_bytes
+from .watch import MISSING, Contents, Elements, StaticAt, Watch, bytes_of, same_bytes, same_version, version_of
 
 _COPIED_BEFORE = 1 << 20  # bytes; larger arrays are copied after the trace, and only where they must be compared
 _COMPARED = 1 << 26  # bytes that are compared in all; of what is beyond them no copy is kept
@@ -93,11 +94,26 @@ class Captures:
                 self._compare(slot)
             if id(slot) in taken and taken[id(slot)] in places:
                 self._taken.append((places[taken[id(slot)]], slot))
+        self._count_versions()
         self._tell_changes()
         self._guard = guard_of(self._watches)
         self._inputs.forget()
         self._copies, self._inputs, graph.arrays = {}, None, None
         self._reach.forget()
+
+    def _count_versions(self) -> None:
+        """Frameworks' arrays that no op took: where they count what is written to them, the count is compared.
+
+        Parameters, which are read at each call, are written to at each step of a training.
+        """
+        natives = [found for found in self._reach.natives if not stands_in(type(found[1]))]
+        if not natives:
+            return
+        counted = [(path, array, version_of(array)) for path, array in natives]
+        held = {_memory_of(ENGINE_OF[type(t._data)].leave(t._data)) for t in self.tensors if not t.is_symbolic}
+        for path, array, version in counted:
+            if version is not None and _memory_of(array) not in held:
+                self._watches.append(Contents(array, same_version, path, version))
 
     def _compare(self, slot: Slot) -> None:
         """Keeps a copy of an array whose contents something else than an op may have read."""
@@ -191,6 +207,11 @@ class Captures:
         for place, taken in self._taken:
             if taken is slot:
                 self.tensors[place] = array if isinstance(array, Tensor) else tensor_around(array)
+
+
+def _memory_of(array: Any) -> Any:
+    """What an array of torch, and what it becomes on its way into a program, have in common."""
+    return array.data_ptr() if version_of(array) is not None else id(array)
 
 
 def _is_alike(value: Any, held: Any) -> bool:

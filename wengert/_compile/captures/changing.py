@@ -7,6 +7,7 @@ it is enough that the code names them.
 from __future__ import annotations
 
 import sys
+from pathlib import PurePath
 from types import ModuleType
 from typing import Any
 
@@ -15,14 +16,17 @@ _CALLS: dict[str, tuple[str, ...]] = {
         "time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
         "process_time_ns", "thread_time", "ctime", "localtime", "gmtime",
     ),
-    "builtins": ("open", "input"), "io": ("open",), "_io": ("open",),
-    "os": ("urandom", "getenv", "getpid", "listdir", "stat", "environ"),
-    "posix": ("urandom", "getpid", "listdir", "stat"),
+    "builtins": ("open", "input", "globals", "eval", "exec"), "io": ("open",), "_io": ("open",),
+    "os": ("urandom", "getenv", "getpid", "getcwd", "listdir", "scandir", "walk", "stat", "access", "environ"),
+    "posix": ("urandom", "getpid", "getcwd", "listdir", "scandir", "stat", "access"),
+    **dict.fromkeys(("posixpath", "ntpath", "genericpath"), ("exists", "isfile", "isdir", "getsize", "getmtime")),
     "uuid": ("uuid1", "uuid4"),
     "secrets": ("randbelow", "token_bytes", "token_hex", "choice", "randbits"),
     "numpy": ("load", "loadtxt", "genfromtxt", "fromfile", "memmap"),
 }  # fmt: skip
 _BARE = {"numpy.random": ("default_rng",)}  # without arguments only: with a seed they give the same each time
+PATHS_ARE_READ = frozenset({"read_text", "read_bytes"})  # methods that nothing but a path has
+_OF_PATHS = PATHS_ARE_READ | {"open", "exists", "is_file", "is_dir", "stat", "iterdir", "glob", "rglob"}
 _CLOCKS = frozenset({"now", "today", "utcnow"})  # of datetime's classes
 
 
@@ -33,6 +37,8 @@ def changing_name(owner: Any, key: str, value: Any, is_called_bare: bool) -> str
         if key in _CALLS.get(home, ()) or (is_called_bare and key in _BARE.get(home, ())):
             return f"{home}.{key}"
         return ""
+    if isinstance(owner, PurePath):
+        return f"Path.{key}" if key in _OF_PATHS else ""
     if isinstance(owner, type) and owner.__module__ == "datetime" and key in _CLOCKS:
         return f"datetime.{owner.__name__}.{key}"
     home = getattr(value, "__module__", None)
@@ -76,4 +82,4 @@ def global_sources() -> list[tuple[str, Any]]:
     return found
 
 
-__all__ = ["changing_name", "global_sources", "is_iterator", "random_state"]
+__all__ = ["PATHS_ARE_READ", "changing_name", "global_sources", "is_iterator", "random_state"]

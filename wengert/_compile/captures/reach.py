@@ -12,6 +12,11 @@ import functools
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from datetime import date
+from enum import Enum
+from numbers import Number
+from pathlib import PurePath
 from types import (
     BuiltinFunctionType,
     BuiltinMethodType,
@@ -29,11 +34,12 @@ import numpy as np
 from ..._core.engine import is_native
 from ..._core.tensor import Tensor
 from ..._core.where import is_library_file
-from .changing import changing_name, is_iterator, random_state
+from .changing import PATHS_ARE_READ, changing_name, is_iterator, random_state
 from .reads import CELL, GLOBAL, LOCAL, MUTATORS, Access, Chain, reads_of
 from .watch import (
     MISSING,
     Attribute,
+    Attributes,
     Cell,
     Contents,
     Elements,
@@ -44,6 +50,7 @@ from .watch import (
     Watch,
     flat,
     same_buffer,
+    same_context,
     same_data,
     same_frame,
 )  # fmt: skip
@@ -52,10 +59,15 @@ LIMIT = 5000  # values that are looked at; who captures more has captured a prog
 
 _ATOMS: tuple[type, ...] = (
     type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, type(Ellipsis), range, slice,
+    CodeType,
 )  # fmt: skip
 # locks, files and the like have no data to compare
 _WITHOUT_DATA = frozenset({"_thread", "threading", "logging", "_io", "re", "weakref", "_weakref"})
 _GROWING = (list, dict, set, deque)
+_MAPPINGS = (dict, MappingProxyType)
+# classes of libraries whose objects hold what users put there, in whatever number
+_HOLDERS = frozenset({("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")})
+_WHOLE = frozenset({"vars", "dir"})  # what reads all attributes of an object
 _FRAMES = frozenset({"pandas", "xarray", "polars"})
 SIZES = frozenset({"shape", "ndim", "dtype", "size", "itemsize", "nbytes"})
 
@@ -105,6 +117,7 @@ class Reach:
         changes: names of what changes by itself.
         sources: random numbers' sources, with their paths.
         chains: those of all code reached.
+        natives: frameworks' arrays, with their paths.
     """
 
     def __init__(self, f: Callable[..., Any], statics: Sequence[Any], paths: Sequence[str]) -> None:
@@ -113,6 +126,7 @@ class Reach:
         self.changes: list[str] = []
         self.sources: list[tuple[str, Any]] = []
         self.chains: list[tuple[CodeType, Chain]] = []
+        self.natives: list[tuple[str, Any]] = []
         self.names: set[str] = set()
         self.grown: set[str] = set()
         self.is_cut = False  # at the limit
@@ -122,6 +136,7 @@ class Reach:
         self._objects: list[tuple[Any, Any, str, set[str]]] = []  # owner, object, path, names looked up so far
         self._queue: deque[Callable[[], None]] = deque()
         self._home = _package_of(f)
+        self._codes: list[FunctionType] = []  # functions that are not found at a place which is watched
         self._visit(f, "")
         for index, (value, path) in enumerate(zip(statics, paths, strict=True)):
             self._visit(value, path, StaticAt(index))
@@ -136,6 +151,11 @@ class Reach:
                 self._attributes(*entry)
             if not self._queue:
                 break
+        if self.watches:  # else the call looks at nothing, which is faster
+            for f in self._codes:
+                self._code(f, "the function")
+        if named := self.names & PATHS_ARE_READ:
+            self._note(f"Path.{min(named)}")
         for owner, value, path, looked_up in self._objects:
             held = getattr(value, "__dict__", None)
             if isinstance(held, (dict, MappingProxyType)) and (absent := looked_up.difference(held)):
@@ -146,6 +166,7 @@ class Reach:
         self._seen.clear()
         self._objects.clear()
         self.chains.clear()
+        self.natives.clear()
 
     # -- values -----------------------------------------------------------------------------------------
 
@@ -179,14 +200,18 @@ class Reach:
                 self._found(None, element, f"{path}[{index}]")
         elif isinstance(value, (list, deque)):
             self._contents(Elements(owner, None, path, (*value,)), value)
-        elif isinstance(value, dict):
+        elif isinstance(value, _MAPPINGS):
             entries = flat(value)
             self._contents(Entries(owner, None, path, entries), entries[1::2])
         elif isinstance(value, (set, bytearray)):
             self.watches.append(Contents(owner, same_data, path, value.copy()))
+        elif isinstance(value, ContextVar):
+            self.watches.append(Contents(owner, same_context, path, value.get(MISSING)))
         elif _shows_memory(kind):
             self.watches.append(Contents(owner, same_buffer, path, memoryview(value).tobytes()))
-        elif not is_native(kind):
+        elif is_native(kind):
+            self.natives.append((path, value))
+        else:
             self._object(value, path, owner)
 
     def _contents(self, watch: Watch, elements: Iterable[Any]) -> None:
@@ -239,9 +264,13 @@ class Reach:
         elif kind.__module__.partition(".")[0] in _FRAMES and hasattr(value, "equals"):
             copy = value.copy() if hasattr(value, "copy") else value.clone()
             self.watches.append(Contents(owner, same_frame, path, copy))
-        elif self._is_users(kind.__module__):
+        elif self._is_users(kind.__module__) or (kind.__module__, kind.__name__) in _HOLDERS:
             self._objects.append((owner, value, path, set()))
             self._class(kind)
+            if value.__class__ is kind:  # a proxy has another one, which may be made anew each time
+                self._watch(Attribute, owner, "__class__", f"the class of {path}", kind)
+            if not self._is_users(kind.__module__):
+                self._everything(owner, value, path)
         elif kind.__module__ not in _WITHOUT_DATA:
             self._library_object(value, path, owner)
 
@@ -259,8 +288,16 @@ class Reach:
                 if is_array(held):
                     self._slot(held).is_loose = True
 
+    def _everything(self, owner: Any, value: Any, path: str) -> None:
+        """All attributes of an object."""
+        held = getattr(value, "__dict__", None)
+        if isinstance(held, dict):
+            self._contents(Attributes(owner, None, f"vars({path})", flat(held)), [*held.values()])
+
     def _class(self, kind: type) -> None:
         """The methods of a user's class that operators call; the others are attributes of its objects."""
+        if type(kind) is not type and self._is_users(type(kind).__module__):
+            self._class(type(kind))
         for base in kind.__mro__:
             if not self._is_users(base.__module__):
                 continue
@@ -280,12 +317,15 @@ class Reach:
             if name not in self.names and isinstance(_instance_attribute(value, name), _GROWING):
                 continue
             looked_up.add(name)
+            if name == "__dict__" and not isinstance(value, type):
+                self._everything(owner, value, path)
+                continue
             if isinstance(value, type):
                 self._class_attribute(value, name)
                 continue
             held = _instance_attribute(value, name)
             shared = self._class_data(type(value), name) if held is MISSING else MISSING
-            if isinstance(shared, _DATA):
+            if shared is not MISSING and not hasattr(type(shared), "__get__"):
                 held = shared  # an attribute of the object may come to hide it
             if held is not MISSING:
                 self._watch(Attribute, owner, name, f"{path}.{name}", held)
@@ -299,6 +339,8 @@ class Reach:
             self._all(path, [part for part in (held.fget, held.fset) if part is not None])
         elif isinstance(held, functools.cached_property):
             self._visit(held.func, path)
+        elif held is not MISSING and hasattr(type(held), "__get__") and self._is_users(type(held).__module__):
+            self._visit(held, path)
         elif isinstance(held, FunctionType) or (held is not MISSING and not hasattr(type(held), "__get__")):
             self._watch(Attribute, kind, name, path, held)
 
@@ -306,8 +348,10 @@ class Reach:
         bases = [base for base in kind.__mro__ if name in vars(base) and self._is_users(base.__module__)]
         return vars(bases[0])[name] if bases else MISSING
 
-    def _is_users(self, module: str | None) -> bool:
+    def _is_users(self, module: Any) -> bool:
         """Whether a module's code is looked at: the user's own, and the package that f itself comes from."""
+        if type(module) not in (str, type(None)):  # some types of C's describe those of their instances
+            return False
         return module is None or is_users(module) or module.partition(".")[0] == self._home
 
     # -- places -----------------------------------------------------------------------------------------
@@ -345,6 +389,10 @@ class Reach:
             return
         if vars(f):
             self._objects.append((f, f, path, set()))
+        if not path:
+            self._codes.append(f)
+        elif f.__name__ == "__call__" or not f.__name__.startswith("__"):
+            self._code(f, f"the code of {f.__name__}")
         reads = reads_of(code)
         self.names |= reads.names
         self.grown |= reads.grown
@@ -356,6 +404,10 @@ class Reach:
         cells = dict(zip(code.co_freevars, f.__closure__ or (), strict=True))
         for where, chain in reads.chains:
             self._chain(where, chain, f.__globals__, cells)
+
+    def _code(self, f: FunctionType, path: str) -> None:
+        """Tools that reload sources give functions that are there already other code."""
+        self._watch(Attribute, f, "__code__", path, f.__code__)
 
     def _chain(self, where: CodeType, chain: Chain, names: dict[str, Any], cells: dict[str, CellType]) -> None:
         """Follows a chain as far as its places are plain to see: names, modules, dictionaries."""
@@ -390,6 +442,8 @@ class Reach:
         elif chain.name not in _QUIET_BUILTINS:
             self._watch(Item, names, chain.name, chain.name, MISSING, site)
         if value is MISSING and held is not MISSING:
+            if chain.name in _WHOLE:
+                self.names.add("__dict__")
             self._note(changing_name(None, chain.name, held, False))
         return held
 
@@ -405,11 +459,11 @@ class Reach:
             if self._is_users(value.__name__):
                 self._watch(Item, vars(value), step.key, f"{path}.{step.key}", held, site)
             return held, f"{path}.{step.key}"
-        if isinstance(value, dict) and step.is_item and isinstance(step.key, (str, int)):
+        if isinstance(value, _MAPPINGS) and step.is_item and isinstance(step.key, (str, int)):
             held = value.get(step.key, MISSING)
             self._watch(Item, value, step.key, f"{path}[{step.key!r}]", held, site)
             return held, f"{path}[{step.key!r}]"
-        if isinstance(value, type) and not step.is_item:
+        if not step.is_item and isinstance(value, (type, PurePath)):
             self._note(changing_name(value, step.key, None, False))
         return None
 
@@ -429,7 +483,7 @@ _QUIET_BUILTINS = frozenset({
     "enumerate", "zip", "super", "print", "ValueError", "TypeError", "RuntimeError", "KeyError", "IndexError", "type",
     "callable", "repr", "complex", "reversed", "property", "object", "__build_class__", "__name__",
 })  # fmt: skip
-_DATA = (*_ATOMS, np.ndarray, Tensor, list, tuple, dict, set)
+_DATA = (*_ATOMS, np.ndarray, Tensor, list, tuple, dict, set, frozenset, Enum, Number, date)
 
 
 def _content(cell: CellType) -> Any:

@@ -163,12 +163,24 @@ class Entries(Elements):
         place = self.place(bind)
         if len(keys) > FEW or type(self.owner) is StaticAt:
             return f"{bind(all_same)}({bind(flat)}({place}), {bind(self.value)})"
-        parts = [f"{bind(len)}({place}) == {len(keys)}"]
+        parts = [f"(*{place},) == {bind(keys)}"]
         parts += [f"{place}[{bind(key)}] is {bind(value)}" for key, value in zip(keys, values, strict=True)]
         return " and ".join(parts)
 
     def _read(self, owner: Any) -> Any:
         return flat(owner)
+
+
+class Attributes(Entries):
+    """All attributes of an object."""
+
+    __slots__ = ()
+
+    def place(self, bind: Bind) -> str:
+        return f"{self._owner(bind)}.__dict__"
+
+    def _read(self, owner: Any) -> Any:
+        return flat(owner.__dict__)
 
 
 class Contents(Whole):
@@ -277,6 +289,24 @@ def _memcmp() -> Any:
 _compare: Any = None
 
 
+def version_of(array: Any) -> int | None:
+    """How often an array of torch was written to; None for others, and for its arrays that count no writes."""
+    try:
+        return getattr(array, "_version", None)
+    except RuntimeError:  # made in its inference mode
+        return None
+
+
+def same_version(array: Any, before: int) -> bool:
+    """Whether nobody has written to an array that counts it."""
+    return version_of(array) == before
+
+
+def same_context(variable: Any, before: Any) -> bool:
+    """Whether a variable of the context stands for what it did."""
+    return same(variable.get(MISSING), before)
+
+
 def same_data(found: Any, copy: Any) -> bool:
     """Whether a set or byte array equals its copy."""
     return type(found) is type(copy) and bool(found == copy)
@@ -293,6 +323,7 @@ def _labels(frame: Any) -> Any:
 
 
 __all__ = [
-    "MISSING", "Attribute", "Cell", "Contents", "Elements", "Entries", "Item", "StaticAt", "Watch", "all_same",
-    "bytes_of", "flat", "same", "same_bytes", "same_data", "same_frame",
+    "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "StaticAt", "Watch",
+    "all_same", "bytes_of", "flat", "same", "same_bytes", "same_context", "same_data", "same_frame",
+    "same_version", "version_of",
 ]  # fmt: skip

@@ -187,7 +187,7 @@ def _cofactor(a: np.ndarray[Any, Any]) -> Any:
 
 def _cofactor_by_values(a: np.ndarray[Any, Any]) -> Any:
     """The same by singular values: exact at singular matrices, too."""
-    is_odd = ~np.isfinite(a).all((-2, -1))
+    is_odd: Any = ~np.isfinite(a).all((-2, -1))
     if is_odd.any():  # which have no singular values
         found = _cofactor_by_values(np.where(is_odd[..., None, None], 0, a))
         found[is_odd] = [_cofactor_by_minors(matrix) for matrix in a[is_odd]]
