@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, NoReturn, ParamSpec, TypeVar, cast
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -76,10 +76,8 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(f)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if shares_each and len(args) > 1 and any(isinstance(a, Tensor) for a in args):
-            return (
-                *[cast(Any, function)(as_tensor(a, name), **kwargs) for a in args],
-            )  # a view of each, as NumPy's are
+        if shares_each and args[1:] and any(isinstance(a, Tensor) for a in args):
+            return _of_each(function, args, name, kwargs)
         try:
             result = f(*args, **kwargs)
             if place is not None:
@@ -102,6 +100,11 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
 
     function.__doc__ = _documented(f, parameters)
     return function
+
+
+def _of_each(function: Any, arrays: tuple[Any, ...], name: str, kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """What a function of several arrays gives: a view of each tensor, as NumPy's are."""
+    return (*[function(as_tensor(a, name), **kwargs) for a in arrays],)
 
 
 def _rest(theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
