@@ -19,18 +19,17 @@ def _expm_type(a: TensorType) -> TensorType:
     return tensor_type(a.shape, a.dtype)
 
 
-def _along(a: Tensor, change: Tensor) -> Tensor:
-    """The derivative of e^a in a direction: the upper right block of the exponential of [[a, change], [0, a]].
-
-    It is an exponential itself, and so are its derivatives.
-    """
+def _beside(a: Tensor, above: Tensor, below: Tensor) -> Tensor:
+    """The matrix [[a, above], [below, a]]."""
     last = len(a.shape) - 1
-    above = concatenate(a, change, axis=last)
-    below = concatenate(fill(a, 0), a, axis=last)
-    whole = expm(concatenate(above, below, axis=last - 1))
-    n, zeros = a.shape[-1], (0,) * (last - 1)
+    return concatenate(concatenate(a, above, axis=last), concatenate(below, a, axis=last), axis=last - 1)
+
+
+def _upper_right(whole: Tensor, a: Tensor) -> Tensor:
+    """The block of a matrix that stands right of one like a."""
+    n, zeros = a.shape[-1], (0,) * (len(a.shape) - 2)
     limits = (*a.shape[:-2], n, n + n)
-    return slice_(whole, starts=(*zeros, 0, n), limits=limits, strides=(1,) * (last + 1))
+    return slice_(whole, starts=(*zeros, 0, n), limits=limits, strides=(1,) * len(a.shape))
 
 
 def _any_square(*shape: int) -> Any:
@@ -38,13 +37,41 @@ def _any_square(*shape: int) -> Any:
 
 
 expm = general(
-    "expm", "a", type=_expm_type, batch=batch_elementwise, vjp=(lambda ct, a: _along(adjoint(a), ct),),
-    jvp=lambda a, a_dot: _along(a, a_dot),
+    "expm", "a", type=_expm_type, batch=batch_elementwise,
+    vjp=(lambda ct, a: adjoint(expm_along(a, adjoint(ct))),), jvp=lambda a, a_dot: expm_along(a, a_dot),
     samples=[((_any_square(3, 3),), ()), ((_any_square(2, 2, 2),), ()), ((_any_square(1, 1),), ())],
     doc="the exponential of square matrices",
     ref="R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17, 1996",
 )  # fmt: skip
 
+
+def _along_type(a: TensorType, change: TensorType) -> TensorType:
+    square_type("expm_along", a)
+    if len(a.shape) != len(change.shape) or not all(map(same_dim, a.shape, change.shape)):
+        raise ValueError(f"expm_along: shapes {a.shape} and {change.shape} do not fit together")
+    return tensor_type(a.shape, a.dtype)
+
+
+def _along_body(a: Tensor, change: Tensor) -> Tensor:
+    """The upper right block of the exponential of [[a, change], [0, a]]."""
+    return _upper_right(expm(_beside(a, change, fill(a, 0))), a)
+
+
+def _along_both(a: Tensor, change: Tensor, other: Tensor) -> Tensor:
+    """The second derivative in two directions."""
+    none = fill(a, 0)
+    return _upper_right(expm_along(_beside(a, change, none), _beside(other, none, none)), a)
+
+
+expm_along = general(
+    "expm_along", "a change", type=_along_type, batch=batch_leading, body=_along_body,
+    vjp=(lambda ct, a, change: adjoint(_along_both(a, change, adjoint(ct))),
+         lambda ct, a: adjoint(expm_along(a, adjoint(ct)))),
+    jvp=lambda a, change, a_dot, change_dot: add(_along_both(a, change, a_dot), expm_along(a, change_dot)),
+    samples=[((_any_square(3, 3), _any_square(3, 3)), ()), ((_any_square(2, 2, 2), _any_square(2, 2, 2)), ())],
+    doc="the derivative of the exponential of square matrices in a direction",
+    ref="R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17, 1996",
+)  # fmt: skip
 
 # -- logarithms, by the same block ---------------------------------------------------------------------------------
 
@@ -56,13 +83,7 @@ def _log_type(a: TensorType) -> TensorType:
 
 def _log_along(a: Tensor, change: Tensor) -> Tensor:
     """The derivative of log(a) in a direction: the upper right block of the logarithm of [[a, change], [0, a]]."""
-    last = len(a.shape) - 1
-    above = concatenate(a, change, axis=last)
-    below = concatenate(fill(a, 0), a, axis=last)
-    whole = logm(concatenate(above, below, axis=last - 1))
-    n, zeros = a.shape[-1], (0,) * (last - 1)
-    limits = (*a.shape[:-2], n, n + n)
-    return slice_(whole, starts=(*zeros, 0, n), limits=limits, strides=(1,) * (last + 1))
+    return _upper_right(logm(_beside(a, change, fill(a, 0))), a)
 
 
 def _positive_square(*shape: int) -> Any:

@@ -298,11 +298,36 @@ class Columns:
     def solve(self, right: Stored) -> None:
         """`right`, columns of which are rows there, becomes the solution, some of them after the other."""
         b, n = self.b, self.n
+        by_triangles = not is_alone()
+        if by_triangles:
+            self._exchange(right)
         with some_at_once(b, right.shape[0], b.mul(n, n), BLAS_COLUMNS) as (first, count):
-            self.lapack.call(
-                "getrs", letter("N"), fortran_int(b, n), fortran_int(b, count), address_of(self.matrix), self.step,
-                Address(self.pivots), Address(right.array, b.add(right.offset, b.mul(first, n))), self.step,
-            )  # fmt: skip
+            place = Address(right.array, b.add(right.offset, b.mul(first, n)))
+            if by_triangles:
+                self._divide(place, count, letter("L"), letter("U"))
+                self._divide(place, count, letter("U"), letter("N"))
+            else:
+                self.lapack.call(
+                    "getrs", letter("N"), fortran_int(b, n), fortran_int(b, count), address_of(self.matrix), self.step,
+                    Address(self.pivots), place, self.step,
+                )  # fmt: skip
+
+    def _exchange(self, right: Stored) -> None:
+        """Exchanges the elements of right-hand sides as the elimination did: OpenBLAS's `getrs` asks all its threads
+        for that, however small they are, which takes milliseconds where the machine has other work."""
+        b = self.b
+        with b.loop(0, right.shape[0]) as row, b.loop(0, self.n) as i:
+            other = b.sub(b.convert("i64", "i32", b.load(self.pivots, i)), 1)
+            mine, its = right.at(b, (row, i)), right.at(b, (row, other))
+            right.store(b, (row, i), its)
+            right.store(b, (row, other), mine)
+
+    def _divide(self, place: Address, count: Operand, triangle: Typed, diagonal: Typed) -> None:
+        b, type_ = self.b, self.matrix.type
+        b.call(f"blas.{BLAS_LETTER[type_]}trsm", [
+            letter("L"), triangle, letter("N"), diagonal, fortran_int(b, self.n), fortran_int(b, count),
+            Typed(type_, 1.0, True), address_of(self.matrix), self.step, place, self.step,
+        ])  # fmt: skip
 
 
 def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:

@@ -7,7 +7,6 @@ Importing this module needs no LLVM.
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,14 +18,16 @@ from ...._control.loop import Loop
 from ...._core.dims import Atom, Dim, map_attribute
 from ...._core.dtypes import is_half
 from ...._core.graph import Graph, Node
-from ...._core.op import REGISTRY, Op, stated
+from ...._core.op import stated
 from ...._core.printer import programs_of
 from ...._core.state import building
 from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
 from ...._passes.rewrite import with_nodes
 from ...._transforms.replay import bind_dims
-from ...refine import PEAK
+from .exponentials import exponential, exponential_along
+from .parts import op as _op
+from .parts import peak as _peak
 from .pooling import pooled
 from .rare import without_rare
 from .repeats import narrowed
@@ -188,17 +189,6 @@ def _in_float32(node: Node, inputs: Sequence[Value], attrs: tuple[Any, ...]) -> 
     return graph
 
 
-def _op(name: str) -> Op:
-    return REGISTRY[name]
-
-
-@functools.cache
-def _peak() -> Op:
-    """The largest element; of none, what exp makes zero."""
-    op = _op("reduce_max")
-    return Op(PEAK, op.operands, op.attrs, op.outs, "zero", op.type_rule, op.batch_rule, facts=op.facts)
-
-
 def _kept(x: Tensor, axes: tuple[int, ...], like: Tensor) -> Tensor:
     """A value reduced over axes, repeated along them again."""
     shape = (*[1 if i in axes else n for i, n in enumerate(like.shape)],)
@@ -253,7 +243,7 @@ def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:
 
 _EXPANSIONS: dict[str, Callable[..., Any]] = {
     "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _log_softmax, "unstack": _unstack,
-    "matmul with ones": _row_sums,
+    "expm": exponential, "expm_along": exponential_along, "matmul with ones": _row_sums,
 }  # fmt: skip
 
 __all__ = ["prepared", "ready"]

@@ -52,7 +52,6 @@ HANDED: dict[str, str] = {
     **dict.fromkeys(
         (
             "eig",
-            "expm",
             "logm",
             "sqrtm",
             "sylvester",
@@ -123,11 +122,9 @@ LEAVES.append(_leaving)
 def called_within(node: Node) -> set[str]:
     """The primitives whose kernels the machine code of a node calls: those in loops and branches, at whatever depth."""
     found: set[str] = set()
-    for graph in programs_of(node):
-        for inner in graph.nodes:
-            found |= called_within(inner)
-            if not _is_gone(inner) and reason_against(inner) and may_be_called(inner):
-                found.add(inner.op.name)
+    for program in (inner for value in node.attrs for inner in getattr(value, "inner", ())):
+        for inner in prepared(program).nodes:
+            found |= {inner.attrs[0].op.name} if inner.op.name == "outside" else called_within(inner)
     return found
 
 
