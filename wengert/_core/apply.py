@@ -43,7 +43,8 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
                         raise TypeError("complex values")
             if len(operands) == 1:  # said apart because most ops have one operand, and every microsecond shows
                 native = operands[0]._data
-                result = KERNELS_OF[type(native)][op.name](native, *attrs)
+                kernel = KERNELS_OF[type(native)][op.name]
+                result = kernel(native, *attrs) if attrs else kernel(native)
             elif len(operands) == 2:
                 native, other = operands[0]._data, operands[1]._data
                 kernels = KERNELS_OF[type(native)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import weakref
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -400,6 +400,7 @@ class Written(Tensor):
     """
 
     __slots__ = ()
+    are_there: ClassVar[bool] = False  # whether there has been one: sweeps look for them in what was kept
 
     def __wengert_tensor__(self) -> Tensor:
         return self._link.current()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -53,6 +53,11 @@ def tensor_type(shape: Shape, dtype: np.dtype[Any]) -> TensorType:
 def type_of(x: Any) -> TensorType:
     """The type of anything with `.shape` and `.dtype`."""
     return _new((x.shape, x.dtype))
+
+
+def typed(pairs: Iterable[tuple[Shape, np.dtype[Any]]]) -> tuple[TensorType, ...]:
+    """Plain pairs of shape and dtype as types."""
+    return (*map(_new, pairs),)
 
 
 class Origin(NamedTuple):

@@ -7,54 +7,106 @@ the same numbers, without the tensors in between. Rules that do more than to app
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from .._core.dtypes import is_inexact
 from .._core.graph import Graph, Node
 from .._core.op import Op, Rule
 from .._core.state import building
 from .._core.tensor import Tensor
-from .._core.types import type_of
-from .._prims.structural import conj, mul, scale
+from .._core.types import TensorType, type_of, typed
+from .._prims.structural import conj, mul, scale, zeros_of
+from .contributions import results_of
 
 AGAIN = 8  # how often an op comes with operands of some types before a formula is made for them
 MOST = 64  # formulas and counts that a plan keeps; extents that are new at each call would fill the memory
 _KINDS = ("elementwise", "linear", "multilinear", "general")  # of ops whose rules apply primitives, and do nothing else
 
 
+# what Python's operators compute as the kernels do: of lone numbers several times faster, of arrays no slower
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "times_number": "*", "add_number": "+"}
+
+
 class Formula(NamedTuple):
-    """The contributions to some operands: `run(kernels, cotangent, saved)` gives their arrays."""
+    """The contributions to some operands: `run(kernels, cotangent, saved)` gives their arrays; `steps` is its text."""
 
     wanted: tuple[int, ...]
     run: Callable[[Any, Any, Any], tuple[Any, ...]]
+    steps: Callable[[list[Any], str], Steps]
 
 
-def formula_of(entry: Any, ct: Tensor, masked: bool) -> Formula | None:
-    """The formula for entries like this one; None if its rules cannot be told by one."""
+class Told(NamedTuple):
+    """The same without a function: which operands, and from names for the cotangents to the text."""
+
+    wanted: tuple[int, ...]
+    steps: Callable[[list[Any], str], Steps]
+
+
+class Steps(NamedTuple):
+    """Lines of Python that compute contributions, the names of these and of what else the lines name, and constants."""
+
+    lines: list[str]
+    terms: list[str]
+    between: list[str]
+    constants: dict[str, Any]
+
+
+def formula_of(entry: Any, ct_type: TensorType, masked: bool) -> Formula | None:
+    """The formula for entries like this one, of an op with one result; None if its rules cannot be told by one."""
+    told = told_of(entry, (ct_type,), masked)
+    if told is None:
+        return None
+    lines, names, _, constants = told.steps(["ct"], "")
+    text = ["run(kernels, ct, saved):", *lines, f"return ({''.join(f'{name}, ' for name in names)})"]
+    return Formula(told.wanted, function_of(text, constants), told.steps)
+
+
+def told_of(entry: Any, ct_types: Sequence[TensorType | None], masked: bool) -> Told | None:
+    """What entries like this one contribute; None if that cannot be told.
+
+    Args:
+        entry: a line of a tape.
+        ct_types: the types of the cotangents of the op's results, None for those that nothing uses.
+        masked: whether the cotangents may hold structural zeros.
+    """
     op, attrs, plan, _, in_types, _, _, saved = entry
     is_told_by_key = all(a != 0 or type(a) is int for a in attrs if isinstance(a, (int, float, complex)))
-    if op.kind not in _KINDS or saved[-1] is not None or not is_told_by_key:  # 0.0 and -0.0 are one key
+    is_told = op.kind in _KINDS and saved[-1] is None and not (op.spectrum or op.has_many_outs or op.walks)
+    if not (is_told and is_told_by_key):  # 0.0 and -0.0 are one key
         return None
     graph = Graph()
-    symbols = [graph.add_input(*type_of(x)) if type(x) is Tensor else None for x in (ct, *saved)]
+    cts = [None if type_ is None else graph.add_input(*type_) for type_ in ct_types]
+    kept = [graph.add_input(*type_of(x)) if type(x) is Tensor else None for x in saved]
     times = scale if masked else mul
-    sources = (symbols[0], times, plan.tracked, *symbols[1:], *in_types, *attrs)
-    wanted: list[int] = []
-    terms: list[Any] = []
     try:
         with building(graph):
-            for index in plan.wanted:
-                rule = op.rules[index]
-                if rule is not None:
-                    wanted.append(index)
-                    terms.append(_term(op, rule, sources, times))
+            found = _results(entry._replace(saved=(*kept,)), cts, times)
     except Exception:  # what is wrong is said by the rule that runs
         return None
+    wanted = [i for i in plan.wanted if found[i] is not None]
+    terms = [found[i] for i in wanted]
     if graph.captures or not all(_fits(term, in_types[i]) for term, i in zip(terms, wanted, strict=True)):
         return None
     if any(node.op.is_multi or node.op.has_effect or node.op.facts.holds for node in graph.nodes):
         return None
-    return Formula((*wanted,), _written(graph.nodes, symbols, terms))
+    return Told((*wanted,), partial(_steps, graph.nodes, cts, kept, terms))
+
+
+def _results(entry: Any, cts: list[Tensor | None], times: Op) -> Sequence[Any]:
+    """What the entry's rules contribute to each operand; None for nothing."""
+    op, attrs, plan, in_keys, in_types, _, out_types, saved = entry
+    if not op.has_rule_per_operand:
+        if op.is_multi and not op.takes_missing:
+            cts = [zeros_of(t) if ct is None and is_inexact(t.dtype) else ct for ct, t in zip(cts, out_types)]
+        return results_of(entry, (*cts,) if op.is_multi else cts[0], times)
+    sources = (cts[0], times, plan.tracked, *saved, *typed(in_types), *attrs)
+    found: list[Any] = [None] * len(in_keys)
+    for index in plan.wanted:
+        if op.rules[index] is not None:
+            found[index] = _term(op, op.rules[index], sources, times)
+    return found
 
 
 def _term(op: Op, rule: Rule, sources: tuple[Any, ...], times: Op) -> Any:
@@ -68,24 +120,45 @@ def _fits(term: Any, wanted: Any) -> bool:
     return type(term) is Tensor and type_of(term) == wanted
 
 
-def _written(nodes: list[Node], symbols: list[Any], terms: list[Tensor]) -> Callable[[Any, Any, Any], tuple[Any, ...]]:
-    """A function of Python's own for a graph of kernels."""
-    names = {symbols[0]._key: "ct"}
-    lines = ["def run(kernels, ct, saved):"]
+def function_of(text: list[str], constants: dict[str, Any]) -> Callable[..., Any]:
+    """A function of Python's own: its head without `def`, and its lines."""
+    exec(compile("def " + "\n    ".join(text), "<a formula of wengert>", "exec"), constants)
+    return constants["run"]
+
+
+def _steps(
+    nodes: list[Node], cts: list[Any], kept: list[Any], terms: list[Tensor], ct_names: list[Any], mark: str
+) -> Steps:
+    """A graph of kernels in Python's words, with names for the cotangents; `mark` ends the constants' names."""
+    names = {ct._key: name for ct, name in zip(cts, ct_names, strict=True) if ct is not None}
+    lines, between = list[str](), list[str]()
     read = {value.key for node in nodes for value in node.inputs} | {term._key for term in terms}
-    for place, symbol in enumerate(symbols[1:]):
+    for place, symbol in enumerate(kept):
         if symbol is not None and symbol._key in read:
-            names[symbol._key] = f"s{place}"
-            lines.append(f"    s{place} = saved[{place}]._data")
+            between.append(f"s{place}")
+            lines.append(f"s{place} = saved[{place}]._data")
+            names[symbol._key] = between[-1]
     constants: dict[str, Any] = {}
     for number, node in enumerate(nodes):
         operands = [names[value.key] for value in node.inputs]
         for place, attr in enumerate(node.attrs):
-            name = f"c{number}_{place}"
+            name = f"k{number}_{place}{mark}"
             constants[name] = attr
             operands.append(name)
-        names[node.outputs[0].key] = f"v{number}"
-        lines.append(f"    v{number} = kernels[{node.op.name!r}]({', '.join(operands)})")
-    lines.append(f"    return ({''.join(f'{names[term._key]}, ' for term in terms)})")
-    exec(compile("\n".join(lines), "<a formula of wengert>", "exec"), constants)
-    return constants["run"]
+        between.append(f"v{number}")
+        names[node.outputs[0].key] = between[-1]
+        lines.append(f"v{number} = {_step(node, operands)}")
+    return Steps(lines, [names[term._key] for term in terms], between, constants)
+
+
+def _step(node: Node, operands: list[str]) -> str:
+    """What computes a node, in Python's words."""
+    name = node.op.name
+    if node.outputs[0].dtype.char in "fd":  # narrower ones meet Python's numbers otherwise, complex ones round so
+        if name in _SIGNS:
+            return f" {_SIGNS[name]} ".join(operands)
+        if name == "neg":
+            return f"-{operands[0]}"
+    if name in ("reshape", "transpose"):
+        return f"{operands[0]}.{name}({operands[1]})"
+    return f"kernels[{name!r}]({', '.join(operands)})"

@@ -18,21 +18,23 @@ from .._core.engine import ENGINE_OF, ENGINES, KERNELS_OF, Kernel
 from .._core.op import ZERO, Op, Plan
 from .._core.state import STATE, next_serial
 from .._core.tensor import Cut, Tensor, Value, Written, as_recorded
-from .._core.types import TensorType, same_shape, type_of
+from .._core.types import TensorType, same_shape, type_of, typed
 from .._core.where import Site, at_user_line, user_site
 from .._prims.buffer import Update
 from .._prims.discrete import logical_and, logical_or
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
+from .contributions import results_of
 from .formulas import AGAIN, MOST, Formula, formula_of
 from .idle import Idle, idle_flag, kept_at_zero, makes_more_of_zeros
 from .limits import Trail, following_sweep, has_equal
 from .pushing import Masked
 from .rows import Rows, dense, joined
+from .whole_sweeps import whole_formula
 
 _key_of = attrgetter("_key")
-_shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
+_shape_and_dtype = attrgetter("_data.shape", "_data.dtype")  # a type, but for its class, which only rules look at
 _as_type = partial(tuple.__new__, TensorType)
 _NOTHING = (None,)
 _ALONE = (True,)
@@ -52,7 +54,7 @@ class Entry(NamedTuple):
     attrs: tuple[Any, ...]
     plan: Plan
     in_keys: tuple[int, ...]
-    in_types: tuple[TensorType, ...]
+    in_types: tuple[tuple[Any, Any], ...]  # as plain pairs, which take less to make; `typed` gives them theirs
     out_keys: tuple[int, ...]
     out_types: tuple[TensorType, ...]  # of ops with several results
     saved: tuple[Any, ...]
@@ -91,7 +93,7 @@ class Tape:
             data, key = operands[0]._data, operands[0]._key
             if key not in self.tracked:
                 return
-            keys, tracked, types = (key,), _ALONE, (_as_type((data.shape, data.dtype)),)
+            keys, tracked, types = (key,), _ALONE, ((data.shape, data.dtype),)
         elif len(operands) == 2:
             x, y = operands
             keys = (x._key, y._key)
@@ -99,13 +101,13 @@ class Tape:
             if tracked == _NEITHER:
                 return
             data, other = x._data, y._data
-            types = (_as_type((data.shape, data.dtype)), _as_type((other.shape, other.dtype)))
+            types = ((data.shape, data.dtype), (other.shape, other.dtype))
         else:
             keys = (*map(_key_of, operands),)
             tracked = (*map(self.is_tracked, keys),)
             if True not in tracked:
                 return
-            types = (*map(_as_type, map(_shape_and_dtype, operands)),)
+            types = (*map(_shape_and_dtype, operands),)
         # only operands that can carry a gradient were ever tracked, so only the results need asking
         if op.kind == "stop" or not (outs and (outs[0]._data.dtype.kind in "fc" or any(map(_carries, outs)))):
             _mark_cut(op, keys[tracked.index(True)], outs)
@@ -304,21 +306,27 @@ def _sweep(
     masked: Sequence[bool] | None, sparse: bool, cts: Cotangents | None,
 ) -> list[Any]:  # fmt: skip
     """As `sweep`, without the trails."""
+    # where nobody watches, what NumPy's kernels do is done without a tensor for each step
+    kernels = ENGINES["numpy"].kernels if STATE.builder is None and not STATE.recorders else None
     if cts is None:
+        if kernels is not None and masked is None and not sparse and len(seeds := [*seeds]) == 1:
+            found = _sweep_at_once(entries, *seeds[0], sources, kernels)
+            if found is not None:
+                return found
         cts = Cotangents(sparse)
     holds = cts.holds
+    if holds:
+        kernels = None
     is_lazy = sparse or not holds
     for index, (key, seed) in enumerate(seeds):
         cts.add(key, seed, masked is not None and masked[index])
-    # where nobody watches, what NumPy's kernels do is done without a tensor for each step
-    kernels = ENGINES["numpy"].kernels if STATE.builder is None and not STATE.recorders and not holds else None
     wanted = set(sources)
     terms = cts.terms
     entry: Entry | None = None
     try:
         for entry in reversed(entries):
             op = entry[0]
-            if Written in map(type, entry[7]) or tuple in map(type, entry[7]):
+            if Written.are_there and (Written in map(type, entry[7]) or tuple in map(type, entry[7])):
                 entry = entry._replace(saved=as_recorded(entry[7]))
             if holds:
                 cts.before(entry)
@@ -346,7 +354,7 @@ def _sweep(
                     continue
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
             elif is_lazy and op is gather and len(entry[3]) == 2 and ct is not ZERO:
-                _add_rows(Rows(entry[4][0], [(ct, entry[7][1])]), entry[3][0], cts)
+                _add_rows(Rows(_as_type(entry[4][0]), [(ct, entry[7][1])]), entry[3][0], cts)
             else:
                 _pull_back(entry, ct, key in cts.masked, cts)
     except NonFiniteError as error:
@@ -360,6 +368,23 @@ def _sweep(
             if type(terms.get(key)) is Rows:
                 terms[key] = terms[key].dense()
     return [terms.get(key) for key in sources]
+
+
+def _sweep_at_once(
+    entries: Sequence[Entry], key: int, seed: Tensor, sources: Sequence[int], kernels: dict[str, Kernel]
+) -> list[Any] | None:
+    """As `_sweep`, by one formula for the whole of it; None where there is none, or it did not work."""
+    native = seed._data
+    if len(ENGINES) > 1 or KERNELS_OF[type(native)] is not kernels:
+        return None
+    run = whole_formula(entries, key, seed, sources)
+    if run is None or (Written.are_there and any(Written in map(type, entry[7]) for entry in entries)):
+        return None
+    try:
+        found = run(kernels, native, entries)
+    except Exception:  # what is wrong is said by the rules, which run next
+        return None
+    return [None if term is None else Tensor(term, next_serial()) for term in found]
 
 
 def _idle_flag(entry: Entry, cts: Cotangents) -> Tensor | None:
@@ -401,8 +426,8 @@ def _pull_back_at_once(
 ) -> bool:
     """As `_pull_back_by_operand`, by a formula on NumPy's arrays; whether there is one, and it worked."""
     op, attrs, plan, in_keys, in_types, _, _, saved = entry
+    key: Any = (may_hold_zeros, in_types, attrs, *map(type, attrs)) if attrs else (may_hold_zeros, in_types)
     try:
-        key: Any = (may_hold_zeros, in_types, attrs, *map(type, attrs)) if attrs else (may_hold_zeros, in_types)
         formula = plan.formulas.get(key, 0)
     except TypeError:  # attributes that cannot be compared
         return False
@@ -410,24 +435,25 @@ def _pull_back_at_once(
         if formula == 0 and len(plan.formulas) >= MOST:
             plan.formulas.clear()
         if formula is not None:
-            plan.formulas[key] = formula + 1 if formula < AGAIN else formula_of(entry, ct, may_hold_zeros)
+            plan.formulas[key] = formula + 1 if formula < AGAIN else formula_of(entry, type_of(ct), may_hold_zeros)
         return False
     native = ct._data
     if KERNELS_OF[type(native)] is not kernels or (len(ENGINES) > 1 and not _is_on(kernels, saved)):
         return False
+    wanted, run, _ = formula
     try:
-        found = formula.run(kernels, native, saved)
+        found = run(kernels, native, saved)
     except Exception:  # what is wrong is said by the rules, which run next
         return False
     terms = cts.terms
     masks = may_hold_zeros or op.inserts_zeros
-    for index, term in zip(formula.wanted, found):
+    for index, term in zip(wanted, found):
         key = in_keys[index]
         known = terms.get(key)
         if known is None:
             terms[key] = Tensor(term, next_serial())
         elif type(known) is Tensor and (len(ENGINES) == 1 or _is_on(kernels, (known,))):
-            terms[key] = Tensor(kernels["add"](known._data, term), next_serial())
+            terms[key] = Tensor(known._data + term, next_serial())
         else:
             cts.add(key, Tensor(term, next_serial()), masks)
         if masks:
@@ -450,7 +476,7 @@ def _pull_back_by_operand(entry: Entry, ct: Tensor, may_hold_zeros: bool, cts: C
     """
     op, attrs, plan, in_keys, in_types, _, _, saved = entry
     times = scale if may_hold_zeros else mul
-    sources = (ct, times, plan.tracked) + saved + in_types + attrs
+    sources = (ct, times, plan.tracked) + saved + typed(in_types) + attrs
     is_elementwise = op.kind == "elementwise"
     masks = may_hold_zeros or op.inserts_zeros
     for index in plan.wanted:
@@ -480,7 +506,7 @@ def _contribute(entry: Entry, index: int, key: int, term: Any, masks: bool, cts:
     if term is not ZERO:
         data, wanted = term._data, entry[4][index]
         if data.shape != wanted[0] or data.dtype != wanted[1]:
-            _require_type(entry[0], index, term, wanted)
+            _require_type(entry[0], index, term, _as_type(wanted))
     if key in cts.terms or cts.holds:
         cts.add(key, term, masks)
         return
@@ -521,12 +547,7 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
         return
     if op.joint is None and not op.rules:
         raise LookupError(at_user_line(f"no gradient is defined for the op {op.name}, which is on the path"))
-    times = scale if may_hold_zeros else mul
-    sources = (ct, times, entry.plan.tracked, *_saved(entry), *entry.attrs)
-    if op.joint is not None:
-        results = _flat(op, op.joint.fn(*op.joint.pick(sources)), len(keys))
-    else:
-        results = _with_tail(op, sources, wanted, len(keys))
+    results = results_of(entry, ct, scale if may_hold_zeros else mul)
     for index in wanted:
         if type(results[index]) is Rows:
             _add_rows(results[index], keys[index], cts)
@@ -538,40 +559,6 @@ def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> 
             cts.add(keys[index], results[index], True)
         elif results[index] is not None:
             _contribute(entry, index, keys[index], results[index], may_hold_zeros or op.inserts_zeros, cts)
-
-
-def _with_tail(op: Op, sources: tuple[Any, ...], wanted: Sequence[int], count: int) -> list[Any]:
-    """The rules of an op with a variadic tail, for which one rule serves all and so runs once."""
-    found: list[Any] = [None] * count
-    tail: Any = None
-    for index in wanted:
-        rule = op.rules[op.position(index)]
-        if rule is None:
-            continue
-        if index < op.fixed:
-            found[index] = rule.fn(*rule.pick(sources))
-            continue
-        tail = rule.fn(*rule.pick(sources)) if tail is None else tail
-        found[index] = tail[index - op.fixed] if type(tail) is tuple else tail
-    return found
-
-
-def _saved(entry: Entry) -> tuple[Any, ...]:
-    """What was kept and what is known by type only, in the order of the op's rule layout."""
-    op, count = entry.op, len(entry.in_keys)
-    out_types = (entry.out_types,) if op.has_many_outs else entry.out_types
-    return (*op.group(entry.saved[:count]), *entry.saved[count:], *op.group(entry.in_types), *out_types)
-
-
-def _flat(op: Op, results: Any, count: int) -> Sequence[Any]:
-    """A joint rule's results, one for each flat operand."""
-    if not isinstance(results, (tuple, list)):
-        results = (results,)
-    if op.is_variadic and len(results) == len(op.operands) and isinstance(results[-1], (tuple, list)):
-        results = (*results[: op.fixed], *results[-1])
-    if len(results) != count:
-        raise ValueError(at_user_line(f"{op.name}: its gradient gave {len(results)} results for {count} operands"))
-    return results
 
 
 def _is_narrowed(data: Any, dtype: Any) -> bool:

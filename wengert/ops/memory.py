@@ -243,6 +243,7 @@ class Place:
         if type(tensor) is Tensor:
             self.origin = copy(tensor)
             del tensor._data, tensor._key, tensor._cut
+            Written.are_there = True
             tensor.__class__ = Written
 
     def current(self) -> Tensor:
