@@ -13,9 +13,10 @@ from tests.support.profiled import run_profiled
 from wengert._core.op import REGISTRY, Op
 from wengert._core.state import recording
 from wengert._core.tensor import fresh
-from wengert._transforms import formulas, reverse
+from wengert._transforms import formulas, reverse, whole_sweeps
 from wengert._transforms.reverse import Tape, sweep
 
+TOLD = [op for op in REGISTRY.values() if op.kind in formulas._KINDS and (op.rules or op.joint) and not op.facts.holds]
 OPS = [op for op in REGISTRY.values() if op.has_rule_per_operand and op.kind in checks.DIFFERENTIABLE]
 
 
@@ -127,3 +128,89 @@ def test_exponents_that_are_equal_but_for_their_sign_or_type_have_their_own_form
     for number in (0.0, -0.0, 0.0, -0.0) * 6:
         slopes.append(np.signbit(wg.grad(lambda x, number=number: x * number)(np.float64(2.0))))
     assert slopes == [False, True, False, True] * 6
+
+
+def sum_of_results(case: checks.Case, masked: bool, x: tuple[Any, ...]) -> Any:
+    """A sum of all that an op gives, weighed and, where asked, masked."""
+    found = checks._call(case, x)
+    total: Any = 0.0
+    for out in found:
+        if out.dtype.kind in "fc":
+            weights = np.cos(np.arange(int(out.size), dtype=out.dtype)).reshape(out.shape)
+            part = wg.where(np.real(weights) > 0.2, out, 0) if masked else out
+            total = total + wg.ops.sum(wg.ops.real(part * weights))
+    return total
+
+
+@pytest.mark.parametrize("op", TOLD, ids=lambda op: op.name)
+def test_the_formula_of_a_whole_sweep_gives_to_the_bit_what_its_entries_give(
+    op: Op, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for case in checks.cases(op, np.dtype(np.float64))[:2] if "float64" in map(str, checks.exact_dtypes(op)) else ():
+        for masked in (False, True):
+            found = []
+            for often in (10**6, 0):
+                whole_sweeps.KNOWN.clear()
+                monkeypatch.setattr(reverse, "AGAIN", 10**6)
+                monkeypatch.setattr(whole_sweeps, "AGAIN", often)
+                for _ in range(3):
+                    tensors = tuple(map(fresh, case.operands))
+                    tape = Tape(tensors[i]._key for i in case.active)
+                    with recording(tape):
+                        total = sum_of_results(case, masked, tensors)
+                    with np.errstate(all="ignore"):
+                        cts = sweep(tape.entries, [(total._key, fresh(np.float64(1.5)))],
+                                    [tensors[i]._key for i in case.active]) if case.active else []  # fmt: skip
+                found.append([checks._filled(x, case.operands[i]) for x, i in zip(cts, case.active, strict=True)])
+            for x, y in zip(*found, strict=True):
+                np.testing.assert_array_equal(np.asarray(x), np.asarray(y), strict=True)
+
+
+def test_a_sweep_that_comes_again_takes_no_calls_for_its_ops() -> None:
+    def f(x: Any) -> Any:
+        for i in range(3):
+            x = np.sin(x) * x[i] + np.exp(-x)
+        return np.sum(x)
+
+    x = np.linspace(0.1, 0.9, 4)
+    value, back = wg.vjp(f, x)
+    for _ in range(whole_sweeps.AGAIN + 3):
+        found = back(np.ones_like(value))
+    assert calls_of(back, np.ones_like(value)) < 90  # 177 where each entry is asked for what it contributes
+    whole_sweeps.KNOWN.clear()
+    np.testing.assert_array_equal(found, wg.vjp(f, x)[1](np.ones_like(value)))
+
+
+def test_programs_that_join_alike_ops_otherwise_have_their_own_sweeps() -> None:
+    def joined(x: Any, which: int) -> Any:
+        y, z = np.sin(x), np.sin(2.0 * x)
+        pair = (y, z)
+        return np.sum(np.exp(pair[which]) * pair[1 - which] * y)
+
+    x, step = np.array([0.3, 0.8]), 1e-6
+    for _ in range(2 * whole_sweeps.AGAIN):
+        for which in (0, 1):
+            found = wg.grad(joined)(x, which)
+            for i in range(2):
+                e = step * np.eye(2)[i]
+                wanted = (joined(x + e, which) - joined(x - e, which)) / (2 * step)
+                np.testing.assert_allclose(found[i], wanted, rtol=1e-7)
+
+
+def test_a_tensor_that_is_written_to_after_it_was_read_keeps_what_was_read() -> None:
+    def f(x: Any) -> Any:
+        a = x * 1.0
+        y = np.sum(np.sin(a) * a)
+        a[0] = 5.0
+        return y
+
+    x = np.array([0.3, 0.8])
+    wanted = np.sin(x) + x * np.cos(x)
+    for _ in range(2 * whole_sweeps.AGAIN):
+        np.testing.assert_allclose(wg.grad(f)(x), wanted, rtol=1e-12)
+
+
+def test_sweeps_that_are_new_at_each_call_do_not_fill_the_memory() -> None:
+    for count in range(1, 200):
+        wg.grad(lambda x: np.sum(np.sinh(x) * x))(np.ones(count))
+    assert len(whole_sweeps.KNOWN) <= formulas.MOST

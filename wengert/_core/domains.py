@@ -83,7 +83,7 @@ _WHOLES, _EXTENTS, _OFFSETS = _each(is_whole), _each(_is_extent), _each(_is_offs
 
 # By name: one name means one thing in all declarations. Regions, arrays and dtypes are checked where they are decoded.
 DOMAINS: dict[str, tuple[str, Predicate]] = {
-    **dict.fromkeys(("axis", "k", "trans"), ("an integer", is_whole)),
+    **dict.fromkeys(("axis", "k", "trans", "position"), ("an integer", is_whole)),
     **dict.fromkeys(("axes", "perm"), ("integers", _WHOLES)),
     **dict.fromkeys(("window", "strides", "lhs_dilation", "rhs_dilation", "dilation"), ("integers", _WHOLES)),
     **dict.fromkeys(("groups", "batch_groups"), ("a count", _is_count)),
@@ -108,6 +108,8 @@ DOMAINS: dict[str, tuple[str, Predicate]] = {
 }  # fmt: skip
 
 
+ANY: tuple[str, Predicate] = ("", _is_anything)  # of attributes of users' primitives
+
 # of Bessel functions the order is any number, and takes no steps
 OWN_DOMAINS: dict[tuple[str, str], tuple[str, Predicate]] = {
     (op, "order"): ("a number", is_number) for op in ("jv", "yv", "iv", "ive", "kv", "kve")
@@ -118,7 +120,7 @@ def require_attributes(op: str, names: Sequence[str], values: Sequence[Any]) -> 
     """Raises `ValueError` unless each attribute is in the domain of its name."""
     for name, value in zip(names, values, strict=True):
         # an attribute of a user's primitive is the user's
-        wanted, fits = OWN_DOMAINS.get((op, name)) or DOMAINS.get(name, ("", _is_anything))
+        wanted, fits = OWN_DOMAINS.get((op, name)) or DOMAINS.get(name, ANY)
         if not fits(value):
             raise ValueError(f"{op}: {name} is {value!r}, wanted {wanted}")
 

@@ -455,6 +455,40 @@ pad = linear(
     doc="zeros put before, after and between elements; negative padding takes elements away",
 )  # fmt: skip
 
+
+def _row_type(x: TensorType, position: int) -> TensorType:
+    if not x.shape:
+        raise ValueError("row: wanted at least one axis")
+    return tensor_type(x.shape[1:], x.dtype)
+
+
+def _row_check(x: TensorType, position: int) -> None:
+    require_at_most("row", "0 before the position", 0, position)
+    require_at_most("row", "the position", position + 1, x.shape[0])
+
+
+def _row_of(x: Tensor, position: int, axis: int = 0) -> Tensor:
+    """What stands at a position of an axis, by a slice of one."""
+    starts, limits = [0] * len(x.shape), [*x.shape]
+    starts[axis], limits[axis] = position, position + 1
+    found = slice_(x, starts=(*starts,), limits=(*limits,), strides=(1,) * len(x.shape))
+    return reshape(found, shape=without(x.shape, (axis,)))
+
+
+def _row_transpose(ct: Tensor, x_type: TensorType, position: int) -> Tensor:
+    size, *rest = x_type.shape
+    low, high, none = (position, *(0 for _ in rest)), (size - 1 - position, *(0 for _ in rest)), (0,) * (1 + len(rest))
+    return pad(reshape(ct, shape=(1, *ct.shape)), low=low, high=high, interior=none)
+
+
+row = linear(
+    "row", "x", attrs="position", type=_row_type, check=_row_check, dtypes="any", transpose=_row_transpose,
+    cost="move", moves="some", inserts_zeros=True, body=_row_of,
+    batch=lambda op, operands, batched, attrs: _row_of(operands[0], attrs[0], 1),
+    samples=[(((5, 4),), (3,)), (((4,),), (0,)), (((2, 1, 3),), (1,))],
+    doc="x[position], one entry along the first axis",
+)  # fmt: skip
+
 flip = linear(
     "flip", "x", attrs="axes", dtypes="any", transpose=lambda ct, axes: flip(ct, axes=axes),
     cost="move", moves="all",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from .._core.domains import ANY, DOMAINS, is_number
 from .._core.dtypes import is_inexact
 from .._core.graph import Graph, Node
 from .._core.op import Op, Rule
@@ -72,7 +73,7 @@ def told_of(entry: Any, ct_types: Sequence[TensorType | None], masked: bool) -> 
         masked: whether the cotangents may hold structural zeros.
     """
     op, attrs, plan, _, in_types, _, _, saved = entry
-    is_told_by_key = all(a != 0 or type(a) is int for a in attrs if isinstance(a, (int, float, complex)))
+    is_told_by_key = all(a != 0 or type(a) is int for a in numbers_read(op, attrs))
     is_told = op.kind in _KINDS and saved[-1] is None and not (op.spectrum or op.has_many_outs or op.walks)
     if not (is_told and is_told_by_key):  # 0.0 and -0.0 are one key
         return None
@@ -92,6 +93,14 @@ def told_of(entry: Any, ct_types: Sequence[TensorType | None], masked: bool) -> 
     if any(node.op.is_multi or node.op.has_effect or node.op.facts.holds for node in graph.nodes):
         return None
     return Told((*wanted,), partial(_steps, graph.nodes, cts, kept, terms))
+
+
+def numbers_read(op: Op, attrs: tuple[Any, ...]) -> list[Any]:
+    """The attributes that an op's rules read and that may be 0.0 or -0.0."""
+    reads = frozenset[str]().union(*[rule.reads for rule in (*op.rules, op.joint) if rule is not None])
+    signed = [DOMAINS.get(name, ANY)[1] in (is_number, ANY[1]) for name in op.attrs]
+    named = zip(op.attrs, attrs, signed, strict=True)
+    return [a for name, a, may in named if may and name in reads and isinstance(a, (int, float, complex))]
 
 
 def _results(entry: Any, cts: list[Tensor | None], times: Op) -> Sequence[Any]:

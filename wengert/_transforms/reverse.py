@@ -309,8 +309,8 @@ def _sweep(
     # where nobody watches, what NumPy's kernels do is done without a tensor for each step
     kernels = ENGINES["numpy"].kernels if STATE.builder is None and not STATE.recorders else None
     if cts is None:
-        if kernels is not None and masked is None and not sparse and len(seeds := [*seeds]) == 1:
-            found = _sweep_at_once(entries, *seeds[0], sources, kernels)
+        if kernels is not None and not sparse and len(seeds := [*seeds]) == 1:
+            found = _sweep_at_once(entries, *seeds[0], masked is not None and masked[0], sources, kernels)
             if found is not None:
                 return found
         cts = Cotangents(sparse)
@@ -371,14 +371,14 @@ def _sweep(
 
 
 def _sweep_at_once(
-    entries: Sequence[Entry], key: int, seed: Tensor, sources: Sequence[int], kernels: dict[str, Kernel]
+    entries: Sequence[Entry], key: int, seed: Tensor, masked: bool, sources: Sequence[int], kernels: dict[str, Kernel]
 ) -> list[Any] | None:
     """As `_sweep`, by one formula for the whole of it; None where there is none, or it did not work."""
     native = seed._data
-    if len(ENGINES) > 1 or KERNELS_OF[type(native)] is not kernels:
+    if KERNELS_OF[type(native)] is not kernels:
         return None
-    run = whole_formula(entries, key, seed, sources)
-    if run is None or (Written.are_there and any(Written in map(type, entry[7]) for entry in entries)):
+    run = whole_formula(entries, key, seed, masked, sources)
+    if run is None or ((Written.are_there or len(ENGINES) > 1) and not _is_kept_plain(kernels, entries)):
         return None
     try:
         found = run(kernels, native, entries)
@@ -466,6 +466,15 @@ def _is_on(kernels: dict[str, Kernel], tensors: Iterable[Tensor | None]) -> bool
     for x in tensors:  # noqa: SIM110  # a generator costs a call for each
         if x is not None and KERNELS_OF[type(x._data)] is not kernels:
             return False
+    return True
+
+
+def _is_kept_plain(kernels: dict[str, Kernel], entries: Iterable[Entry]) -> bool:
+    """Whether all that was kept are tensors of the engine with these kernels which nobody has written to."""
+    for entry in entries:
+        for x in entry[7]:
+            if x is not None and (type(x) is not Tensor or KERNELS_OF[type(x._data)] is not kernels):
+                return False
     return True
 
 

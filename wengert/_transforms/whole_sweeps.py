@@ -13,40 +13,48 @@ from typing import Any
 
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
-from .formulas import AGAIN, MOST, Formula, Told, function_of, told_of
+from .formulas import AGAIN, MOST, Formula, Told, function_of, numbers_read, told_of
 
 LONGEST = 300  # entries of tapes that get a formula: it takes some tens of microseconds to make for each
 _likeness = itemgetter(1, 2, 4)  # attributes, plan (of an op, with the operands that are followed) and types
-_numbers = (bool, int, float, complex)
 
 KNOWN: dict[Any, Any] = {}  # what tapes look like -> how often they came, their formula, or None where there is none
 
 
-def whole_formula(entries: Sequence[Any], key: int, seed: Tensor, sources: Sequence[int]) -> Callable[..., Any] | None:
-    """The formula of a sweep from the value with a key, whose cotangent is `seed`: `run(kernels, seed, entries)`."""
+def whole_formula(
+    entries: Sequence[Any], key: int, seed: Tensor, is_masked: bool, sources: Sequence[int]
+) -> Callable[..., Any] | None:
+    """The formula of a sweep from the value with a key, whose cotangent is `seed`: `run(kernels, seed, entries)`.
+
+    None where there is none, or not yet; `is_masked` says whether the seed may hold structural zeros.
+    """
     if not 0 < len(entries) <= LONGEST:
         return None
     # programs that do the same hand out serial numbers at the same distances
     first, data = sources[0], seed._data
     joints = [k - first for entry in entries for keys in (entry[3], entry[5]) for k in keys]
     joints += [k - first for k in (key, *sources)]
-    likeness = (data.shape, data.dtype, *joints, *map(_likeness, entries))
+    likeness = (is_masked, data.shape, data.dtype, *joints, *map(_likeness, entries))
     try:
         found = KNOWN.get(likeness, 0)
     except TypeError:  # attributes that cannot be compared
         return None
-    if type(found) is int:
-        if len(KNOWN) >= MOST and not found:
-            KNOWN.clear()
-        found = KNOWN[likeness] = found + 1 if found <= AGAIN else _made(entries, key, type_of(seed), sources)
-        if type(found) is int:
-            return None
-    return found
+    if type(found) is not int:
+        return found
+    if found > AGAIN:
+        made = KNOWN[likeness] = _made(entries, key, type_of(seed), is_masked, sources)
+        return made
+    if len(KNOWN) >= MOST and not found:
+        KNOWN.clear()
+    KNOWN[likeness] = found + 1
+    return None
 
 
-def _made(entries: Sequence[Any], key: int, type_: TensorType, sources: Sequence[int]) -> Callable[..., Any] | None:
+def _made(
+    entries: Sequence[Any], key: int, type_: TensorType, is_masked: bool, sources: Sequence[int]
+) -> Callable[..., Any] | None:
     """The formula; None where an entry has none."""
-    known, masked, constants = {key: ("ct", type_)}, set[int](), dict[str, Any]()
+    known, masked, constants = {key: ("ct", type_)}, {key} if is_masked else set[int](), dict[str, Any]()
     text = ["run(kernels, ct, entries):"]
     for number in range(len(entries) - 1, -1, -1):
         entry = entries[number]
@@ -77,7 +85,7 @@ def _made(entries: Sequence[Any], key: int, type_: TensorType, sources: Sequence
 def _told_in(entry: Any, types: Sequence[TensorType | None], may_hold_zeros: bool) -> Formula | Told | None:
     """What an entry contributes, by the formula that it has if there is one."""
     attrs, in_types = entry.attrs, entry.in_types
-    if any(isinstance(a, _numbers) and a == 0 for a in attrs):  # 0.0, -0.0, 0 and False look alike
+    if 0 in numbers_read(entry.op, attrs):  # 0.0, -0.0, 0 and False look alike
         return None
     key = (may_hold_zeros, in_types, attrs, *map(type, attrs)) if attrs else (may_hold_zeros, in_types)
     found = entry.plan.formulas.get(key)

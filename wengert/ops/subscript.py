@@ -278,13 +278,7 @@ def take_index(x: Tensor, index: Index, what: str = "get_item") -> Tensor:
     if type(index) is int and type(x._data) is not Value:
         shape = x._data.shape
         if shape and -shape[0] <= index < shape[0]:
-            at = index if index >= 0 else index + shape[0]
-            rest = shape[1:]
-            row = x
-            if shape[0] != 1:
-                attrs = ((at, *(0,) * len(rest)), (at + 1, *rest), (1,) * len(shape))
-                row = apply(S.slice_, (x,), attrs)
-            return apply(S.reshape, (row,), (rest,))
+            return apply(S.row, (x,), (index if index >= 0 else index + shape[0],))
     x, entries = read(x, index, what)
     return _take_advanced(x, entries, what) if has_arrays(entries) else _take_basic(x, entries)
 

@@ -164,6 +164,7 @@ KERNELS: dict[str, Any] = {
     "broadcast_to": _broadcast_to,
     "reduce_sum": _reduce_sum,
     "slice": _slice,
+    "row": lambda x, position: x[position],  # half a microsecond instead of four
     "pad": _pad,
     "flip": lambda x, axes: np.flip(x, axes),
     "concatenate": _concatenate,
