@@ -63,7 +63,9 @@ cbrt = elementwise(
 def _power_slope(x: Tensor, number: Any) -> Tensor:
     if number == 0:
         return fill(x, 0)
-    return fill(x, 1) if number == 1 else times_number(power_number(x, number=number - 1), number=number)
+    if number == 1:
+        return fill(x, 1)
+    return times_number(x if number == 2 else power_number(x, number=number - 1), number=number)
 
 
 def _power_series(x: Series, out: Series, number: Any) -> Any:

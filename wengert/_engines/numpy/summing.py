@@ -13,6 +13,7 @@ import numpy as np
 
 _SMALL = 512  # up to so many elements nothing is lost that matters
 _BLOCK = 32  # elements added one after the other
+_COPIED = 1 << 15  # up to so many elements a copy in the other order costs less than a call for each column
 _NARROW = 16  # so few columns are summed one by one, each pairwise: much faster than rows of a few elements
 
 
@@ -20,7 +21,7 @@ def pairwise_sum(x: np.ndarray[Any, Any], axes: tuple[int, ...], keepdims: bool 
     """The sum of an array of floats over axes (not negative), in its dtype."""
     # NumPy reduces along one run of memory, hence pairwise, over the last axes of an array in C order
     if x.size <= _SMALL or not axes or (x.flags.c_contiguous and min(axes) == x.ndim - len(axes)):
-        return np.add.reduce(x, axes, keepdims=keepdims)
+        return np.add.reduce(x, axes, keepdims=True) if keepdims else np.add.reduce(x, axes)
     if keepdims:
         total = pairwise_sum(x, axes)
         return np.reshape(total, [1 if i in axes else n for i, n in enumerate(x.shape)])
@@ -36,6 +37,8 @@ def _innermost(x: np.ndarray[Any, Any]) -> int:
 
 
 def _by_columns(x: np.ndarray[Any, Any], axes: tuple[int, ...], column: int) -> Any:
+    if x.ndim == 2 and x.size <= _COPIED:  # the same sums in one call
+        return np.add.reduce(np.ascontiguousarray(x.T) if column else np.ascontiguousarray(x), 1)
     out = np.empty([n for i, n in enumerate(x.shape) if i not in axes], x.dtype)
     place = sum(i not in axes for i in range(column))
     rest = (*[i - (i > column) for i in axes],)

@@ -91,6 +91,8 @@ def plain(value: Any) -> Any:
     if STATE.recorders and value.is_followed:
         return value
     if type(data) is not onp.ndarray:
+        if type(data) is onp.float64:
+            return data
         if type(data) is Value:
             return value
         engine = ENGINE_OF[type(data)]
@@ -170,7 +172,7 @@ def fitted(value: Any, like: Any) -> Tensor:
 
 def conjugate(value: Any) -> Any:
     """The conjugate of what is complex: autograd's convention for cotangents is the conjugate of ours."""
-    return value.conj() if value.dtype.kind == "c" else value
+    return value.conj() if value._data.dtype.kind == "c" else value
 
 
 def is_differentiable(value: Any) -> bool:

@@ -30,10 +30,12 @@ _LISTS = (builtins.list, builtins.tuple)
 
 
 def of_lists(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's function of an array, which is ours where the array is a list of boxes."""
+    """NumPy's function of an array, which is ours where the array is a box or a list of boxes."""
 
     @functools.wraps(theirs)
     def either(*args: Any, **kwargs: Any) -> Any:
+        if args and type(args[0]) is Tensor:  # as NumPy would find out, in three calls
+            return ours(*args, **kwargs)
         for arg in args:
             if type(arg) in _LISTS and boxes_in(arg):
                 break
