@@ -151,6 +151,7 @@ def test_the_formula_of_a_whole_sweep_gives_to_the_bit_what_its_entries_give(
             found = []
             for often in (10**6, 0):
                 whole_sweeps.KNOWN.clear()
+                whole_sweeps.SEEN.clear()
                 monkeypatch.setattr(reverse, "AGAIN", 10**6)
                 monkeypatch.setattr(whole_sweeps, "AGAIN", often)
                 for _ in range(3):
@@ -213,4 +214,23 @@ def test_a_tensor_that_is_written_to_after_it_was_read_keeps_what_was_read() -> 
 def test_sweeps_that_are_new_at_each_call_do_not_fill_the_memory() -> None:
     for count in range(1, 200):
         wg.grad(lambda x: np.sum(np.sinh(x) * x))(np.ones(count))
-    assert len(whole_sweeps.KNOWN) <= formulas.MOST
+    assert len(whole_sweeps.KNOWN) <= formulas.MOST and len(whole_sweeps.SEEN) <= formulas.MOST
+
+
+def test_a_constant_that_is_older_than_the_program_does_not_make_its_sweep_new() -> None:
+    scale = wg.tensor(np.array([2.0, 3.0]))
+    whole_sweeps.KNOWN.clear()
+    for _ in range(whole_sweeps.AGAIN + 3):
+        wg.grad(lambda x: np.sum(np.sin(x) * scale))(np.ones(2))
+    assert len(whole_sweeps.KNOWN) == 1
+
+
+def test_tapes_of_one_tensor_are_alike_whenever_they_run() -> None:
+    x, y = wg.tensor(np.ones(2)), wg.tensor(np.full(2, 3.0))
+    whole_sweeps.KNOWN.clear()
+    for _ in range(whole_sweeps.AGAIN + 3):
+        with wg.GradientTape(persistent=True) as tape:
+            tape.watch((x, y))
+            z = wg.ops.sum(x * y * y)
+        assert [tape.gradient(z, w).numpy().tolist() for w in (x, y)] == [[9.0, 9.0], [6.0, 6.0]]
+    assert len(whole_sweeps.KNOWN) == 2

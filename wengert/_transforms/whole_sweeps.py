@@ -18,7 +18,8 @@ from .formulas import AGAIN, MOST, Formula, Told, function_of, numbers_read, tol
 LONGEST = 300  # entries of tapes that get a formula: it takes some tens of microseconds to make for each
 _likeness = itemgetter(1, 2, 4)  # attributes, plan (of an op, with the operands that are followed) and types
 
-KNOWN: dict[Any, Any] = {}  # what tapes look like -> how often they came, their formula, or None where there is none
+KNOWN: dict[Any, Any] = {}  # what tapes look like -> their formula, or None where there is none
+SEEN: dict[Any, int] = {}  # the same -> how often they came
 
 
 def whole_formula(
@@ -28,26 +29,33 @@ def whole_formula(
 
     None where there is none, or not yet; `is_masked` says whether the seed may hold structural zeros.
     """
-    if not 0 < len(entries) <= LONGEST:
+    if not sources or not 0 < len(entries) <= LONGEST:
         return None
-    # programs that do the same hand out serial numbers at the same distances
-    first, data = sources[0], seed._data
-    joints = [k - first for entry in entries for keys in (entry[3], entry[5]) for k in keys]
-    joints += [k - first for k in (key, *sources)]
+    # programs that do the same hand out serial numbers at the same distances; what is older goes by its number here
+    data, base, older = seed._data, entries[0][5][0], dict[int, int]()
+    joints = [
+        k - base if k >= base else older.setdefault(k, -1 - len(older))
+        for k in (key, *sources, *[entry[3][i] for entry in entries for i in entry[2].wanted])
+    ]
+    joints += [k - base for entry in entries for k in entry[5]]
     likeness = (is_masked, data.shape, data.dtype, *joints, *map(_likeness, entries))
     try:
-        found = KNOWN.get(likeness, 0)
+        known = KNOWN.get(likeness, 0)
     except TypeError:  # attributes that cannot be compared
         return None
-    if type(found) is not int:
-        return found
-    if found > AGAIN:
-        made = KNOWN[likeness] = _made(entries, key, type_of(seed), is_masked, sources)
-        return made
-    if len(KNOWN) >= MOST and not found:
+    if known != 0:
+        return known
+    often = SEEN.get(likeness, 0)
+    if often <= AGAIN:
+        if len(SEEN) >= MOST and not often:
+            SEEN.clear()
+        SEEN[likeness] = often + 1
+        return None
+    if len(KNOWN) >= MOST:
         KNOWN.clear()
-    KNOWN[likeness] = found + 1
-    return None
+    SEEN.pop(likeness, None)  # another thread may have come first
+    made = KNOWN[likeness] = _made(entries, key, type_of(seed), is_masked, sources)
+    return made
 
 
 def _made(
