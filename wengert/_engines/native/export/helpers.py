@@ -59,12 +59,18 @@ static uint64_t to_u64(double x) {
     return x >= -9223372036854775808.0 ? (uint64_t)(int64_t)x : (uint64_t)INT64_MIN;
 }""",
         "log_gamma": """\
+#ifdef _WIN32
+static double log_gamma(double x) {
+    return lgamma(x);
+}
+#else
 extern double lgamma_r(double, int *);
 
 static double log_gamma(double x) {
     int sign;
     return lgamma_r(x, &sign);
-}""",
+}
+#endif""",
     }
     for type_, kind in _FLOAT.items():
         for name, sign in (("maximum", ">"), ("minimum", "<")):

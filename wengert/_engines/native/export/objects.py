@@ -104,14 +104,24 @@ def _declaration(name: str) -> str:
     return f"declare {kind} @{c_name(function, dtype)}({given}) nounwind willreturn nofree nosync memory(none)"
 
 
-_GAMMA = """
+# C's lgamma tells the sign in a variable that threads share, but on Windows, which has no lgamma_r
+_LOG_GAMMA = """
 declare double @lgamma_r(double, ptr)
-declare double @tgamma(double)
 define linkonce_odr hidden double @wengert_gammaln(double %x, i32 %unused) {
   %sign = alloca i32
   %found = call double @lgamma_r(double %x, ptr %sign)
   ret double %found
 }
+"""
+_LOG_GAMMA_OF_WINDOWS = """
+declare double @lgamma(double)
+define linkonce_odr hidden double @wengert_gammaln(double %x, i32 %unused) {
+  %found = call double @lgamma(double %x)
+  ret double %found
+}
+"""
+_GAMMA = """
+declare double @tgamma(double)
 define linkonce_odr hidden double @wengert_gamma(double %x, i32 %unused) {
   %found = call double @tgamma(double %x)
   ret double %found
@@ -148,7 +158,8 @@ def _interface(program: Exported, signature: bytes) -> str:
     constants = [f"@constant{i} = private constant {_bytes(c)}, align 64" for i, c in enumerate(program.constants)]
     if signature:
         constants.append(f"@{SIGNATURE} = constant {_text(signature + bytes(1))}")
-    return "\n".join([*constants, *lines, _MEMORY, _GAMMA])
+    log_gamma = _LOG_GAMMA_OF_WINDOWS if "windows" in llvm().get_process_triple() else _LOG_GAMMA
+    return "\n".join([*constants, *lines, _MEMORY, _GAMMA, log_gamma])
 
 
 def _stored(place: str, kind: str, values: list[str]) -> list[str]:
