@@ -222,9 +222,13 @@ class _Decorated:
     def _run(self, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not has_tracers((args, kwargs)):
             try:
-                return self._call(head, args, kwargs)
+                result = self._call(head, args, kwargs)
             except _NeedsProgram:
                 pass
+            else:
+                # one that a framework follows, though no argument is, has it from what the function closes over
+                if not has_tracers((result,)):
+                    return result
         return as_program(lambda *a, **k: self._call(head, a, k), args, kwargs, _name_of(self.__wrapped__))
 
     def __repr__(self) -> str:

@@ -25,6 +25,10 @@ def test_what_a_tape_watches_is_refused_and_what_it_does_not_is_a_constant() -> 
         tape.watch([w, x])
         with pytest.raises(wg.DisconnectedError, match="depends on w "):
             _times(w, x)
+    with tf.GradientTape() as tape:  # though it watches no argument
+        tape.watch(w)
+        with pytest.raises(wg.DisconnectedError, match="depends on w "):
+            _times(w, x)
 
 
 def test_in_a_graph_a_constant_does_no_harm() -> None:

@@ -123,3 +123,28 @@ def test_arrays_that_are_written_to_are_seen_where_no_op_reads_them() -> None:
         assert number(2.0) == 3.0 * k
         assert float(taken(torch.ones(2, dtype=torch.float64))) == 2.0 * k
     assert taken.trace_count == 1  # an op reads what it holds at each call
+
+
+def _times(w: Any, x: Any) -> Any:
+    return wg.custom_gradient(lambda c: (wg.sin(c) * w, lambda upstream: upstream * 5.0))(x)
+
+
+def test_what_torch_differentiates_and_is_no_argument_is_refused_whatever_the_argument_is() -> None:
+    leaf, x = torch.tensor(3.0, requires_grad=True), torch.tensor([0.3, 0.7])
+    for w in (leaf, leaf * 2):
+        for argument in (x, x.clone().requires_grad_()):
+            with pytest.raises(wg.DisconnectedError, match="depends on w "):
+                _times(w, argument)
+    with pytest.raises(wg.DisconnectedError, match="depends on w "):
+        torch.func.grad(lambda w: _times(w, x).sum())(torch.tensor(1.0))
+    with torch.no_grad():
+        np.testing.assert_allclose(_times(leaf, x), 3.0 * torch.sin(x), rtol=1e-6)
+
+
+def test_a_batch_of_what_is_no_argument_is_no_loss() -> None:
+    w, x = torch.tensor([1.0, 2.0], dtype=torch.float64), torch.tensor([0.3, 0.7], dtype=torch.float64)
+    many = torch.func.vmap
+    np.testing.assert_allclose(many(lambda w: _times(w, x))(w), w[:, None] * torch.sin(x), rtol=1e-12)
+    np.testing.assert_allclose(many(_times)(w, x), w * torch.sin(x), rtol=1e-12)
+    slopes = torch.func.grad(lambda x: many(lambda w: _times(w, x))(w).sum())(x)
+    np.testing.assert_allclose(slopes, [10.0, 10.0], rtol=1e-12)

@@ -47,6 +47,16 @@ def is_wrapped(x: torch.Tensor) -> bool:
     return is_in_transform() and _functorch.is_functorch_wrapped_tensor(x)
 
 
+def _is_differentiated(x: torch.Tensor) -> bool:
+    """Whether torch differentiates what happens to a tensor that it follows, and does not merely batch it."""
+    while _functorch.is_functorch_wrapped_tensor(x):
+        # forward derivatives cannot be asked for here
+        if _functorch.is_gradtrackingtensor(x) and (x.requires_grad or forward_ad._current_level >= 0):
+            return True
+        x = _functorch.get_unwrapped(x)
+    return x.requires_grad or _has_tangent(x)
+
+
 def _has_tangent(x: torch.Tensor) -> bool:
     return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
 
@@ -169,7 +179,7 @@ def bound(program: Program, tensors: Tensors) -> tuple[Any, ...]:
     followed = [*map(is_followed, tensors)]
     if True not in followed:
         return form_for(program, tensors).run(*tensors)
-    active = (*[flag and _carries(x) for flag, x in zip(followed, tensors, strict=True)],)
+    active = (*[flag and _carries(x) and _is_differentiated(x) for flag, x in zip(followed, tensors, strict=True)],)
     held = _held(program, active)
     if is_in_transform():
         return _Node.apply(held, *tensors)[: held.count]
