@@ -41,6 +41,24 @@ def test_einsum_refuses_a_label_of_one_operand_alone() -> None:
         checks.traced(case_of("einsum", np.ones((2, 3)), labels=("ij",), out="i"))
 
 
+def test_triangular_systems_of_a_batch_in_any_layout() -> None:
+    rng = np.random.default_rng(7)
+    a = np.asfortranarray(rng.normal(size=(2, 4, 4)) + 1j * rng.normal(size=(2, 4, 4)))
+    b = np.asfortranarray(rng.normal(size=(2, 4, 3)) + 0j)
+    found = run("triangular_solve", a, b, lower=False, trans=2, unit_diagonal=False)
+    np.testing.assert_allclose(np.triu(a).conj().swapaxes(1, 2) @ found, b, rtol=1e-12, atol=1e-12)
+    a[1, 2, 2] = 0
+    with pytest.raises(np.linalg.LinAlgError, match="at diagonal 2"):
+        run("triangular_solve", a, b, lower=False, trans=2, unit_diagonal=False)
+
+
+def test_triangular_systems_ask_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LAPACK's `trtrs`, which SciPy calls, wakes all of OpenBLAS's threads for the smallest system."""
+    monkeypatch.setattr(scipy.linalg, "solve_triangular", None)
+    found = run("triangular_solve", [[2.0, 0.0], [1.0, 4.0]], [[2.0], [5.0]], lower=True, trans=0, unit_diagonal=False)
+    np.testing.assert_array_equal(found, [[1.0], [1.0]])
+
+
 @pytest.mark.parametrize("trans", [0, 1, 2])
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("unit", [True, False])

@@ -1,7 +1,8 @@
-"""NumPy kernels of `_prims/linalg.py`: NumPy's own where it has one, SciPy's for triangular systems."""
+"""NumPy kernels of `_prims/linalg.py`: NumPy's own where it has one, BLAS's for triangular systems."""
 
 from __future__ import annotations
 
+import functools
 from math import prod
 from typing import Any
 
@@ -51,17 +52,32 @@ def _make_diagonal(x: np.ndarray[Any, Any]) -> Any:
 def _triangular_solve(
     a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], lower: bool, trans: int, unit_diagonal: bool
 ) -> Any:
-    from scipy.linalg import solve_triangular
-
-    out = np.empty(b.shape, b.dtype)
+    out = np.array(b, order="C")
     if not out.size:
         return out
-    n, k = b.shape[-2:]
-    for target, matrix, right in zip(out.reshape(-1, n, k), a.reshape(-1, n, n), b.reshape(-1, n, k), strict=True):
-        target[...] = solve_triangular(
-            matrix, right, lower=lower, trans=trans, unit_diagonal=unit_diagonal, check_finite=False
-        )
+    if not unit_diagonal:
+        _require_pivots(a)
+    (n, k), trsm = b.shape[-2:], _trsm(b.dtype.char)
+    for target, matrix in zip(out.reshape(-1, n, k), a.reshape(-1, n, n), strict=True):
+        # by columns, as BLAS sees what lies there: the transposes, of which the solution takes the place of the other
+        trsm(1.0, matrix.T, target.T, side=1, lower=not lower, trans_a=trans, diag=unit_diagonal, overwrite_b=1)
     return out
+
+
+def _require_pivots(a: np.ndarray[Any, Any]) -> None:
+    pivots = np.diagonal(a, axis1=-2, axis2=-1)
+    if not pivots.all():
+        place = np.argwhere(pivots == 0)[0, -1]
+        raise np.linalg.LinAlgError(f"singular matrix: resolution failed at diagonal {place}")
+
+
+@functools.cache
+def _trsm(dtype: str) -> Any:
+    """BLAS's triangular systems. LAPACK's, which SciPy's `solve_triangular` calls, ask all of OpenBLAS's threads
+    whatever the size, which takes milliseconds where the machine has other work."""
+    from scipy.linalg import get_blas_funcs
+
+    return get_blas_funcs("trsm", dtype=dtype)
 
 
 KERNELS: dict[str, Any] = {
