@@ -44,7 +44,7 @@ def _points(n: Any, what: str) -> int:
     return operator.index(n)
 
 
-def _require_host(device: Any, what: str) -> None:
+def _require_host(device: object, what: str) -> None:
     if device not in (None, "cpu"):
         raise ValueError(at_user_line(f"{what}: device is {device!r}; wanted 'cpu'"))
 
@@ -64,7 +64,7 @@ def _spread(frequencies: Any, n: Any, d: ArrayLike, what: str) -> Any:
 
 
 @names_errors
-def fftfreq(n: int, d: float = 1.0, device: Any = None) -> Any:
+def fftfreq(n: int, d: float = 1.0, device: object = None) -> Any:
     """The frequencies of a transform of n numbers, in cycles per unit of the distance between them.
 
     Args:
@@ -88,7 +88,7 @@ def fftfreq(n: int, d: float = 1.0, device: Any = None) -> Any:
 
 
 @names_errors
-def rfftfreq(n: int, d: float = 1.0, device: Any = None) -> Any:
+def rfftfreq(n: int, d: float = 1.0, device: object = None) -> Any:
     """The frequencies of a transform of n real numbers, in cycles per unit of the distance between them.
 
     Args:
@@ -112,7 +112,9 @@ def rfftfreq(n: int, d: float = 1.0, device: Any = None) -> Any:
 
 
 @public
-def fft(a: Any, n: SupportsIndex | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
+def fft(
+    a: ArrayLike, n: SupportsIndex | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None
+) -> Any:
     """The Fourier transform along one axis.
 
     Args:
@@ -139,7 +141,7 @@ def fft(a: Any, n: SupportsIndex | None = None, axis: int = -1, norm: str | None
 
 
 @public
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Out | None = None) -> Any:
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
     """The inverse Fourier transform along one axis.
 
     Args:
@@ -166,7 +168,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Ou
 
 
 @public
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Out | None = None) -> Any:
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
     """The first half of the Fourier transform of real numbers along one axis.
 
     Args:
@@ -193,7 +195,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Ou
 
 
 @public
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Out | None = None) -> Any:
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
     """Real numbers from the first half of their Fourier transform along one axis.
 
     Args:
@@ -463,7 +465,7 @@ _SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
 @public
-def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Any = None, out: Out | None = None) -> Any:
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
     """The transform of a signal with Hermitian symmetry, of which half is given: a real spectrum.
 
     Args:
@@ -488,7 +490,7 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Any = None, o
 
 
 @public
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Any = None, out: Out | None = None) -> Any:
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
     """The inverse of `hfft`: half of a signal with Hermitian symmetry, from its real spectrum.
 
     Args:

@@ -331,7 +331,9 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
 
 @names_errors
-def pinv(a: ArrayLike, rcond: ArrayLike | None = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def pinv(
+    a: ArrayLike, rcond: ArrayLike | None = None, hermitian: bool = False, *, rtol: ArrayLike | None = None
+) -> Any:
     """The pseudo-inverse of matrices.
 
     At kinks: where the rank changes the pseudo-inverse jumps; the gradient is that at constant rank.
@@ -396,7 +398,9 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: ArrayLike | None = None) -> Any:
 
 
 @names_errors
-def matrix_rank(A: ArrayLike, tol: ArrayLike | None = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def matrix_rank(
+    A: ArrayLike, tol: ArrayLike | None = None, hermitian: bool = False, *, rtol: ArrayLike | None = None
+) -> Any:
     """The number of singular values above a tolerance: integers, constants to a gradient.
 
     Args:
@@ -449,7 +453,7 @@ def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Any:
 
 
 @names_errors
-def cholesky_solve(b: ArrayLike, L: Any, *, upper: bool = False) -> Any:
+def cholesky_solve(b: ArrayLike, L: ArrayLike, *, upper: bool = False) -> Any:
     """The x with ``L @ L^H @ x = b``, from Cholesky's factor.
 
     Args:
@@ -531,7 +535,7 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Any:
 
 
 @names_errors
-def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Any = 2) -> Any:
+def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Axes = 2) -> Any:
     """The sum of products over axes of x1 and as many of x2.
 
     Args:
@@ -610,7 +614,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -
 
 
 @public
-def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, ord: object = 2) -> Any:
     """The norm of vectors.
 
     At kinks: the gradient is 0 at the zero vector; equal largest elements share it evenly.
@@ -641,7 +645,7 @@ def vector_norm(x: ArrayLike, /, *, axis: Axes = None, keepdims: bool = False, o
 
 
 @public
-def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: object = "fro") -> Any:
     """The norm of matrices.
 
     At kinks: the gradient is 0 at the zero matrix; equal largest sums share it evenly.
@@ -663,7 +667,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
 
 
 @public
-def matrix_power(a: Any, n: int) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Any:
     """Square matrices to a whole power.
 
     Args:

@@ -517,7 +517,7 @@ def multigammaln(a: ArrayLike, d: int) -> Any:
 
 
 @names_errors
-def factorial(n: Any) -> Any:
+def factorial(n: ArrayLike) -> Any:
     """n! as gamma(n + 1); 0 below 0.
 
     Args:
@@ -538,7 +538,7 @@ def factorial(n: Any) -> Any:
 
 
 @names_errors
-def comb(N: Any, k: Any) -> Any:
+def comb(N: object, k: object) -> Any:
     """The number of ways to choose k things of N, 0 unless 0 <= k <= N; smooth in between.
 
     Args:

@@ -1,11 +1,16 @@
-"""The types that users see: pyright on `typing/usage.py`, which holds calls that fit and calls that must be refused."""
+"""The types that users see: pyright on `typing/usage.py`, which holds calls that fit and calls that must be refused;
+and how many parameters have a type that says something.
+"""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -38,3 +43,34 @@ def test_public_modules_are_checked_strictly():
     assert modules
     loose = [p.name for p in modules if "# pyright: strict" not in p.read_text(encoding="utf-8")]
     assert not loose, f"these public modules lack a line '# pyright: strict': {loose}"
+
+
+MOST_ANY = 0.18  # of the parameters; lower it when the share falls
+
+
+def _says_nothing(parameter: ast.arg) -> bool:
+    return parameter.annotation is None or ast.unparse(parameter.annotation) in ("Any", "'Any'")
+
+
+def _parameters(tree: ast.Module) -> Iterator[ast.arg]:
+    """The parameters of all functions, but for the first of methods."""
+    for function in ast.walk(tree):
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            own = function.args
+            named = [*own.posonlyargs, *own.args, *own.kwonlyargs]
+            bound = bool(named) and named[0].arg in ("self", "cls")
+            yield from named[bound:]
+            yield from (p for p in (own.vararg, own.kwarg) if p is not None)
+
+
+def test_parameters_say_what_they_take():
+    said: Counter[tuple[str, bool]] = Counter()
+    for path in sorted((ROOT / "wengert").rglob("*.py")):
+        room = path.relative_to(ROOT / "wengert").parts[0]
+        for parameter in _parameters(ast.parse(path.read_text(encoding="utf-8"))):
+            said[room, _says_nothing(parameter)] += 1
+    silent = Counter({room: n for (room, is_silent), n in said.items() if is_silent})
+    share = sum(silent.values()) / sum(said.values())
+    assert share <= MOST_ANY, (
+        f"{share:.1%} of the parameters are Any, {MOST_ANY:.0%} is the most: {silent.most_common(8)}"
+    )

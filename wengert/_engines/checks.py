@@ -29,7 +29,7 @@ def require_not_negative(known: Sequence[np.ndarray[Any, Any]] | None) -> None:
 def unless_derived(host: Kernel, plain: Callable[..., Any], orders: int) -> Kernel:
     """An engine's own function; the derivatives in its parameters, which the orders ask for, come from the host."""
 
-    def kernel(*operands_and_orders: Any) -> Any:
+    def kernel(*operands_and_orders: object) -> Any:
         operands = operands_and_orders[:-orders]
         return host(*operands_and_orders) if any(operands_and_orders[-orders:]) else plain(*operands)
 

@@ -109,7 +109,7 @@ def _runner(
 ) -> Callable[..., tuple[Any, ...]]:  # fmt: skip
     stretches = [(quiet, [*part]) for quiet, part in groupby(instructions, attrgetter("is_quiet"))]
 
-    def run(*natives: Any) -> tuple[Any, ...]:
+    def run(*natives: object) -> tuple[Any, ...]:
         held: list[Any] = [*natives, *[None] * (total - len(natives))]
         sizes = {atom: extent(natives[i], axis) for atom, (i, axis) in sources.items()}
         for check in checks:

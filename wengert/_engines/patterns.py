@@ -26,7 +26,7 @@ def private(name: str, operands: str, attrs: tuple[str, ...] = (), outs: tuple[s
     )  # fmt: skip
 
 
-def _no_type(*args: Any) -> Any:
+def _no_type(*args: object) -> Any:
     raise NotImplementedError("what an engine has fused is not traced again")
 
 

@@ -261,7 +261,9 @@ class SavedHistory:
         BUDGET.used = self.base
         self.own, self.steps = 0, None
 
-    def segments(self, steps: int, advance: Any, pull_saved: Any, pull: Any, pull_segment: Any) -> None:
+    def segments(
+        self, steps: int, advance: Callable[..., Any], pull_saved: Any, pull: Callable[..., Any], pull_segment: Any
+    ) -> None:
         """Calls back for all steps, the last first."""
         if self.steps is not None:
             for step in range(steps - 1, -1, -1):

@@ -107,7 +107,7 @@ def _source(graph: Graph, target: Target, namespace: dict[str, Any], places: dic
     return "\n".join(lines)
 
 
-def _check(check: Check, atoms: tuple[Atom, ...], *sizes: Any) -> None:
+def _check(check: Check, atoms: tuple[Atom, ...], *sizes: object) -> None:
     check(dict(zip(atoms, sizes, strict=True)))
 
 
@@ -142,7 +142,7 @@ def _kernel(node: Node, target: Target, namespace: dict[str, Any]) -> str:
     return reference
 
 
-def _attribute(value: Any, atoms: dict[Atom, str], namespace: dict[str, Any]) -> str:
+def _attribute(value: object, atoms: dict[Atom, str], namespace: dict[str, Any]) -> str:
     """An attribute as source: a constant by reference, one with unknown dimensions as an expression."""
     if type(value) is dims.Dim:
         return value.source(atoms)

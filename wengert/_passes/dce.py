@@ -3,8 +3,6 @@ backward passes that nobody asks for."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._core.analysis import atoms_in, atoms_named, atoms_told
 from .._core.dims import Dim
 from .._core.graph import Graph, Node
@@ -38,7 +36,7 @@ def _tellers(graph: Graph) -> set[int]:
     return {v.key for v in made if atoms_told((v,)) & needed}
 
 
-def _is_dim(extent: Any) -> bool:
+def _is_dim(extent: int) -> bool:
     return type(extent) is Dim
 
 

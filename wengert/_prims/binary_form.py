@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._core import dtypes
 from .._core.op import batch_elementwise, elementwise, linear, not_differentiable, require_dtype, zero
 from .._core.types import TensorType, same_shape, tensor_type
@@ -48,7 +50,7 @@ nextafter = elementwise(
 )  # fmt: skip
 
 
-def _bits_type(x: TensorType, dtype: Any) -> TensorType:
+def _bits_type(x: TensorType, dtype: np.dtype[Any]) -> TensorType:
     old, new = x.dtype.itemsize, dtype.itemsize
     if old == new:
         return tensor_type(x.shape, dtype)

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.dims import DimLike, Shape
@@ -78,7 +80,7 @@ def _write_type(name: str, category: str) -> Any:
 # -- batching: the batch axis of a buffer is addressed whole, or, beside index arrays, by the number of the example --
 
 
-def _batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _batch(op: Op, operands: Any, batched: Any, attrs: tuple[Any, ...]) -> Tensor:
     (template,) = attrs
     size = batch_size(operands, batched)
     wide = [x if flag else repeat(x, size) for x, flag in zip(operands, batched, strict=True)]
@@ -95,7 +97,7 @@ def _example_numbers(size: DimLike, shape: Shape) -> Tensor:
     return broadcast_to(number, shape=shape)
 
 
-def _batch_last(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _batch_last(op: Op, operands: Any, batched: Any, attrs: tuple[Any, ...]) -> Tensor:
     (extents,) = attrs
     size = batch_size(operands, batched)
     indices = [x if flag else repeat(x, size) for x, flag in zip(operands, batched, strict=True)]
@@ -154,7 +156,7 @@ def _ints(*shape_and_limit: Any) -> Any:
     return lambda rng: rng.integers(-limit, limit, tuple(shape))
 
 
-def _duplicates(rng: Any) -> Any:
+def _duplicates(rng: np.random.Generator) -> Any:
     """Of four positions one three times, once counted from the end."""
     return rng.permutation([0, 2, 2, -1, -2])
 

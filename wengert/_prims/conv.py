@@ -7,6 +7,7 @@ parameters is in `_core/conv_shape.py`. The ops layer brings other layouts into 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._core.conv_shape import ConvParams, Rearrangement, conv_out_shape, transpose_lhs_params, transpose_rhs_params
@@ -59,7 +60,7 @@ def _to_rhs(
 # -- batching: the batch axis is folded into an axis that is treated as a batch anyway -------------
 
 
-def _conv_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _conv_batch(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Tensor:
     lhs, rhs = operands
     *window, groups, batch_groups = attrs
     if not batched[1]:

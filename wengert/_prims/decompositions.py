@@ -11,6 +11,7 @@ of every order up to 8 rows, and the first two beyond.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def square_type(name: str, a: TensorType) -> None:
         raise ValueError(f"{name}: a has shape {a.shape}, wanted square matrices")
 
 
-def known_cotangent(ct: Any) -> Tensor | None:
+def known_cotangent(ct: Tensor) -> Tensor | None:
     """The cotangent of one of several results, None where nothing flows."""
     return None if ct is None or ct is ZERO else ct
 
@@ -118,7 +119,7 @@ def on_diagonal(x: Tensor) -> Tensor:
     return ne(ones, fill(ones, 0))
 
 
-def is_unread(to_vectors: Tensor, times: Any) -> Tensor:
+def is_unread(to_vectors: Tensor, times: Callable[..., Any]) -> Tensor:
     """For each column whether the cotangent is a structural zero."""
     rank = len(to_vectors.shape)
     is_zero = eq(to_vectors, fill(to_vectors, 0))
@@ -164,7 +165,7 @@ def has_equal(values: Tensor) -> Tensor:
     return reduce_any(logical_and(is_same, logical_not(on_diagonal(difference))), axes=(*range(len(is_same.shape)),))
 
 
-def shows_neighbours(values: Any) -> bool:
+def shows_neighbours(values: np.ndarray[Any, Any]) -> bool:
     """As `has_equal`, of an array in order: then equal ones are neighbours."""
     with np.errstate(invalid="ignore", over="ignore"):
         bound = np.abs(values).max(-1, keepdims=True) * values.dtype.type(SAME[values.dtype.name])
@@ -180,7 +181,9 @@ def _places(values: Tensor) -> Tensor:
     return iota(size=values.shape[-1], dtype=dtypes.real_of(values.dtype))
 
 
-def part_of_vectors(back: Any, trail: Any, spectrum: Any, outs: tuple[Tensor, ...], cotangents: Any) -> Tensor:
+def part_of_vectors(
+    back: Callable[..., Any], trail: Any, spectrum: Any, outs: tuple[Tensor, ...], cotangents: Any
+) -> Tensor:
     """What the vectors' cotangents contribute to the operand's, by a rule that is told how to divide: with limits, if
     it is known what came of the results."""
     if trail is None:
@@ -206,7 +209,7 @@ def _both(x: Tensor) -> Tensor:
     return logical_and(*pairs_of(x))
 
 
-def _eigh_vjp(ct: Any, times: Any, values: Tensor, vectors: Tensor, trail: Any) -> tuple[Tensor]:
+def _eigh_vjp(ct: Tensor, times: Callable[..., Any], values: Tensor, vectors: Tensor, trail: object) -> tuple[Tensor]:
     to_values, to_vectors = map(known_cotangent, ct)
     found = None if to_values is None else _from_basis(vectors, make_diagonal(cast(to_values, vectors.dtype)))
     if to_vectors is not None:
@@ -228,7 +231,7 @@ def _from_basis(vectors: Tensor, middle: Tensor) -> Tensor:
     return matmul(matmul(vectors, middle), adjoint(vectors))
 
 
-def _eigh_push(outs: Any, a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor]:
+def _eigh_push(outs: Sequence[Tensor], a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor]:
     values, vectors = outs
     seen = matmul(matmul(adjoint(vectors), _hermitian(a_dot)), vectors)
     difference, is_same = gaps(values)
@@ -242,7 +245,7 @@ def _eigh_jvp(values: Tensor, vectors: Tensor, a_dot: Tensor) -> tuple[Tensor, T
 
 
 def _symmetric(*shape: int) -> Any:
-    def draw(rng: Any) -> Any:
+    def draw(rng: np.random.Generator) -> Any:
         x = rng.normal(size=shape) * 0.3
         return x + x.swapaxes(-1, -2) + np.diag(np.arange(shape[-1]) * 2.0)
 
@@ -282,7 +285,7 @@ def _has_equal_or_zero(s: Tensor) -> Tensor:
     return logical_or(has_equal(s), reduce_any(is_rounding(s, largest_of(s), NOTHING), axes=axes))
 
 
-def _shows_equal_or_zero(s: Any) -> bool:
+def _shows_equal_or_zero(s: np.ndarray[Any, Any]) -> bool:
     least = s.max(-1) * s.dtype.type(NOTHING[s.dtype.name])
     return bool((s[..., -1] <= least).any()) or shows_neighbours(s)
 
@@ -298,7 +301,7 @@ def _project_out(basis: Tensor, x: Tensor) -> Tensor:
     return sub(x, matmul(basis, matmul(adjoint(basis), x)))
 
 
-def _svd_vjp(ct: Any, times: Any, u: Tensor, s: Tensor, vh: Tensor, trail: Any) -> tuple[Tensor]:
+def _svd_vjp(ct: Tensor, times: Callable[..., Any], u: Tensor, s: Tensor, vh: Tensor, trail: object) -> tuple[Tensor]:
     to_u, to_s, to_vh = map(known_cotangent, ct)
     found = None if to_s is None else matmul(matmul(u, make_diagonal(cast(to_s, u.dtype))), vh)
     if to_u is not None or to_vh is not None:
@@ -313,8 +316,12 @@ def _svd_vjp(ct: Any, times: Any, u: Tensor, s: Tensor, vh: Tensor, trail: Any) 
 
 
 def _svd_back(
-    to_u: Tensor | None, to_v: Tensor | None, times: Any, outs: tuple[Tensor, Tensor, Tensor], divide: Divide
-) -> Tensor:  # fmt: skip
+    to_u: Tensor | None,
+    to_v: Tensor | None,
+    times: Callable[..., Any],
+    outs: tuple[Tensor, Tensor, Tensor],
+    divide: Divide,
+) -> Tensor:
     u, s, vh = outs
     v = adjoint(vh)
     unread_u, unread_v = [None if to is None else is_unread(to, times) for to in (to_u, to_v)]
@@ -399,7 +406,7 @@ def _phase_vjp(
     return make_diagonal(as_complex(fill(turn, 0), times_number(turn, number=0.5)))
 
 
-def _svd_push(outs: Any, a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor, Tensor]:
+def _svd_push(outs: Sequence[Tensor], a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor, Tensor]:
     u, s, vh = outs
     v = adjoint(vh)
     seen = matmul(matmul(adjoint(u), a_dot), v)
@@ -441,7 +448,7 @@ def _with_outside(inside: Tensor, basis: Tensor, change: Tensor, s: Tensor, divi
 def _spread_out(*shape: int) -> Any:
     """Matrices whose singular values are well apart."""
 
-    def draw(rng: Any) -> Any:
+    def draw(rng: np.random.Generator) -> Any:
         return rng.normal(size=shape) * 0.3 + np.eye(shape[-2], shape[-1]) * (1.0 + 1.5 * np.arange(shape[-1]))
 
     return draw
@@ -488,7 +495,7 @@ def _solvable(r: Tensor) -> Tensor:
     return select(ne(ones, fill(ones, 0)), fill(r, 0), r)
 
 
-def _qr_vjp(ct: Any, q: Tensor, r: Tensor) -> tuple[Tensor]:
+def _qr_vjp(ct: Tensor, q: Tensor, r: Tensor) -> tuple[Tensor]:
     to_q, to_r = ct
     inside = sub(matmul(to_r, adjoint(r)), matmul(adjoint(q), to_q))
     right = add(to_q, matmul(q, hermitian_of_upper(inside)))
@@ -612,7 +619,7 @@ def _under_lower(packed: Tensor, x: Tensor, is_adjoint: bool) -> Tensor:
     return triangular_solve(packed, x, lower=True, trans=2 if is_adjoint else 0, unit_diagonal=True)
 
 
-def _lu_vjp(ct: Any, packed: Tensor, order: Tensor) -> tuple[Tensor]:
+def _lu_vjp(ct: Tensor, packed: Tensor, order: Tensor) -> tuple[Tensor]:
     """The adjoint of `_lu_jvp`."""
     to_packed = known_cotangent(ct[0])
     assert to_packed is not None
@@ -777,7 +784,7 @@ def _slogdet_type(a: TensorType) -> Any:
     return (tensor_type(a.shape[:-2], a.dtype), tensor_type(a.shape[:-2], dtypes.real_of(a.dtype)))
 
 
-def _slogdet_vjp(ct: Any, a: Tensor, sign: Tensor) -> tuple[Any]:
+def _slogdet_vjp(ct: Tensor, a: Tensor, sign: Tensor) -> tuple[Any]:
     to_sign, to_log = map(known_cotangent, ct)
     if not dtypes.is_complex(a.dtype):
         return (ZERO if to_log is None else _scaled_to(to_log, swap_last(inv_or_inf(a))),)

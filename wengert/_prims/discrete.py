@@ -6,6 +6,7 @@ gradient.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
@@ -14,7 +15,9 @@ from .._core.op import Op, batch_elementwise, elementwise_type, zero
 _TO_BOOL = lambda dtype: dtypes.bool_  # noqa: E731  # a table entry, not a function worth a name
 
 
-def _discrete(name: str, operands: str, category: str, doc: str, result: Any = None, **facts: Any) -> Op:
+def _discrete(
+    name: str, operands: str, category: str, doc: str, result: Callable[..., Any] | None = None, **facts: object
+) -> Op:
     return zero(
         name, operands, type=elementwise_type(name, result, category), batch=batch_elementwise, dtypes=category,
         doc=doc, smooth=False, **facts,

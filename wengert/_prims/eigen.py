@@ -6,6 +6,7 @@ every function that does not depend on the phase. Equal eigenvalues are as with 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def _orthogonal(vectors: Tensor, change: Tensor) -> Tensor:
 
 
 def _eig_vjp(
-    ct: Any, times: Any, values: Tensor, vectors: Tensor, a_type: TensorType, trail: Any
+    ct: Tensor, times: Callable[..., Any], values: Tensor, vectors: Tensor, a_type: TensorType, trail: object
 ) -> tuple[Tensor]:  # fmt: skip
     to_values, to_vectors = map(known_cotangent, ct)
     found = None if to_values is None else _from_basis(vectors, make_diagonal(to_values))
@@ -72,7 +73,7 @@ def _from_basis(vectors: Tensor, middle: Tensor) -> Tensor:
     return solve(back, matmul(middle, back))
 
 
-def _shows_pair(values: Any) -> bool:
+def _shows_pair(values: np.ndarray[Any, Any]) -> bool:
     """As `has_equal`, of an array in any order."""
     size = np.abs(values)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -81,7 +82,7 @@ def _shows_pair(values: Any) -> bool:
     return bool((is_same & ~np.eye(values.shape[-1], dtype=bool)).any())
 
 
-def _eig_push(outs: Any, a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor]:
+def _eig_push(outs: Sequence[Tensor], a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor]:
     values, vectors = outs
     seen = solve(vectors, matmul(cast(a_dot, vectors.dtype), vectors))
     difference, is_same = gaps(values)

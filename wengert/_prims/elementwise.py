@@ -60,7 +60,7 @@ cbrt = elementwise(
 )  # fmt: skip
 
 
-def _power_slope(x: Tensor, number: Any) -> Tensor:
+def _power_slope(x: Tensor, number: complex) -> Tensor:
     if number == 0:
         return fill(x, 0)
     if number == 1:

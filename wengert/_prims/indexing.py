@@ -6,7 +6,10 @@ Negative positions count from the end. An op and its adjoint stand together: the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
@@ -65,14 +68,14 @@ def _scatter_type(name: str, category: str) -> Any:
     return type_rule
 
 
-def _gather_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _gather_batch(op: Op, operands: Any, batched: Any, attrs: tuple[Any, ...]) -> Tensor:
     if not batched[0]:
         size = batch_size(operands, batched)
         return gather(operands[0], *_repeated(operands[1:], batched[1:], size))
     return _batch_by_number(op, operands, batched, attrs)
 
 
-def _batch_by_number(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _batch_by_number(op: Op, operands: Any, batched: Any, attrs: tuple[Any, ...]) -> Tensor:
     """The batch axis of x is addressed like its other axes, by the number of the example."""
     size = batch_size(operands, batched)
     wide = _repeated(operands, batched, size)
@@ -82,7 +85,7 @@ def _batch_by_number(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
     return apply(op, (*arrays, broadcast_to(number, shape=shape), *indices))
 
 
-def _repeated(operands: Any, batched: Any, size: Any) -> tuple[Tensor, ...]:
+def _repeated(operands: Sequence[Tensor], batched: Sequence[bool], size: int) -> tuple[Tensor, ...]:
     return (*[x if b else repeat(x, size) for x, b in zip(operands, batched, strict=True)],)
 
 
@@ -94,7 +97,7 @@ def _ints(*shape_and_limit: Any) -> Any:
     return lambda rng: rng.integers(-limit, limit, tuple(shape))
 
 
-def _duplicates(rng: Any) -> Any:
+def _duplicates(rng: np.random.Generator) -> Any:
     """Of four positions one three times, once counted from the end."""
     return rng.permutation([0, 2, 2, -1, -2])
 
@@ -186,7 +189,7 @@ def _ties(x: Tensor, updates: Tensor, indices: tuple[Tensor, ...], out: Tensor) 
 
 
 def _extreme_vjp(
-    ct: Tensor, x: Tensor, updates: Tensor, indices: tuple[Tensor, ...], out: Tensor, needed: Any
+    ct: Tensor, x: Tensor, updates: Tensor, indices: tuple[Tensor, ...], out: Tensor, needed: tuple[bool, ...]
 ) -> tuple[Any, ...]:
     is_x, is_update, count = _ties(x, updates, indices, out)
     share = div(ct, count)
@@ -259,8 +262,8 @@ def _multiply_vjp(
     x_type: TensorType,
     updates: Tensor,
     indices: tuple[Tensor, ...],
-    times: Any,
-    needed: Any,
+    times: Callable[..., Any],
+    needed: tuple[bool, ...],
 ) -> tuple[Any, ...]:
     nothing = (None,) * len(indices)
     to_x = times(ct, conj_of(scatter_mul(fill(x, 1), updates, *indices))) if needed[0] else None

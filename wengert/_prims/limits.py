@@ -58,7 +58,9 @@ def is_within(x: Tensor, magnitude: Tensor, share: float) -> Tensor:
     return le(abs_(x), times_number(magnitude, number=share))
 
 
-def quotient(x: Tensor, divisor: Tensor, is_nothing: Tensor, is_dropped: Tensor, rate: Any = None) -> Tensor:
+def quotient(
+    x: Tensor, divisor: Tensor, is_nothing: Tensor, is_dropped: Tensor, rate: Callable[..., Any] | None = None
+) -> Tensor:
     """x / divisor; where the divisor is nothing but rounding, 0 if the term is dropped and else NaN, made by 0 / 0 so
     that whoever looks for the source of a NaN finds this division. The divisor's rate is of no use here."""
     above = select(is_nothing, fill(x, 0), x)

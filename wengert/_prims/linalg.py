@@ -7,7 +7,10 @@ ops, so they have derivatives of every order. Adjoints are those of Re<u, v>: tr
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from .._core.op import (
     Op,
@@ -111,7 +114,7 @@ def _einsum_transpose(
     return tuple(results)
 
 
-def _einsum_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _einsum_batch(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Tensor:
     labels, out = attrs
     used = set("".join(labels))
     fresh = next((c for c in string.ascii_letters if c not in used), None)
@@ -196,7 +199,7 @@ make_diagonal = linear(
 
 
 def _solve_type(name: str) -> Any:
-    def type_rule(a: TensorType, b: TensorType, *attrs: Any) -> TensorType:
+    def type_rule(a: TensorType, b: TensorType, *attrs: object) -> TensorType:
         require_dtype(name, "a", a, "inexact")
         _require_matrices(name, ("a", "b"), (a, b))
         _require_square(name, "a", a)
@@ -207,13 +210,13 @@ def _solve_type(name: str) -> Any:
     return type_rule
 
 
-def _solve_vjp(ct: Tensor, a: Tensor, out: Tensor, needed: Any) -> tuple[Any, ...]:
+def _solve_vjp(ct: Tensor, a: Tensor, out: Tensor, needed: tuple[bool, ...]) -> tuple[Any, ...]:
     to_b = solve(adjoint(a), ct)
     return (neg(matmul(to_b, adjoint(out))) if needed[0] else None, to_b)
 
 
 def _well_conditioned(*shape: int) -> Any:
-    def draw(rng: Any) -> Any:
+    def draw(rng: np.random.Generator) -> Any:
         return rng.normal(size=shape) * 0.4 + _scaled_identity(shape[-1], 2.0)
 
     return draw
@@ -241,7 +244,7 @@ _PLAIN, _TRANSPOSED, _ADJOINT = 0, 1, 2
 
 
 def _triangular_vjp(
-    ct: Tensor, a: Tensor, out: Tensor, lower: bool, trans: int, unit_diagonal: bool, needed: Any
+    ct: Tensor, a: Tensor, out: Tensor, lower: bool, trans: int, unit_diagonal: bool, needed: tuple[bool, ...]
 ) -> tuple[Any, ...]:
     matrix = conj_of(a) if trans == _TRANSPOSED else a
     back = _ADJOINT if trans == _PLAIN else _PLAIN
@@ -332,7 +335,7 @@ def _cholesky_jvp(out: Tensor, a_dot: Tensor) -> Tensor:
 
 
 def _positive_definite(*shape: int) -> Any:
-    def draw(rng: Any) -> Any:
+    def draw(rng: np.random.Generator) -> Any:
         x = rng.normal(size=shape) * 0.5
         return x @ x.swapaxes(-1, -2) + _scaled_identity(shape[-1], 1.0)
 

@@ -8,6 +8,7 @@ cotangents and tangents, never as a product with a slope of 0, so that what was 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def _direction(z: Tensor, magnitude: Tensor) -> Tensor:
     return _keep(logical_not(is_zero), div(z, cast(safe, z.dtype)))
 
 
-def _along(direction: Tensor, z_dot: Tensor, times: Any) -> Tensor:
+def _along(direction: Tensor, z_dot: Tensor, times: Callable[..., Any]) -> Tensor:
     """Re(conj(direction) z_dot), the part of a tangent in a direction."""
     product = times(z_dot, conj_of(direction))
     return real(product) if product.dtype.kind == "c" else product
@@ -79,11 +80,11 @@ def _turn(z: Tensor) -> Tensor:
     return _keep(logical_not(is_zero), times_number(div(div(z, safe), safe), number=1j))
 
 
-def _angle_vjp(ct: Tensor, x: Tensor, times: Any) -> Any:
+def _angle_vjp(ct: Tensor, x: Tensor, times: Callable[..., Any]) -> Any:
     return times(cast(ct, x.dtype), _turn(x)) if x.dtype.kind == "c" else ZERO
 
 
-def _angle_jvp(x: Tensor, x_dot: Tensor, times: Any) -> Any:
+def _angle_jvp(x: Tensor, x_dot: Tensor, times: Callable[..., Any]) -> Any:
     return _along(_turn(x), x_dot, times) if x.dtype.kind == "c" else ZERO
 
 
@@ -109,7 +110,7 @@ copysign = general(
 # -- choices ------------------------------------------------------------------------------------------------------
 
 
-def _shared(is_chosen: Any, is_other: Any) -> Any:
+def _shared(is_chosen: Callable[..., Any], is_other: Callable[..., Any]) -> Any:
     """The rules of maximum and minimum: the chosen operand has all, and both have half where neither is (a tie, or
     a NaN)."""
 
@@ -134,7 +135,7 @@ minimum = _choice(
 )
 
 
-def _first_unless(is_other: Any) -> Any:
+def _first_unless(is_other: Callable[..., Any]) -> Any:
     """The rules of fmax and fmin: the second operand where it wins or the first is NaN, else the first."""
 
     def takes_second(x: Tensor, y: Tensor) -> Tensor:
@@ -278,7 +279,7 @@ def _is_corner(x: Tensor, y: Tensor, corner: float) -> Tensor:
     return logical_and(eq(x, fill(x, 0)), eq(y, fill(y, corner)))
 
 
-def _unless_corner(slope: Any, corner: float) -> Any:
+def _unless_corner(slope: Callable[..., Any], corner: float) -> Any:
     """A slope with 0 at the point x = 0, y = corner."""
 
     def rule(x: Tensor, y: Tensor) -> Tensor:
@@ -288,7 +289,7 @@ def _unless_corner(slope: Any, corner: float) -> Any:
     return rule
 
 
-def _times_log(log_of: Any, neutral: float) -> Any:
+def _times_log(log_of: Callable[..., Any], neutral: float) -> Any:
     """x times a logarithm of y, and 0 where x is 0 and y a number."""
 
     def body(x: Tensor, y: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ Drawing, splitting and folding in are pure functions of the key and give integer
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._core import dtypes
@@ -39,7 +40,7 @@ def _fold_type(key: TensorType, data: TensorType) -> TensorType:
     return tensor_type(key.shape, dtypes.uint32)
 
 
-def _same_attrs(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _same_attrs(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Tensor:
     """One key and a batch of keys are the same to the op: leading axes are a batch already."""
     return op(*operands, **dict(zip(op.attrs, attrs, strict=True)))
 

@@ -7,6 +7,7 @@ exponentials with -inf.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from .._core import dims, dtypes
@@ -73,7 +74,7 @@ def _winners(x: Tensor, out: Tensor, axes: tuple[int, ...]) -> tuple[Tensor, Ten
     return wins, reduce_sum(cast(wins, out.dtype), axes=axes)
 
 
-def _extremum_vjp(ct: Tensor, x: Tensor, out: Tensor, axes: tuple[int, ...], times: Any) -> Tensor:
+def _extremum_vjp(ct: Tensor, x: Tensor, out: Tensor, axes: tuple[int, ...], times: Callable[..., Any]) -> Tensor:
     wins, count = _winners(x, out, axes)
     x_type = type_of(x)
     share = spread(div(ct, count), x_type, axes)
@@ -138,7 +139,7 @@ def _shares(x: Tensor, out: Tensor, axes: tuple[int, ...]) -> Tensor:
     return cast(exp(sub(x, spread(finite, type_of(x), axes))), dtype)
 
 
-def _logsumexp_vjp(ct: Tensor, x: Tensor, out: Tensor, axes: tuple[int, ...], times: Any) -> Tensor:
+def _logsumexp_vjp(ct: Tensor, x: Tensor, out: Tensor, axes: tuple[int, ...], times: Callable[..., Any]) -> Tensor:
     return times(spread(ct, type_of(x), axes), _shares(x, out, axes))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._core import dtypes
 from .._core.op import batch_leading, batch_shifting, general, linear, require_dtype, zero
 from .._core.tensor import Tensor
@@ -16,7 +18,7 @@ _SAMPLES = [(((2, 4, 2),), (1, False)), (((5,),), (0, True))]
 _ORDER = "ascending with NaN last, or descending with NaN first; equal elements keep their order"
 
 
-def _sort_type(name: str, result: Any = None) -> Any:
+def _sort_type(name: str, result: np.dtype[Any] | None = None) -> Any:
     def type_rule(x: TensorType, axis: int, descending: bool) -> TensorType:
         require_axes(name, x, (axis,))
         require_dtype(name, "x", x, "real")

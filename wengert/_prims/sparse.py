@@ -6,6 +6,7 @@ A batch of matrices is one large matrix with theirs as blocks on its diagonal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def _in_blocks(operands: Any, batched: Any, sizes: tuple[DimLike, DimLike]) -> t
     return (*flat, reshape(x, shape=(count * x.shape[1], x.shape[2]))), count
 
 
-def _product_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _product_batch(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Tensor:
     (height,) = attrs
     x = operands[3]
     blocks, count = _in_blocks(operands, batched, (height, x.shape[1] if batched[3] else x.shape[0]))
@@ -88,7 +89,7 @@ def _solve_type(data: TensorType, rows: TensorType, columns: TensorType, b: Tens
     return tensor_type(b.shape, b.dtype)
 
 
-def _solve_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _solve_batch(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Tensor:
     b = operands[3]
     size = b.shape[1] if batched[3] else b.shape[0]
     blocks, count = _in_blocks(operands, batched, (size, size))
@@ -99,12 +100,12 @@ def _solve_back(ct: Tensor, data: Tensor, rows: Tensor, columns: Tensor) -> Tens
     return sparse_solve(conj_of(data), columns, rows, ct)
 
 
-def _solve_jvp(data: Tensor, rows: Tensor, columns: Tensor, out: Tensor, data_dot: Any, b_dot: Any) -> Tensor:
+def _solve_jvp(data: Tensor, rows: Tensor, columns: Tensor, out: Tensor, data_dot: Tensor, b_dot: Tensor) -> Tensor:
     moved = sparse_matmul(data_dot, rows, columns, out, height=out.shape[0])
     return sparse_solve(data, rows, columns, sub(b_dot, moved))
 
 
-def _system(rng: Any) -> Any:
+def _system(rng: np.random.Generator) -> Any:
     return np.concatenate([rng.uniform(2.0, 3.0, 3), rng.uniform(-0.5, 0.5, 2)])
 
 

@@ -4,6 +4,7 @@ adjoints of repetition. Everything else is built on these; the rules of other fi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -35,19 +36,19 @@ from .series import product
 D = TypeVar("D", bound=DimLike)
 
 
-def _no_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
+def _no_batch(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Any:
     raise AssertionError(f"{op.name} has no operands to batch")
 
 
 # -- constants -------------------------------------------------------------------------------------------------
 
 
-def _constant_check(value: Any) -> None:
+def _constant_check(value: np.ndarray[Any, Any]) -> None:
     if not isinstance(value, (np.ndarray, np.generic)):
         raise ValueError(f"constant: value is {value!r}, wanted an array")
 
 
-def _full_check(shape: Any, value: Any, dtype: Any) -> None:
+def _full_check(shape: Any, value: float, dtype: np.dtype[Any]) -> None:
     """A number that the dtype can hold: code converts it without asking."""
     if not is_number(value):
         raise ValueError(f"full: value is {value!r}, wanted a number")
@@ -141,7 +142,7 @@ mul = elementwise(
 )  # fmt: skip
 
 
-def _scale_vjp(ct: Any, x: Tensor, y: Tensor, needed: Any) -> Any:
+def _scale_vjp(ct: Tensor, x: Tensor, y: Tensor, needed: tuple[bool, ...]) -> Any:
     # d/dx is the plain slope: where x is a structural zero, the op that inserted it drops what flows back; d/dy is 0
     # there, also where that slope was infinite and made ct so
     return (mul(ct, conj_of(y)) if needed[0] else None, scale(conj_of(x), ct) if needed[1] else None)
@@ -181,7 +182,7 @@ add_number = general(
 )  # fmt: skip
 
 
-def _conj_number(number: Any) -> Any:
+def _conj_number(number: complex) -> Any:
     return number.conjugate() if isinstance(number, complex) else number
 
 
@@ -258,7 +259,7 @@ def _reshape_type(x: TensorType, shape: Shape) -> TensorType:
     return tensor_type(shape, x.dtype)
 
 
-def _reshape_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _reshape_batch(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Tensor:
     (x,), (shape,) = operands, attrs
     return reshape(x, shape=(x.shape[0], *shape))
 
@@ -313,7 +314,7 @@ def _is_static_one(x: Tensor, axis: int) -> bool:
     return type(x.shape[axis]) is int and x.shape[axis] == 1
 
 
-def _broadcast_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _broadcast_batch(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Tensor:
     (x,), (shape,) = operands, attrs
     missing = len(shape) - (len(x.shape) - 1)
     wide = reshape(x, shape=(x.shape[0], *(1,) * missing, *x.shape[1:])) if missing else x
@@ -384,7 +385,7 @@ def slice_extent(start: DimLike, limit: DimLike, stride: int) -> DimLike:
     return dims.floordiv(limit - start + (stride - 1), stride)
 
 
-def _slice_type(x: TensorType, starts: Any, limits: Any, strides: Any) -> TensorType:
+def _slice_type(x: TensorType, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> TensorType:
     return tensor_type((*map(slice_extent, starts, limits, strides),), x.dtype)
 
 
@@ -393,7 +394,9 @@ def _slice_check(x: TensorType, starts: Any, limits: Any, strides: Any) -> None:
     require_range("slice", x, starts, limits, strides)
 
 
-def _slice_transpose(ct: Tensor, x_type: TensorType, starts: Any, limits: Any, strides: Any) -> Tensor:
+def _slice_transpose(
+    ct: Tensor, x_type: TensorType, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]
+) -> Tensor:
     high = []
     for extent, size, start, stride in zip(ct.shape, x_type.shape, starts, strides, strict=True):
         high.append(size - start - _spread_extent(extent, stride - 1))
@@ -417,14 +420,14 @@ def _pad_extent(size: DimLike, low: DimLike, high: DimLike, interior: int) -> Di
     return low + high + _spread_extent(size, interior)
 
 
-def _pad_type(x: TensorType, low: Any, high: Any, interior: Any) -> TensorType:
+def _pad_type(x: TensorType, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> TensorType:
     shape = (*map(_pad_extent, x.shape, low, high, interior),)
     if any(type(d) is int and d < 0 for d in shape):
         raise ValueError(f"pad: x has shape {x.shape}, from which padding {low}, {high} takes more than there is")
     return tensor_type(shape, x.dtype)
 
 
-def _pad_check(x: TensorType, low: Any, high: Any, interior: Any) -> None:
+def _pad_check(x: TensorType, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> None:
     require_lengths("pad", len(x.shape), low=low, high=high, interior=interior)
     for extent in map(_pad_extent, x.shape, low, high, interior):
         require_at_most("pad", "0 before what is left", 0, extent)
@@ -434,7 +437,9 @@ def _at_least_zero(x: DimLike) -> DimLike:
     return dims.maximum(x, 0) if type(x) is Dim else max(x, 0)
 
 
-def _pad_transpose(ct: Tensor, x_type: TensorType, low: Any, high: Any, interior: Any) -> Tensor:
+def _pad_transpose(
+    ct: Tensor, x_type: TensorType, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
+) -> Tensor:
     negative_low, negative_high = ((*[_at_least_zero(-p) for p in side],) for side in (low, high))
     none = (0,) * len(low)
     if any(type(p) is Dim or p for p in (*negative_low, *negative_high)):
@@ -525,7 +530,7 @@ def _concatenate_transpose(ct: Tensor, xs_type: tuple[TensorType, ...], axis: in
     return tuple(parts)
 
 
-def _concatenate_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _concatenate_batch(op: Op, operands: Any, batched: Any, attrs: tuple[Any, ...]) -> Tensor:
     size = batch_size(operands, batched)
     wide = [x if b else repeat(x, size) for x, b in zip(operands, batched, strict=True)]
     return concatenate(*wide, axis=attrs[0] + 1)
@@ -551,7 +556,7 @@ def _unstack_pull(ct: tuple[Any, ...], x_type: TensorType) -> Any:
     return (concatenate(*[reshape(row, shape=shape) for row in rows], axis=0),)
 
 
-def _unstack_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
+def _unstack_batch(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Any:
     (x,) = operands
     return op(transpose(x, perm=(1, 0, *range(2, x.ndim))), size=attrs[0])
 
@@ -608,7 +613,7 @@ stop_gradient = stop(
 )  # fmt: skip
 
 
-def _attach_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _attach_batch(op: Op, operands: Any, batched: Any, attrs: tuple[Any, ...]) -> Tensor:
     x = operands[0] if batched[0] else repeat(operands[0], batch_size(operands, batched))
     return attach(x, *operands[1:])
 
@@ -636,7 +641,9 @@ reassign = general(
 )  # fmt: skip
 
 
-def _print_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> tuple[Tensor, ...]:
+def _print_batch(
+    op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]
+) -> tuple[Tensor, ...]:
     return debug_print(*operands, text=attrs[0])
 
 

@@ -7,7 +7,10 @@ axes before them are a batch. Sums take padding as zeros; an extremum never lies
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from .._core import dims, dtypes
 from .._core.domains import require_at_most, require_lengths, require_positive
@@ -16,13 +19,20 @@ from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, tensor_type
 
 
-def _positions(size: Any, window: int, stride: int, padding: tuple[Any, Any], dilation: int) -> Any:
+def _positions(size: int, window: int, stride: int, padding: tuple[Any, Any], dilation: int) -> Any:
     """How many windows there are along an axis."""
     reach = (window - 1) * dilation + 1
     return dims.floordiv(padding[0] + padding[1] + size - reach, stride) + 1
 
 
-def _out_shape(name: str, shape: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
+def _out_shape(
+    name: str,
+    shape: Any,
+    window: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+) -> Any:
     lead = len(shape) - len(window)
     if lead < 0:
         raise ValueError(f"{name}: x has shape {shape}, which has not the {len(window)} axes of the window {window}")
@@ -38,13 +48,27 @@ def _check(name: str) -> Any:
     )
 
 
-def _spread_check(x: TensorType, sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> None:
+def _spread_check(
+    x: TensorType,
+    sizes: Sequence[int],
+    window: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+) -> None:
     require_lengths("window_spread", len(window), sizes=sizes)
     lead = x.shape[: len(x.shape) - len(sizes)]
     _require_windows("window_spread", (*lead, *sizes), window, strides, padding, dilation)
 
 
-def _require_windows(name: str, shape: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> None:
+def _require_windows(
+    name: str,
+    shape: Any,
+    window: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+) -> None:
     """Raises unless there is one entry an axis, and windows fit."""
     require_lengths(name, len(window), strides=strides, padding=padding, dilation=dilation)
     require_positive(name, window=window, strides=strides, dilation=dilation)
@@ -57,12 +81,25 @@ def _require_windows(name: str, shape: Any, window: Any, strides: Any, padding: 
         require_at_most(name, "1 before the number of windows", 1, _positions(extent, wide, step, pair, apart))
 
 
-def _sum_type(x: TensorType, window: Any, strides: Any, padding: Any, dilation: Any) -> TensorType:
+def _sum_type(
+    x: TensorType,
+    window: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+) -> TensorType:
     require_dtype("window_sum", "x", x, "number")
     return tensor_type(_out_shape("window_sum", x.shape, window, strides, padding, dilation), x.dtype)
 
 
-def _spread_type(x: TensorType, sizes: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> TensorType:
+def _spread_type(
+    x: TensorType,
+    sizes: Sequence[int],
+    window: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+) -> TensorType:
     require_dtype("window_spread", "x", x, "number")
     shape = (*x.shape[: len(x.shape) - len(sizes)], *sizes)
     wanted = _out_shape("window_spread", shape, window, strides, padding, dilation)
@@ -71,12 +108,25 @@ def _spread_type(x: TensorType, sizes: Any, window: Any, strides: Any, padding: 
     return tensor_type(shape, x.dtype)
 
 
-def _sum_transpose(ct: Tensor, x_type: TensorType, window: Any, strides: Any, padding: Any, dilation: Any) -> Tensor:
+def _sum_transpose(
+    ct: Tensor,
+    x_type: TensorType,
+    window: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+) -> Tensor:
     sizes = x_type.shape[len(x_type.shape) - len(window) :]
     return window_spread(ct, sizes=sizes, window=window, strides=strides, padding=padding, dilation=dilation)
 
 
-def _spread_transpose(ct: Tensor, window: Any, strides: Any, padding: Any, dilation: Any) -> Tensor:
+def _spread_transpose(
+    ct: Tensor,
+    window: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
+) -> Tensor:
     return window_sum(ct, window=window, strides=strides, padding=padding, dilation=dilation)
 
 
@@ -111,7 +161,13 @@ window_spread = linear(
 
 
 def _place(name: str, doc: str) -> Op:
-    def type_rule(x: TensorType, window: Any, strides: Any, padding: Any, dilation: Any) -> TensorType:
+    def type_rule(
+        x: TensorType,
+        window: Sequence[int],
+        strides: Sequence[int],
+        padding: Sequence[tuple[int, int]],
+        dilation: Sequence[int],
+    ) -> TensorType:
         require_dtype(name, "x", x, "real")
         return tensor_type(_out_shape(name, x.shape, window, strides, padding, dilation), dtypes.int64)
 
@@ -138,7 +194,7 @@ def _along_type(name: str, x: TensorType, index: TensorType, length: Any) -> Ten
     return tensor_type((*x.shape[:-1], length), x.dtype)
 
 
-def _indices(rng: Any) -> Any:
+def _indices(rng: np.random.Generator) -> Any:
     return rng.integers(0, 4, (2, 3))
 
 

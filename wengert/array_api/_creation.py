@@ -76,10 +76,10 @@ def arange(
     start: ArrayLike,
     /,
     stop: ArrayLike | None = None,
-    step: Any = 1,
+    step: object = 1,
     *,
     dtype: DTypeLike | None = None,
-    device: Any = None,
+    device: object = None,
 ) -> Tensor:
     """Evenly spaced values of the half-open interval from start to stop (from 0 to start if stop is None).
 
@@ -114,7 +114,7 @@ def linspace(
     num: int,
     *,
     dtype: DTypeLike | None = None,
-    device: Any = None,
+    device: object = None,
     endpoint: bool = True,
 ) -> Tensor:
     """num evenly spaced values of an interval; differentiable in both ends.
@@ -143,7 +143,7 @@ def linspace(
 
 
 @names_errors
-def zeros(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
+def zeros(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """Zeros.
 
     Args:
@@ -164,7 +164,7 @@ def zeros(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: Any = Non
 
 
 @names_errors
-def ones(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
+def ones(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """Ones.
 
     Args:
@@ -185,7 +185,7 @@ def ones(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: Any = None
 
 
 @names_errors
-def empty(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
+def empty(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """Zeros: no tensor's values are left to chance.
 
     Args:
@@ -206,7 +206,7 @@ def empty(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: Any = Non
 
 
 @names_errors
-def full(shape: Any, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
+def full(shape: ShapeLike, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """One value everywhere.
 
     Args:
@@ -229,7 +229,7 @@ def full(shape: Any, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, d
 
 @names_errors
 def eye(
-    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: Any = None
+    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: object = None
 ) -> Tensor:
     """Ones on a diagonal, zeros elsewhere.
 
@@ -253,7 +253,7 @@ def eye(
 
 
 @names_errors
-def zeros_like(x: ArrayLike, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+def zeros_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """Zeros in the shape and dtype of a tensor.
 
     Args:
@@ -274,7 +274,7 @@ def zeros_like(x: ArrayLike, /, *, dtype: Any = None, device: Any = None) -> Ten
 
 
 @names_errors
-def ones_like(x: ArrayLike, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+def ones_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """Ones in the shape and dtype of a tensor.
 
     Args:
@@ -295,7 +295,7 @@ def ones_like(x: ArrayLike, /, *, dtype: Any = None, device: Any = None) -> Tens
 
 
 @names_errors
-def empty_like(x: ArrayLike, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+def empty_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """Zeros in the shape and dtype of a tensor: no tensor's values are left to chance.
 
     Args:
@@ -316,7 +316,9 @@ def empty_like(x: ArrayLike, /, *, dtype: Any = None, device: Any = None) -> Ten
 
 
 @names_errors
-def full_like(x: ArrayLike, /, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
+def full_like(
+    x: ArrayLike, /, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: object = None
+) -> Tensor:
     """One value everywhere, in the shape and dtype of a tensor.
 
     Args:
@@ -337,7 +339,7 @@ def full_like(x: ArrayLike, /, fill_value: ArrayLike, *, dtype: DTypeLike | None
     return wnp.full_like(as_tensor(x), fill_value, dtype)
 
 
-def require_device(name: str, device: Any) -> None:
+def require_device(name: str, device: object) -> None:
     """Refuses a device that is not there: `ValueError`."""
     if device not in (None, "cpu"):
         raise ValueError(at_user_line(f"{name}: device is {device!r}; wanted 'cpu' or None"))

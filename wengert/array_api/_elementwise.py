@@ -15,7 +15,7 @@ from ..ops.promotion import as_tensor, broadcast_shapes, cast, names_errors, ten
 
 
 @names_errors
-def clip(x: ArrayLike, /, min: Any = None, max: Any = None) -> Any:
+def clip(x: ArrayLike, /, min: object = None, max: object = None) -> Any:
     """Elements kept between two bounds, in x's dtype. The gradient passes on the closed interval.
 
     Args:

@@ -34,7 +34,7 @@ class NamespaceInfo:
         """The devices that functions take."""
         return ("cpu",)
 
-    def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
+    def default_dtypes(self, *, device: object = None) -> dict[str, np.dtype[Any]]:
         """The dtypes of results without one of their own; `wg.set_default_float` changes the first two."""
         require_device("default_dtypes", device)
         return {
@@ -42,7 +42,7 @@ class NamespaceInfo:
             "integral": dtypes.int64, "indexing": dtypes.int64,
         }  # fmt: skip
 
-    def dtypes(self, *, device: Any = None, kind: str | None = None) -> dict[str, np.dtype[Any]]:
+    def dtypes(self, *, device: object = None, kind: str | None = None) -> dict[str, np.dtype[Any]]:
         """The standard's dtypes by name, all or those of a kind (as `isdtype` names kinds)."""
         require_device("dtypes", device)
         known = {name: getattr(_dtypes, name) for name in _ALL}

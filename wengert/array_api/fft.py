@@ -16,7 +16,7 @@ from ._creation import require_device
 
 
 @names_errors
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: Any = None) -> Tensor:
+def fftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """The frequencies of the n terms of a transform.
 
     Args:
@@ -38,7 +38,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device
 
 
 @names_errors
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Tensor:
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = None) -> Tensor:
     """The frequencies of the n // 2 + 1 terms of a real signal's transform.
 
     Args:

@@ -14,7 +14,7 @@ __all__ = ["jvp"]
 
 
 @public
-def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def jvp(fun: Callable[..., Any], primals: object, tangents: object, has_aux: bool = False) -> tuple[Any, ...]:
     """As `wengert.jvp`, with Keras's names of the arguments.
 
     Args:

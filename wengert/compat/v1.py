@@ -92,7 +92,7 @@ class Session:
         self._lock = forking.long_lock()
 
     @public
-    def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+    def run(self, fetches: object, feed_dict: Mapping[Any, Any] | None = None) -> Any:
         """The values of some tensors.
 
         Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Joiner:
         return axis, ndmin, trans1d
 
 
-def _item(item: Any, ndmin: int, trans1d: int, name: str) -> tuple[Tensor, Tensor]:
+def _item(item: ArrayLike, ndmin: int, trans1d: int, name: str) -> tuple[Tensor, Tensor]:
     """A part as a tensor that tells the dtype, and with its axes in place."""
     if isinstance(item, slice):
         item = _range(item)
@@ -88,7 +88,7 @@ c_ = Joiner(-1, 2, 0, "c_")
 
 
 @names_errors
-def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: Any = None) -> Tensor:
+def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: object = None) -> Tensor:
     """A vector of what an iterable gives; tensors among it are recorded.
 
     Args:
@@ -115,7 +115,7 @@ def fromiter(iter: Iterable[Any], dtype: DTypeLike, count: int = -1, *, like: An
 
 
 @names_errors
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(x: Any, /, *, device: object = None, copy: bool | None = None) -> Tensor:
     """A tensor of another library's array, by the DLPack protocol; a tensor is itself, and stays recorded.
 
     Args:
@@ -176,7 +176,9 @@ def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike | None = None, order: str |
 
 @or_numpys
 @names_errors
-def require(a: ArrayLike, dtype: DTypeLike | None = None, requirements: Any = None, *, like: Any = None) -> Tensor:
+def require(
+    a: ArrayLike, dtype: DTypeLike | None = None, requirements: object = None, *, like: object = None
+) -> Tensor:
     """`asarray`: what NumPy can require of an array's memory a tensor hides.
 
     Args:
@@ -198,7 +200,7 @@ def require(a: ArrayLike, dtype: DTypeLike | None = None, requirements: Any = No
 
 @or_numpys
 @names_errors
-def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
+def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None) -> Tensor:
     """`asarray`: the order of elements in memory is nothing that a tensor shows.
 
     Args:
@@ -218,7 +220,7 @@ def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: Any = 
 
 
 @as_numpy
-def kaiser(M: Any, beta: Any) -> Any:
+def kaiser(M: SupportsIndex, beta: ArrayLike) -> Any:
     """Kaiser's taper of M points; differentiable in beta.
 
     Example:
@@ -249,7 +251,7 @@ def resize(a: ArrayLike, new_shape: tuple[int, ...]) -> Any:
 
 
 @as_numpy
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Any = None) -> Any:
     """An array without the zeros at its ends. How many there are depends on the values: not in a trace.
 
     Example:

@@ -25,7 +25,7 @@ from ._writing import NO_VALUE, as_numpy
 
 
 @as_numpy
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: object, **kwargs: object) -> Any:
     """A function of vectors on each vector along an axis; its results, of one shape, take the place of the axis.
 
     Example:
@@ -50,7 +50,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
 
 
 @as_numpy
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Any) -> Any:
     """A reduction `func(a, axis)` over several axes in turn, which stay with length 1.
 
     Example:
@@ -75,7 +75,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 
 
 @as_numpy
-def piecewise(x: ArrayLike, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+def piecewise(x: ArrayLike, condlist: ArrayLike, funclist: Any, *args: object, **kw: object) -> Any:
     """A function given by pieces: of the conditions that hold the last one counts. Each function sees all of x, and
     the gradient of what is not taken is zero, also where it is infinite.
 
@@ -251,7 +251,9 @@ class vectorize:
         dtype = common_dtype(tensors) if self.otypes is None else self.otypes[position]
         return ops.reshape(ops.stack([cast(t, dtype) for t in tensors]), (*shape, *tensors[0].shape))
 
-    def _empty(self, shape: Any, arrays: list[Tensor], sizes: dict[str, Any], args: Any, kwargs: Any) -> Any:
+    def _empty(
+        self, shape: Any, arrays: list[Tensor], sizes: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
         """What no call gives: of the dtypes that were given, else of the arguments'; a signature says which axes."""
         if self.otypes is None and self.signature is None:
             raise ValueError(at_user_line("np.vectorize: arguments of size 0 need otypes, which says what comes out"))

@@ -5,7 +5,7 @@ A trace has no values, so they raise `TracingError` there.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
 
 
 @as_numpy
-def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
+def packbits(a: Any, /, axis: SupportsIndex | None = None, bitorder: Any = "big") -> Any:
     """Booleans as the bits of bytes.
 
     Example:
@@ -80,7 +80,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
 
 
 @as_numpy
-def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: Any = "big") -> Any:
+def unpackbits(a: Any, /, axis: SupportsIndex | None = None, count: Any = None, bitorder: Any = "big") -> Any:
     """The bits of bytes.
 
     Example:

@@ -5,7 +5,7 @@ Those with no array argument give tensors; `array` and its kin give what came in
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ._writing import accept, as_numpy, named_dtype
 @names_errors
 def array(
     object: ArrayLike, dtype: Any = None, *, copy: bool = True, order: str = "K", subok: bool = False, ndmin: int = 0,
-    ndmax: int = 0, like: Any = None,
+    ndmax: int = 0, like: object = None,
 ) -> Tensor:  # fmt: skip
     """A tensor of an array, a number or a nested list; a list that holds tensors is recorded.
 
@@ -96,9 +96,9 @@ def asarray(
     dtype: Any = None,
     order: str | None = None,
     *,
-    device: Any = None,
+    device: object = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: object = None,
 ) -> Tensor:
     """A tensor of an array, a number or a nested list; a tensor is itself.
 
@@ -130,7 +130,7 @@ asanyarray = asarray
 
 @or_numpys
 @names_errors
-def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
+def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None) -> Tensor:
     """`asarray` with at least one axis, as NumPy's.
 
     Args:
@@ -163,7 +163,7 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Any:
 
 
 @as_numpy
-def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: Any = None) -> Any:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: object = None) -> Any:
     """The values in another dtype. A cast to integers or booleans ends the gradient.
 
     Example:
@@ -178,7 +178,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: Any 
 # -- from a shape ----------------------------------------------------------------------------------------------------
 
 
-def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: Any) -> Tensor:
+def _filled(shape: Any, value: Any, dtype: Any, name: str, order: object, device: object) -> Tensor:
     accept(f"np.{name}", order=order, device=device)
     if dtype in _OBJECTS:  # tensors are written into it, and `np.array` of it is a tensor
         return np.full(shape, value, object)  # pyright: ignore[reportReturnType]
@@ -188,7 +188,7 @@ def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: A
 @or_numpys
 @names_errors
 def zeros(
-    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: Any = None, like: Any = None
+    shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: object = None, like: object = None
 ) -> Tensor:
     """A tensor of zeros.
 
@@ -212,7 +212,7 @@ def zeros(
 
 @or_numpys
 @names_errors
-def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
+def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: object = None) -> Tensor:
     """A tensor to be written into: of zeros; of None where the dtype is object.
 
     Args:
@@ -235,7 +235,7 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 
 @or_numpys
 @names_errors
-def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None) -> Tensor:
+def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: object = None) -> Tensor:
     """A tensor of ones.
 
     Args:
@@ -259,7 +259,7 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None,
 @or_numpys
 @names_errors
 def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: object = None, like: object = None
 ) -> Tensor:
     """A tensor of one value, which may be a tensor itself, and is broadcast.
 
@@ -291,7 +291,13 @@ def _like(a: ArrayLike, dtype: Any, shape: Any) -> tuple[Any, Any]:
 
 @as_numpy
 def zeros_like(
-    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: ArrayLike | None = None,
+    *,
+    device: Any = None,
 ) -> Any:
     """Zeros in the shape and dtype of an array.
 
@@ -306,7 +312,7 @@ def zeros_like(
 
 @as_numpy
 def empty_like(
-    prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
+    prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: ArrayLike | None = None, *,
     device: Any = None,
 ) -> Any:  # fmt: skip
     """Zeros in the shape and dtype of an array: no result is ever left to chance.
@@ -322,7 +328,13 @@ def empty_like(
 
 @as_numpy
 def ones_like(
-    a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: ArrayLike | None = None,
+    *,
+    device: Any = None,
 ) -> Any:
     """Ones in the shape and dtype of an array.
 
@@ -354,14 +366,14 @@ def full_like(
 @or_numpys
 @names_errors
 def eye(
-    N: Any,
+    N: SupportsIndex,
     M: ArrayLike | None = None,
     k: int = 0,
     dtype: DTypeLike = float,
     order: str = "C",
     *,
-    device: Any = None,
-    like: Any = None,
+    device: object = None,
+    like: object = None,
 ) -> Tensor:
     """Ones on a diagonal, zeros elsewhere.
 
@@ -388,7 +400,7 @@ def eye(
 
 @or_numpys
 @names_errors
-def identity(n: Any, dtype: DTypeLike | None = None, *, like: Any = None) -> Tensor:
+def identity(n: Any, dtype: DTypeLike | None = None, *, like: object = None) -> Tensor:
     """The identity matrix.
 
     Args:
@@ -439,11 +451,11 @@ def arange(
     start_or_stop: Any,
     /,
     stop: ArrayLike | None = None,
-    step: Any = 1,
+    step: object = 1,
     *,
     dtype: DTypeLike | None = None,
-    device: Any = None,
-    like: Any = None,
+    device: object = None,
+    like: object = None,
 ) -> Tensor:
     """Evenly spaced values of a half-open interval.
 
@@ -564,7 +576,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 @as_numpy
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Any:
     """The Vandermonde matrix: powers of a vector in columns.
 
     Example:

@@ -6,7 +6,7 @@ is taken there, a real one is refused.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def log10(x: ArrayLike) -> Any:
 
 
 @as_numpy
-def logn(n: Any, x: ArrayLike) -> Any:
+def logn(n: SupportsIndex, x: ArrayLike) -> Any:
     """The logarithm to base n; complex where x or n is negative."""
     return ops.log(_or_complex(x, "logn", _is_negative)) / ops.log(_or_complex(n, "logn", _is_negative))
 

@@ -62,7 +62,7 @@ def or_numpys(f: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def _leaves(tree: Any) -> Iterator[Any]:
+def _leaves(tree: object) -> Iterator[Any]:
     """What is in nested lists, tuples, dictionaries and arrays of objects, those arrays included."""
     if isinstance(tree, dict):
         tree = [*tree.values()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,9 @@ def _added_up(places: Tensor, weights: Any, count: int, name: str) -> Tensor:
 
 
 @as_numpy
-def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(
+    a: ArrayLike, bins: ArrayLike = 10, range: Sequence[Any] | None = None, weights: Any = None
+) -> Any:
     """The edges of a histogram's bins, from the least to the largest element unless they are given.
 
     Example:
@@ -83,7 +86,7 @@ def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Any = None, w
 
 @as_numpy
 def histogram(
-    a: ArrayLike, bins: Any = 10, range: Any = None, density: Any = None, weights: ArrayLike | None = None
+    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, density: bool | None = None, weights: ArrayLike | None = None
 ) -> Any:
     """How many elements lie in each bin, or the sum of their weights, and the edges. Differentiable in the weights;
     the edges are differentiable in the bounds, or in the extreme elements.
@@ -102,7 +105,13 @@ def histogram(
 
 
 @as_numpy
-def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogramdd(
+    sample: ArrayLike,
+    bins: Any = 10,
+    range: Sequence[Any] | None = None,
+    density: bool | None = None,
+    weights: Any = None,
+) -> Any:
     """The histogram of points in several dimensions, the columns of `sample`. Differentiable in the weights.
 
     Example:
@@ -154,7 +163,14 @@ def _points(sample: ArrayLike) -> Tensor:
 
 
 @as_numpy
-def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogram2d(
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: Any = 10,
+    range: Sequence[Any] | None = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
+) -> Any:
     """The histogram of points in the plane, and the edges in x and in y. Differentiable in the weights.
 
     Example:

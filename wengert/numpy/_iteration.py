@@ -130,8 +130,8 @@ class nditer:
     """
 
     def __new__(
-        cls, op: Any, flags: Any = None, op_flags: Any = None, op_dtypes: Any = None, order: str = "K",
-        casting: str = "safe", op_axes: Any = None, itershape: Any = None, buffersize: Any = 0,
+        cls, op: ArrayLike, flags: Any = None, op_flags: Any = None, op_dtypes: object = None, order: str = "K",
+        casting: str = "safe", op_axes: object = None, itershape: Any = None, buffersize: object = 0,
     ) -> Any:  # fmt: skip
         if not has_tensor(op):
             given: Any = (op, flags or [], op_flags, op_dtypes, order, casting, op_axes, itershape, buffersize)
@@ -250,7 +250,7 @@ class _PyUfunc:
 
 
 @names_errors
-def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) -> Any:
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: object) -> Any:
     """A function of numbers as a ufunc; of tensors it gives tensors, elsewhere NumPy's arrays of objects.
 
     Args:
@@ -341,8 +341,8 @@ def einsum_path(*operands: ArrayLike, optimize: str = "greedy", einsum_call: boo
 
 @names_errors
 def nested_iters(
-    op: Any, axes: Any, flags: Any = None, op_flags: Any = None, op_dtypes: Any = None, order: str = "K",
-    casting: str = "safe", buffersize: Any = 0,
+    op: Any, axes: Any, flags: object = None, op_flags: object = None, op_dtypes: object = None, order: str = "K",
+    casting: str = "safe", buffersize: object = 0,
 ) -> Any:  # fmt: skip
     """NumPy's own, of plain arrays; tensors are refused.
 

@@ -47,7 +47,7 @@ def _real_of(cls: type) -> type:
 class Kind(type):
     """The metaclass. A class that users derive from one here is derived from NumPy's own."""
 
-    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> type:
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: object) -> type:
         real = (*[_real_of(base) for base in bases],)
         if any(a is not b for a, b in zip(real, bases, strict=True)):
             return type(name, real, body, **options)

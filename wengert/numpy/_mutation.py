@@ -38,7 +38,7 @@ def _plain(values: ArrayLike, name: str) -> Any:
     return tensor.numpy()
 
 
-def _known(index: Any) -> np.ndarray[Any, Any]:
+def _known(index: ArrayLike) -> np.ndarray[Any, Any]:
     return known_values(as_tensor(index), "the index")
 
 
@@ -81,7 +81,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 @or_numpys
 @names_errors
-def put(a: ArrayLike, ind: Any, v: ArrayLike, mode: str = "raise") -> None:
+def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Writes values at positions of the elements in one row; too few values are taken again from the first.
 
     Args:
@@ -164,7 +164,7 @@ def putmask(a: Any, mask: ArrayLike, values: ArrayLike) -> None:
 
 
 @names_errors
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Writes values at positions along an axis, as `take_along_axis` reads them.
 
     Args:
@@ -249,7 +249,7 @@ def with_options(ours: Callable[..., Any], ufunc: np.ufunc, name: str) -> Callab
     count = ufunc.nin
 
     @functools.wraps(ours)
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         for x in args:
             if type(x) not in _EVERYDAY and answers_ufuncs(type(x)):  # labels and units are kept, as NumPy keeps them
                 return ufunc(*args, **kwargs)

@@ -33,7 +33,7 @@ def _values_of(x: Tensor, name: str) -> np.ndarray[Any, Any]:
 
 
 @as_numpy
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: ArrayLike) -> Any:
     """The coefficients of the polynomial with given roots, or the characteristic one of a square matrix.
 
     Example:

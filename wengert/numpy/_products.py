@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Any:
 
 
 @as_numpy
-def outer(a: Any, b: ArrayLike, out: Out | None = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: Out | None = None) -> Any:
     """All products of an element of a with one of b.
 
     Example:
@@ -68,7 +69,7 @@ def outer(a: Any, b: ArrayLike, out: Out | None = None) -> Any:
 
 
 @as_numpy
-def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Any:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: Axes = 2) -> Any:
     """Products summed over the given axes of both.
 
     Example:
@@ -267,7 +268,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
 
 
 @as_numpy
-def gradient(f: Any, *varargs: Any, axis: Axes = None, edge_order: int = 1) -> Any:
+def gradient(f: Callable[..., Any], *varargs: object, axis: Axes = None, edge_order: int = 1) -> Any:
     """Central differences of samples (NumPy's `gradient`; for derivatives of functions see `wg.grad`).
 
     The spacings are numbers or coordinates, one for all axes or one for each; edges take one-sided differences of
@@ -381,7 +382,7 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Any:
 
 
 @as_numpy
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.283185307179586) -> Any:
+def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 6.283185307179586) -> Any:
     """Angles without jumps of a period or more; what is added is a constant to the gradient.
 
     Example:

@@ -58,7 +58,7 @@ _COUNTING_UFUNCS = frozenset({np.bitwise_count, np.gcd, np.lcm, np.isnat})
 # -- ufuncs ----------------------------------------------------------------------------------------------------------
 
 
-def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
     """NumPy's protocol for ufuncs: `np.sin(x)` is `wg.sin(x)`, one Python frame later."""
     if method == "__call__" and not kwargs and ufunc in _UFUNCS:
         return _UFUNCS[ufunc](*inputs)
@@ -115,8 +115,8 @@ def _folded(ours: Callable[..., Any], inputs: tuple[Any, ...], kwargs: dict[str,
 
 
 def _one_by_one(
-    ours: Callable[..., Any], ufunc: np.ufunc, method: str, array: Any, *positional: Any, axis: ArrayLike = 0,
-    keepdims: bool = False, **options: Any,
+    ours: Callable[..., Any], ufunc: np.ufunc, method: str, array: ArrayLike, *positional: Any, axis: ArrayLike = 0,
+    keepdims: bool = False, **options: object,
 ) -> Any:  # fmt: skip
     """A ufunc's `reduce`, `accumulate` or `reduceat` where we have no fold: element after element along one axis."""
     indices: Any = ()
@@ -238,7 +238,7 @@ def array_function(
     return _plainly(func, _function_name(func), args, kwargs)
 
 
-def _entered_now(func: Any) -> Callable[..., Any] | None:
+def _entered_now(func: Callable[..., Any]) -> Callable[..., Any] | None:
     """Ours for a function of a module of NumPy's that had not been loaded when the tables were filled."""
     waiting = _WAITING.pop(func.__module__, None)
     if waiting is None:
@@ -247,7 +247,7 @@ def _entered_now(func: Any) -> Callable[..., Any] | None:
     return _FUNCTIONS.get(func)
 
 
-def array_namespace(self: Any, /, *, api_version: str | None = None) -> ModuleType:
+def array_namespace(self: ArrayLike, /, *, api_version: str | None = None) -> ModuleType:
     """The array API's protocol: the standard's namespace, whose functions take tensors; also for older versions."""
     if api_version is not None and api_version not in _VERSIONS:
         raise ValueError(
@@ -256,7 +256,7 @@ def array_namespace(self: Any, /, *, api_version: str | None = None) -> ModuleTy
     return importlib.import_module(_STANDARD)  # it stands above this module, and loads when it is asked for
 
 
-def _function_name(func: Any) -> str:
+def _function_name(func: Callable[..., Any]) -> str:
     module = getattr(func, "__module__", "") or "numpy"
     return f"{module}.{func.__name__}".replace("numpy.", "np.", 1)
 

@@ -23,11 +23,11 @@ def _prepared(a: ArrayLike, dtype: DTypeLike, name: str) -> Tensor:
     return x if dtype is None else cast(x, named_dtype(dtype))
 
 
-def _kept(keepdims: Any) -> bool:
+def _kept(keepdims: object) -> bool:
     return keepdims is not NO_VALUE and bool(keepdims)
 
 
-def _or_none(x: Any) -> Any:
+def _or_none(x: ArrayLike) -> Any:
     return None if x is NO_VALUE or x is True else x
 
 
@@ -44,7 +44,7 @@ def _count(x: Tensor, axis: Axes, keepdims: bool, where: ArrayLike) -> Any:
 
 @as_numpy
 def sum(
-    a: ArrayLike, axis: Axes = None, dtype: Any = None, out: Out | None = None, keepdims: bool = NO_VALUE,
+    a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, keepdims: bool = NO_VALUE,
     initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The sum of elements.
@@ -97,7 +97,7 @@ def max(
 
 @as_numpy
 def min(
-    a: Any,
+    a: ArrayLike,
     axis: Axes = None,
     out: Out | None = None,
     keepdims: bool = NO_VALUE,
@@ -133,7 +133,7 @@ def ptp(a: ArrayLike, axis: Axes = None, out: Out | None = None, keepdims: bool 
 def mean(
     a: ArrayLike,
     axis: Axes = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     out: Out | None = None,
     keepdims: bool = NO_VALUE,
     *,
@@ -149,7 +149,7 @@ def mean(
     return ops.mean(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, where=_or_none(where))
 
 
-def _divisor_offset(ddof: float, correction: Any) -> Any:
+def _divisor_offset(ddof: float, correction: float) -> Any:
     if correction is NO_VALUE:
         return number_of(ddof, "ddof")
     if ddof != 0:
@@ -172,7 +172,7 @@ def _variance_about(
 @as_numpy
 def var(
     a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, ddof: float = 0,
-    keepdims: bool = NO_VALUE, *, where: ArrayLike = NO_VALUE, mean: ArrayLike = NO_VALUE, correction: Any = NO_VALUE,
+    keepdims: bool = NO_VALUE, *, where: ArrayLike = NO_VALUE, mean: ArrayLike = NO_VALUE, correction: float = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The variance; of complex elements, that of their distances.
 
@@ -190,7 +190,7 @@ def var(
 @as_numpy
 def std(
     a: Any, axis: Any = None, dtype: Any = None, out: Out | None = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
-    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: float = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The standard deviation. Its gradient is zero where all elements are equal.
 
@@ -371,7 +371,7 @@ def _numbers(x: Tensor) -> Any:
     return ops.logical_not(ops.isnan(x)) if dtypes.is_inexact(x.dtype) else True
 
 
-def _both(mask: Tensor, where: Any) -> Any:
+def _both(mask: Tensor, where: ArrayLike) -> Any:
     return mask if _or_none(where) is None else ops.logical_and(mask, where)
 
 
@@ -428,7 +428,7 @@ def nanmean(
     return mean(x, axis, dtype, None, keepdims, where=_both(_numbers(x), where))
 
 
-def _with_nans(a: ArrayLike, axis: Any, dtype: Any, name: str) -> tuple[Tensor, Any]:
+def _with_nans(a: ArrayLike, axis: Axes, dtype: Any, name: str) -> tuple[Tensor, Any]:
     """The operand of a moment that leaves NaN out, and its axis; as in NumPy, floats are not folded in integers."""
     x = as_tensor(a, name)
     if not dtypes.is_inexact(x.dtype):
@@ -440,7 +440,7 @@ def _with_nans(a: ArrayLike, axis: Any, dtype: Any, name: str) -> tuple[Tensor, 
 
 @as_numpy
 def nanvar(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
+    a: Any, axis: Any = None, dtype: Any = None, out: Out | None = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
     where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The variance of the elements that are not NaN; the others have gradient zero.
@@ -458,9 +458,17 @@ def nanvar(
 
 @as_numpy
 def nanstd(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
-    where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
-) -> _Reduced:  # fmt: skip
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Out | None = None,
+    ddof: float = 0,
+    keepdims: object = NO_VALUE,
+    *,
+    where: ArrayLike = NO_VALUE,
+    mean: ArrayLike = NO_VALUE,
+    correction: float = NO_VALUE,
+) -> _Reduced:
     """The standard deviation of the elements that are not NaN; the others have gradient zero.
 
     Example:
@@ -479,7 +487,7 @@ def _bound(dtype: np.dtype[Any], name: str) -> Tensor:
     return cast(as_tensor(-np.inf if name == "max" else np.inf), dtype)
 
 
-def _nan_extreme(name: str, a: ArrayLike, axis: Any, keepdims: bool, initial: Any, where: Any) -> Tensor:
+def _nan_extreme(name: str, a: ArrayLike, axis: Axes, keepdims: bool, initial: ArrayLike, where: ArrayLike) -> Tensor:
     x = as_tensor(a, name)
     fold = ops.max if name == "max" else ops.min
     mask = _numbers(x)

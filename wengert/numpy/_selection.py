@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import ops
 from .._core import dtypes
-from .._core.argument_types import ArrayLike, Axes, Out
+from .._core.argument_types import ArrayLike, Axes, Out, ShapeLike
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -115,7 +115,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axes = None, out: Out | N
 
 
 @as_numpy
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -> Any:
     """Each element from the first choice whose condition holds, else the default.
 
     Example:
@@ -275,8 +275,8 @@ def sort(
     kind: str | None = None,
     order: str | None = None,
     *,
-    stable: Any = None,
-    descending: Any = NO_VALUE,
+    stable: bool | None = None,
+    descending: bool = NO_VALUE,
 ) -> Any:
     """The elements in order along an axis. At a tie each keeps its own gradient, in the order they came.
 
@@ -308,8 +308,8 @@ def argsort(
     kind: str | None = None,
     order: str | None = None,
     *,
-    stable: Any = None,
-    descending: Any = NO_VALUE,
+    stable: bool | None = None,
+    descending: bool = NO_VALUE,
 ) -> Any:
     """The integers that would put the elements in order: constants to a gradient.
 
@@ -327,7 +327,7 @@ def argsort(
 
 @as_numpy
 def partition(
-    a: ArrayLike, kth: Any, axis: Axes = -1, kind: str | None = "introselect", order: str | None = None
+    a: ArrayLike, kth: ShapeLike, axis: Axes = -1, kind: str | None = "introselect", order: str | None = None
 ) -> Any:
     """The elements with the kth in its place: here, all of them are.
 
@@ -341,7 +341,7 @@ def partition(
     return sort(x, axis)
 
 
-def _require_places(kth: Any, x: Tensor, axis: Any, name: str) -> None:
+def _require_places(kth: ShapeLike, x: Tensor, axis: Axes, name: str) -> None:
     """Refuses a place beyond the elements, as NumPy."""
     size = x.size if axis is None else x.shape[normal_axis(axis, x.ndim, name)]
     if type(size) is int and any(not -size <= k < size for k in np.ravel(_places(kth, name)).tolist()):
@@ -350,7 +350,7 @@ def _require_places(kth: Any, x: Tensor, axis: Any, name: str) -> None:
 
 @as_numpy
 def argpartition(
-    a: ArrayLike, kth: Any, axis: Any = -1, kind: str | None = "introselect", order: str | None = None
+    a: ArrayLike, kth: ShapeLike, axis: Axes = -1, kind: str | None = "introselect", order: str | None = None
 ) -> Any:
     """The integers that would put the kth element in its place: here, all of them.
 
@@ -386,7 +386,9 @@ def _verdict(result: Any) -> Any:
 
 
 @names_errors
-def allclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+def allclose(
+    a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: bool = False
+) -> Any:
     """Whether all elements are equal within tolerances.
 
     Args:
@@ -500,7 +502,13 @@ def angle(z: ArrayLike, deg: bool = False) -> Any:
 
 
 @as_numpy
-def nan_to_num(x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(
+    x: ArrayLike,
+    copy: bool = True,
+    nan: ArrayLike = 0.0,
+    posinf: ArrayLike | None = None,
+    neginf: ArrayLike | None = None,
+) -> Any:
     """NaN and infinities replaced; what is replaced has gradient zero.
 
     Example:

@@ -54,9 +54,15 @@ def _picked(x: Tensor, places: np.ndarray[Any, Any], axis: int = 0) -> Tensor:
 
 @as_numpy
 def unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Axes = None,
-    *, equal_nan: bool = True, sorted: bool = True,
-) -> Any:  # fmt: skip
+    ar: ArrayLike,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Axes = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
     """The distinct values, ascending. Of equal elements the first has the gradient.
 
     Raises TracingError in a trace, where their number is not known.
@@ -128,7 +134,12 @@ def unique_values(x: ArrayLike, /) -> Any:
 
 @as_numpy
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: str | None = None
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
 ) -> Any:
     """Whether each element is among others: booleans, constants to a gradient.
 

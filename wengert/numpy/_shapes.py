@@ -143,7 +143,7 @@ def broadcast_to(array: ArrayLike, shape: ShapeLike, subok: bool = False) -> Any
 
 
 @as_numpy
-def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> Any:
     """Arrays in the shape that they have in common.
 
     Example:
@@ -256,7 +256,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
 
 
 @as_numpy
-def dstack(tup: Any) -> Any:
+def dstack(tup: Sequence[ArrayLike]) -> Any:
     """Arrays joined along the third axis.
 
     Example:
@@ -268,7 +268,7 @@ def dstack(tup: Any) -> Any:
 
 
 @as_numpy
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: Sequence[ArrayLike]) -> Any:
     """Arrays joined as columns.
 
     Example:
@@ -280,7 +280,7 @@ def column_stack(tup: Any) -> Any:
 
 
 @as_numpy
-def block(arrays: Any) -> Any:
+def block(arrays: Sequence[ArrayLike]) -> Any:
     """An array from nested lists of blocks, the innermost lists joined along the last axis.
 
     Example:
@@ -364,7 +364,7 @@ def split(ary: ArrayLike, indices_or_sections: int, axis: int = 0) -> Any:
 
 
 @as_numpy
-def hsplit(ary: ArrayLike, indices_or_sections: Any) -> Any:
+def hsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> Any:
     """`split` along the second axis (the only one of a row).
 
     Example:
@@ -376,7 +376,7 @@ def hsplit(ary: ArrayLike, indices_or_sections: Any) -> Any:
 
 
 @as_numpy
-def vsplit(ary: ArrayLike, indices_or_sections: Any) -> Any:
+def vsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> Any:
     """`split` along the first axis of a matrix.
 
     Example:
@@ -388,7 +388,7 @@ def vsplit(ary: ArrayLike, indices_or_sections: Any) -> Any:
 
 
 @as_numpy
-def dsplit(ary: ArrayLike, indices_or_sections: Any) -> Any:
+def dsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> Any:
     """`split` along the third axis.
 
     Example:
@@ -599,7 +599,7 @@ def triu(m: ArrayLike, k: int = 0) -> Any:
 
 
 @as_numpy
-def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Any:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NO_VALUE, append: ArrayLike = NO_VALUE) -> Any:
     """Differences of neighbours, n times.
 
     Example:
@@ -621,7 +621,7 @@ def _edge(part: Any, x: Tensor, axis: int) -> Tensor:
 
 
 @as_numpy
-def ediff1d(ary: ArrayLike, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Any:
     """Differences of neighbours in one row, with values put at the ends, in ary's dtype.
 
     Example:

@@ -16,11 +16,13 @@ from ._quantiles import FURTHER, quantile_by, weighted
 from ._writing import NO_VALUE, as_numpy
 
 
-def _kept(keepdims: Any) -> bool:
+def _kept(keepdims: object) -> bool:
     return keepdims is not NO_VALUE and bool(keepdims)
 
 
-def _quantile(name: str, x: ArrayLike, q: Any, axis: Any, method: str, keepdims: Any, weights: Any, skip: bool) -> Any:
+def _quantile(
+    name: str, x: ArrayLike, q: ArrayLike, axis: Axes, method: str, keepdims: object, weights: Any, skip: bool
+) -> Any:
     """The quantiles by NumPy's method of that name, with or without weights; `skip` leaves NaN out."""
     a, kept = as_tensor(x, name), _kept(keepdims)
     require_shares(q, name)
@@ -31,7 +33,7 @@ def _quantile(name: str, x: ArrayLike, q: Any, axis: Any, method: str, keepdims:
     return (ops.nanquantile if skip else ops.quantile)(a, q, axis, method, kept)
 
 
-def _hundredth(q: Any, name: str) -> Any:
+def _hundredth(q: ArrayLike, name: str) -> Any:
     """Percentages as shares; plain numbers stay plain, also in a trace."""
     require_shares(q, name, 100)
     return as_tensor(q, name) / 100 if is_tensor_like(q) else np.asarray(q, float) / 100
@@ -69,7 +71,7 @@ def quantile(
 
 @as_numpy
 def percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    a: Any, q: Any, axis: Any = None, out: Out | None = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: Any = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """The q-th percentiles: quantiles of q / 100.
@@ -98,7 +100,7 @@ def nanmedian(
 
 @as_numpy
 def nanquantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    a: Any, q: Any, axis: Any = None, out: Out | None = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: Any = NO_VALUE, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """As `quantile`, of the elements that are not NaN; methods "linear", "lower", "higher", "midpoint" and "nearest",
@@ -114,7 +116,7 @@ def nanquantile(
 
 @as_numpy
 def nanpercentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    a: Any, q: Any, axis: Any = None, out: Out | None = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: Any = NO_VALUE, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """As `percentile`, of the elements that are not NaN.

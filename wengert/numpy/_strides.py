@@ -24,7 +24,12 @@ def _layout_of(x: Tensor, name: str) -> np.ndarray[Any, Any]:
 
 
 def sliding_window_view(
-    x: ArrayLike, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+    x: ArrayLike,
+    window_shape: Any,
+    axis: int | tuple[int, ...] | None = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
 ) -> Any:
     """All windows of an extent, as a view: their axes come last.
 
@@ -40,7 +45,7 @@ def sliding_window_view(
 
 
 def as_strided(
-    x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True, **options: Any
+    x: ArrayLike, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True, **options: Any
 ) -> Any:
     """A view with these extents and strides in bytes; one that leaves the tensor's memory is refused.
 

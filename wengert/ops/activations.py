@@ -99,7 +99,7 @@ def _relu6(x: Tensor) -> Tensor:
 
 
 @public
-def leaky_relu(x: ArrayLike, negative_slope: Any = 0.2) -> Any:
+def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.2) -> Any:
     """x where it is positive, else x times a small slope.
 
     At kinks: the gradient at 0 is `negative_slope`.
@@ -180,7 +180,7 @@ def softmin(x: ArrayLike, axis: Axes = -1) -> Any:
     return softmax(S.neg(_float(x, "softmin")), axis)
 
 
-def _exponential_piece(x: Tensor, alpha: ArrayLike, rate: Any, is_right: Op = D.gt) -> Tensor:
+def _exponential_piece(x: Tensor, alpha: ArrayLike, rate: ArrayLike | None, is_right: Op = D.gt) -> Tensor:
     """x to the right of 0, else alpha (e^(x / rate) - 1); `is_right` says which side 0 itself belongs to."""
     on_right = _compare(is_right, x, 0)
     left = S.select(on_right, S.fill(x, 0), x)
@@ -249,7 +249,7 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Any:
 
 
 @public
-def threshold(x: ArrayLike, threshold: ArrayLike, default_value: Any) -> Any:
+def threshold(x: ArrayLike, threshold: ArrayLike, default_value: ArrayLike) -> Any:
     """x where it is above a threshold, else another value.
 
     At kinks: the gradient is 0 at the threshold.

@@ -33,7 +33,9 @@ def _integers(x: ArrayLike, what: str, name: str) -> Tensor:
 
 
 @names_errors
-def ctc_loss(target: ArrayLike, output: Any, target_length: Any, output_length: Any, mask_index: int = 0) -> Any:
+def ctc_loss(
+    target: ArrayLike, output: ArrayLike, target_length: ArrayLike, output_length: ArrayLike, mask_index: int = 0
+) -> Any:
     """The negative log likelihood of label sequences, summed over all alignments with the outputs.
 
     Args:
@@ -118,7 +120,7 @@ def _at_the_end(reached: Tensor, many: Tensor) -> Tensor:
 
 @names_errors
 def ctc_decode(
-    inputs: ArrayLike, sequence_lengths: Any, strategy: str = "greedy", beam_width: int = 100, top_paths: int = 1,
+    inputs: ArrayLike, sequence_lengths: ArrayLike, strategy: str = "greedy", beam_width: int = 100, top_paths: int = 1,
     merge_repeated: bool = True, mask_index: int = 0,
 ) -> Any:  # fmt: skip
     """The label sequences that outputs stand for.

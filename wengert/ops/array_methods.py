@@ -8,11 +8,11 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 
-from .._core.argument_types import ArrayLike, Axes, Index
+from .._core.argument_types import ArrayLike, Axes, Index, ShapeLike
 from .._core.engine import default_engine
 from .._core.moving import moved
 from .._core.tensor import Tensor, Written
@@ -36,7 +36,7 @@ def _method(f: Callable[..., Any]) -> Callable[..., Any]:
 # -- folding -----------------------------------------------------------------------------------------------------------
 
 
-def _given(**options: Any) -> dict[str, Any]:
+def _given(**options: object) -> dict[str, Any]:
     """The options that were given, for NumPy's function of the same name, which takes `out=` and comes back to ours."""
     return {key: value for key, value in options.items() if value is not None}
 
@@ -65,7 +65,7 @@ def prod(
 
 @_method
 def mean(
-    self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None
+    self: Tensor, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
     """The mean over axes: `wg.ops.mean`."""
     if out is not None:
@@ -76,7 +76,7 @@ def mean(
 @_method
 def var(
     self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False, *,
-    where: Any = None, mean: Any = None,
+    where: ArrayLike | None = None, mean: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
     """The variance over axes: `wg.ops.var`."""
     if out is not None or mean is not None:
@@ -88,7 +88,7 @@ def var(
 @_method
 def std(
     self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False, *,
-    where: Any = None, mean: Any = None,
+    where: ArrayLike | None = None, mean: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
     """The standard deviation over axes: `wg.ops.std`."""
     if out is not None or mean is not None:
@@ -124,7 +124,14 @@ def ptp(self: Tensor, axis: Axes = None, keepdims: bool = False) -> Any:
 
 
 @_method
-def any(self: Tensor, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def any(
+    self: Tensor,
+    axis: int | tuple[int, ...] | None = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+) -> Any:
     """Whether some element over axes is not zero: `wg.ops.any`."""
     if out is not None:
         return np.any(self, axis, out, keepdims, **_given(where=where))
@@ -132,7 +139,14 @@ def any(self: Tensor, axis: Any = None, out: Any = None, keepdims: bool = False,
 
 
 @_method
-def all(self: Tensor, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def all(
+    self: Tensor,
+    axis: int | tuple[int, ...] | None = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+) -> Any:
     """Whether every element over axes is not zero: `wg.ops.all`."""
     if out is not None:
         return np.all(self, axis, out, keepdims, **_given(where=where))
@@ -140,25 +154,25 @@ def all(self: Tensor, axis: Any = None, out: Any = None, keepdims: bool = False,
 
 
 @_method
-def argmax(self: Tensor, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+def argmax(self: Tensor, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """The index of the largest element: `wg.ops.argmax`."""
     return reductions.argmax(self, axis, keepdims) if out is None else np.argmax(self, axis, out, keepdims=keepdims)
 
 
 @_method
-def argmin(self: Tensor, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+def argmin(self: Tensor, axis: SupportsIndex | None = None, out: Any = None, *, keepdims: bool = False) -> Any:
     """The index of the smallest element: `wg.ops.argmin`."""
     return reductions.argmin(self, axis, keepdims) if out is None else np.argmin(self, axis, out, keepdims=keepdims)
 
 
 @_method
-def cumsum(self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumsum(self: Tensor, axis: SupportsIndex | None = None, dtype: Any = None, out: Any = None) -> Any:
     """The running sum: `wg.ops.cumsum`."""
     return reductions.cumsum(self, axis, dtype) if out is None else np.cumsum(self, axis, dtype, out)
 
 
 @_method
-def cumprod(self: Tensor, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumprod(self: Tensor, axis: SupportsIndex | None = None, dtype: Any = None, out: Any = None) -> Any:
     """The running product: `wg.ops.cumprod`."""
     return reductions.cumprod(self, axis, dtype) if out is None else np.cumprod(self, axis, dtype, out)
 
@@ -191,7 +205,7 @@ def _require_c_order(order: str, name: str) -> None:
 
 
 @_method
-def reshape(self: Tensor, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+def reshape(self: Tensor, *shape: object, order: str = "C", copy: bool | None = None) -> Any:
     """The elements in another shape: `wg.ops.reshape`; by columns with order="F"."""
     if copy:
         self = copies.copy(self)
@@ -220,7 +234,7 @@ def flatten(self: Tensor, order: str = "C") -> Any:
 
 
 @_method
-def transpose(self: Tensor, *axes: Any) -> Any:
+def transpose(self: Tensor, *axes: object) -> Any:
     """The axes in another order: `wg.ops.transpose`."""
     return shapes.transpose(self, _one_or_many(axes) if axes and axes != (None,) else None)
 
@@ -273,7 +287,7 @@ def copy(self: Tensor, order: str = "C") -> Any:
 
 
 @_method
-def clip(self: Tensor, min: Any = None, max: Any = None, out: Any = None) -> Any:
+def clip(self: Tensor, min: Any = None, max: Any = None, out: None = None) -> Any:
     """The values within bounds: `wg.ops.clip`."""
     return choices.clip(self, min, max) if out is None else np.clip(self, min, max, out)
 
@@ -300,7 +314,7 @@ def conjugate(self: Tensor) -> Any:
 
 
 @_method
-def take(self: Tensor, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
+def take(self: Tensor, indices: Any, axis: SupportsIndex | None = None, out: Any = None, mode: Any = "raise") -> Any:
     """The slices at positions along an axis: `wg.ops.take`."""
     if out is not None or mode != "raise":
         return np.take(self, indices, axis, out, mode)
@@ -308,7 +322,7 @@ def take(self: Tensor, indices: Any, axis: Any = None, out: Any = None, mode: An
 
 
 @_method
-def compress(self: Tensor, condition: Any, axis: Any = None, out: Any = None) -> Any:
+def compress(self: Tensor, condition: Any, axis: SupportsIndex | None = None, out: Any = None) -> Any:
     """The slices along an axis where a condition of known values holds."""
     if out is not None:
         return np.compress(condition, self, axis, out)
@@ -335,7 +349,7 @@ def nonzero(self: Tensor) -> Any:
 
 @_method
 def sort(
-    self: Tensor, axis: int = -1, kind: str | None = None, order: str | None = None, *, stable: Any = None
+    self: Tensor, axis: int = -1, kind: str | None = None, order: str | None = None, *, stable: bool | None = None
 ) -> None:
     """Sorts along an axis, in place; `np.sort(x)` is a new tensor."""
     if order is not None:
@@ -345,7 +359,7 @@ def sort(
 
 @_method
 def partition(
-    self: Tensor, kth: Any, axis: int = -1, kind: str | None = "introselect", order: str | None = None
+    self: Tensor, kth: ShapeLike, axis: int = -1, kind: str | None = "introselect", order: str | None = None
 ) -> None:
     """Puts the smaller elements before the k-th along an axis, in place: in their order, which NumPy leaves open."""
     for k in np.atleast_1d(np.asarray(kth)):
@@ -384,7 +398,7 @@ def __setitem__(self: Tensor, index: Index, value: ArrayLike) -> None:
 
 @_method
 def argsort(
-    self: Tensor, axis: Axes = -1, kind: str | None = None, order: str | None = None, *, stable: Any = None
+    self: Tensor, axis: Axes = -1, kind: str | None = None, order: str | None = None, *, stable: bool | None = None
 ) -> Any:
     """The positions that sort along an axis: `wg.ops.argsort`."""
     if order is not None:
@@ -393,7 +407,9 @@ def argsort(
 
 
 @_method
-def argpartition(self: Tensor, kth: Any, axis: Any = -1, kind: Any = "introselect", order: str | None = None) -> Any:
+def argpartition(
+    self: Tensor, kth: Any, axis: SupportsIndex | None = -1, kind: Any = "introselect", order: str | None = None
+) -> Any:
     """The positions that put the smaller elements before the k-th along an axis: `np.argpartition`."""
     return np.argpartition(self, kth, axis, kind, order)
 
@@ -424,7 +440,7 @@ def __contains__(self: Tensor, value: ArrayLike) -> bool:
 
 
 @_method
-def to_device(self: Tensor, device: Any, /, *, stream: Any = None) -> Tensor:
+def to_device(self: Tensor, device: object, /, *, stream: object = None) -> Tensor:
     """The tensor on a device: itself where it is there already; "cpu" is the main memory, on NumPy's engine."""
     if stream is not None:
         raise ValueError(at_user_line(f"Tensor.to_device: the main memory has no streams, got stream={stream!r}"))
@@ -455,7 +471,7 @@ def __round__(self: Tensor, decimals: int | None = None) -> Any:
 
 
 def _refused(name: str, cure: str) -> Callable[..., NoReturn]:
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> NoReturn:
+    def method(self: Tensor, *args: object, **kwargs: object) -> NoReturn:
         raise TypeError(at_user_line(f"Tensor.{name}: NumPy 2 has no such method any more: use {cure}"))
 
     method.__name__ = name
@@ -473,7 +489,7 @@ def _sharing(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """A method whose result lies in the memory of the tensor where NumPy's does."""
 
     @functools.wraps(method)
-    def shared(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def shared(self: Tensor, *args: object, **kwargs: object) -> Any:
         found = method(self, *args, **kwargs)
         return memory.view_of(self, found, lambda x: getattr(x, name)(*args, **kwargs))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
@@ -205,7 +206,7 @@ class Places:
         """
         return self._scattered(I.scatter_min, value, "at.min")
 
-    def _scattered(self, op: Any, value: ArrayLike, what: str, change: Any = None) -> Tensor:
+    def _scattered(self, op: Callable[..., Any], value: ArrayLike, what: str, change: Any = None) -> Tensor:
         x = self._x
         updates = fitting(promotion.tensors_of(x, value, what)[1], x, what)
         updates = updates if change is None else change(updates)

@@ -27,10 +27,10 @@ _MASKED = -0.7 * 3.4028234663852886e38  # far below every logit, and finite: a r
 
 @names_errors
 def dot_product_attention(
-    query: ArrayLike, key: Any, value: ArrayLike, bias: ArrayLike | None = None, mask: ArrayLike | None = None,
-    scale: ArrayLike | None = None, is_causal: bool = False, flash_attention: Any = None,
-    attn_logits_soft_cap: Any = None, *, query_seq_lengths: Any = None, key_value_seq_lengths: Any = None,
-    local_window_size: Any = None,
+    query: ArrayLike, key: ArrayLike, value: ArrayLike, bias: ArrayLike | None = None, mask: ArrayLike | None = None,
+    scale: ArrayLike | None = None, is_causal: bool = False, flash_attention: object = None,
+    attn_logits_soft_cap: object = None, *, query_seq_lengths: object = None, key_value_seq_lengths: object = None,
+    local_window_size: object = None,
 ) -> Any:  # fmt: skip
     """Means of values, weighted by the softmax of the products of queries and keys.
 

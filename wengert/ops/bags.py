@@ -22,9 +22,14 @@ _MODES = ("sum", "mean", "max")
 
 @names_errors
 def embedding_bag(
-    table: ArrayLike, ids: ArrayLike, offsets: Any = None, mode: str = "mean", per_sample_weights: Any = None,
-    include_last_offset: bool = False, padding_idx: int | None = None,
-) -> Any:  # fmt: skip
+    table: ArrayLike,
+    ids: ArrayLike,
+    offsets: object = None,
+    mode: str = "mean",
+    per_sample_weights: ArrayLike | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
     """The sum, mean or maximum of the rows of a table that each bag names.
 
     At kinks: equal largest elements share the gradient evenly.

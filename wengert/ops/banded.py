@@ -70,7 +70,7 @@ def solve_banded(l_and_u: Any, ab: ArrayLike, b: ArrayLike) -> Any:
 
 
 @names_errors
-def tridiagonal_solve(dl: Any, d: ArrayLike, du: Any, b: ArrayLike) -> Any:
+def tridiagonal_solve(dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike) -> Any:
     """The x with A @ x = b for tridiagonal matrices.
 
     Args:

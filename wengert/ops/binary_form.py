@@ -87,7 +87,7 @@ def frexp(x: ArrayLike) -> Any:
 
 
 @names_errors
-def nextafter(x1: Any, x2: ArrayLike) -> Any:
+def nextafter(x1: ArrayLike, x2: ArrayLike) -> Any:
     """The next float after x1 on the way to x2.
 
     At kinks: the gradient is that of x1 itself: 1 for x1 and 0 for x2.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -104,7 +105,15 @@ def space_to_depth(x: ArrayLike, block_size: int, data_format: str = "channels_l
 class _Grid:
     """Where patches lie in padded images: `rows` and `columns`, each (kernel, kernel, patches down, patches across)."""
 
-    def __init__(self, sizes: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any, what: str) -> None:
+    def __init__(
+        self,
+        sizes: Any,
+        kernel_size: SupportsIndex | Sequence[SupportsIndex],
+        dilation: SupportsIndex | Sequence[SupportsIndex],
+        padding: Any,
+        stride: SupportsIndex | Sequence[SupportsIndex],
+        what: str,
+    ) -> None:
         self.kernel = per_axis(kernel_size, 2, what, "kernel_size")
         gaps, steps = (per_axis(v, 2, what, n) for v, n in ((dilation, "dilation"), (stride, "stride")))
         self.padding = per_axis(padding, 2, what, "padding", 0)
@@ -165,7 +174,14 @@ def unfold(x: ArrayLike, kernel_size: Any, dilation: Any = 1, padding: Any = 0, 
 
 
 @public
-def fold(x: ArrayLike, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def fold(
+    x: ArrayLike,
+    output_size: SupportsIndex | Sequence[SupportsIndex],
+    kernel_size: Any,
+    dilation: Any = 1,
+    padding: Any = 0,
+    stride: Any = 1,
+) -> Any:
     """Images from columns of patches, which add up where they overlap: the adjoint of `unfold`.
 
     Args:

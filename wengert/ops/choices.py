@@ -186,7 +186,7 @@ def nan_to_num(x: ArrayLike, nan: Any = 0.0, posinf: Any = None, neginf: Any = N
     return _finite(a, nan, posinf, neginf) if dtypes.is_inexact(a.dtype) else a
 
 
-def _finite(x: Tensor, nan: Any, posinf: Any, neginf: Any) -> Tensor:
+def _finite(x: Tensor, nan: ArrayLike, posinf: Any, neginf: Any) -> Tensor:
     largest = float(np.finfo(x.dtype).max) if x.dtype.kind == "f" else 3.3895313892515355e38
     below = apply(D.lt, (x, S.fill(x, 0)))
     is_infinite = apply(D.isinf, (x,))
@@ -404,7 +404,7 @@ def imag(x: ArrayLike) -> Any:
 
 
 @public
-def conj(x: Any) -> Any:
+def conj(x: ArrayLike) -> Any:
     """The complex conjugate.
 
     Args:
@@ -445,7 +445,7 @@ def angle(x: ArrayLike) -> Any:
 
 
 @names_errors
-def polar(abs_: Any, angle: Any) -> Any:
+def polar(abs_: ArrayLike, angle: ArrayLike) -> Any:
     """Complex numbers from magnitudes and angles.
 
     Args:

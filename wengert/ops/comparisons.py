@@ -34,7 +34,7 @@ def _met(x: ArrayLike, y: ArrayLike, what: str) -> tuple[Tensor, Tensor]:
 
 
 @names_errors
-def kl_div(target: ArrayLike, output: Any, log_output: bool = True, log_target: bool = False) -> Any:
+def kl_div(target: ArrayLike, output: ArrayLike, log_output: bool = True, log_target: bool = False) -> Any:
     """The terms of Kullback and Leibler's divergence, target * log(target / output); add up those of a distribution.
 
     At kinks: a target of 0 has a term of 0, and gradient 0.
@@ -63,7 +63,7 @@ def kl_div(target: ArrayLike, output: Any, log_output: bool = True, log_target: 
 
 
 @names_errors
-def squared_hinge(target: ArrayLike, output: Any) -> Any:
+def squared_hinge(target: ArrayLike, output: ArrayLike) -> Any:
     """The square of `hinge`: max(0, 1 - target * output)^2, for targets of -1 and 1.
 
     Args:
@@ -82,7 +82,7 @@ def squared_hinge(target: ArrayLike, output: Any) -> Any:
 
 
 @names_errors
-def categorical_hinge(target: ArrayLike, output: Any, axis: int = -1) -> Any:
+def categorical_hinge(target: ArrayLike, output: ArrayLike, axis: int = -1) -> Any:
     """max(0, 1 + the largest prediction of a wrong class - that of the right one).
 
     At kinks: half of the slope at the corner; equal largest predictions share it evenly.
@@ -109,7 +109,7 @@ def categorical_hinge(target: ArrayLike, output: Any, axis: int = -1) -> Any:
 @names_errors
 def categorical_focal(
     target: ArrayLike,
-    output: Any,
+    output: ArrayLike,
     alpha: ArrayLike = 0.25,
     gamma: float = 2.0,
     from_logits: bool = False,
@@ -149,7 +149,7 @@ def categorical_focal(
 
 
 @names_errors
-def cosine_distance(target: ArrayLike, output: Any, axis: int = -1) -> Any:
+def cosine_distance(target: ArrayLike, output: ArrayLike, axis: int = -1) -> Any:
     """1 - `cosine_similarity`.
 
     At kinks: a zero vector has distance 1 to all, and gradient 0.
@@ -198,8 +198,14 @@ def cosine_embedding(x1: ArrayLike, x2: ArrayLike, target: ArrayLike, margin: fl
 
 @names_errors
 def triplet_margin(
-    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: Any = 2, swap: bool = False, axis: int = -1
-) -> Any:  # fmt: skip
+    anchor: ArrayLike,
+    positive: ArrayLike,
+    negative: ArrayLike,
+    margin: float = 1.0,
+    p: ArrayLike = 2,
+    swap: bool = False,
+    axis: int = -1,
+) -> Any:
     """max(0, distance to the positive - distance to the negative + margin).
 
     At kinks: half of the slope at the corner; the distance of equal vectors has gradient 0.

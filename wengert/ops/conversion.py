@@ -60,7 +60,7 @@ def _makes_tensors(data: ArrayLike) -> bool:
 constant = tensor
 
 
-def _copied(native: Any) -> Any:
+def _copied(native: object) -> Any:
     if isinstance(native, np.ndarray):
         return np.array(native, order="C")
     return native

@@ -7,7 +7,7 @@ All of them are cross-correlations (the kernel is not flipped). The primitive wa
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 from .._core import dims
 from .._core.argument_types import ArrayLike
@@ -25,9 +25,16 @@ from .shapes import permuted, reshaped
 
 @names_errors
 def conv_general(
-    lhs: ArrayLike, rhs: ArrayLike, strides: Any, padding: str, lhs_dilation: Any = None, rhs_dilation: Any = None,
-    dimension_numbers: Any = None, feature_group_count: int = 1, batch_group_count: int = 1,
-) -> Any:  # fmt: skip
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    strides: SupportsIndex | Sequence[SupportsIndex],
+    padding: str,
+    lhs_dilation: Any = None,
+    rhs_dilation: Any = None,
+    dimension_numbers: Any = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+) -> Any:
     """The general convolution: any layout, padding, dilation of both operands, and groups.
 
     Args:
@@ -112,9 +119,17 @@ def per_axis(value: Any, rank: int, what: str, name: str, least: int = 1) -> tup
 
 
 def _convolved(
-    lhs: Tensor, rhs: Tensor, layout: ConvolutionLayout, strides: Any, padding: Any, lhs_dilation: Any, rhs_dilation:
-    Any, groups: int, batch_groups: int, what: str,
-) -> Tensor:  # fmt: skip
+    lhs: Tensor,
+    rhs: Tensor,
+    layout: ConvolutionLayout,
+    strides: SupportsIndex | Sequence[SupportsIndex],
+    padding: Any,
+    lhs_dilation: Any,
+    rhs_dilation: Any,
+    groups: int,
+    batch_groups: int,
+    what: str,
+) -> Tensor:
     dtype = common_dtype([lhs, rhs])
     if lhs.ndim != rhs.ndim or lhs.ndim < 2:
         raise ValueError(at_user_line(f"{what}: shapes {lhs.shape} and {rhs.shape} have not as many axes, two or more"))
@@ -191,10 +206,10 @@ def _keras_layout(rank: int, data_format: str | None, what: str) -> ConvolutionL
 def conv(
     inputs: ArrayLike,
     kernel: ArrayLike,
-    strides: Any = 1,
+    strides: SupportsIndex | Sequence[SupportsIndex] = 1,
     padding: str = "valid",
     data_format: str | None = None,
-    dilation_rate: Any = 1,
+    dilation_rate: SupportsIndex | Sequence[SupportsIndex] = 1,
 ) -> Any:
     """The convolution of one, two, three or more spatial axes.
 
@@ -329,9 +344,14 @@ def separable_conv(
 
 @names_errors
 def conv_transpose(
-    inputs: ArrayLike, kernel: ArrayLike, strides: Any = 1, padding: str = "valid", output_padding: Any = None,
-    data_format: str | None = None, dilation_rate: Any = 1,
-) -> Any:  # fmt: skip
+    inputs: ArrayLike,
+    kernel: ArrayLike,
+    strides: SupportsIndex | Sequence[SupportsIndex] = 1,
+    padding: str = "valid",
+    output_padding: ArrayLike | None = None,
+    data_format: str | None = None,
+    dilation_rate: SupportsIndex | Sequence[SupportsIndex] = 1,
+) -> Any:
     """The transpose of `conv`: what its gradient does to a cotangent.
 
     Args:

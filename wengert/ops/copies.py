@@ -77,7 +77,7 @@ def copy(x: ArrayLike) -> Any:
 
 
 @names_errors
-def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Tensor:
+def convert_to_tensor(x: Any, dtype: Any = None, sparse: object = None, ragged: object = None) -> Tensor:
     """Any array-like value as a Wengert tensor; a list that holds tensors is recorded.
 
     Args:
@@ -103,7 +103,7 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
 
 
 @names_errors
-def array(x: Any, dtype: Any = None) -> Tensor:
+def array(x: ArrayLike, dtype: Any = None) -> Tensor:
     """A tensor of an array, a number or a nested list; a list that holds tensors is recorded.
 
     Args:
@@ -148,7 +148,7 @@ def convert_to_numpy(x: ArrayLike) -> np.ndarray[Any, Any]:
 
 
 @names_errors
-def shape(x: Any) -> Shape:
+def shape(x: ArrayLike) -> Shape:
     """The extents of x.
 
     Args:
@@ -166,7 +166,7 @@ def shape(x: Any) -> Shape:
 
 
 @names_errors
-def ndim(x: Any) -> int:
+def ndim(x: ArrayLike) -> int:
     """The number of axes of x.
 
     Args:
@@ -202,7 +202,7 @@ def size(x: ArrayLike) -> DimLike:
 
 
 @names_errors
-def dtype(x: Any) -> np.dtype[Any]:
+def dtype(x: ArrayLike) -> np.dtype[Any]:
     """The data type of x.
 
     Args:

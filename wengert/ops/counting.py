@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.apply import apply
-from .._core.argument_types import ArrayLike, DTypeLike
+from .._core.argument_types import ArrayLike, Axes, DTypeLike
 from .._core.where import at_user_line
 from .._prims import discrete as D
 from .._prims import elementwise as E
@@ -157,7 +157,7 @@ def _inward(dtype: np.dtype[Any], bound: Any) -> Any:
 
 
 @names_errors
-def psnr(x1: ArrayLike, x2: ArrayLike, max_val: Any) -> Any:
+def psnr(x1: ArrayLike, x2: ArrayLike, max_val: ArrayLike) -> Any:
     """The peak signal-to-noise ratio of two images in decibels: 20 log10(max_val) - 10 log10(mean square difference).
 
     At kinks: of equal images the ratio is inf, and the gradient NaN.
@@ -189,7 +189,7 @@ def psnr(x1: ArrayLike, x2: ArrayLike, max_val: Any) -> Any:
 
 
 @public
-def argpartition(x: ArrayLike, kth: Any, axis: Any = -1) -> Any:
+def argpartition(x: ArrayLike, kth: Any, axis: Axes = -1) -> Any:
     """An order of elements in which the kth is where sorting puts it, those before are not larger and those after not
     smaller. Here it is the stable order of sorting.
 

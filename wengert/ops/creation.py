@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -464,7 +464,7 @@ def logspace(
 
 
 @public
-def one_hot(x: ArrayLike, num_classes: Any, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
+def one_hot(x: ArrayLike, num_classes: SupportsIndex, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
     """For each class number a vector with a one at its place and zeros elsewhere.
 
     Args:

@@ -364,7 +364,7 @@ def _default_rcond(a: Tensor, factor: int = 10) -> float:
 
 
 @public
-def pinv(x: Any, rcond: Any = None) -> Any:
+def pinv(x: ArrayLike, rcond: Any = None) -> Any:
     """The pseudo-inverse of matrices.
 
     At kinks: where the rank changes the pseudo-inverse jumps; the gradient is that at constant rank.
@@ -476,7 +476,7 @@ def matrix_rank(x: ArrayLike, tol: ArrayLike | None = None, rtol: Any = None) ->
 
 
 @public
-def condition_number(x: Any, p: Any = None) -> Any:
+def condition_number(x: ArrayLike, p: ArrayLike | None = None) -> Any:
     """The condition number of matrices: the norm times the norm of the inverse.
 
     Args:

@@ -98,7 +98,7 @@ def _of_shape(src: Any, a: Tensor, shape: Any, what: str) -> Tensor:
 
 @names_errors
 def slice_scatter(
-    x: ArrayLike, src: ArrayLike, axis: int = 0, start: ArrayLike | None = None, end: Any = None, step: int = 1
+    x: ArrayLike, src: ArrayLike, axis: int = 0, start: ArrayLike | None = None, end: object = None, step: int = 1
 ) -> Any:
     """An array with a slice along an axis replaced: ``x[..., start:end:step, ...]``.
 

@@ -73,7 +73,7 @@ def unit(key: Tensor, shape: ShapeLike, dtype: np.dtype[Any]) -> Tensor:
 
 
 @names_errors
-def open_unit(key: Tensor, shape: Any, dtype: np.dtype[Any]) -> Tensor:
+def open_unit(key: Tensor, shape: ShapeLike, dtype: np.dtype[Any]) -> Tensor:
     """Uniform numbers inside of (0, 1), both ends left out: the middles of equal parts."""
     numbers, width = _mantissas(key, shape, dtype == dtypes.float64)
     # one bit less, so that middles are floats, too
@@ -85,7 +85,7 @@ def open_unit(key: Tensor, shape: Any, dtype: np.dtype[Any]) -> Tensor:
 
 
 @names_errors
-def standard_normal(key: Tensor, size: Any, wanted: np.dtype[Any]) -> Tensor:
+def standard_normal(key: Tensor, size: ShapeLike, wanted: np.dtype[Any]) -> Tensor:
     """Standard normal numbers, by the inverse of the distribution function."""
     inner = dtypes.float64 if wanted == dtypes.float64 else dtypes.float32
     numbers, width = _mantissas(key, size, inner == dtypes.float64)

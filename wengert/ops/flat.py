@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.argument_types import ArrayLike
+from .._core.argument_types import ArrayLike, Index
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from . import memory, promotion, shapes
@@ -54,7 +54,7 @@ class Flat:
             return copy(promotion.as_tensor(self.base[self._place(int(index))]))
         return take(shapes.ravel(self.base), self._positions(index), axis=0)
 
-    def __setitem__(self, index: Any, value: ArrayLike) -> None:
+    def __setitem__(self, index: Index, value: ArrayLike) -> None:
         if isinstance(index, (int, np.integer)) and not isinstance(index, (bool, np.bool_)):
             self.base[self._place(int(index))] = value
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from .._core import dims, dtypes
 from .._core.argument_types import ArrayLike, Axes
@@ -213,7 +213,7 @@ def ifft2(x: Any) -> Any:
 
 
 @public
-def rfft(x: ArrayLike, fft_length: Any = None) -> Any:
+def rfft(x: ArrayLike, fft_length: SupportsIndex | None = None) -> Any:
     """The first half of the Fourier transform of real numbers along the last axis, as a pair of parts.
 
     Args:
@@ -235,7 +235,7 @@ def rfft(x: ArrayLike, fft_length: Any = None) -> Any:
 
 
 @names_errors
-def irfft(x: Any, fft_length: Any = None) -> Any:
+def irfft(x: Any, fft_length: SupportsIndex | None = None) -> Any:
     """Real numbers from the first half of their Fourier transform along the last axis, given as a pair of parts.
 
     The imaginary parts of the first element, and of the last one if the length is even, are not read.

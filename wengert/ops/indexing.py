@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def _integer_positions(indices: ArrayLike, what: str) -> Tensor:
 
 
 @public
-def take(x: ArrayLike, indices: Any, axis: Any = None) -> Any:
+def take(x: ArrayLike, indices: ArrayLike, axis: Axes = None) -> Any:
     """The slices of x at positions along an axis.
 
     Args:
@@ -219,7 +220,7 @@ def _require_inside(position: Tensor, size: Any, extent: Any, axis: int, what: s
 
 
 @names_errors
-def where(condition: Any, x1: Any = None, x2: Any = None) -> Any:
+def where(condition: Any, x1: ArrayLike | None = None, x2: ArrayLike | None = None) -> Any:
     """x1 where a condition holds, else x2; with the condition alone, the positions where it holds.
 
     Args:
@@ -256,7 +257,7 @@ def _chosen(mask: Tensor, x1: ArrayLike, x2: ArrayLike, what: str) -> Tensor:
 
 
 @names_errors
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+def select(condlist: Any, choicelist: Any, default: ArrayLike = 0) -> Any:
     """From several arrays, each element from the first whose condition holds.
 
     Args:
@@ -362,7 +363,7 @@ def argwhere(x: ArrayLike) -> Any:
 
 
 @names_errors
-def unravel_index(indices: ArrayLike, shape: Any) -> Any:
+def unravel_index(indices: ArrayLike, shape: ShapeLike) -> Any:
     """Positions in the flattened array as positions along each axis.
 
     Args:
@@ -429,7 +430,7 @@ def scatter(indices: ArrayLike, values: ArrayLike, shape: ShapeLike) -> Any:
 
 
 @names_errors
-def scatter_update(inputs: ArrayLike, indices: ArrayLike, updates: ArrayLike, reduction: Any = None) -> Any:
+def scatter_update(inputs: ArrayLike, indices: ArrayLike, updates: ArrayLike, reduction: object = None) -> Any:
     """An array with updates written to, or combined with, what stands at positions.
 
     Args:
@@ -478,7 +479,7 @@ def _columns(indices: ArrayLike, x: Tensor, what: str) -> list[Tensor]:
 # -- order ---------------------------------------------------------------------------------------------------
 
 
-def _ordered(op: Any, x: ArrayLike, axis: Axes, descending: bool, what: str) -> Tensor:
+def _ordered(op: Callable[..., Any], x: ArrayLike, axis: Axes, descending: bool, what: str) -> Tensor:
     a = as_tensor(x, what)
     is_flat = axis is None or (a.ndim == 0 and op is O.argsort and axis in (0, -1))  # NumPy's argsort of a number: [0]
     a, place = (flat(a), 0) if is_flat else (a, axis)

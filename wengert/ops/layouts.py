@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.argument_types import Index
 from .._core.constant import constant
 from .._core.tensor import Tensor
 from .._prims import structural as S
@@ -47,7 +48,7 @@ def indexed(layout: np.ndarray[Any, Any] | None, index: Any) -> np.ndarray[Any, 
     return layout[items]
 
 
-def _is_plain(item: Any) -> bool:
+def _is_plain(item: Index) -> bool:
     if type(item) is slice:
         return _is_known(item)
     return item is None or item is Ellipsis or type(item) is int or isinstance(item, np.integer)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -379,7 +380,7 @@ def _square(x: Tensor, what: str) -> Tensor:
     return x
 
 
-def _solved(a: ArrayLike, b: ArrayLike, what: str, solve_with: Any) -> Any:
+def _solved(a: ArrayLike, b: ArrayLike, what: str, solve_with: Callable[..., Any]) -> Any:
     matrix, right = _met(a, b, what)
     _square(matrix, what)
     (matrix, dtype), (right, _) = solvable(matrix), solvable(right)
@@ -497,7 +498,7 @@ def cholesky(x: ArrayLike, upper: bool = False) -> Any:
 
 
 @public
-def cholesky_inverse(x: Any, upper: bool = False) -> Any:
+def cholesky_inverse(x: ArrayLike, upper: bool = False) -> Any:
     """The inverse of the positive definite matrices whose Cholesky factors are given.
 
     Args:
@@ -582,7 +583,7 @@ def _matrix_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:
 
 
 @names_errors
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: Any, ord: object = None, axis: Axes = None, keepdims: bool = False) -> Any:
     """The norm of vectors or matrices.
 
     At kinks: the gradient is 0 at the zero vector and the zero matrix; equal largest elements share it evenly.
@@ -625,7 +626,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 @public
-def normalize(x: ArrayLike, axis: Axes = -1, order: Any = 2, epsilon: Any = None) -> Any:
+def normalize(x: ArrayLike, axis: Axes = -1, order: object = 2, epsilon: ArrayLike | None = None) -> Any:
     """x divided by its norm along an axis.
 
     Args:

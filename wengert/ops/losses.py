@@ -28,7 +28,7 @@ def _inside(p: Tensor) -> Tensor:
 
 
 @names_errors
-def binary_crossentropy(target: ArrayLike, output: Any, from_logits: bool = False) -> Any:
+def binary_crossentropy(target: ArrayLike, output: ArrayLike, from_logits: bool = False) -> Any:
     """The cross-entropy of two-class labels and predictions, element by element.
 
     At kinks: predictions within 1e-7 of 0 or 1 are clipped and have gradient 0.
@@ -57,7 +57,7 @@ def binary_crossentropy(target: ArrayLike, output: Any, from_logits: bool = Fals
     return outward(S.neg(S.add(S.mul(t, E.log(p)), misses)), target, output)
 
 
-def _target_and_output(target: ArrayLike, output: Any, name: str) -> tuple[Tensor, Tensor]:
+def _target_and_output(target: ArrayLike, output: ArrayLike, name: str) -> tuple[Tensor, Tensor]:
     t, o = (as_float(x) for x in (as_tensor(target, name), as_tensor(output, name)))
     if not same_shape(t.shape, o.shape):
         raise ValueError(at_user_line(f"{name}: target has shape {t.shape} and output has shape {o.shape}"))
@@ -66,7 +66,7 @@ def _target_and_output(target: ArrayLike, output: Any, name: str) -> tuple[Tenso
 
 
 @names_errors
-def categorical_crossentropy(target: ArrayLike, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
+def categorical_crossentropy(target: ArrayLike, output: ArrayLike, from_logits: bool = False, axis: int = -1) -> Any:
     """The cross-entropy of distributions over classes and predicted ones.
 
     At kinks: predictions within 1e-7 of 0 or 1 are clipped and have gradient 0.
@@ -103,7 +103,9 @@ def _log_probabilities(output: Tensor, from_logits: bool, axis: int) -> Tensor:
 
 
 @names_errors
-def sparse_categorical_crossentropy(target: ArrayLike, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
+def sparse_categorical_crossentropy(
+    target: ArrayLike, output: ArrayLike, from_logits: bool = False, axis: int = -1
+) -> Any:
     """The cross-entropy of class numbers and predicted distributions.
 
     At kinks: predictions within 1e-7 of 0 or 1 are clipped and have gradient 0.

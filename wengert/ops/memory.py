@@ -95,7 +95,7 @@ class Memory:
             if self._is_older(observer):
                 observer.on_write(self)
 
-    def _is_older(self, observer: Any) -> bool:
+    def _is_older(self, observer: object) -> bool:
         """Whether an observer must know of it: it was there before what is observed, and is no argument of that."""
         return self._since < getattr(observer, "since", 0) and self._since not in getattr(observer, "own", ())
 

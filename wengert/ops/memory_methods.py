@@ -187,7 +187,7 @@ def _base(x: Tensor) -> Tensor | None:
 
 
 @_method
-def setflags(self: Tensor, *, write: Any = None, align: Any = None, uic: Any = None) -> None:
+def setflags(self: Tensor, *, write: object = None, align: object = None, uic: object = None) -> None:
     """Locks the tensor for writes, or unlocks it; views that it has already are not touched."""
     if write is not None:
         memory.lock(self, not write)

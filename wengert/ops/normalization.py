@@ -29,7 +29,7 @@ def batch_normalization(
     mean: ArrayLike,
     variance: ArrayLike,
     axis: int,
-    offset: Any = None,
+    offset: ArrayLike | None = None,
     scale: ArrayLike | None = None,
     epsilon: float = 1e-3,
 ) -> Any:
@@ -68,7 +68,9 @@ def batch_normalization(
 
 
 @names_errors
-def rms_normalization(x: ArrayLike, scale: ArrayLike | None = None, axis: Axes = -1, epsilon: Any = None) -> Any:
+def rms_normalization(
+    x: ArrayLike, scale: ArrayLike | None = None, axis: Axes = -1, epsilon: ArrayLike | None = None
+) -> Any:
     """x divided by the root of its mean square along axes.
 
     Args:
@@ -97,7 +99,11 @@ def rms_normalization(x: ArrayLike, scale: ArrayLike | None = None, axis: Axes =
 
 @names_errors
 def layer_normalization(
-    x: ArrayLike, gamma: ArrayLike | None = None, beta: ArrayLike | None = None, axis: Axes = -1, epsilon: Any = None
+    x: ArrayLike,
+    gamma: ArrayLike | None = None,
+    beta: ArrayLike | None = None,
+    axis: Axes = -1,
+    epsilon: ArrayLike | None = None,
 ) -> Any:
     """x with mean 0 and variance 1 along axes, scaled and moved.
 

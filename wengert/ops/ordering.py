@@ -66,7 +66,7 @@ def top_k(x: ArrayLike, k: int, sorted: bool = True) -> Any:
 
 
 @public
-def in_top_k(targets: Any, predictions: Any, k: int) -> Any:
+def in_top_k(targets: ArrayLike, predictions: ArrayLike, k: int) -> Any:
     """Whether the prediction for each target is among the k largest of its row; equal ones all count.
 
     Args:
@@ -482,7 +482,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
 @public
 def unique(
     x: ArrayLike, sorted: bool = True, return_index: bool = False, return_inverse: bool = False,
-    return_counts: bool = False, axis: Axes = None, size: Any = None, fill_value: Any = None,
+    return_counts: bool = False, axis: Axes = None, size: SupportsIndex | None = None, fill_value: Any = None,
 ) -> Any:  # fmt: skip
     """The distinct values, ascending. How many there are depends on the values, so a trace cannot hold it.
 

@@ -7,6 +7,7 @@ index arrays first and no axis backwards; from there to NumPy's order, and back,
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ def add(b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
     return _written(buffer_add, b, index, value, what)
 
 
-def _written(op: Any, b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
+def _written(op: Callable[..., Any], b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
     updates = fitting(promotion.tensors_of(b, value, what)[1], b, what)
     place = _place_of(b, index, what)
     updates = filling(updates, (*[place.wide[p] for p in place.perm],), what)

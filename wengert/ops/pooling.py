@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -22,7 +23,14 @@ from .promotion import as_tensor, public
 from .shapes import known_extent, moved, permuted, reshaped
 
 
-def _prepared(inputs: ArrayLike, pool_size: Any, strides: Any, padding: str, data_format: str | None, what: str) -> Any:
+def _prepared(
+    inputs: ArrayLike,
+    pool_size: SupportsIndex | Sequence[SupportsIndex],
+    strides: Any,
+    padding: str,
+    data_format: str | None,
+    what: str,
+) -> Any:
     """The inputs with their channels first, the window's geometry, and the permutation back."""
     x = as_tensor(inputs, what)
     rank = x.ndim - 2
@@ -129,7 +137,9 @@ def average_pool(
 # -- as many windows as are wanted ---------------------------------------------------------------------------------
 
 
-def _adapted(inputs: ArrayLike, output_size: Any, data_format: str | None, what: str) -> Any:
+def _adapted(
+    inputs: ArrayLike, output_size: SupportsIndex | Sequence[SupportsIndex], data_format: str | None, what: str
+) -> Any:
     """The inputs with channels first, for each spatial axis the (start, end) of its windows, and the way back."""
     a, geometry, back = _prepared(inputs, 1, 1, "valid", data_format, what)
     counts = per_axis(output_size, len(geometry["window"]), what, "output_size")
@@ -173,7 +183,9 @@ def adaptive_average_pool(inputs: Any, output_size: Any, data_format: Any = None
 
 
 @public
-def adaptive_max_pool(inputs: ArrayLike, output_size: Any, data_format: str | None = None) -> Any:
+def adaptive_max_pool(
+    inputs: ArrayLike, output_size: SupportsIndex | Sequence[SupportsIndex], data_format: str | None = None
+) -> Any:
     """The largest element of each of as many windows as are wanted, which lie as those of `adaptive_average_pool`.
 
     At kinks: of equal elements the first, row-major, has the whole gradient.

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from .._core import dims
+from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .promotion import as_tensor, count_of, names_errors, outward
@@ -15,7 +16,7 @@ _TOKEN = re.compile(r"\s*(\.\.\.|\w+|[()])")
 
 
 @names_errors
-def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> Any:
+def rearrange(tensor: ArrayLike, pattern: str, **axes_lengths: int) -> Any:
     """An array with its axes split, moved and joined as a pattern says.
 
     Args:

@@ -17,7 +17,7 @@ from .shapes import known_extent, reshaped, split
 # -- normalisation -------------------------------------------------------------------------------------------------
 
 
-def _standardised(a: Tensor, axes: tuple[int, ...], epsilon: Any) -> Tensor:
+def _standardised(a: Tensor, axes: tuple[int, ...], epsilon: ArrayLike) -> Tensor:
     spread = rsqrt(add(var(a, axes, keepdims=True), epsilon))
     return multiply(subtract(a, mean(a, axes, keepdims=True)), spread)
 
@@ -87,7 +87,7 @@ class BatchStatistics(NamedTuple):
 
 @names_errors
 def batch_statistics_normalization(
-    x: Any, gamma: Any = None, beta: Any = None, axis: int = -1, epsilon: float = 1e-3
+    x: ArrayLike, gamma: Any = None, beta: Any = None, axis: int = -1, epsilon: float = 1e-3
 ) -> BatchStatistics:
     """Channels with mean 0 and variance 1 over the batch and all places: batch normalisation as in training, whose
     statistics are those of the batch itself, with gradients through them.
@@ -125,7 +125,7 @@ def _mixed(x: ArrayLike, state: Any, kernel: ArrayLike, recurrent: Any, bias: An
 
 @names_errors
 def rnn_step(
-    x: ArrayLike, state: Any, kernel: ArrayLike, recurrent_kernel: ArrayLike, bias: ArrayLike | None = None
+    x: ArrayLike, state: ArrayLike, kernel: ArrayLike, recurrent_kernel: ArrayLike, bias: ArrayLike | None = None
 ) -> Any:
     """One step of a simple recurrent network: tanh(x @ kernel + state @ recurrent_kernel + bias).
 
@@ -177,11 +177,11 @@ def lstm_step(x: Any, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any 
 @names_errors
 def gru_step(
     x: ArrayLike,
-    state: Any,
+    state: ArrayLike,
     kernel: ArrayLike,
     recurrent_kernel: ArrayLike,
     bias: ArrayLike | None = None,
-    recurrent_bias: Any = None,
+    recurrent_bias: ArrayLike | None = None,
 ) -> Any:
     """One step of a network of gated recurrent units; the reset gate comes after the product with the state.
 

@@ -277,7 +277,7 @@ def _whole_variance(x: Tensor, axis: Axes, keepdims: bool, dtype: np.dtype[Any],
     return _whole(square, x, axis, keepdims, dtype, where, ddof)
 
 
-def _variance(x: Tensor, axes: tuple[int, ...], ddof: Any, where: ArrayLike, is_real: bool) -> Tensor:
+def _variance(x: Tensor, axes: tuple[int, ...], ddof: float, where: ArrayLike, is_real: bool) -> Tensor:
     """The variance with its axes kept; in a real dtype it is taken about the mean's real part, as in NumPy."""
     middle = _mean(x, axes, where)
     if is_real and x.dtype.kind == "c":
@@ -361,7 +361,7 @@ def sqrt_flat_at_zero(x: Tensor) -> Tensor:
 
 @public
 def std(
-    x: Any, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, ddof: Any = 0, where: Any = None
+    x: ArrayLike, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, ddof: Any = 0, where: Any = None
 ) -> Any:
     """The standard deviation over axes: the root of the variance.
 
@@ -650,7 +650,7 @@ def _place_along(op: Op, x: Tensor, axis: int) -> Tensor:
 
 
 @public
-def argmax(x: ArrayLike, axis: Any = None, keepdims: bool = False) -> Any:
+def argmax(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
     """The index of the largest element, the first of equal ones, or of the first NaN.
 
     Args:
@@ -673,7 +673,7 @@ def argmax(x: ArrayLike, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 @public
-def argmin(x: ArrayLike, axis: Any = None, keepdims: bool = False) -> Any:
+def argmin(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
     """The index of the smallest element, the first of equal ones, or of the first NaN.
 
     Args:
@@ -839,7 +839,7 @@ def cumprod(x: Any, axis: Any = None, dtype: Any = None) -> Any:
 
 
 @public
-def cummax(x: Any, axis: Any = None) -> Any:
+def cummax(x: ArrayLike, axis: Axes = None) -> Any:
     """The largest element so far along an axis.
 
     At kinks: the element that attained it first has the gradient.
@@ -860,7 +860,7 @@ def cummax(x: Any, axis: Any = None) -> Any:
 
 
 @public
-def cummin(x: Any, axis: Any = None) -> Any:
+def cummin(x: ArrayLike, axis: Axes = None) -> Any:
     """The smallest element so far along an axis.
 
     At kinks: the element that attained it first has the gradient.
@@ -881,7 +881,7 @@ def cummin(x: Any, axis: Any = None) -> Any:
 
 
 @public
-def cumlogsumexp(x: Any, axis: Any = None) -> Any:
+def cumlogsumexp(x: ArrayLike, axis: Axes = None) -> Any:
     """The running log(sum(exp(x))) along an axis, without overflow.
 
     Args:

@@ -50,7 +50,7 @@ def _loss(
     return documented
 
 
-def _met(target: ArrayLike, output: Any, what: str) -> Any:
+def _met(target: ArrayLike, output: ArrayLike, what: str) -> Any:
     return (as_float(t) for t in promotion.meet(*promotion.tensors_of(target, output, what), what))
 
 
@@ -58,7 +58,7 @@ def _met(target: ArrayLike, output: Any, what: str) -> Any:
     "Half the square of small errors, and delta times larger ones less a constant.",
     "array([0.125, 1.5  ])", more="        delta: from where on errors count linearly.\n",
 )  # fmt: skip
-def huber(target: ArrayLike, output: Any, delta: float = 1.0) -> Any:
+def huber(target: ArrayLike, output: ArrayLike, delta: float = 1.0) -> Any:
     a, b = _met(target, output, "huber")
     error = subtract(b, a)
     size = magnitude(error)
@@ -71,14 +71,14 @@ def huber(target: ArrayLike, output: Any, delta: float = 1.0) -> Any:
     "Huber's loss over its bound: errors beyond it have slope 1.", "array([0.125, 1.5  ])",
     more="        beta: from where on errors count linearly.\n",
 )  # fmt: skip
-def smooth_l1(target: ArrayLike, output: Any, beta: float = 1.0) -> Any:
+def smooth_l1(target: ArrayLike, output: ArrayLike, beta: float = 1.0) -> Any:
     return divide(huber(target, output, beta), beta)
 
 
 @_loss(
     "log(cosh(error)), without overflow.", "array([0.120115, 1.325003])"
 )  # fmt: skip
-def log_cosh_loss(target: ArrayLike, output: Any) -> Any:
+def log_cosh_loss(target: ArrayLike, output: ArrayLike) -> Any:
     a, b = _met(target, output, "log_cosh_loss")
     error = subtract(b, a)
     return outward(add(error, subtract(softplus(multiply(error, -2.0)), math.log(2))), target, output)
@@ -88,7 +88,7 @@ def log_cosh_loss(target: ArrayLike, output: Any) -> Any:
     "max(0, 1 - target * output), for targets of -1 and 1.", "array([0.5, 0. ])",
     kink="half of the slope at the corner.", target="1.0, -1.0", output="0.5, -2.0",
 )  # fmt: skip
-def hinge(target: ArrayLike, output: Any) -> Any:
+def hinge(target: ArrayLike, output: ArrayLike) -> Any:
     a, b = _met(target, output, "hinge")
     return outward(maximum(subtract(1.0, multiply(a, b)), 0.0), target, output)
 
@@ -97,7 +97,7 @@ def hinge(target: ArrayLike, output: Any) -> Any:
     "The negative logarithm of Poisson's probability, less what the counts alone decide.",
     "array([ 2.981689, 46.59815 ])", more="        log_input: whether `output` is the logarithm of the mean.\n",
 )  # fmt: skip
-def poisson_nll(target: ArrayLike, output: Any, log_input: bool = True) -> Any:
+def poisson_nll(target: ArrayLike, output: ArrayLike, log_input: bool = True) -> Any:
     a, b = _met(target, output, "poisson_nll")
     loss = subtract(exp(b), multiply(a, b)) if log_input else subtract(b, multiply(a, log(b)))
     return outward(loss, target, output)
@@ -108,7 +108,7 @@ def poisson_nll(target: ArrayLike, output: Any, log_input: bool = True) -> Any:
     "array([1.6893e-02, 4.0000e-06])", target="1.0, 0.0", output="0.5, -4.0",
     more="        alpha: the weight of class 1.\n        gamma: how strongly easy examples are left out.\n",
 )  # fmt: skip
-def sigmoid_focal(target: ArrayLike, output: Any, alpha: float = 0.25, gamma: float = 2.0) -> Any:
+def sigmoid_focal(target: ArrayLike, output: ArrayLike, alpha: float = 0.25, gamma: float = 2.0) -> Any:
     a, b = _met(target, output, "sigmoid_focal")
     hit, miss = log_sigmoid(b), log_sigmoid(negative(b))
     first = multiply(multiply(a, hit), multiply(exp(multiply(miss, gamma)), alpha))

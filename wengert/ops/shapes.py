@@ -6,7 +6,7 @@ import builtins
 import itertools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from .promotion import (
 # -- shapes as users write them ------------------------------------------------------------------------------
 
 
-def extent(value: Any, what: str) -> DimLike:
+def extent(value: SupportsIndex, what: str) -> DimLike:
     """One dimension of a shape that a user wrote: an int, or a Dim of a trace."""
     if type(value) is Dim:
         return value
@@ -273,7 +273,7 @@ def swapaxes(x: ArrayLike, axis1: int, axis2: int) -> Any:
 
 
 @public
-def moveaxis(x: ArrayLike, source: Any, destination: Any) -> Any:
+def moveaxis(x: ArrayLike, source: Axes, destination: Axes) -> Any:
     """x with some axes moved to other places; the others stay in order.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -102,7 +102,12 @@ def _lengths(length: Any, stride: Any, fft_length: Any, what: str) -> tuple[int,
 
 @names_errors
 def stft(
-    x: ArrayLike, sequence_length: int, sequence_stride: int, fft_length: int, window: Any = "hann", center: bool = True
+    x: ArrayLike,
+    sequence_length: int,
+    sequence_stride: int,
+    fft_length: int,
+    window: object = "hann",
+    center: bool = True,
 ) -> Any:
     """The short-time Fourier transform of real signals: the spectra of overlapping sequences.
 
@@ -141,9 +146,14 @@ def stft(
 
 @names_errors
 def istft(
-    x: ArrayLike, sequence_length: int, sequence_stride: int, fft_length: int, length: Any = None, window: Any = "hann",
+    x: ArrayLike,
+    sequence_length: int,
+    sequence_stride: int,
+    fft_length: int,
+    length: SupportsIndex | None = None,
+    window: object = "hann",
     center: bool = True,
-) -> Any:  # fmt: skip
+) -> Any:
     """The signals of which `stft` gives the spectra.
 
     Where sequences overlap they are added up, with the windows that undo those of `stft`. Elements near the ends that

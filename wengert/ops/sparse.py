@@ -91,7 +91,7 @@ def sparse_matmul(A: Any, x: Any, data: Any = None) -> Any:
 
 
 @names_errors
-def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True, *, data: Any = None) -> Any:
+def spsolve(A: Any, b: ArrayLike, permc_spec: object = None, use_umfpack: bool = True, *, data: Any = None) -> Any:
     """The x with A @ x = b for a SciPy sparse matrix A; SciPy's `spsolve`, differentiable.
 
     Args:

@@ -97,11 +97,11 @@ def read(x: Tensor, index: Index, what: str) -> tuple[Tensor, list[Entry]]:
     return x, entries
 
 
-def _is_lone_truth(item: Any) -> bool:
+def _is_lone_truth(item: Index) -> bool:
     return isinstance(item, np.ndarray) and item.ndim == 0
 
 
-def _axes_taken(item: Any) -> int:
+def _axes_taken(item: Index) -> int:
     if item is None or item is Ellipsis:
         return 0
     return item.ndim if isinstance(item, np.ndarray) else 1
@@ -241,7 +241,7 @@ def _clamped(value: DimLike, size: DimLike, low: int, high: DimLike) -> DimLike:
     return dims.minimum(value, high)
 
 
-def _limit_of_dims(first: DimLike, start: Any, stop: Any, size: DimLike) -> DimLike:
+def _limit_of_dims(first: DimLike, start: int | None, stop: int | None, size: DimLike) -> DimLike:
     """Where a slice forward ends, not before `first`: written so that slices of one length are seen to be of one."""
     if stop is None:
         return size
@@ -256,7 +256,7 @@ def _limit_of_dims(first: DimLike, start: Any, stop: Any, size: DimLike) -> DimL
     return dims.maximum(limit, first)
 
 
-def _whole_of_dims(axis: int, start: Any, stop: Any, step: int, size: DimLike) -> Whole:
+def _whole_of_dims(axis: int, start: int | None, stop: int | None, step: int, size: DimLike) -> Whole:
     if step > 0:
         first = 0 if start is None or start == 0 else _clamped(start, size, 0, size)
         return Whole(axis, first, _limit_of_dims(first, start, stop, size), step, False)

@@ -8,7 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from .._core import dtypes
-from .._core.argument_types import ArrayLike, Axes
+from .._core.argument_types import ArrayLike, Axes, ShapeLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import indexing as I
@@ -33,7 +33,7 @@ def _whole(x: ArrayLike, what: str, name: str) -> Tensor:
 
 
 @names_errors
-def gather_nd(params: Any, indices: ArrayLike, batch_dims: int = 0) -> Any:
+def gather_nd(params: ArrayLike, indices: ArrayLike, batch_dims: int = 0) -> Any:
     """Elements, or slices, at places that stand together on the last axis of `indices`.
 
     Args:
@@ -76,7 +76,7 @@ def _axis_numbers(axis: int, shape: Any) -> Tensor:
 
 
 @names_errors
-def embedding_lookup(table: Any, ids: Any) -> Any:
+def embedding_lookup(table: ArrayLike, ids: ArrayLike) -> Any:
     """The rows of a table at numbers; gradients of rows that are looked up more than once add up.
 
     Args:
@@ -135,7 +135,7 @@ def _block(starts: list[Tensor], sizes: Any) -> list[Tensor]:
 
 
 @names_errors
-def dynamic_slice(x: ArrayLike, start_indices: ArrayLike, slice_sizes: Any) -> Any:
+def dynamic_slice(x: ArrayLike, start_indices: ArrayLike, slice_sizes: ShapeLike) -> Any:
     """A block of known size at places that values decide.
 
     Args:
@@ -273,7 +273,7 @@ def masked_fill(x: ArrayLike, mask: ArrayLike, value: ArrayLike) -> Any:
 
 
 @public
-def sliding_window_view(x: ArrayLike, window_shape: Any, axis: Any = None) -> Any:
+def sliding_window_view(x: ArrayLike, window_shape: Any, axis: Axes = None) -> Any:
     """All windows of a shape; the result is an array of its own, as everywhere.
 
     Args:

@@ -93,10 +93,16 @@ class _Rules(NamedTuple):
 @public
 @remembered(known)
 def scale_by_zoom_linesearch(
-    max_linesearch_steps: Any, max_learning_rate: Any = None, tol: ArrayLike = 0.0, increase_factor: Any = 2.0,
-    slope_rtol: Any = 1e-4, curv_rtol: Any = 0.9, approx_dec_rtol: Any = 1e-6, stepsize_precision: Any = 1e-5,
+    max_linesearch_steps: object,
+    max_learning_rate: object = None,
+    tol: ArrayLike = 0.0,
+    increase_factor: object = 2.0,
+    slope_rtol: object = 1e-4,
+    curv_rtol: object = 0.9,
+    approx_dec_rtol: object = 1e-6,
+    stepsize_precision: object = 1e-5,
     initial_guess_strategy: str = "keep",
-) -> GradientTransformation:  # fmt: skip
+) -> GradientTransformation:
     """Multiplies by a step that decreases the value enough and flattens the slope (the strong Wolfe conditions).
 
     Args:

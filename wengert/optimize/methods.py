@@ -8,8 +8,10 @@ learning rate is a number, an array without axes, or a schedule. All of it runs 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from .._core.argument_types import ArrayLike
 from .._core.public import public
 from .._core.where import at_user_line
 from ._remembered import remembered
@@ -34,7 +36,9 @@ __all__ = ["adagrad", "adam", "adamw", "lbfgs", "lion", "momentum", "rmsprop", "
 
 
 @public
-def sgd(learning_rate: Any, momentum: Any = None, nesterov: bool = False) -> GradientTransformation:
+def sgd(
+    learning_rate: ArrayLike | Callable[..., Any], momentum: ArrayLike | None = None, nesterov: bool = False
+) -> GradientTransformation:
     """Steps down the gradient: stochastic gradient descent, with momentum or not.
 
     Args:
@@ -56,7 +60,9 @@ def sgd(learning_rate: Any, momentum: Any = None, nesterov: bool = False) -> Gra
 
 
 @public
-def momentum(learning_rate: Any, momentum: Any = 0.9, nesterov: bool = False) -> GradientTransformation:
+def momentum(
+    learning_rate: ArrayLike | Callable[..., Any], momentum: ArrayLike = 0.9, nesterov: bool = False
+) -> GradientTransformation:
     """`sgd` with momentum (Polyak 1964).
 
     Args:
@@ -78,7 +84,13 @@ def momentum(learning_rate: Any, momentum: Any = 0.9, nesterov: bool = False) ->
 
 @public
 def adam(
-    learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, eps_root: Any = 0.0, *, nesterov: bool = False
+    learning_rate: ArrayLike | Callable[..., Any],
+    b1: ArrayLike = 0.9,
+    b2: ArrayLike = 0.999,
+    eps: ArrayLike = 1e-8,
+    eps_root: ArrayLike = 0.0,
+    *,
+    nesterov: bool = False,
 ) -> GradientTransformation:
     """Adam (Kingma and Ba 2015): steps of about the learning rate in each parameter.
 
@@ -104,9 +116,15 @@ def adam(
 
 @public
 def adamw(
-    learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, eps_root: Any = 0.0,
-    weight_decay: Any = 1e-4, *, nesterov: bool = False,
-) -> GradientTransformation:  # fmt: skip
+    learning_rate: ArrayLike | Callable[..., Any],
+    b1: ArrayLike = 0.9,
+    b2: ArrayLike = 0.999,
+    eps: ArrayLike = 1e-8,
+    eps_root: ArrayLike = 0.0,
+    weight_decay: ArrayLike = 1e-4,
+    *,
+    nesterov: bool = False,
+) -> GradientTransformation:
     """Adam with decay of the weights beside the gradients' statistics (Loshchilov and Hutter 2019).
 
     Args:
@@ -128,9 +146,15 @@ def adamw(
 
 @public
 def rmsprop(
-    learning_rate: Any, decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True,
-    centered: bool = False, momentum: Any = None, nesterov: bool = False,
-) -> GradientTransformation:  # fmt: skip
+    learning_rate: ArrayLike | Callable[..., Any],
+    decay: ArrayLike = 0.9,
+    eps: ArrayLike = 1e-8,
+    initial_scale: ArrayLike = 0.0,
+    eps_in_sqrt: bool = True,
+    centered: bool = False,
+    momentum: ArrayLike | None = None,
+    nesterov: bool = False,
+) -> GradientTransformation:
     """RMSProp (Tieleman and Hinton 2012): gradients divided by the root of a moving average of their squares.
 
     Args:
@@ -158,7 +182,9 @@ def rmsprop(
 
 
 @public
-def adagrad(learning_rate: Any, initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
+def adagrad(
+    learning_rate: ArrayLike | Callable[..., Any], initial_accumulator_value: object = 0.1, eps: ArrayLike = 1e-7
+) -> GradientTransformation:
     """AdaGrad (Duchi, Hazan and Singer 2011): gradients divided by the root of the sum of all their squares.
 
     Args:
@@ -179,7 +205,12 @@ def adagrad(learning_rate: Any, initial_accumulator_value: Any = 0.1, eps: Any =
 
 
 @public
-def lion(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.99, weight_decay: Any = 1e-3) -> GradientTransformation:
+def lion(
+    learning_rate: ArrayLike | Callable[..., Any],
+    b1: ArrayLike = 0.9,
+    b2: ArrayLike = 0.99,
+    weight_decay: ArrayLike = 1e-3,
+) -> GradientTransformation:
     """Lion (Chen and others 2023): steps of the learning rate's size by signs alone.
 
     Args:
@@ -202,7 +233,10 @@ def lion(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.99, weight_decay: Any = 
 
 @public
 def lbfgs(
-    learning_rate: Any = 1.0, memory_size: int = 10, scale_init_precond: bool = True, linesearch: Any = None
+    learning_rate: ArrayLike | Callable[..., Any] = 1.0,
+    memory_size: int = 10,
+    scale_init_precond: bool = True,
+    linesearch: object = None,
 ) -> GradientTransformation:
     """L-BFGS (Liu and Nocedal 1989), for gradients without noise, with a search along each step.
 
@@ -242,7 +276,7 @@ def lbfgs(
 def _searching_where_it_can() -> GradientTransformation:
     search = scale_by_zoom_linesearch(20, initial_guess_strategy="one")
 
-    def update(steps: Any, state: Any, params: Any = None, **given: Any) -> tuple[Any, Any]:
+    def update(steps: Any, state: object, params: object = None, **given: object) -> tuple[Any, Any]:
         return search.update(steps, state, params, **given) if given else (steps, state)
 
     return GradientTransformation(search.init, update)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .._core.argument_types import ArrayLike
 from .._core.public import public
 from .._core.where import at_user_line
 from ..ops.choices import maximum, minimum
@@ -31,7 +32,7 @@ class _Schedule(Made):
         self._of_step = of_step
 
     @public
-    def __call__(self, step: Any) -> Any:
+    def __call__(self, step: ArrayLike) -> Any:
         """The value after so many steps."""
         return outward(self._of_step(as_tensor(step, "schedule").astype("float64")), step)
 
@@ -45,7 +46,7 @@ def _require_steps(steps: Any, name: str, argument: str, least: int = 1) -> None
 
 @public
 @remembered(_Schedule)
-def constant(value: Any) -> Schedule:
+def constant(value: ArrayLike) -> Schedule:
     """The same value at every step.
 
     Args:
@@ -97,7 +98,7 @@ def linear(init_value: Any, end_value: Any, transition_steps: int, transition_be
 @remembered(_Schedule)
 def exponential(
     init_value: Any, transition_steps: int, decay_rate: Any, transition_begin: int = 0, staircase: bool = False,
-    end_value: Any = None,
+    end_value: object = None,
 ) -> Schedule:  # fmt: skip
     """Falls (or grows) by a factor each so many steps: `init_value * decay_rate ** (step / transition_steps)`.
 
@@ -157,7 +158,7 @@ def cosine(init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: Any = 
     """
     _require_steps(decay_steps, "cosine", "decay_steps")
 
-    def of_step(step: Any) -> Any:
+    def of_step(step: ArrayLike) -> Any:
         wave = 0.5 * (1.0 + cos(math.pi * minimum(step, decay_steps) / decay_steps))
         return init_value * ((1.0 - alpha) * power(wave, exponent) + alpha)
 
@@ -167,7 +168,12 @@ def cosine(init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: Any = 
 @public
 @remembered(_Schedule)
 def warmup_cosine(
-    init_value: Any, peak_value: Any, warmup_steps: int, decay_steps: int, end_value: Any = 0.0, exponent: Any = 1.0
+    init_value: object,
+    peak_value: Any,
+    warmup_steps: int,
+    decay_steps: int,
+    end_value: object = 0.0,
+    exponent: ArrayLike = 1.0,
 ) -> Schedule:
     """A straight line up to a peak, then half a wave of a cosine down.
 

@@ -53,10 +53,19 @@ _NEAR = 1e-6  # how near a bound, relative to 1 + |bound|, counts as on it
 
 @public
 def minimize(
-    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), method: str | None = None, *, bounds: Any = None,
-    constraints: Any = (), tol: float | None = None, callback: Callable[..., Any] | None = None,
-    options: Any = None, sparsity: Any = None, progress: Any = None,
-) -> Any:  # fmt: skip
+    fun: Callable[..., Any],
+    x0: ArrayLike,
+    args: tuple[Any, ...] = (),
+    method: str | None = None,
+    *,
+    bounds: Any = None,
+    constraints: Any = (),
+    tol: float | None = None,
+    callback: Callable[..., Any] | None = None,
+    options: Any = None,
+    sparsity: Any = None,
+    progress: object = None,
+) -> Any:
     """Minimises a function with `scipy.optimize.minimize`, exact derivatives supplied.
 
     The gradient goes to every method that takes one, Hessian products to Newton-CG, trust-ncg, trust-krylov and
@@ -104,9 +113,9 @@ def minimize(
 
 @public
 def least_squares(
-    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), method: str | None = None, *,
-    bounds: Any = (-np.inf, np.inf), loss: str = "linear", f_scale: float = 1.0, sparsity: Any = None,
-    progress: Any = None, **options: Any,
+    fun: Callable[..., Any], x0: ArrayLike, args: tuple[Any, ...] = (), method: str | None = None, *,
+    bounds: object = (-np.inf, np.inf), loss: str = "linear", f_scale: float = 1.0, sparsity: object = None,
+    progress: object = None, **options: object,
 ) -> Any:  # fmt: skip
     """Solves a nonlinear least-squares problem with `scipy.optimize.least_squares`, the exact Jacobian supplied.
 
@@ -154,9 +163,16 @@ def least_squares(
 
 @public
 def root(
-    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), method: str | None = None, *, tol: float | None = None,
-    callback: Callable[..., Any] | None = None, options: Any = None, progress: Any = None,
-) -> Any:  # fmt: skip
+    fun: Callable[..., Any],
+    x0: ArrayLike,
+    args: tuple[Any, ...] = (),
+    method: str | None = None,
+    *,
+    tol: float | None = None,
+    callback: Callable[..., Any] | None = None,
+    options: dict[str, Any] | None = None,
+    progress: object = None,
+) -> Any:
     """Finds a root of a function with `scipy.optimize.root`, the exact Jacobian supplied to "hybr" and "lm".
 
     The root is differentiable with respect to `args` and to what `fun` uses from outside, as by `custom_root`.
@@ -199,7 +215,7 @@ def root(
 class _Problem:
     """A function of structured unknowns, as one of a vector of doubles."""
 
-    def __init__(self, name: str, fun: Callable[..., Any], x0: ArrayLike, args: Any, progress: Any) -> None:
+    def __init__(self, name: str, fun: Callable[..., Any], x0: ArrayLike, args: tuple[Any, ...], progress: Any) -> None:
         require_callable(fun, name)
         self.name, self.progress = name, progress
         if STATE.builder is not None:
@@ -225,7 +241,7 @@ class _Problem:
         """A vector as the unknowns, tensors."""
         return self.start.rebuilt(self._unravel(as_tensor(x)))
 
-    def value(self, x: Any, *args: Any) -> Any:
+    def value(self, x: ArrayLike, *args: Tensor) -> Any:
         """The function of a vector."""
         return self.fun(self.structured(x), *args)
 
@@ -258,7 +274,7 @@ class _Problem:
 
             return of_result
 
-        def of_unknowns(x: ArrayLike, *rest: Any) -> Any:
+        def of_unknowns(x: ArrayLike, *rest: object) -> Any:
             return callback(result_of(self.structured(x), False), *rest)
 
         return of_unknowns
@@ -298,14 +314,14 @@ class _Problem:
         wide = (*[np.broadcast_to(np.asarray(b, np.float64), (size,)) for b in (lower, upper)],)
         return wide[0], wide[1]
 
-    def _is_pair(self, bounds: Any) -> bool:
+    def _is_pair(self, bounds: Sequence[Any]) -> bool:
         """Whether bounds are given as lower and upper ones, each for all unknowns."""
         if self.name == "least_squares":
             return True
         nested = self.start.spec is not None
         return nested and isinstance(bounds, TUPLES) and len(bounds) == 2 and flatten(bounds[0])[1] == self.start.spec
 
-    def _one_bound(self, bound: Any) -> Any:
+    def _one_bound(self, bound: object) -> Any:
         leaves, spec = flatten(bound)
         if spec is None:
             return np.asarray(leaves[0], np.float64).reshape(-1) if np.ndim(leaves[0]) else leaves[0]
@@ -375,14 +391,20 @@ class _Constraint(NamedTuple):
     lower: Any
     upper: Any
 
-    def value(self, x: Any) -> Tensor:
+    def value(self, x: ArrayLike) -> Tensor:
         return self.fun(x, *self.args)
 
 
 def _minimize(
-    problem: _Problem, method: str | None, bounds: Any, constraints: Any, tol: Any, callback: Any, options: Any,
-    sparsity: Any,
-) -> Any:  # fmt: skip
+    problem: _Problem,
+    method: str | None,
+    bounds: object,
+    constraints: Any,
+    tol: ArrayLike | None,
+    callback: Callable[..., Any] | None,
+    options: Any,
+    sparsity: object,
+) -> Any:
     objective = of_scalar(problem.value, "minimize")
     limits = None if bounds is None else problem.element_bounds(bounds)
     given, known = _constraints(problem, constraints)
@@ -418,7 +440,7 @@ def _squares(found: Array) -> str:
 
 
 def _supplied(
-    objective: Callable[..., Any], args: tuple[Any, ...], method: str | None, sparsity: Any
+    objective: Callable[..., Any], args: tuple[Any, ...], method: str | None, sparsity: object
 ) -> dict[str, Any]:
     """The function and the derivatives that a method takes."""
     if method is not None and not callable(method):
@@ -509,7 +531,7 @@ def _constraint(problem: _Problem, item: Any) -> _Constraint:
 def _of_structure(problem: _Problem, fun: Callable[..., Any]) -> Callable[..., Tensor]:
     """A constraint's function of structured unknowns, from a vector to a vector."""
 
-    def of_vector(x: ArrayLike, *args: Any) -> Tensor:
+    def of_vector(x: ArrayLike, *args: Tensor) -> Tensor:
         return ravel(Leaves(fun(problem.structured(x), *args), "a constraint").tensors)[0]
 
     return of_vector
@@ -534,8 +556,12 @@ def _curvatures(made: _Constraint) -> Callable[[Array, Array], Array]:
 
 
 def _followed_minimum(
-    problem: _Problem, objective: Callable[..., Any], x: Array, limits: Any, known: Sequence[_Constraint]
-) -> Tensor:  # fmt: skip
+    problem: _Problem,
+    objective: Callable[..., Any],
+    x: Array,
+    limits: tuple[np.ndarray[Any, Any], ...] | None,
+    known: Sequence[_Constraint],
+) -> Tensor:
     """The minimum as a function of the arguments: there the gradient of the Lagrangian is zero."""
     slope = grad(objective, unconnected_gradients="zero")
     with pausing(watchers()):
@@ -545,7 +571,7 @@ def _followed_minimum(
     is_fixed = np.zeros(len(x), bool) if limits is None else _on_bounds(x, remaining, *limits)
     size = len(x)
 
-    def equation(z: Tensor, *args: Any) -> Tensor:
+    def equation(z: Tensor, *args: Tensor) -> Tensor:
         unknowns = _part(z, 0, size)
         parts: list[Any] = []
         down = slope(unknowns, *args)
@@ -608,7 +634,7 @@ def _huber(z: Tensor) -> Tensor:
 
 
 def _least_squares(
-    problem: _Problem, method: str, bounds: Any, loss: str, f_scale: float, sparsity: Any, options: dict[str, Any]
+    problem: _Problem, method: str, bounds: object, loss: str, f_scale: float, sparsity: object, options: dict[str, Any]
 ) -> Any:  # fmt: skip
     if loss not in _LOSSES:
         raise ValueError(at_user_line(f"least_squares: unknown loss {loss!r}; wanted one of {', '.join(_LOSSES)}"))
@@ -649,7 +675,7 @@ def _followed_least(
         here = numbers(slope(plain(x), *problem.args))
     is_fixed = _on_bounds(x, here, lower, upper)
 
-    def equation(v: Tensor, *args: Any) -> Tensor:
+    def equation(v: Tensor, *args: object) -> Tensor:
         return _held(v, slope(v, *args), is_fixed, x)
 
     return _follow(equation, x, problem)
@@ -663,7 +689,9 @@ def _require_name(method: str | None, what: str) -> None:
         raise TypeError(at_user_line(f"{what}: method is {method!r}, wanted SciPy's name of one"))
 
 
-def _root(problem: _Problem, method: str, tol: Any, callback: Any, options: Any) -> Any:
+def _root(
+    problem: _Problem, method: str, tol: ArrayLike | None, callback: object, options: dict[str, Any] | None
+) -> Any:
     _require_name(method, "root")
     args = problem.args
     matrix = jacobian(problem.vector, unconnected_gradients="zero")

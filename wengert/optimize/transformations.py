@@ -60,7 +60,7 @@ class _Known(Made, GradientTransformation):
     """A transformation that knows which call made it."""
 
     # no call made what it gives
-    def _replace(self, **kwargs: Any) -> GradientTransformation:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def _replace(self, **kwargs: object) -> GradientTransformation:  # pyright: ignore[reportIncompatibleMethodOverride]
         return GradientTransformation(*self)._replace(**kwargs)
 
 
@@ -185,14 +185,14 @@ def transformation(
         name: in error messages.
     """
 
-    def with_params(gradients: Tree, state: Tree, params: Tree = None, **extra: Any) -> tuple[Tree, Tree]:
+    def with_params(gradients: Tree, state: Tree, params: Tree = None, **extra: object) -> tuple[Tree, Tree]:
         return update(gradients, state, params, **extra)
 
     return GradientTransformation(_adopted(init, f"{name}.init"), _adopted(with_params, f"{name}.update"))
 
 
 def _stateless(update: Callable[[Tree, Tree], Tree], name: str) -> GradientTransformation:
-    def of_state(gradients: Tree, state: Tree, params: Tree, **extra: Any) -> tuple[Tree, Tree]:
+    def of_state(gradients: Tree, state: Tree, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         return update(gradients, params), state
 
     return transformation(lambda params: EmptyState(), of_state, name)
@@ -384,7 +384,7 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
     """
     require_callable(step_size_fn, "scale_by_schedule")
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: Any) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         size = step_size_fn(state.count)
         scaled = each(lambda g: g * _like(size, g), gradients)
         return scaled, ScaleByScheduleState(state.count + 1)
@@ -425,7 +425,7 @@ class TraceState(NamedTuple):
 
 @public
 @remembered(known)
-def trace(decay: Any, nesterov: bool = False) -> GradientTransformation:
+def trace(decay: object, nesterov: bool = False) -> GradientTransformation:
     """The sum of past gradients, of which each step forgets a part (momentum).
 
     Args:
@@ -442,7 +442,7 @@ def trace(decay: Any, nesterov: bool = False) -> GradientTransformation:
         np.float64(1.0)
     """
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: Any) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         new = each(lambda g, t: g + decay * t, gradients, state.trace)
         return (each(lambda g, t: g + decay * t, gradients, new) if nesterov else new), TraceState(
             _kept_where_none(new, state.trace)
@@ -468,7 +468,7 @@ class ScaleByAdamState(NamedTuple):
 @public
 @remembered(known)
 def scale_by_adam(
-    b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, eps_root: Any = 0.0, *, nesterov: bool = False
+    b1: Any = 0.9, b2: Any = 0.999, eps: ArrayLike = 1e-8, eps_root: ArrayLike = 0.0, *, nesterov: bool = False
 ) -> GradientTransformation:
     """Divides a moving average of gradients by the root of one of their squares (Kingma and Ba 2015).
 
@@ -489,7 +489,7 @@ def scale_by_adam(
         np.float64(1.0)
     """
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: Any) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         count = state.count + 1
         mu = _averaged(gradients, state.mu, b1)
         nu = _averaged(each(_squared, gradients), state.nu, b2)
@@ -514,7 +514,7 @@ def _averaged(values: Tree, average: Tree, decay: Any) -> Tree:
     return _kept_where_none(new, average)
 
 
-def _unbiased(average: Tree, decay: Any, count: Tensor) -> Tree:
+def _unbiased(average: Tree, decay: ArrayLike, count: Tensor) -> Tree:
     """A moving average that began with zeros, without their share."""
     share = 1.0 - decay**count
     return each(lambda m: m / _like(share, m), average)
@@ -535,7 +535,7 @@ class ScaleByRmsState(NamedTuple):
 @public
 @remembered(known)
 def scale_by_rms(
-    decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
+    decay: object = 0.9, eps: ArrayLike = 1e-8, initial_scale: ArrayLike = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
     """Divides by the root of a moving average of the gradients' squares (Tieleman and Hinton 2012).
 
@@ -555,7 +555,7 @@ def scale_by_rms(
         np.float64(1.0)
     """
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: Any) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         nu = _averaged(each(_squared, gradients), state.nu, decay)
         steps = each(lambda g, n: g / _root(n, eps, eps_in_sqrt), gradients, nu)
         return steps, ScaleByRmsState(nu)
@@ -563,7 +563,7 @@ def scale_by_rms(
     return transformation(lambda params: ScaleByRmsState(_filled(params, initial_scale)), update, "scale_by_rms")
 
 
-def _root(x: Tensor, eps: Any, is_inside: bool) -> Tensor:
+def _root(x: Tensor, eps: ArrayLike, is_inside: bool) -> Tensor:
     return sqrt(x + eps) if is_inside else sqrt(x) + eps
 
 
@@ -581,7 +581,7 @@ class ScaleByStddevState(NamedTuple):
 @public
 @remembered(known)
 def scale_by_stddev(
-    decay: Any = 0.9, eps: Any = 1e-8, initial_scale: Any = 0.0, eps_in_sqrt: bool = True
+    decay: object = 0.9, eps: ArrayLike = 1e-8, initial_scale: ArrayLike = 0.0, eps_in_sqrt: bool = True
 ) -> GradientTransformation:
     """Divides by the root of the gradients' moving variance (Graves 2013).
 
@@ -601,7 +601,7 @@ def scale_by_stddev(
         np.float64(2.0)
     """
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: Any) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         mu = _averaged(gradients, state.mu, decay)
         nu = _averaged(each(_squared, gradients), state.nu, decay)
         steps = each(lambda g, m, n: g / _root(n - _squared(m), eps, eps_in_sqrt), gradients, mu, nu)
@@ -621,7 +621,7 @@ class ScaleByRssState(NamedTuple):
 
 @public
 @remembered(known)
-def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> GradientTransformation:
+def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: ArrayLike = 1e-7) -> GradientTransformation:
     """Divides by the root of the sum of all squares so far (Duchi, Hazan and Singer 2011).
 
     Args:
@@ -638,7 +638,7 @@ def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: Any = 1e-7) -> Gradi
         np.float64(1.0)
     """
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: Any) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         new = each(lambda g, s: _squared(g) + s, gradients, state.sum_of_squares)
         steps = each(lambda g, s: where(greater(s, 0.0), g / sqrt(s + eps), 0.0 * g), gradients, new)
         return steps, ScaleByRssState(_kept_where_none(new, state.sum_of_squares))
@@ -656,7 +656,7 @@ class ScaleByLionState(NamedTuple):
 
 @public
 @remembered(known)
-def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99) -> GradientTransformation:
+def scale_by_lion(b1: Any = 0.9, b2: object = 0.99) -> GradientTransformation:
     """The sign of a mean of the gradient and a moving average of gradients (Chen and others 2023).
 
     Args:
@@ -673,7 +673,7 @@ def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99) -> GradientTransformation:
         np.float64(-1.0)
     """
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: Any) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         steps = each(lambda g, m: sign((1.0 - b1) * g + b1 * m), gradients, state.mu)
         return steps, ScaleByLionState(_averaged(gradients, state.mu, b2))
 
@@ -682,7 +682,7 @@ def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99) -> GradientTransformation:
 
 @public
 @remembered(known)
-def add_decayed_weights(weight_decay: Any = 0.0) -> GradientTransformation:
+def add_decayed_weights(weight_decay: ArrayLike = 0.0) -> GradientTransformation:
     """Adds a part of the parameters to their gradients.
 
     Args:
@@ -729,7 +729,7 @@ def clip(max_delta: Any) -> GradientTransformation:
 
 @public
 @remembered(known)
-def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
+def clip_by_global_norm(max_norm: object) -> GradientTransformation:
     """Scales gradients down where their common norm is too large.
 
     Args:
@@ -755,7 +755,7 @@ def clip_by_global_norm(max_norm: Any) -> GradientTransformation:
 
 @public
 @remembered(known)
-def clip_by_norm(max_norm: Any) -> GradientTransformation:
+def clip_by_norm(max_norm: object) -> GradientTransformation:
     """Scales each array down whose own norm is too large.
 
     Args:

@@ -53,7 +53,9 @@ class BSpline:
         axis: which axis of c.
     """
 
-    def __init__(self, t: ArrayLike, c: ArrayLike, k: int, extrapolate: Any = True, axis: int = 0) -> None:
+    def __init__(
+        self, t: ArrayLike, c: ArrayLike, k: int, extrapolate: bool | str | None = True, axis: int = 0
+    ) -> None:
         self._given = (t, c)
         self.k, self.extrapolate = int(k), extrapolate
         self._t = floats(entered(t))
@@ -67,7 +69,9 @@ class BSpline:
         self._c = np.moveaxis(values, self.axis, 0)[:count]
 
     @classmethod
-    def _made(cls, t: Tensor, c: Tensor, k: int, extrapolate: Any, axis: int, given: Any) -> BSpline:
+    def _made(
+        cls, t: Tensor, c: Tensor, k: int, extrapolate: bool | str | None, axis: int, given: tuple[Any, ...]
+    ) -> BSpline:
         made = cls.__new__(cls)
         made._t, made._c, made.k, made.extrapolate, made.axis, made._given = t, c, k, extrapolate, axis, given
         return made
@@ -87,12 +91,12 @@ class BSpline:
         """Knots, coefficients and degree."""
         return self.t, self.c, self.k
 
-    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: Any = None) -> Any:
+    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: bool | str | None = None) -> Any:
         """The spline, or its derivative of order nu, at places of any shape."""
         outside = self.extrapolate if extrapolate is None else extrapolate
         return kept(self._at(floats(entered(x)), nu, outside), x, *self._given)
 
-    def _at(self, x: Tensor, nu: int, extrapolate: Any) -> Tensor:
+    def _at(self, x: Tensor, nu: int, extrapolate: bool | str | None) -> Tensor:
         flat = np.reshape(x, (-1,))
         first, last = self._t[self.k], self._t[int(self._c.shape[0])]
         if extrapolate == "periodic":
@@ -125,7 +129,7 @@ class BSpline:
         outside = False if self.extrapolate == "periodic" else self.extrapolate
         return self._made(t, c, k, outside, self.axis, self._given)
 
-    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: bool | str | None = None) -> Any:
         """The integral from a to b, with gradients in both."""
         outside = self.extrapolate if extrapolate is None else extrapolate
         if outside == "periodic":
@@ -153,7 +157,7 @@ def _knots(x: Tensor, k: int, free: bool) -> Tensor:
     return np.concatenate([np.broadcast_to(x[:1], (k + 1,)), inner, np.broadcast_to(x[-1:], (k + 1,))])
 
 
-def _conditions(bc_type: Any, k: int) -> list[list[tuple[int, Any]]]:
+def _conditions(bc_type: str | tuple[Any, ...] | None, k: int) -> list[list[tuple[int, Any]]]:
     """For each end the orders and values of derivatives."""
     ends = [bc_type, bc_type] if isinstance(bc_type, str) or bc_type is None else [*bc_type]
     found: list[list[tuple[int, Any]]] = []
@@ -174,7 +178,7 @@ def make_interp_spline(
     y: ArrayLike,
     k: int = 3,
     t: ArrayLike | None = None,
-    bc_type: Any = None,
+    bc_type: str | tuple[Any, ...] | None = None,
     axis: int = 0,
     check_finite: bool = True,
 ) -> Any:
@@ -228,9 +232,19 @@ def make_interp_spline(
 
 
 def splrep(
-    x: ArrayLike, y: ArrayLike, w: ArrayLike | None = None, xb: Any = None, xe: Any = None, k: int = 3, task: int = 0,
-    s: ArrayLike | None = None, t: ArrayLike | None = None, full_output: Any = 0, per: Any = 0, quiet: Any = 1,
-) -> Any:  # fmt: skip
+    x: ArrayLike,
+    y: ArrayLike,
+    w: ArrayLike | None = None,
+    xb: object = None,
+    xe: object = None,
+    k: int = 3,
+    task: int = 0,
+    s: ArrayLike | None = None,
+    t: ArrayLike | None = None,
+    full_output: object = 0,
+    per: object = 0,
+    quiet: object = 1,
+) -> Any:
     """The spline through points as (t, c, k), with gradients in the places and values; without smoothing."""
     only("interpolate.splrep", w=(w, None), xb=(xb, None), xe=(xe, None), task=(task, 0), s=(s, None, 0, 0.0))
     only("interpolate.splrep", t=(t, None), full_output=(full_output, 0, False), per=(per, 0, False))
@@ -239,7 +253,7 @@ def splrep(
     return kept(made._t, x, y), kept(c, x, y), k
 
 
-def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
+def splev(x: ArrayLike, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """A spline given as (t, c, k) or a BSpline, or its derivative, with gradients in places, knots and coefficients.
 
     Outside of the knots derivatives are those of the outermost pieces."""

@@ -18,7 +18,7 @@ from ._standing import floats, recorded
 # Each metric takes two arrays of vectors along the last axis, which broadcast, and what it is asked for beside them.
 
 
-def _weighted(x: Any, w: Any) -> Any:
+def _weighted(x: Any, w: object) -> Any:
     return np.sum(x if w is None else w * x, axis=-1)
 
 
@@ -89,7 +89,7 @@ def _hamming(u: Any, v: Any, w: ArrayLike | None = None) -> Any:
     return np.mean(unequal, axis=-1) if w is None else _weighted(unequal, w) / np.sum(w)
 
 
-def _jensenshannon(p: Any, q: Any, base: Any = None) -> Any:
+def _jensenshannon(p: Tensor, q: Tensor, base: ArrayLike | None = None) -> Any:
     p = p / np.sum(p, axis=-1, keepdims=True)
     q = q / np.sum(q, axis=-1, keepdims=True)
     middle = (p + q) / 2
@@ -119,7 +119,7 @@ _OTHER_NAMES = {
 }  # fmt: skip
 
 
-def _metric(metric: Any, sets: list[Tensor], options: dict[str, Any]) -> Callable[[Any, Any], Any]:
+def _metric(metric: str | Callable[..., Any], sets: list[Tensor], options: dict[str, Any]) -> Callable[[Any, Any], Any]:
     if callable(metric):
         return lambda u, v: _one_by_one(metric, u, v, options)
     name = str(metric).lower()
@@ -155,7 +155,14 @@ def _set(x: ArrayLike, name: str) -> Tensor:
 
 
 @recorded
-def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Out | None = None, **kwargs: Any) -> Any:
+def cdist(
+    XA: ArrayLike,
+    XB: ArrayLike,
+    metric: str | Callable[..., Any] = "euclidean",
+    *,
+    out: Out | None = None,
+    **kwargs: object,
+) -> Any:
     """The distances between the rows of two matrices, with gradients in both."""
     only("spatial.distance.cdist", out=(out, None))
     a, b = _set(XA, "XA"), _set(XB, "XB")
@@ -165,7 +172,9 @@ def cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, out: Out | None = None
 
 
 @recorded
-def pdist(X: Any, metric: Any = "euclidean", *, out: Out | None = None, **kwargs: Any) -> Any:
+def pdist(
+    X: ArrayLike, metric: str | Callable[..., Any] = "euclidean", *, out: Out | None = None, **kwargs: object
+) -> Any:
     """The distances between all pairs of rows, with gradients in them."""
     only("spatial.distance.pdist", out=(out, None))
     x = _set(X, "X")
@@ -174,7 +183,7 @@ def pdist(X: Any, metric: Any = "euclidean", *, out: Out | None = None, **kwargs
 
 
 @recorded
-def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
+def squareform(X: ArrayLike, force: str = "no", checks: bool = True) -> Any:
     """Distances of pairs as a matrix, or the other way round; linear."""
     x = floats(X)
     if force.lower() == "tomatrix" and x.ndim != 1:
@@ -235,7 +244,7 @@ def minkowski(u: ArrayLike, v: ArrayLike, p: ArrayLike = 2, w: ArrayLike | None 
 
 
 @recorded
-def seuclidean(u: ArrayLike, v: ArrayLike, V: Any) -> Any:
+def seuclidean(u: ArrayLike, v: ArrayLike, V: ArrayLike) -> Any:
     """The Euclidean distance in units of standard deviations, with gradients in both vectors and the variances."""
     first, second = _vectors(u, v)
     return _seuclidean(first, second, floats(V))
@@ -249,7 +258,9 @@ def mahalanobis(u: ArrayLike, v: ArrayLike, VI: Any) -> Any:
 
 
 @recorded
-def jensenshannon(p: ArrayLike, q: ArrayLike, base: Any = None, *, axis: int = 0, keepdims: bool = False) -> Any:
+def jensenshannon(
+    p: ArrayLike, q: ArrayLike, base: ArrayLike | None = None, *, axis: int = 0, keepdims: bool = False
+) -> Any:
     """Jensen and Shannon's distance between probabilities, with gradients in both."""
     found = _jensenshannon(np.moveaxis(floats(p), axis, -1), np.moveaxis(floats(q), axis, -1), base)
     return np.expand_dims(found, axis) if keepdims else found

@@ -66,7 +66,7 @@ _LOG_ROOT_2PI = math.log(2 * math.pi) / 2
 _ROOT_2 = math.sqrt(2)
 
 
-def _all_positive(*shapes: Any) -> Any:
+def _all_positive(*shapes: Tensor) -> Any:
     valid: Any = True
     for s in shapes:
         valid = less(0.0, s) if valid is True else logical_and(valid, less(0.0, s))
@@ -85,7 +85,7 @@ def _family(name: str, shapes: dict[str, float], formulas: dict[str, Any], **how
 _HALF, _UNIT = (0.0, INFINITY), (0.0, 1.0)
 
 
-def _any_shape(*shapes: Any) -> Any:
+def _any_shape(*shapes: Tensor) -> Any:
     return equal(shapes[0], shapes[0])
 
 
@@ -116,7 +116,7 @@ def _extreme(z: Any, c: Any) -> Any:
     return -z * log_ratio(-c * z)
 
 
-def _extreme_place(x: Any, c: Any) -> Any:
+def _extreme_place(x: Tensor, c: Tensor) -> Any:
     return x * raw("exprel", -c * x)
 
 
@@ -247,7 +247,7 @@ _family("f", {"dfn": 2.0, "dfd": 2.0}, {
 }, support=_HALF, middle=1.0)  # fmt: skip
 
 
-def _odds(p: Any) -> Any:
+def _odds(p: Tensor) -> Any:
     return p / (1.0 - p)
 
 

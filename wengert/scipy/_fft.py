@@ -29,7 +29,7 @@ def _along_one(name: str) -> Callable[..., Any]:
 
     def function(
         x: ArrayLike, n: SupportsIndex | None = None, axis: int = -1, norm: str | None = None,
-        overwrite_x: bool = False, workers: Any = None, *, plan: Any = None,
+        overwrite_x: bool = False, workers: int | None = None, *, plan: object = None,
     ) -> Any:  # fmt: skip
         only(f"fft.{name}", plan=(plan, None))
         return transform(x, n, axis, norm)
@@ -45,8 +45,8 @@ def _documented(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _along_many(name: str, transform: Callable[..., Any], default: tuple[int, ...] | None) -> Callable[..., Any]:
     def function(
-        x: ArrayLike, s: Any = None, axes: Any = default, norm: str | None = None, overwrite_x: bool = False,
-        workers: Any = None, *, plan: Any = None,
+        x: ArrayLike, s: Any = None, axes: object = default, norm: str | None = None, overwrite_x: bool = False,
+        workers: int | None = None, *, plan: object = None,
     ) -> Any:  # fmt: skip
         only(f"fft.{name}", plan=(plan, None))
         if s is not None and axes is None:
@@ -83,7 +83,7 @@ def _signs(x: Tensor) -> Any:
     return x * (1.0 - 2.0 * (np.arange(count) % 2)).astype(x.dtype)
 
 
-def _odd(x: Any, norm: Any, is_inverse: bool) -> Any:
+def _odd(x: Any, norm: object, is_inverse: bool) -> Any:
     """The sine transform of type 1: the spectrum of the elements and their negative mirror image."""
     last = x.ndim - 1
     count = known_extent(x, last, "dst")
@@ -125,7 +125,7 @@ def _transformed(
 def _real(name: str, f: Callable[..., Any], is_inverse: bool) -> None:
     def one(
         x: ArrayLike, type: int = 2, n: SupportsIndex | None = None, axis: int = -1, norm: str | None = None,
-        overwrite_x: bool = False, workers: Any = None, orthogonalize: Any = None,
+        overwrite_x: bool = False, workers: int | None = None, orthogonalize: object = None,
     ) -> Any:  # fmt: skip
         only(f"fft.{name}", orthogonalize=(orthogonalize, None, norm == "ortho"), type=(type, 1, 2, 3, 4))
         return outward(_transformed(f, as_float(as_tensor(x, name)), type, n, axis, norm, is_inverse), x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -37,7 +38,7 @@ def _delayed(y: Tensor, steps: int) -> Tensor:
     return np.concatenate([zeros, kept], axis=-1)
 
 
-def _recursion_vjp(ct: Any, out: Any, a: Any, u: Any) -> Any:
+def _recursion_vjp(ct: Tensor, out: Tensor, a: Tensor, u: Tensor) -> Any:
     back = np.flip(recursion(np.conj(a), np.flip(ct, -1)), -1)
     shared = a.ndim - 1
     summed = (*range(shared, u.ndim),)
@@ -45,7 +46,7 @@ def _recursion_vjp(ct: Any, out: Any, a: Any, u: Any) -> Any:
     return np.stack(slopes, axis=-1), back
 
 
-def _recursion_jvp(tangents: Any, out: Any, a: Any, u: Any) -> Any:
+def _recursion_jvp(tangents: tuple[Tensor, ...], out: Tensor, a: Tensor, u: Tensor) -> Any:
     of_a, of_u = tangents
     total = np.zeros_like(u) if of_u is None else of_u
     if of_a is not None:
@@ -55,7 +56,7 @@ def _recursion_jvp(tangents: Any, out: Any, a: Any, u: Any) -> Any:
     return recursion(a, total)
 
 
-def _recursion_batch(inputs: Any, batched: Any) -> Any:
+def _recursion_batch(inputs: tuple[Tensor, ...], batched: tuple[bool, ...]) -> Any:
     a, u = inputs
     if not batched[0] and a.ndim == 1:
         return recursion(a, u)
@@ -65,7 +66,7 @@ def _recursion_batch(inputs: Any, batched: Any) -> Any:
     return recursion(a, u)
 
 
-def _recursion_spec(a: ArrayLike, u: Any) -> TensorSpec:
+def _recursion_spec(a: ArrayLike, u: TensorSpec) -> TensorSpec:
     return u
 
 
@@ -104,7 +105,7 @@ def filtered(b: Any, a: Any, x: Any, zi: Any = None) -> tuple[Tensor, Tensor]:
 
 
 @recorded
-def lfilter(b: Any, a: Any, x: Any, axis: Any = -1, zi: Any = None) -> Any:
+def lfilter(b: object, a: object, x: Any, axis: Any = -1, zi: Any = None) -> Any:
     """A digital filter along an axis, with gradients in b, a, x and zi."""
     x = floats(x)
     row = None if zi is None else np.moveaxis(floats(zi), axis, -1)
@@ -195,7 +196,7 @@ def extended(x: Tensor, kind: str | None, edge: int) -> Tensor:
     return np.concatenate([before, x, behind], axis=-1)
 
 
-def _edge(padtype: Any, padlen: Any, count: int, taps: int) -> int:
+def _edge(padtype: str | None, padlen: Any, count: int, taps: int) -> int:
     if padtype not in ("even", "odd", "constant", None):
         raise ValueError(
             f"Unknown value '{padtype}' given to padtype. padtype must be 'even', 'odd', 'constant', or None."
@@ -206,7 +207,7 @@ def _edge(padtype: Any, padlen: Any, count: int, taps: int) -> int:
     return edge
 
 
-def _there_and_back(x: Tensor, edge: int, run: Any) -> Tensor:
+def _there_and_back(x: Tensor, edge: int, run: Callable[..., Any]) -> Tensor:
     y = run(x, x[..., :1])
     y = np.flip(run(np.flip(y, -1), y[..., -1:]), -1)
     return y[..., edge : y.shape[-1] - edge]
@@ -214,8 +215,8 @@ def _there_and_back(x: Tensor, edge: int, run: Any) -> Tensor:
 
 @recorded
 def filtfilt(
-    b: Any, a: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None, method: str = "pad",
-    irlen: Any = None,
+    b: Any, a: Any, x: ArrayLike, axis: int = -1, padtype: Any = "odd", padlen: Any = None, method: str = "pad",
+    irlen: object = None,
 ) -> Any:  # fmt: skip
     """A filter forwards and backwards, with gradients in b, a and x (not for method="gust")."""
     if method != "pad":
@@ -233,7 +234,7 @@ def filtfilt(
 
 
 @recorded
-def sosfiltfilt(sos: Any, x: Any, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
+def sosfiltfilt(sos: Any, x: ArrayLike, axis: int = -1, padtype: Any = "odd", padlen: Any = None) -> Any:
     """Sections of second order forwards and backwards, with gradients in the sections and x."""
     sos = _sections(sos)
     row = np.moveaxis(floats(x), axis, -1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -22,7 +23,7 @@ _DEGREES = {"slinear": 1, "quadratic": 2, "cubic": 3}
 _STEPS = ("nearest", "nearest-up", "previous", "next", "zero")
 
 
-def _is_any(condition: Any) -> bool:
+def _is_any(condition: Tensor) -> bool:
     """Whether a condition holds somewhere; in a trace nobody can tell."""
     return STATE.builder is None and bool(np.any(stop_gradient(condition)))
 
@@ -45,8 +46,8 @@ class interp1d:
     """
 
     def __init__(
-        self, x: ArrayLike, y: Any, kind: str | None = "linear", axis: int = -1, copy: bool = True,
-        bounds_error: Any = None, fill_value: ArrayLike = numpy.nan, assume_sorted: bool = False,
+        self, x: ArrayLike, y: ArrayLike, kind: str | None = "linear", axis: int = -1, copy: bool = True,
+        bounds_error: object = None, fill_value: ArrayLike = numpy.nan, assume_sorted: bool = False,
     ) -> None:  # fmt: skip
         places, values = floats(entered(x)), floats(entered(y))
         if kind not in ("linear", *_DEGREES, *_STEPS) and not isinstance(kind, int):
@@ -142,9 +143,16 @@ class RegularGridInterpolator:
     """
 
     def __init__(
-        self, points: Any, values: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = numpy.nan,
-        *, solver: Any = None, solver_args: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        points: Any,
+        values: Any,
+        method: str = "linear",
+        bounds_error: bool = True,
+        fill_value: ArrayLike | None = numpy.nan,
+        *,
+        solver: Callable[..., Any] | None = None,
+        solver_args: object = None,
+    ) -> None:
         self._given = (*points, values, fill_value)
         self._values = floats(entered(values))
         self._points: list[Tensor] = []
@@ -175,7 +183,7 @@ class RegularGridInterpolator:
         """The values on the grid."""
         return kept(self._values, *self._given)
 
-    def __call__(self, xi: Any, method: str | None = None, *, nu: Any = None) -> Any:
+    def __call__(self, xi: ArrayLike, method: str | None = None, *, nu: object = None) -> Any:
         """The values at places (..., n)."""
         way = self.method if method is None else _known(method)
         if nu is not None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from .. import numpy as np
-from .._core.argument_types import ArrayLike, Axes
+from .._core.argument_types import ArrayLike, Axes, DTypeLike
 from .._core.tensor import Tensor
 from ..ops.filtering import correlate as correlated
 from ..ops.image.splines import spline_between
@@ -44,7 +45,7 @@ def _reach(size: int, origin: int) -> tuple[int, int]:
 # -- sums --------------------------------------------------------------------------------------------------------------
 
 
-def _along(x: Tensor, weights: Any, axis: int, mode: str, cval: Any, origin: int = 0) -> Tensor:
+def _along(x: Tensor, weights: Any, axis: int, mode: str, cval: ArrayLike, origin: int = 0) -> Tensor:
     """The correlation with a row of weights."""
     weights = floats(weights).astype(x.dtype)
     wide = beyond(x, axis, *_reach(int(weights.shape[0]), origin), mode, cval)
@@ -58,7 +59,7 @@ def correlate1d(
     input: ArrayLike,
     weights: ArrayLike,
     axis: int = -1,
-    output: Any = None,
+    output: object = None,
     mode: str = "reflect",
     cval: ArrayLike = 0.0,
     origin: int = 0,
@@ -73,7 +74,7 @@ def convolve1d(
     input: ArrayLike,
     weights: ArrayLike,
     axis: int = -1,
-    output: Any = None,
+    output: object = None,
     mode: str = "reflect",
     cval: ArrayLike = 0.0,
     origin: int = 0,
@@ -84,7 +85,9 @@ def convolve1d(
     return _along(floats(input), np.flip(weights), axis, checked(mode), cval, -origin - (weights.shape[0] % 2 == 0))
 
 
-def _in_space(input: Any, weights: Any, mode: Any, cval: Any, origin: Any, axes: Any, turned: bool) -> Tensor:
+def _in_space(
+    input: Any, weights: Any, mode: object, cval: ArrayLike, origin: ArrayLike, axes: Any, turned: bool
+) -> Tensor:
     x, weights = floats(input), floats(weights)
     used = _axes(x, axes)
     if weights.ndim != len(used):
@@ -104,7 +107,7 @@ def _in_space(input: Any, weights: Any, mode: Any, cval: Any, origin: Any, axes:
 
 @recorded
 def correlate(
-    input: ArrayLike, weights: ArrayLike, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0,
+    input: ArrayLike, weights: ArrayLike, output: object = None, mode: str = "reflect", cval: ArrayLike = 0.0,
     origin: int = 0, *, axes: Axes = None,
 ) -> Any:  # fmt: skip
     """The correlation with a kernel, with gradients in the array, the weights and cval."""
@@ -114,9 +117,15 @@ def correlate(
 
 @recorded
 def convolve(
-    input: Any, weights: Any, output: Any = None, mode: Any = "reflect", cval: Any = 0.0, origin: Any = 0, *,
+    input: Any,
+    weights: Any,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
     axes: Any = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The convolution with a kernel, with gradients in the array, the weights and cval."""
     only("ndimage.convolve", output=(output, None))
     return _in_space(input, weights, mode, cval, origin, axes, turned=True)
@@ -124,7 +133,7 @@ def convolve(
 
 @recorded
 def uniform_filter1d(
-    input: ArrayLike, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0,
+    input: ArrayLike, size: int, axis: int = -1, output: object = None, mode: str = "reflect", cval: ArrayLike = 0.0,
     origin: int = 0,
 ) -> Any:  # fmt: skip
     """The mean of neighbours along an axis, with gradients in the array and cval."""
@@ -134,9 +143,15 @@ def uniform_filter1d(
 
 @recorded
 def uniform_filter(
-    input: ArrayLike, size: Any = 3, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0, origin: Any = 0,
-    *, axes: Axes = None,
-) -> Any:  # fmt: skip
+    input: ArrayLike,
+    size: object = 3,
+    output: object = None,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Axes = None,
+) -> Any:
     """The mean of neighbours, with gradients in the array and cval."""
     only("ndimage.uniform_filter", output=(output, None))
     x = floats(input)
@@ -183,16 +198,24 @@ def _smoothed(
 
 @recorded
 def gaussian_filter1d(
-    input: ArrayLike, sigma: ArrayLike, axis: int = -1, order: int = 0, output: Any = None, mode: str = "reflect",
-    cval: ArrayLike = 0.0, truncate: float = 4.0, *, radius: Any = None,
-) -> Any:  # fmt: skip
+    input: ArrayLike,
+    sigma: ArrayLike,
+    axis: int = -1,
+    order: int = 0,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: int | None = None,
+) -> Any:
     """Smoothing by a bell along an axis, or its derivative, with gradients in the array, sigma and cval."""
     only("ndimage.gaussian_filter1d", output=(output, None))
     return _smoothed(floats(input), sigma, axis, order, mode, cval, truncate, radius)
 
 
 def _blurred(
-    x: Tensor, sigma: ArrayLike, order: Any, mode: str, cval: ArrayLike, truncate: float, radius: Any, axes: Axes
+    x: Tensor, sigma: ArrayLike, order: object, mode: str, cval: ArrayLike, truncate: float, radius: Any, axes: Axes
 ) -> Tensor:  # fmt: skip
     used = _axes(x, axes)
     names = ((sigma, "sigma"), (order, "order"), (mode, "mode"), (radius, "radius"))
@@ -204,15 +227,23 @@ def _blurred(
 
 @recorded
 def gaussian_filter(
-    input: ArrayLike, sigma: ArrayLike, order: Any = 0, output: Any = None, mode: str = "reflect",
-    cval: ArrayLike = 0.0, truncate: float = 4.0, *, radius: Any = None, axes: Axes = None,
-) -> Any:  # fmt: skip
+    input: ArrayLike,
+    sigma: ArrayLike,
+    order: Any = 0,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: Any = None,
+    axes: Axes = None,
+) -> Any:
     """Smoothing by a bell, or its derivatives, with gradients in the array, sigma and cval."""
     only("ndimage.gaussian_filter", output=(output, None))
     return _blurred(floats(input), sigma, order, mode, cval, truncate, radius, axes)
 
 
-def _over_axes(x: Tensor, axes: Axes, of_axis: Any) -> Any:
+def _over_axes(x: Tensor, axes: Axes, of_axis: Callable[..., Any]) -> Any:
     """The sum of `of_axis(axis, axes)`."""
     used = _axes(x, axes)
     return sum((of_axis(axis, used) for axis in used), 0.0)
@@ -220,7 +251,7 @@ def _over_axes(x: Tensor, axes: Axes, of_axis: Any) -> Any:
 
 @recorded
 def laplace(
-    input: ArrayLike, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0, *, axes: Axes = None
+    input: ArrayLike, output: object = None, mode: str = "reflect", cval: ArrayLike = 0.0, *, axes: Axes = None
 ) -> Any:
     """Laplace's operator by second differences, with gradients in the array and cval."""
     only("ndimage.laplace", output=(output, None))
@@ -239,7 +270,7 @@ def _orders(axis: int, used: list[int], order: int) -> list[int]:
 def gaussian_laplace(
     input: ArrayLike,
     sigma: ArrayLike,
-    output: Any = None,
+    output: object = None,
     mode: str = "reflect",
     cval: ArrayLike = 0.0,
     *,
@@ -283,14 +314,26 @@ def _edge_filter(input: ArrayLike, axis: int, mode: str, cval: ArrayLike, side: 
 
 
 @recorded
-def sobel(input: ArrayLike, axis: int = -1, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0) -> Any:
+def sobel(
+    input: ArrayLike,
+    axis: int = -1,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
+) -> Any:
     """Sobel's filter, with gradients in the array and cval."""
     only("ndimage.sobel", output=(output, None))
     return _edge_filter(input, axis, mode, cval, [1.0, 2.0, 1.0])
 
 
 @recorded
-def prewitt(input: ArrayLike, axis: int = -1, output: Any = None, mode: str = "reflect", cval: ArrayLike = 0.0) -> Any:
+def prewitt(
+    input: ArrayLike,
+    axis: int = -1,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
+) -> Any:
     """Prewitt's filter, with gradients in the array and cval."""
     only("ndimage.prewitt", output=(output, None))
     return _edge_filter(input, axis, mode, cval, [1.0, 1.0, 1.0])
@@ -300,7 +343,7 @@ def prewitt(input: ArrayLike, axis: int = -1, output: Any = None, mode: str = "r
 
 
 def _neighbours(
-    input: ArrayLike, size: Any, footprint: Any, mode: str, cval: Any, origin: int, axes: Axes, what: str
+    input: ArrayLike, size: object, footprint: Any, mode: str, cval: ArrayLike, origin: int, axes: Axes, what: str
 ) -> Tensor:  # fmt: skip
     """The elements that a footprint covers, along a new first axis."""
     x = floats(input)
@@ -338,9 +381,16 @@ def _ranked(neighbours: Tensor, rank: int) -> Tensor:
 
 @recorded
 def maximum_filter(
-    input: ArrayLike, size: Any = None, footprint: Any = None, output: Any = None, mode: str = "reflect",
-    cval: ArrayLike = 0.0, origin: Any = 0, *, axes: Axes = None,
-) -> Any:  # fmt: skip
+    input: ArrayLike,
+    size: Any = None,
+    footprint: Any = None,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Axes = None,
+) -> Any:
     """The largest of the neighbours, with gradients in the array and cval."""
     only("ndimage.maximum_filter", output=(output, None))
     return np.max(_neighbours(input, size, footprint, mode, cval, origin, axes, "maximum_filter"), axis=0)
@@ -348,9 +398,16 @@ def maximum_filter(
 
 @recorded
 def minimum_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    origin: Any = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
     """The least of the neighbours, with gradients in the array and cval."""
     only("ndimage.minimum_filter", output=(output, None))
     return np.min(_neighbours(input, size, footprint, mode, cval, origin, axes, "minimum_filter"), axis=0)
@@ -358,9 +415,16 @@ def minimum_filter(
 
 @recorded
 def median_filter(
-    input: Any, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect", cval: Any = 0.0,
-    origin: Any = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
+    input: Any,
+    size: Any = None,
+    footprint: Any = None,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
     """The median of the neighbours, with gradients in the array and cval."""
     only("ndimage.median_filter", output=(output, None))
     near = _neighbours(input, size, footprint, mode, cval, origin, axes, "median_filter")
@@ -369,9 +433,17 @@ def median_filter(
 
 @recorded
 def rank_filter(
-    input: Any, rank: int, size: Any = None, footprint: Any = None, output: Any = None, mode: Any = "reflect",
-    cval: Any = 0.0, origin: Any = 0, *, axes: Any = None,
-) -> Any:  # fmt: skip
+    input: Any,
+    rank: int,
+    size: Any = None,
+    footprint: Any = None,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: Any = "reflect",
+    cval: Any = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
     """The neighbour of a rank, with gradients in the array and cval."""
     only("ndimage.rank_filter", output=(output, None))
     return _ranked(_neighbours(input, size, footprint, mode, cval, origin, axes, "rank_filter"), rank)
@@ -379,9 +451,14 @@ def rank_filter(
 
 @recorded
 def maximum_filter1d(
-    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
     origin: int = 0,
-) -> Any:  # fmt: skip
+) -> Any:
     """The largest of the neighbours along an axis, with gradients in the array and cval."""
     only("ndimage.maximum_filter1d", output=(output, None))
     return np.max(_neighbours(input, size, None, mode, cval, origin, axis, "maximum_filter1d"), axis=0)
@@ -389,9 +466,14 @@ def maximum_filter1d(
 
 @recorded
 def minimum_filter1d(
-    input: Any, size: int, axis: int = -1, output: Any = None, mode: str = "reflect", cval: Any = 0.0,
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: str = "reflect",
+    cval: Any = 0.0,
     origin: int = 0,
-) -> Any:  # fmt: skip
+) -> Any:
     """The least of the neighbours along an axis, with gradients in the array and cval."""
     only("ndimage.minimum_filter1d", output=(output, None))
     return np.min(_neighbours(input, size, None, mode, cval, origin, axis, "minimum_filter1d"), axis=0)
@@ -435,7 +517,7 @@ def _nearest(x: Tensor, at: list[Any], mode: str, cval: ArrayLike) -> Tensor:
 
 @recorded
 def map_coordinates(
-    input: ArrayLike, coordinates: ArrayLike, output: Any = None, order: int = 3, mode: str = "constant",
+    input: ArrayLike, coordinates: ArrayLike, output: ArrayLike | None = None, order: int = 3, mode: str = "constant",
     cval: ArrayLike = 0.0, prefilter: bool = True,
 ) -> Any:  # fmt: skip
     """The values of an array between its elements, with gradients in the array, the coordinates and cval."""
@@ -446,15 +528,20 @@ def map_coordinates(
     return _between(x, [at[i] for i in range(x.ndim)], order, mode, cval, "map_coordinates")
 
 
-def _grid(shape: Any) -> list[Any]:
+def _grid(shape: list[int]) -> list[Any]:
     return [g.astype(float) for g in numpy.indices(shape)]
 
 
 @recorded
 def shift(
-    input: ArrayLike, shift: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
+    input: ArrayLike,
+    shift: ArrayLike,
+    output: ArrayLike | DTypeLike | None = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: complex = 0.0,
     prefilter: bool = True,
-) -> Any:  # fmt: skip
+) -> Any:
     """A shifted array, with gradients in the array, the shift and cval."""
     only("ndimage.shift", output=(output, None), prefilter=(prefilter, True))
     x = floats(input)
@@ -465,9 +552,16 @@ def shift(
 
 @recorded
 def zoom(
-    input: ArrayLike, zoom: Any, output: Any = None, order: int = 3, mode: str = "constant", cval: Any = 0.0,
-    prefilter: bool = True, *, grid_mode: bool = False,
-) -> Any:  # fmt: skip
+    input: ArrayLike,
+    zoom: Any,
+    output: ArrayLike | DTypeLike | None = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: complex = 0.0,
+    prefilter: bool = True,
+    *,
+    grid_mode: bool = False,
+) -> Any:
     """An array at another size, with gradients in the array and cval."""
     only("ndimage.zoom", output=(output, None), prefilter=(prefilter, True))
     x = floats(input)
@@ -479,7 +573,9 @@ def zoom(
     return _between(x, at, order, mode, cval, "zoom")
 
 
-def _moved(x: Tensor, matrix: Any, offset: Any, shape: Any, order: int, mode: str, cval: Any, what: str) -> Tensor:
+def _moved(
+    x: Tensor, matrix: Any, offset: Any, shape: list[int], order: int, mode: str, cval: complex, what: str
+) -> Tensor:
     grid = _grid(shape)
     offset = np.broadcast_to(np.asarray(offset), (x.ndim,))
     if matrix.ndim == 1:
@@ -491,9 +587,16 @@ def _moved(x: Tensor, matrix: Any, offset: Any, shape: Any, order: int, mode: st
 
 @recorded
 def affine_transform(
-    input: Any, matrix: Any, offset: Any = 0.0, output_shape: Any = None, output: Any = None, order: int = 3,
-    mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
-) -> Any:  # fmt: skip
+    input: ArrayLike,
+    matrix: ArrayLike,
+    offset: ArrayLike = 0.0,
+    output_shape: Any = None,
+    output: ArrayLike | DTypeLike | None = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: complex = 0.0,
+    prefilter: bool = True,
+) -> Any:
     """An array seen through an affine map of places, with gradients in the array, the map and cval."""
     only("ndimage.affine_transform", output=(output, None), prefilter=(prefilter, True))
     x, matrix = floats(input), floats(matrix)
@@ -508,9 +611,16 @@ def affine_transform(
 
 @recorded
 def rotate(
-    input: Any, angle: Any, axes: Any = (1, 0), reshape: bool = True, output: Any = None, order: int = 3,
-    mode: str = "constant", cval: Any = 0.0, prefilter: bool = True,
-) -> Any:  # fmt: skip
+    input: ArrayLike,
+    angle: ArrayLike,
+    axes: Any = (1, 0),
+    reshape: bool = True,
+    output: ArrayLike | DTypeLike | None = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: complex = 0.0,
+    prefilter: bool = True,
+) -> Any:
     """A rotated array, with gradients in the array, the angle and cval; the shape is that of the angle's value."""
     only("ndimage.rotate", output=(output, None), prefilter=(prefilter, True))
     x = floats(input)

@@ -39,7 +39,7 @@ def _numbers(x: ArrayLike) -> Array:
 def _of_numbers(f: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
     """A function for SciPy."""
 
-    def call(*place: Any) -> Any:
+    def call(*place: object) -> Any:
         with pausing(watchers()):
             found = _numbers(f(*place, *args))
         return found if found.ndim else found[()]
@@ -100,11 +100,11 @@ class _Problem:
         return np.reshape(found, (found.shape[0], *places.shape))
 
 
-def _events(events: Any) -> list[Any]:
+def _events(events: Callable[..., Any]) -> list[Any]:
     return [events] if callable(events) else list(events)
 
 
-def _event_times(problem: _Problem, event: Any, times: Array) -> Tensor:
+def _event_times(problem: _Problem, event: Callable[..., Any], times: Array) -> Tensor:
     """When an event happens, differentiable: a step of Newton's method from there, which goes nowhere."""
     here = problem.at(as_tensor(times))
     rows: list[Any] = []
@@ -115,7 +115,7 @@ def _event_times(problem: _Problem, event: Any, times: Array) -> Tensor:
     return np.stack(rows)
 
 
-def _speed(problem: _Problem, event: Any, t: float, y: Array) -> float:
+def _speed(problem: _Problem, event: Callable[..., Any], t: float, y: Array) -> float:
     """How fast an event's function changes along the solution."""
     call, slope = _of_numbers(event, problem.args), _of_numbers(problem.slope, problem.args)(t, y)
     size = 6e-6 * max(1.0, abs(t)) / max(1.0, float(numpy.abs(slope).max(initial=0.0)))
@@ -125,7 +125,7 @@ def _speed(problem: _Problem, event: Any, t: float, y: Array) -> float:
 @recorded
 def solve_ivp(
     fun: Any, t_span: Sequence[Any], y0: Any, method: Any = "RK45", t_eval: Any = None, dense_output: bool = False,
-    events: Any = None, vectorized: bool = False, args: Any = None, **options: Any,
+    events: Any = None, vectorized: bool = False, args: Any = None, **options: object,
 ) -> Any:  # fmt: skip
     """An initial value problem, with gradients in y0, args, t_span, t_eval and what fun uses from outside.
 
@@ -163,7 +163,7 @@ def _method_by_stiffness(problem: _Problem, t_span: Any, options: dict[str, Any]
     return "Radau" if stiff.nfev and _gives_up(field, 20 * stiff.nfev + 200, run) else "DOP853"
 
 
-def _gives_up(field: Any, most: int, run: Any) -> bool:
+def _gives_up(field: Callable[..., Any], most: int, run: Callable[..., Any]) -> bool:
     """Whether the explicit method takes more evaluations than that."""
     left = [most]
 
@@ -210,7 +210,7 @@ def _with_events(
     return end, t_eval, told
 
 
-def _watched(event: Any, args: tuple[Any, ...]) -> Any:
+def _watched(event: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     call = _of_numbers(event, args)
     for name in ("terminal", "direction"):
         if hasattr(event, name):
@@ -220,11 +220,29 @@ def _watched(event: Any, args: tuple[Any, ...]) -> Any:
 
 @recorded
 def odeint(
-    func: Any, y0: Any, t: Any, args: Any = (), Dfun: Any = None, col_deriv: Any = 0, full_output: Any = 0,
-    ml: Any = None, mu: Any = None, rtol: Any = None, atol: Any = None, tcrit: Any = None, h0: float = 0.0,
-    hmax: float = 0.0, hmin: float = 0.0, ixpr: Any = 0, mxstep: int = 0, mxhnil: int = 0, mxordn: int = 12,
-    mxords: int = 5, printmessg: Any = 0, tfirst: bool = False,
-) -> Any:  # fmt: skip
+    func: Callable[..., Any],
+    y0: ArrayLike,
+    t: ArrayLike,
+    args: tuple[Any, ...] = (),
+    Dfun: object = None,
+    col_deriv: object = 0,
+    full_output: object = 0,
+    ml: object = None,
+    mu: object = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    tcrit: object = None,
+    h0: float = 0.0,
+    hmax: float = 0.0,
+    hmin: float = 0.0,
+    ixpr: object = 0,
+    mxstep: int = 0,
+    mxhnil: int = 0,
+    mxordn: int = 12,
+    mxords: int = 5,
+    printmessg: object = 0,
+    tfirst: bool = False,
+) -> Any:
     """An initial value problem at given times, with gradients in y0, t, args and what func uses from outside.
 
     Where SciPy's LSODA takes its stiff method, and in a trace, Radau's is taken here, else Dormand and Prince's of
@@ -232,7 +250,7 @@ def odeint(
     """
     args = args if isinstance(args, tuple) else (args,)
 
-    def field(time: Any, y: ArrayLike, *further: Any) -> Any:
+    def field(time: ArrayLike, y: ArrayLike, *further: object) -> Any:
         return func(time, y, *further) if tfirst else func(y, time, *further)
 
     start = np.atleast_1d(np.asarray(y0))

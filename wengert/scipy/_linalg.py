@@ -13,6 +13,7 @@ import numpy as np
 from .. import linalg
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes
+from .._core.tensor import Tensor
 from ..ops import promotion
 from ..ops.choices import conj, imag, real
 from ..ops.creation import eye
@@ -80,7 +81,7 @@ def det(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True) -> A
 
 
 @_ours
-def norm(a: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = False, check_finite: bool = True) -> Any:
+def norm(a: ArrayLike, ord: object = None, axis: Axes = None, keepdims: bool = False, check_finite: bool = True) -> Any:
     """The norm of vectors or matrices."""
     return linalg.norm(a, ord, axis, keepdims)
 
@@ -118,7 +119,7 @@ def solve(
 
 @_ours
 def solve_triangular(
-    a: ArrayLike, b: ArrayLike, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False,
+    a: ArrayLike, b: ArrayLike, trans: object = 0, lower: bool = False, unit_diagonal: bool = False,
     overwrite_b: bool = False, check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """The x with a @ x = b for triangular a, its transpose (`trans` 1) or its adjoint (2)."""
@@ -133,7 +134,7 @@ def solve_triangular(
 
 @_ours
 def solve_banded(
-    l_and_u: Any, ab: ArrayLike, b: ArrayLike, overwrite_ab: bool = False, overwrite_b: bool = False,
+    l_and_u: ArrayLike, ab: ArrayLike, b: ArrayLike, overwrite_ab: bool = False, overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """The x with a @ x = b for a banded matrix, given by its diagonals."""
@@ -171,7 +172,7 @@ def _shifted(row: Any, by: int, n: int) -> Any:
 @_ours
 def lstsq(
     a: ArrayLike, b: ArrayLike, cond: ArrayLike | None = None, overwrite_a: bool = False, overwrite_b: bool = False,
-    check_finite: bool = True, lapack_driver: Any = None,
+    check_finite: bool = True, lapack_driver: object = None,
 ) -> Any:  # fmt: skip
     """The shortest least-squares solution, residuals, rank and singular values."""
     x, right = _met("lstsq", a, b)
@@ -184,7 +185,12 @@ def lstsq(
 
 @_ours
 def pinv(
-    a: ArrayLike, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: bool = True
+    a: ArrayLike,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+    return_rank: bool = False,
+    check_finite: bool = True,
 ) -> Any:
     """The pseudo-inverse; singular values up to `rtol` times the largest count as 0."""
     only("linalg.pinv", atol=(atol, None, 0.0), return_rank=(return_rank, False))
@@ -195,7 +201,7 @@ def pinv(
 
 @_ours
 def pinvh(
-    a: ArrayLike, atol: Any = None, rtol: Any = None, lower: bool = True, return_rank: bool = False,
+    a: ArrayLike, atol: float | None = None, rtol: float | None = None, lower: bool = True, return_rank: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """The pseudo-inverse of a Hermitian matrix, of which one triangle is read."""
@@ -222,7 +228,7 @@ def lu_factor(a: ArrayLike, overwrite_a: bool = False, check_finite: bool = True
 
 @_ours
 def lu_solve(
-    lu_and_piv: Any, b: ArrayLike, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+    lu_and_piv: ArrayLike, b: ArrayLike, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
     """The x with a @ x = b from the factors of a."""
     return linalg.lu_solve(lu_and_piv, b, trans)
@@ -269,7 +275,7 @@ _MODES = {"full": "complete", "economic": "reduced", "r": "complete"}
 
 @_ours
 def qr(
-    a: ArrayLike, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
+    a: ArrayLike, overwrite_a: bool = False, lwork: object = None, mode: str = "full", pivoting: bool = False,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """Orthonormal Q and upper triangular R, and the order of columns, a constant, with `pivoting`."""
@@ -327,7 +333,7 @@ def diagsvd(s: ArrayLike, M: int, N: int) -> Any:
 
 @_ours
 def schur(
-    a: ArrayLike, output: str = "real", lwork: Any = None, overwrite_a: bool = False, sort: str | None = None,
+    a: ArrayLike, output: str = "real", lwork: object = None, overwrite_a: bool = False, sort: str | None = None,
     check_finite: bool = True,
 ) -> Any:  # fmt: skip
     """Schur's form and basis of a matrix with distinct eigenvalues.
@@ -350,7 +356,7 @@ def hessenberg(a: ArrayLike, calc_q: bool = False, overwrite_a: bool = False, ch
 
 
 @_ours
-def orthogonal_procrustes(A: ArrayLike, B: Any, check_finite: bool = True) -> Any:
+def orthogonal_procrustes(A: ArrayLike, B: ArrayLike, check_finite: bool = True) -> Any:
     """The orthogonal matrix that takes A nearest to B, and the sum of singular values."""
     x, y = _met("orthogonal_procrustes", A, B)
     u, values, vh = linalg.svd(adjoint(x) @ y)
@@ -387,7 +393,7 @@ def eigvals(
 def eigh(
     a: ArrayLike, b: ArrayLike | None = None, *, lower: bool = True, eigvals_only: bool = False,
     overwrite_a: bool = False, overwrite_b: bool = False, type: int = 1, check_finite: bool = True,
-    subset_by_index: Any = None, subset_by_value: Any = None, driver: Any = None,
+    subset_by_index: Any = None, subset_by_value: object = None, driver: object = None,
 ) -> Any:  # fmt: skip
     """Eigenvalues, ascending, and eigenvectors of a symmetric (Hermitian) matrix, or of a pair with b."""
     only("linalg.eigh", type=(type, 1), subset_by_value=(subset_by_value, None))
@@ -409,8 +415,8 @@ def eigh(
 @_ours
 def eigvalsh(
     a: ArrayLike, b: ArrayLike | None = None, *, lower: bool = True, overwrite_a: bool = False,
-    overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: Any = None,
-    subset_by_value: Any = None, driver: Any = None,
+    overwrite_b: bool = False, type: int = 1, check_finite: bool = True, subset_by_index: object = None,
+    subset_by_value: object = None, driver: object = None,
 ) -> Any:  # fmt: skip
     """Eigenvalues of a symmetric (Hermitian) matrix, or of a pair with b."""
     return eigh(
@@ -432,7 +438,7 @@ def _tridiagonal(d: ArrayLike, e: ArrayLike, name: str) -> Any:
 
 @_ours
 def eigh_tridiagonal(
-    d: ArrayLike, e: ArrayLike, eigvals_only: bool = False, select: str = "a", select_range: Any = None,
+    d: ArrayLike, e: ArrayLike, eigvals_only: bool = False, select: str = "a", select_range: object = None,
     check_finite: bool = True, tol: float = 0.0, lapack_driver: str = "auto",
 ) -> Any:  # fmt: skip
     """Eigenvalues and eigenvectors of a symmetric tridiagonal matrix, by its diagonals."""
@@ -444,7 +450,7 @@ def eigh_tridiagonal(
 
 @_ours
 def eigvalsh_tridiagonal(
-    d: ArrayLike, e: ArrayLike, select: str = "a", select_range: Any = None, check_finite: bool = True,
+    d: ArrayLike, e: ArrayLike, select: str = "a", select_range: object = None, check_finite: bool = True,
     tol: float = 0.0, lapack_driver: str = "auto",
 ) -> Any:  # fmt: skip
     """Eigenvalues of a symmetric tridiagonal matrix, by its diagonals."""
@@ -461,14 +467,14 @@ def expm(A: ArrayLike) -> Any:
 
 
 @_ours
-def logm(A: ArrayLike, disp: Any = _FLAG) -> Any:
+def logm(A: ArrayLike, disp: object = _FLAG) -> Any:
     """The principal logarithm."""
     only("linalg.logm", disp=(disp, _FLAG, True))
     return linalg.logm(A)
 
 
 @_ours
-def sqrtm(A: ArrayLike, disp: Any = _FLAG, blocksize: Any = _FLAG) -> Any:
+def sqrtm(A: ArrayLike, disp: object = _FLAG, blocksize: object = _FLAG) -> Any:
     """The principal square root."""
     only("linalg.sqrtm", disp=(disp, _FLAG, True))
     return linalg.sqrtm(A)
@@ -476,7 +482,7 @@ def sqrtm(A: ArrayLike, disp: Any = _FLAG, blocksize: Any = _FLAG) -> Any:
 
 @_ours
 def expm_frechet(
-    A: ArrayLike, E: Any, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
+    A: ArrayLike, E: ArrayLike, method: str | None = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
     """The exponential and its derivative in the direction E."""
     x, change = _met("expm_frechet", A, E)
@@ -569,7 +575,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Any:
     return outward(take(values, places, axis=0), c, r)
 
 
-def _common(*tensors: Any) -> list[Any]:
+def _common(*tensors: Tensor) -> list[Any]:
     dtype = promotion.common_dtype([*tensors])
     return [cast(t, dtype) for t in tensors]
 
@@ -584,7 +590,7 @@ def companion(a: ArrayLike) -> Any:
 
 
 @_ours
-def leslie(f: Any, s: Any) -> Any:
+def leslie(f: Callable[..., Any], s: ArrayLike) -> Any:
     """The Leslie matrix of fecundities and survivals."""
     first, second = _common(as_tensor(f, "leslie"), as_tensor(s, "leslie"))
     n = known_extent(first, 0, "leslie")
@@ -638,7 +644,7 @@ def solve_toeplitz(c_or_cr: ArrayLike, b: ArrayLike, check_finite: bool = True) 
 
 
 @_ours
-def matmul_toeplitz(c_or_cr: Any, x: ArrayLike, check_finite: bool = False, workers: Any = None) -> Any:
+def matmul_toeplitz(c_or_cr: Any, x: ArrayLike, check_finite: bool = False, workers: int | None = None) -> Any:
     """The product with the matrix with these constant diagonals."""
     return outward(as_tensor(_toeplitz(c_or_cr)) @ as_tensor(x), c_or_cr, x)
 

@@ -70,14 +70,14 @@ def public_names(home: str, ours: Iterable[str] = ()) -> list[str]:
 # -- ours ------------------------------------------------------------------------------------------------------------
 
 
-def _recorded(ours: Any, home: str, name: str) -> Any:
+def _recorded(ours: object, home: str, name: str) -> Any:
     """Our function where tensors are among the arguments, else SciPy's; what is no function stays as it is."""
     if not isinstance(ours, types.FunctionType):
         return ours
     spoken = names_errors(ours, f"{home}.{name}")
 
     @functools.wraps(ours)
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         if is_for_us(args, kwargs):
             return spoken(*args, **kwargs)
         return getattr(importlib.import_module(home), name)(*args, **kwargs)
@@ -86,7 +86,7 @@ def _recorded(ours: Any, home: str, name: str) -> Any:
     return function
 
 
-def is_for_us(*arguments: Any) -> bool:
+def is_for_us(*arguments: object) -> bool:
     """Whether a call is ours to answer: a tensor is among its arguments, or a function that may give one now."""
     return any(_is_ours(leaf) for leaf in _leaves(arguments))
 
@@ -102,7 +102,7 @@ def _is_ours(leaf: Any) -> bool:
     return is_native(kind)
 
 
-def _may_give_tensors(leaf: Any) -> bool:
+def _may_give_tensors(leaf: object) -> bool:
     return isinstance(leaf, _FUNCTIONS) or (callable(leaf) and type(leaf).__module__.startswith("wengert"))
 
 
@@ -165,7 +165,7 @@ def guarded(theirs: Callable[..., Any], home: str, name: str, near: str) -> Call
     """SciPy's function, which refuses tensors that are followed."""
 
     @functools.wraps(theirs)
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         for key, value in (*enumerate(args), *kwargs.items()):
             if is_followed(value):
                 _refuse(f"{home}.{name}", f"the argument {_argument(theirs, key)} holds", near)
@@ -194,7 +194,7 @@ def _watched(f: Callable[..., Any], name: str, near: str) -> Callable[..., Any]:
     """A function that SciPy is given: what it returns must not be followed."""
 
     @functools.wraps(f)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: object) -> Any:
         result = f(*args, **kwargs)
         if is_followed(result):
             _refuse(name, f"the function {getattr(f, '__name__', type(f).__name__)} that it was given returned", near)

@@ -19,7 +19,7 @@ from ..ops.conversion import stop_gradient
 from ._standing import entered, floats
 
 
-def kept(found: Any, *given: Any) -> Any:
+def kept(found: ArrayLike, *given: object) -> Any:
     """A result in the kind of array of what it was made of."""
     return result_of(found, caller_kind(given))
 
@@ -42,14 +42,14 @@ class PPoly:
         axis: where the pieces' axis was.
     """
 
-    def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
+    def __init__(self, c: ArrayLike, x: ArrayLike, extrapolate: bool | str | None = None, axis: int = 0) -> None:
         self._given = (c, x)
         self.axis = axis
         self._c = np.moveaxis(floats(entered(c)), (axis, axis + 1), (0, 1)) if axis else floats(entered(c))
         self._x = floats(entered(x))
         self.extrapolate = True if extrapolate is None else extrapolate
 
-    def _made(self, c: Tensor, x: Tensor, given: Any, extrapolate: Any, axis: int) -> None:
+    def _made(self, c: Tensor, x: Tensor, given: tuple[Any, ...], extrapolate: bool | str | None, axis: int) -> None:
         self._given, self._c, self._x, self.extrapolate, self.axis = given, c, x, extrapolate, axis
 
     @property
@@ -62,12 +62,12 @@ class PPoly:
         """The breakpoints."""
         return kept(self._x, *self._given)
 
-    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: Any = None) -> Any:
+    def __call__(self, x: ArrayLike, nu: int = 0, extrapolate: bool | str | None = None) -> Any:
         """The polynomials, or their derivative of order nu, at places of any shape."""
         outside = self.extrapolate if extrapolate is None else extrapolate
         return kept(self._at(floats(entered(x)), nu, outside), x, *self._given)
 
-    def _at(self, x: Tensor, nu: int, extrapolate: Any) -> Tensor:
+    def _at(self, x: Tensor, nu: int, extrapolate: bool | str | None) -> Tensor:
         flat = np.reshape(x, (-1,))
         first, last = self._x[0], self._x[-1]
         if extrapolate == "periodic":
@@ -89,7 +89,7 @@ class PPoly:
             found = np.where(is_outside, numpy.nan, found)
         return placed(np.reshape(found, (*x.shape, *self._c.shape[2:])), x.ndim, self.axis)
 
-    def _like(self, c: Tensor, extrapolate: Any = None) -> PPoly:
+    def _like(self, c: Tensor, extrapolate: bool | str | None = None) -> PPoly:
         made = PPoly.__new__(PPoly)
         made._made(c, self._x, self._given, self.extrapolate if extrapolate is None else extrapolate, self.axis)
         return made
@@ -120,7 +120,7 @@ class PPoly:
             c = np.concatenate([c, before[None]])
         return self._like(c, False if self.extrapolate == "periodic" else None)
 
-    def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: Any = None) -> Any:
+    def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: bool | str | None = None) -> Any:
         """The integral from a to b, with gradients in both."""
         outside = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()
@@ -174,7 +174,9 @@ class CubicHermiteSpline(PPoly):
         extrapolate: as `PPoly` has it.
     """
 
-    def __init__(self, x: ArrayLike, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
+    def __init__(
+        self, x: ArrayLike, y: ArrayLike, dydx: ArrayLike, axis: int = 0, extrapolate: bool | str | None = None
+    ) -> None:
         places, values, axis = _points(x, y, axis)
         slopes = np.moveaxis(floats(entered(dydx)), axis, 0)
         outside = True if extrapolate is None else extrapolate
@@ -191,7 +193,7 @@ class PchipInterpolator(PPoly):
         extrapolate: as `PPoly` has it.
     """
 
-    def __init__(self, x: ArrayLike, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
+    def __init__(self, x: ArrayLike, y: ArrayLike, axis: int = 0, extrapolate: bool | str | None = None) -> None:
         places, values, axis = _points(x, y, axis)
         outside = True if extrapolate is None else extrapolate
         self._made(_hermite(places, values, _monotone(places, values)), places, (x, y), outside, axis)
@@ -228,7 +230,9 @@ class Akima1DInterpolator(PPoly):
         extrapolate: as `PPoly` has it; None means False.
     """
 
-    def __init__(self, x: ArrayLike, y: Any, axis: int = 0, *, method: str = "akima", extrapolate: Any = None) -> None:
+    def __init__(
+        self, x: ArrayLike, y: ArrayLike, axis: int = 0, *, method: str = "akima", extrapolate: bool | str | None = None
+    ) -> None:
         if method not in ("akima", "makima"):
             raise NotImplementedError(f"`method`={method} is unsupported.")
         places, values, axis = _points(x, y, axis)
@@ -265,7 +269,12 @@ class CubicSpline(PPoly):
     """
 
     def __init__(
-        self, x: ArrayLike, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        axis: int = 0,
+        bc_type: Any = "not-a-knot",
+        extrapolate: bool | str | None = None,
     ) -> None:
         places, values, axis = _points(x, y, axis)
         ends = _conditions(bc_type, values)

@@ -129,10 +129,22 @@ def _beyond(f: Callable[[Any], Any], here: float, limit: ArrayLike) -> Any:
 
 @recorded
 def quad(
-    func: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), full_output: Any = 0, epsabs: float = 1.49e-8,
-    epsrel: float = 1.49e-8, limit: int = 50, points: ArrayLike | None = None, weight: Any = None, wvar: Any = None,
-    wopts: Any = None, maxp1: int = 50, limlst: int = 50, complex_func: bool = False,
-) -> Any:  # fmt: skip
+    func: Callable[..., Any],
+    a: ArrayLike,
+    b: ArrayLike,
+    args: tuple[Any, ...] = (),
+    full_output: object = 0,
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+    limit: int = 50,
+    points: ArrayLike | None = None,
+    weight: object = None,
+    wvar: object = None,
+    wopts: object = None,
+    maxp1: int = 50,
+    limlst: int = 50,
+    complex_func: bool = False,
+) -> Any:
     """An integral, with gradients in the limits, args and what func uses from outside."""
     only("integrate.quad", weight=(weight, None))
     args = args if isinstance(args, tuple) else (args,)
@@ -172,9 +184,15 @@ def _edge(limit: ArrayLike) -> Callable[..., Any]:
 
 @recorded
 def dblquad(
-    func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfun: Any, args: Any = (), epsabs: float = 1.49e-8,
+    func: Callable[..., Any],
+    a: ArrayLike,
+    b: ArrayLike,
+    gfun: ArrayLike,
+    hfun: ArrayLike,
+    args: tuple[Any, ...] = (),
+    epsabs: float = 1.49e-8,
     epsrel: float = 1.49e-8,
-) -> Any:  # fmt: skip
+) -> Any:
     """An integral over two variables, with gradients in the limits, args and what the functions use from outside."""
     low, high = _edge(gfun), _edge(hfun)
     options = [{"epsabs": epsabs, "epsrel": epsrel}] * 2
@@ -185,9 +203,17 @@ def dblquad(
 
 @recorded
 def tplquad(
-    func: Callable[..., Any], a: ArrayLike, b: ArrayLike, gfun: Any, hfun: Any, qfun: Any, rfun: Any, args: Any = (),
-    epsabs: float = 1.49e-8, epsrel: float = 1.49e-8,
-) -> Any:  # fmt: skip
+    func: Callable[..., Any],
+    a: ArrayLike,
+    b: ArrayLike,
+    gfun: Any,
+    hfun: Any,
+    qfun: Any,
+    rfun: Any,
+    args: tuple[Any, ...] = (),
+    epsabs: float = 1.49e-8,
+    epsrel: float = 1.49e-8,
+) -> Any:
     """An integral over three variables, with gradients in the limits, args and what the functions use from outside."""
     low, high, bottom, top = map(_edge, (gfun, hfun, qfun, rfun))
     options = [{"epsabs": epsabs, "epsrel": epsrel}] * 3

@@ -6,6 +6,7 @@ it the derivatives of what it solves, two steps the first three.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -35,7 +36,7 @@ def adjoint(x: ArrayLike) -> Any:
 # -- what the host finds ---------------------------------------------------------------------------------------------
 
 
-def _found(*arrays: Any, function: str, index: int, options: tuple[Any, ...], dtype: str, shape: ShapeLike) -> Any:
+def _found(*arrays: object, function: str, index: int, options: tuple[Any, ...], dtype: str, shape: ShapeLike) -> Any:
     results = getattr(import_module("scipy.linalg"), function)(*arrays, **dict(options))
     return np.asarray(results[index] if isinstance(results, tuple) else results).astype(dtype)
 
@@ -50,7 +51,7 @@ _scipy_matrices = primitive("scipy_matrices", spec=_spec, numpy=_found)
 not_differentiable("scipy_matrices")
 
 
-def found(function: str, index: int, *arrays: Any, dtype: Any = None, shape: Any = None, **options: Any) -> Tensor:
+def found(function: str, index: int, *arrays: Any, dtype: Any = None, shape: Any = None, **options: object) -> Tensor:
     """A result of a function of `scipy.linalg`, as a constant.
 
     Args:
@@ -71,7 +72,7 @@ def found(function: str, index: int, *arrays: Any, dtype: Any = None, shape: Any
 # -- similar matrices ------------------------------------------------------------------------------------------------
 
 
-def _columns(x: Any, columns: list[Any], n: int) -> Any:
+def _columns(x: Tensor, columns: list[Any], n: int) -> Any:
     """Columns, of which each begins below the diagonal, as a matrix."""
     full = []
     for j, column in enumerate(columns):
@@ -80,7 +81,7 @@ def _columns(x: Any, columns: list[Any], n: int) -> Any:
     return joined(full, 1) if full else x * 0.0
 
 
-def _schur_turn(t: Any, m: Any) -> Any:
+def _schur_turn(t: Tensor, m: Tensor) -> Any:
     """The strictly lower X for which X t - t X has the part of m below the diagonal; column by column."""
     n = known_extent(t, 0, "schur")
     columns: list[Any] = []
@@ -104,7 +105,7 @@ def _hessenberg_turn(h: Any, m: Any) -> Any:
     return x
 
 
-def similar(a: ArrayLike, basis: Any, turn: Any, below: int) -> tuple[Any, Any]:
+def similar(a: ArrayLike, basis: Any, turn: Callable[..., Any], below: int) -> tuple[Any, Any]:
     """The form q^H a q with zeros below a diagonal, and q, from a basis that the host found."""
     form = adjoint(basis) @ a @ basis
     for _ in range(STEPS):

@@ -21,6 +21,7 @@ from .._core.constant import constant
 from .._core.engine import ndarray_of
 from .._core.scipy_modules import scipy
 from .._core.state import STATE, pausing, watchers
+from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..differentiation.derivatives import jacobian
 from ..differentiation.functional import grad
@@ -31,7 +32,7 @@ from ._namespace import only
 from ._standing import Array, floats, recorded
 
 
-def _as_tuple(args: Any) -> tuple[Any, ...]:
+def _as_tuple(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
 
 
@@ -69,7 +70,13 @@ def _followed(f: Callable[..., Any], x: ArrayLike, args: tuple[Any, ...], name: 
 
 
 def _bracketed(
-    name: str, f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any, full_output: bool, options: dict[str, Any]
+    name: str,
+    f: Callable[..., Any],
+    a: ArrayLike,
+    b: ArrayLike,
+    args: tuple[Any, ...],
+    full_output: bool,
+    options: dict[str, Any],
 ) -> Any:
     args = _as_tuple(args)
     solver = getattr(scipy("optimize"), name)
@@ -84,9 +91,16 @@ _EPS = 8.881784197001252e-16
 
 @recorded
 def brentq(
-    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS,
-    maxiter: int = 100, full_output: bool = False, disp: bool = True,
-) -> Any:  # fmt: skip
+    f: Callable[..., Any],
+    a: ArrayLike,
+    b: ArrayLike,
+    args: tuple[Any, ...] = (),
+    xtol: float = 2e-12,
+    rtol: float = _EPS,
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
     """A root between two places, with gradients in args and what f uses from outside."""
     return _bracketed(
         "brentq", f, a, b, args, full_output, {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
@@ -95,9 +109,16 @@ def brentq(
 
 @recorded
 def brenth(
-    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS,
-    maxiter: int = 100, full_output: bool = False, disp: bool = True,
-) -> Any:  # fmt: skip
+    f: Callable[..., Any],
+    a: ArrayLike,
+    b: ArrayLike,
+    args: tuple[Any, ...] = (),
+    xtol: float = 2e-12,
+    rtol: float = _EPS,
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
     """A root between two places, with gradients in args and what f uses from outside."""
     return _bracketed(
         "brenth", f, a, b, args, full_output, {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
@@ -106,9 +127,16 @@ def brenth(
 
 @recorded
 def ridder(
-    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS,
-    maxiter: int = 100, full_output: bool = False, disp: bool = True,
-) -> Any:  # fmt: skip
+    f: Callable[..., Any],
+    a: ArrayLike,
+    b: ArrayLike,
+    args: tuple[Any, ...] = (),
+    xtol: float = 2e-12,
+    rtol: float = _EPS,
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
     """A root between two places, with gradients in args and what f uses from outside."""
     return _bracketed(
         "ridder", f, a, b, args, full_output, {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
@@ -117,9 +145,16 @@ def ridder(
 
 @recorded
 def bisect(
-    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), xtol: float = 2e-12, rtol: float = _EPS,
-    maxiter: int = 100, full_output: bool = False, disp: bool = True,
-) -> Any:  # fmt: skip
+    f: Callable[..., Any],
+    a: ArrayLike,
+    b: ArrayLike,
+    args: tuple[Any, ...] = (),
+    xtol: float = 2e-12,
+    rtol: float = _EPS,
+    maxiter: int = 100,
+    full_output: bool = False,
+    disp: bool = True,
+) -> Any:
     """A root between two places, with gradients in args and what f uses from outside."""
     return _bracketed(
         "bisect", f, a, b, args, full_output, {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
@@ -128,7 +163,7 @@ def bisect(
 
 @recorded
 def toms748(
-    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: Any = (), k: int = 1, xtol: float = 2e-12,
+    f: Callable[..., Any], a: ArrayLike, b: ArrayLike, args: tuple[Any, ...] = (), k: int = 1, xtol: float = 2e-12,
     rtol: float = _EPS, maxiter: int = 100, full_output: bool = False, disp: bool = True,
 ) -> Any:  # fmt: skip
     """A root between two places, with gradients in args and what f uses from outside."""
@@ -158,17 +193,25 @@ def newton(
 
 @recorded
 def root_scalar(
-    f: Callable[..., Any], args: Any = (), method: str | None = None, bracket: Any = None,
-    fprime: Callable[..., Any] | None = None, fprime2: Any = None, x0: ArrayLike | None = None,
-    x1: ArrayLike | None = None, xtol: Any = None, rtol: Any = None, maxiter: SupportsIndex | None = None,
-    options: Any = None,
-) -> Any:  # fmt: skip
+    f: Callable[..., Any],
+    args: Any = (),
+    method: str | None = None,
+    bracket: Any = None,
+    fprime: Callable[..., Any] | None = None,
+    fprime2: object = None,
+    x0: ArrayLike | None = None,
+    x1: ArrayLike | None = None,
+    xtol: float | None = None,
+    rtol: float | None = None,
+    maxiter: SupportsIndex | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
     """A root of a function of one number, with gradients in args and what f uses from outside."""
     args = _as_tuple(args)
     value = f
     if fprime is True or fprime2 is True:
 
-        def value(x: Any, *rest: Any) -> Any:
+        def value(x: ArrayLike, *rest: object) -> Any:
             return f(x, *rest)[0]
 
         fprime, fprime2 = None, None
@@ -193,7 +236,7 @@ def root_scalar(
 def _first_of(fun: Callable[..., Any], is_pair: bool) -> Callable[..., Any]:
     """A function that returns its slopes, too, without them."""
 
-    def first(*args: Any) -> Any:
+    def first(*args: Tensor) -> Any:
         return fun(*args)[0] if is_pair else fun(*args)
 
     return first
@@ -206,9 +249,9 @@ def _start(x0: ArrayLike) -> Any:
 
 @recorded
 def minimize(
-    fun: Callable[..., Any], x0: ArrayLike, args: Any = (), method: str | None = None,
-    jac: Callable[..., Any] | None = None, hess: Any = None, hessp: Any = None, bounds: Any = None,
-    constraints: Any = (), tol: Any = None, callback: Any = None, options: Any = None,
+    fun: Callable[..., Any], x0: ArrayLike, args: tuple[Any, ...] = (), method: str | None = None,
+    jac: Callable[..., Any] | None = None, hess: object = None, hessp: object = None, bounds: object = None,
+    constraints: object = (), tol: Any = None, callback: Any = None, options: Any = None,
 ) -> Any:  # fmt: skip
     """A minimum, with gradients in args and what fun uses from outside; jac, hess and hessp are not needed."""
     return optimize.minimize(
@@ -219,11 +262,11 @@ def minimize(
 
 @recorded
 def least_squares(
-    fun: Any, x0: Any, jac: Any = "2-point", bounds: Any = (-numpy.inf, numpy.inf), method: str = "trf",
-    ftol: Any = 1e-8, xtol: Any = 1e-8, gtol: Any = 1e-8, x_scale: Any = None, loss: Any = "linear",
-    f_scale: float = 1.0, diff_step: Any = None, tr_solver: Any = None, tr_options: Any = None,
-    jac_sparsity: Any = None, max_nfev: Any = None, verbose: int = 0, args: Any = (), kwargs: Any = None,
-    callback: Callable[..., Any] | None = None, workers: Any = None,
+    fun: Any, x0: Any, jac: object = "2-point", bounds: Any = (-numpy.inf, numpy.inf), method: str = "trf",
+    ftol: float = 1e-8, xtol: float = 1e-8, gtol: float = 1e-8, x_scale: object = None, loss: Any = "linear",
+    f_scale: float = 1.0, diff_step: object = None, tr_solver: object = None, tr_options: object = None,
+    jac_sparsity: object = None, max_nfev: object = None, verbose: int = 0, args: Any = (), kwargs: Any = None,
+    callback: Callable[..., Any] | None = None, workers: int | None = None,
 ) -> Any:  # fmt: skip
     """A fit by least squares, with gradients in args and what fun uses from outside; jac is not needed."""
     if callable(loss):
@@ -252,7 +295,7 @@ def least_squares(
 @recorded
 def root(
     fun: Any, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, tol: Any = None, callback: Any = None,
-    options: Any = None,
+    options: dict[str, Any] | None = None,
 ) -> Any:  # fmt: skip
     """A root of a vector function, with gradients in args and what fun uses from outside; jac is not needed."""
     return optimize.root(
@@ -264,7 +307,7 @@ def root(
 def _arrays(f: Callable[..., Any]) -> Callable[..., Any]:
     """A function with an array for the list that it returns."""
 
-    def of_list(*args: Any) -> Any:
+    def of_list(*args: Tensor) -> Any:
         return np.atleast_1d(np.asarray(f(*args)))
 
     return of_list
@@ -272,9 +315,9 @@ def _arrays(f: Callable[..., Any]) -> Callable[..., Any]:
 
 @recorded
 def fsolve(
-    func: Callable[..., Any], x0: ArrayLike, args: Any = (), fprime: Callable[..., Any] | None = None,
-    full_output: Any = 0, col_deriv: Any = 0, xtol: float = 1.49012e-8, maxfev: int = 0, band: Any = None,
-    epsfcn: Any = None, factor: Any = 100, diag: Any = None,
+    func: Callable[..., Any], x0: ArrayLike, args: tuple[Any, ...] = (), fprime: Callable[..., Any] | None = None,
+    full_output: object = 0, col_deriv: object = 0, xtol: float = 1.49012e-8, maxfev: int = 0, band: object = None,
+    epsfcn: object = None, factor: object = 100, diag: object = None,
 ) -> Any:  # fmt: skip
     """A root of a vector function, with gradients in args and what func uses from outside; fprime is not needed."""
     options = {"xtol": xtol, "maxfev": maxfev, "factor": factor, "diag": diag}
@@ -287,9 +330,14 @@ def fsolve(
 
 @recorded
 def minimize_scalar(
-    fun: Callable[..., Any], bracket: Any = None, bounds: Any = None, args: Any = (), method: str | None = None,
-    tol: ArrayLike | None = None, options: Any = None,
-) -> Any:  # fmt: skip
+    fun: Callable[..., Any],
+    bracket: object = None,
+    bounds: Any = None,
+    args: tuple[Any, ...] = (),
+    method: str | None = None,
+    tol: ArrayLike | None = None,
+    options: dict[str, Any] | None = None,
+) -> Any:
     """A minimum of a function of one number, with gradients in args and what fun uses from outside."""
     args = _as_tuple(args)
     found = scipy("optimize").minimize_scalar(
@@ -362,7 +410,7 @@ def _feasible(low: Array, high: Array) -> Array:
 
 
 @recorded
-def nnls(A: ArrayLike, b: ArrayLike, *, maxiter: SupportsIndex | None = None, **options: Any) -> Any:
+def nnls(A: ArrayLike, b: ArrayLike, *, maxiter: SupportsIndex | None = None, **options: object) -> Any:
     """The least squares solution without negative elements, with gradients in A and b."""
     A, b = floats(A), floats(b)
     x, _ = scipy("optimize").nnls(_numbers(A), _numbers(b), maxiter=maxiter)

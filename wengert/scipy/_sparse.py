@@ -14,7 +14,7 @@ import numpy
 
 from .. import numpy as np
 from .. import tree
-from .._core.argument_types import ArrayLike, Axes, DTypeLike
+from .._core.argument_types import ArrayLike, Axes, DTypeLike, Index
 from .._core.kinds import ARRAYS, NUMBERS
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
@@ -117,7 +117,7 @@ class SparseTensor:
 
     # -- the same values in another form --------------------------------------------------------------------------
 
-    def _with(self, data: Tensor, **changes: Any) -> SparseTensor:
+    def _with(self, data: Tensor, **changes: object) -> SparseTensor:
         return SparseTensor(data, self._pattern._replace(**changes))
 
     def _summed(self, by_columns: bool = False) -> SparseTensor:
@@ -230,7 +230,7 @@ class SparseTensor:
     def _columns_at(self, chosen: Array) -> SparseTensor:
         return self.transpose()._rows_at(chosen).transpose()
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: ArrayLike) -> Any:
         if self._pattern.is_flat:
             index = (0, index)
         i, j = (*index, slice(None))[:2] if isinstance(index, tuple) else (index, slice(None))
@@ -382,7 +382,7 @@ def is_scalar(x: ArrayLike) -> bool:
     return isinstance(x, NUMBERS) or (getattr(x, "ndim", None) == 0 and isinstance(x, (Tensor, *ARRAYS)))
 
 
-def _known(index: Any) -> Any:
+def _known(index: Index) -> Any:
     return index.numpy() if isinstance(index, Tensor) else index
 
 

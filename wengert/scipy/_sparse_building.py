@@ -29,7 +29,7 @@ class Format(type):
             return getattr(scipy("sparse"), cls.__name__)(*args, **kwargs)
         return _made(cls.__name__, *args, **kwargs)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: ArrayLike) -> bool:
         format, _, kind = cls.__name__.partition("_")
         if isinstance(instance, SparseTensor):
             return instance.format == format and instance._pattern.is_array is (kind == "array")
@@ -108,7 +108,7 @@ def _compressed(
     return SparseTensor(data, Pattern(across, indices, _pair(shape or (len(indptr) - 1, most)), "csr", True))
 
 
-def _of_diagonals(data: Tensor, offsets: Array, shape: Any) -> SparseTensor:
+def _of_diagonals(data: Tensor, offsets: Array, shape: object) -> SparseTensor:
     """Rows of values for diagonals, where the place in a row is the column, as SciPy stores them."""
     rows_of_data = data if data.ndim == 2 else np.reshape(data, (1, -1))
     width = int(rows_of_data.shape[1])
@@ -166,7 +166,7 @@ def diags_array(
     return _finished(_diagonals(diagonals, offsets, shape, is_array=True), format, dtype)
 
 
-def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = None) -> Any:
+def spdiags(data: Any, diags: Any, m: ArrayLike | None = None, n: object = None, format: Any = None) -> Any:
     """A matrix of rows of values for its diagonals, where the place in a row is the column, with gradients in them."""
     rows = floats(data)
     shape = m if n is None and m is not None else None if m is None else (m, n)
@@ -205,7 +205,7 @@ def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Any:
     return _finished(SparseTensor(np.concatenate(data), pattern), format, dtype)
 
 
-def bmat(blocks: Any, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
+def bmat(blocks: ArrayLike, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
     """A matrix of blocks, None where there is nothing, with gradients in their values."""
     return block_array(blocks, format=format, dtype=dtype)
 

@@ -10,7 +10,7 @@ import numpy
 from .. import linalg
 from .. import numpy as np
 from .._compile.arguments import caller_kind
-from .._core.argument_types import ArrayLike
+from .._core.argument_types import ArrayLike, Axes
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -24,7 +24,7 @@ from ._standing import Array, entered, floats, recorded
 
 
 @recorded
-def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
+def spsolve(A: Any, b: Any, permc_spec: object = None, use_umfpack: bool = True) -> Any:
     """The x with A @ x = b, with gradients in b and in the values of a sparse (or dense) tensor A."""
     right = floats(b.toarray() if is_sparse(b) else b)
     if isinstance(A, Tensor):
@@ -45,7 +45,7 @@ def spsolve_triangular(
     return linalg.spsolve(A, floats(b))
 
 
-def _follows(*xs: Any) -> bool:
+def _follows(*xs: object) -> bool:
     return any(isinstance(x, SparseTensor) for x in xs) or bool(caller_kind(xs))
 
 
@@ -75,7 +75,7 @@ class splu:
         **options: SciPy's.
     """
 
-    def __init__(self, A: Any, **options: Any) -> None:
+    def __init__(self, A: Any, **options: object) -> None:
         self._matrix = A
         self._factors = None if isinstance(A, SparseTensor) else scipy("sparse.linalg").splu(A, **options)
 
@@ -93,7 +93,7 @@ class splu:
 
 
 @recorded
-def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
+def norm(x: Any, ord: Any = None, axis: Axes = None) -> Any:
     """Frobenius' norm of a sparse tensor, or the largest sum of absolute values in its columns (1) or rows (inf)."""
     if axis is not None or ord not in (None, "fro", 1, numpy.inf):
         raise TypeError(
@@ -135,7 +135,7 @@ def _type(data: Any, b: Any, x0: Any, run: _Run) -> Any:
 _ITERATED = primitive("scipy_iterative_solve", spec=_type, numpy=_kernel)
 
 
-def _iterative(name: str, A: Any, b: Any, x0: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+def _iterative(name: str, A: Any, b: Tensor, x0: Any, options: dict[str, Any]) -> tuple[Any, Any]:
     """The solution by one of SciPy's iterative solvers, differentiable by the equation; and what the solver says."""
     if isinstance(A, scipy("sparse.linalg").LinearOperator):
         raise LostGradientError(
@@ -148,7 +148,7 @@ def _iterative(name: str, A: Any, b: Any, x0: Any, options: dict[str, Any]) -> t
     start = np.zeros_like(right) if x0 is None else np.reshape(floats(x0), (-1,)).astype(right.dtype)
     told: list[Any] = []
 
-    def solver(matrix: Any, first: Any) -> Any:
+    def solver(matrix: Any, first: Tensor | None) -> Any:
         if isinstance(matrix, (Tensor, numpy.ndarray)):
             values, pattern = np.reshape(floats(matrix), (-1,)), None
         else:
@@ -157,7 +157,7 @@ def _iterative(name: str, A: Any, b: Any, x0: Any, options: dict[str, Any]) -> t
             pattern = Pattern(parts.row, parts.col, matrix.shape, "csr", True)
         run = _Run(name, pattern, options)
 
-        def solve(_: Any, known: Any) -> Any:
+        def solve(_: Callable[..., Any], known: Tensor) -> Any:
             found = _ITERATED(
                 values.astype(known.dtype), known, np.zeros_like(known) if first is None else first, run=run
             )
@@ -171,7 +171,7 @@ def _iterative(name: str, A: Any, b: Any, x0: Any, options: dict[str, Any]) -> t
     return x, info if info.is_symbolic else int(np.real(info).numpy())
 
 
-def _options(**given: Any) -> dict[str, Any]:
+def _options(**given: object) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not None}
 
 
@@ -195,9 +195,9 @@ def bicgstab(
 
 @recorded
 def gmres(
-    A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, restart: Any = None,
+    A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, restart: object = None,
     maxiter: SupportsIndex | None = None, M: ArrayLike | None = None, callback: Callable[..., Any] | None = None,
-    callback_type: Any = None,
+    callback_type: object = None,
 ) -> Any:  # fmt: skip
     """A system by generalised minimal residuals, with gradients in b and the values of A."""
     options = _options(

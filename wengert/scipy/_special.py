@@ -9,6 +9,7 @@ from typing import Any, SupportsIndex
 from .. import special
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
+from .._core.tensor import Tensor
 from .._prims import quantiles as Q
 from .._prims.structural import stop_gradient
 from ..ops.choices import real
@@ -145,7 +146,7 @@ OURS |= {
 
 
 def _spherical(name: str, sign: int, factor: float) -> Callable[..., Any]:
-    def function(n: Any, z: ArrayLike, derivative: bool = False) -> Any:
+    def function(n: ArrayLike, z: ArrayLike, derivative: bool = False) -> Any:
         require_constant(n, f"special.{name}", "n")
         order, x = as_tensor(n, name), as_float(as_tensor(z, name))
         if not derivative:
@@ -199,7 +200,7 @@ def eval_sh_jacobi(n: Any, p: ArrayLike, q: ArrayLike, x: ArrayLike) -> Any:
 
 
 @_ours
-def assoc_laguerre(x: Any, n: Any, k: Any = 0.0) -> Any:
+def assoc_laguerre(x: ArrayLike, n: ArrayLike, k: object = 0.0) -> Any:
     """`scipy.special.assoc_laguerre`: the polynomial of constants n and k at x."""
     return OURS["eval_genlaguerre"](n, k, x)
 
@@ -222,7 +223,7 @@ def lambertw(z: ArrayLike, k: SupportsIndex = 0, tol: float = 1e-8) -> Any:
 
 
 @_ours
-def polygamma(n: Any, x: ArrayLike) -> Any:
+def polygamma(n: ArrayLike, x: ArrayLike) -> Any:
     """The n-th derivative of digamma at x; n is a whole number."""
     return special.polygamma(n, x)
 
@@ -249,7 +250,7 @@ def perm(N: Any, k: Any, exact: bool = False) -> Any:
 
 
 @_ours
-def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+def factorial(n: ArrayLike, exact: bool = False, extend: str = "zero") -> Any:
     """n!, of real numbers gamma(n + 1); 0 for negative ones."""
     only("special.factorial", exact=(exact, False), extend=(extend, "zero"))
     return special.factorial(n)
@@ -282,7 +283,7 @@ def powm1(x: ArrayLike, y: ArrayLike) -> Any:
     return outward(expm1(_float(y, "powm1") * log(_float(x, "powm1"))), x, y)
 
 
-def _box_cox(logarithm: Any, lmbda: ArrayLike, *given: Any) -> Any:
+def _box_cox(logarithm: Any, lmbda: ArrayLike, *given: object) -> Any:
     return outward(logarithm * raw("exprel", lmbda * logarithm), *given)
 
 
@@ -380,7 +381,7 @@ def ndtri_exp(y: ArrayLike) -> Any:
     return outward(Q.ndtri_exp(_float(y, "ndtri_exp")), y)
 
 
-def _settled(place: Any, share: Any, mass: Callable[[Any], Any], density: Callable[[Any], Any]) -> Any:
+def _settled(place: Tensor, share: Tensor, mass: Callable[[Any], Any], density: Callable[[Any], Any]) -> Any:
     """A quantile that the host found, with the derivatives of what it solves: two steps of Newton's method."""
     place = stop_gradient(place)
     for _ in range(2):

@@ -47,7 +47,9 @@ def without_trend(x: Tensor, kind: str | None, breaks: int = 0) -> Tensor:
 
 
 @recorded
-def detrend(data: ArrayLike, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Any:
+def detrend(
+    data: ArrayLike, axis: int = -1, type: str = "linear", bp: ArrayLike = 0, overwrite_data: bool = False
+) -> Any:
     """A signal less its trend; linear in the signal."""
     return np.moveaxis(without_trend(np.moveaxis(floats(data), axis, -1), type, fixed(bp, "bp", "detrend")), -1, axis)
 
@@ -91,7 +93,7 @@ def _rows_summed(x: Tensor, taps: Any) -> Tensor:
 
 
 @recorded
-def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
+def hilbert(x: ArrayLike, N: int | None = None, axis: int = -1) -> Any:
     """The analytic signal; linear in x."""
     x = floats(x)
     if dtypes.is_complex(x.dtype):
@@ -109,7 +111,7 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
 
 
 @recorded
-def resample(x: Any, num: int, t: Any = None, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
+def resample(x: ArrayLike, num: int, t: Any = None, axis: int = 0, window: object = None, domain: str = "time") -> Any:
     """A signal at another number of times, by its spectrum; with gradients in x, t and an array window."""
     if domain not in ("time", "freq"):
         raise ValueError(f"Parameter domain={domain!r} not in ('time', 'freq')!")
@@ -192,14 +194,14 @@ def _window_of(window: ArrayLike, nperseg: Any, count: int) -> tuple[Any, int]:
     return window, size
 
 
-def _overlap(noverlap: Any, nperseg: int) -> int:
+def _overlap(noverlap: int | None, nperseg: int) -> int:
     found = nperseg // 2 if noverlap is None else int(noverlap)
     if found >= nperseg:
         raise ValueError("noverlap must be less than nperseg.")
     return found
 
 
-def _transform_size(nfft: Any, nperseg: int) -> int:
+def _transform_size(nfft: int | None, nperseg: int) -> int:
     found = nperseg if nfft is None else int(nfft)
     if found < nperseg:
         raise ValueError("nfft must be greater than or equal to nperseg.")
@@ -210,9 +212,20 @@ class _Spectra:
     """Windowed transforms of the segments of signals along the last axis: `of(x)` is (..., segments, frequencies)."""
 
     def __init__(
-        self, shape: Any, is_complex: bool, *, fs: float, window: ArrayLike, nperseg: int, noverlap: Any, nfft: Any,
-        detrend: str, return_onesided: bool, scaling: str, axis: int,
-    ) -> None:  # fmt: skip
+        self,
+        shape: Any,
+        is_complex: bool,
+        *,
+        fs: float,
+        window: ArrayLike,
+        nperseg: int,
+        noverlap: Any,
+        nfft: int | None,
+        detrend: str,
+        return_onesided: bool,
+        scaling: str,
+        axis: int,
+    ) -> None:
         self.window, self.nperseg = _window_of(window, nperseg, int(shape[-1]))
         self.noverlap = _overlap(noverlap, self.nperseg)
         self.step = self.nperseg - self.noverlap
@@ -422,8 +435,8 @@ def _zeros_around(x: Tensor, before: int, behind: int) -> Tensor:
 
 @recorded
 def istft(
-    Zxx: Any, fs: Any = 1.0, window: Any = "hann_periodic", nperseg: int | None = None, noverlap: int | None = None,
-    nfft: int | None = None, input_onesided: bool = True, boundary: Any = True, time_axis: int = -1,
+    Zxx: Any, fs: object = 1.0, window: Any = "hann_periodic", nperseg: int | None = None, noverlap: int | None = None,
+    nfft: int | None = None, input_onesided: bool = True, boundary: str | bool | None = True, time_axis: int = -1,
     freq_axis: int = -2, scaling: str = "spectrum",
 ) -> Any:  # fmt: skip
     """The signal of a short-time Fourier transform, with gradients in it, fs and an array window."""

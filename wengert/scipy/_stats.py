@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import special, stats
-from .._core.argument_types import ArrayLike, Axes, DTypeLike
+from .._core.argument_types import ArrayLike, Axes, DTypeLike, ShapeLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims.structural import stop_gradient
@@ -57,7 +57,7 @@ class Recorded:
     def __reduce__(self) -> Any:
         return _named, (self.name,)
 
-    def __call__(self, *args: Any, **kwds: Any) -> Frozen:
+    def __call__(self, *args: object, **kwds: object) -> Frozen:
         """The distribution with its parameters given."""
         return Frozen(self, args, kwds)
 
@@ -82,7 +82,7 @@ class Recorded:
 
 
 def _both(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
-    def method(*args: Any, **kwargs: Any) -> Any:
+    def method(*args: object, **kwargs: object) -> Any:
         return (ours if is_for_us(args, kwargs) else theirs)(*args, **kwargs)
 
     method.__name__, method.__doc__ = theirs.__name__, theirs.__doc__
@@ -131,7 +131,7 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
     defaults = dict.fromkeys(family.shapes, _MISSING) | dict(zip(family.places, (0, 1)))
     moments: dict[str, Any] = dict(zip(("mean", "var", "entropy"), MOMENTS.get(family.name, ()), strict=False))
 
-    def parameters(args: tuple[Tensor, ...], kwargs: Any, what: str) -> tuple[list[Any], Any, Any]:
+    def parameters(args: tuple[Tensor, ...], kwargs: dict[str, Any], what: str) -> tuple[list[Any], Any, Any]:
         values = _given(names, defaults, args, kwargs, f"scipy.stats.{family.name}.{what}")
         tensors = [as_float(as_tensor(v)) for v in values]
         shapes = tensors[: len(family.shapes)]
@@ -142,7 +142,7 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
         if formula is None:
             return None
 
-        def method(*args: Any, **kwargs: Any) -> Any:
+        def method(*args: Tensor, **kwargs: object) -> Any:
             shapes, loc, scale = parameters(args, kwargs, name)
             value = as_tensor(formula(*shapes))
             result = {
@@ -153,7 +153,7 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
 
         return method
 
-    def rvs(*args: Any, size: Any = None, random_state: Any = None, **kwargs: Any) -> Any:
+    def rvs(*args: Tensor, size: object = None, random_state: object = None, **kwargs: object) -> Any:
         if len(args) > len(names):
             args, size = args[:-1], args[-1]
         shapes, loc, scale = parameters(args, kwargs, "rvs")
@@ -231,7 +231,9 @@ def _normal_entropy(mean: ArrayLike | None = None, cov: ArrayLike = 1) -> Any:
     return outward(log_det + size * math.log(2 * math.pi * math.e) / 2, mean, cov)
 
 
-def _normal_draws(mean: ArrayLike | None = None, cov: ArrayLike = 1, size: Any = 1, random_state: Any = None) -> Any:
+def _normal_draws(
+    mean: ArrayLike | None = None, cov: ArrayLike = 1, size: ShapeLike = 1, random_state: Any = None
+) -> Any:
     spread = as_float(as_tensor(cov))
     if spread.ndim != 2:
         only("stats.multivariate_normal.rvs", cov=("a number or a vector", "a matrix"))
@@ -262,7 +264,7 @@ def _dirichlet(name: str) -> Callable[[Any], Any]:
     return method
 
 
-def _multinomial_logpmf(x: ArrayLike, n: Any, p: ArrayLike) -> Any:
+def _multinomial_logpmf(x: ArrayLike, n: int, p: ArrayLike) -> Any:
     """Of counts along the last axis; they are constants."""
     counts, shares = as_float(stop_gradient(as_tensor(x))), as_float(as_tensor(p))
     size = known_extent(shares, shares.ndim - 1, "multinomial")
@@ -306,7 +308,7 @@ class gaussian_kde:
         -0.013576
     """
 
-    def __init__(self, dataset: Any, bw_method: Any = None, weights: ArrayLike | None = None) -> None:
+    def __init__(self, dataset: object, bw_method: Any = None, weights: ArrayLike | None = None) -> None:
         data = as_float(as_tensor(dataset, "gaussian_kde"))
         self._given, self._bw_method, self._weights = dataset, bw_method, weights
         self.dataset = data[None] if data.ndim < 2 else data
@@ -394,7 +396,7 @@ def zscore(a: ArrayLike, axis: Axes = 0, ddof: int = 0, nan_policy: str = "propa
 
 
 @_ours
-def zmap(scores: Any, compare: Any, axis: Axes = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
+def zmap(scores: ArrayLike, compare: Any, axis: Axes = 0, ddof: int = 0, nan_policy: str = "propagate") -> Any:
     """Scores in units of the standard deviation of what they are compared to, less its mean."""
     x, place = _sample(compare, axis, nan_policy, "zmap")
     return outward(
@@ -409,7 +411,7 @@ def sem(a: ArrayLike, axis: Axes = 0, ddof: int = 1, nan_policy: str = "propagat
     return outward(_kept(_deviation(x, place, ddof) / math.sqrt(x.shape[place]), place, keepdims), a)
 
 
-def _weighted(x: Any, weights: Any, place: Any, keepdims: bool) -> Any:
+def _weighted(x: Tensor, weights: Any, place: int, keepdims: bool) -> Any:
     if weights is None:
         return average(x, axis=place, keepdims=keepdims)
     w = as_tensor(weights)
@@ -429,7 +431,7 @@ def gmean(
 
 @_ours
 def hmean(
-    a: Any, axis: Axes = 0, dtype: DTypeLike | None = None, *, weights: Any = None, nan_policy: str = "propagate",
+    a: Any, axis: Axes = 0, dtype: DTypeLike | None = None, *, weights: object = None, nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """The harmonic mean."""
@@ -440,9 +442,15 @@ def hmean(
 
 @_ours
 def pmean(
-    a: Any, p: Any, *, axis: Any = 0, dtype: Any = None, weights: Any = None, nan_policy: str = "propagate",
+    a: Any,
+    p: Any,
+    *,
+    axis: Any = 0,
+    dtype: DTypeLike | None = None,
+    weights: Any = None,
+    nan_policy: str = "propagate",
     keepdims: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """The power mean of the order p."""
     only("stats.pmean", dtype=(dtype, None))
     x, place = _sample(a, axis, nan_policy, "pmean")
@@ -451,7 +459,7 @@ def pmean(
 
 @_ours
 def moment(
-    a: ArrayLike, order: int = 1, axis: Axes = 0, nan_policy: str = "propagate", *, center: Any = None,
+    a: ArrayLike, order: int = 1, axis: Axes = 0, nan_policy: str = "propagate", *, center: ArrayLike | None = None,
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """The central moment of an order, or that about another centre."""

@@ -15,7 +15,7 @@ from ._namespace import only
 from ._standing import fixed, floats, recorded
 
 
-def _rows(y: Any, x: Any, dx: Any, axis: int) -> tuple[Tensor, Any]:
+def _rows(y: Tensor, x: Any, dx: ArrayLike, axis: int) -> tuple[Tensor, Any]:
     """Samples along the last axis, and the distances between them, which broadcast against them."""
     row = np.moveaxis(floats(y), axis, -1)
     if x is None:
@@ -87,7 +87,9 @@ def _first_halves(row: Tensor, first: Any, second: Any) -> Tensor:
 
 
 @recorded
-def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
+def cumulative_simpson(
+    y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: ArrayLike | None = None
+) -> Any:
     """The integral of samples up to each by Simpson's rule, with gradients in y, x, dx and initial."""
     row, steps = _rows(y, x, dx if numpy.ndim(dx) == 0 else np.moveaxis(floats(dx), axis, -1), axis)
     count = int(row.shape[-1])

@@ -66,19 +66,19 @@ def _one(f: Callable[[Any], Any], a: Any, b: Any, options: dict[str, Any]) -> tu
         x, weight, counts = _place(t, a, b)
         return np.where(counts, weight * f(np.where(counts, x, middle)), 0.0)
 
-    def added(level: Any) -> Any:
+    def added(level: Tensor) -> Any:
         """The sum over the places that a level has and the one before has not."""
         step = 2.0 ** (-1.0 * level)
         count = np.astype(np.rint(_REACH / step), "int64")
         zero = term(np.zeros(())) * 0.0
         return fori_loop(0, count, lambda i, c: c + term(-_REACH + (2 * i + 1) * step), zero)
 
-    def refined(level: Any, total: Any, error: Any) -> Any:
+    def refined(level: Tensor, total: Tensor, error: Tensor) -> Any:
         step = 2.0 ** (-1.0 * level)
         better = total / 2 + step * added(level)
         return level + 1, better, np.abs(better - total)
 
-    def goes_on(level: Any, total: Any, error: Any) -> Any:
+    def goes_on(level: Tensor, total: Tensor, error: Tensor) -> Any:
         wanted = np.maximum(options.get("epsabs", 1.49e-8), options.get("epsrel", 1.49e-8) * np.abs(total))
         # two results that agree differ by far more than the better one is wrong, but not before there are some places
         return (level <= _LEVELS) & ((level <= 4) | (error > wanted))

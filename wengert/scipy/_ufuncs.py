@@ -43,7 +43,7 @@ _ROOT_PI = math.sqrt(math.pi)
 _CONSTANTS_LAST = {"lambertw_by_branch": "lambertw", "ellipj_by_parameter": "ellipj"}
 
 
-def _values(*arrays: Any, function: str, index: int, dtype: str) -> Any:
+def _values(*arrays: object, function: str, index: int, dtype: str) -> Any:
     name = _CONSTANTS_LAST.get(function, function)
     with np.errstate(all="ignore"):
         values = getattr(import_module("scipy.special"), name)(*(arrays if name == function else arrays[::-1]))
@@ -62,7 +62,7 @@ def _slopes(out: Tensor, inputs: Sequence[Any], attrs: dict[str, Any]) -> tuple[
     return (*(None,) * (len(inputs) - len(found)), *found)
 
 
-def _vjp(ct: Tensor, out: Tensor, *inputs: Any, **attrs: Any) -> tuple[Any, ...]:
+def _vjp(ct: Tensor, out: Tensor, *inputs: Tensor, **attrs: object) -> tuple[Any, ...]:
     return (*(_pulled(ct, slope, x) for slope, x in zip(_slopes(out, inputs, attrs), inputs, strict=True)),)
 
 
@@ -74,7 +74,7 @@ def _pulled(ct: Tensor, slope: Tensor, x: Tensor) -> Any:
     return cast(product if dtypes.is_complex(x.dtype) else real(product), x.dtype)
 
 
-def _jvp(tangents: tuple[Tensor, ...], out: Tensor, *inputs: Any, **attrs: Any) -> Any:
+def _jvp(tangents: tuple[Tensor, ...], out: Tensor, *inputs: Tensor, **attrs: object) -> Any:
     total = None
     for tangent, slope in zip(tangents, _slopes(out, inputs, attrs), strict=True):
         if tangent is None or slope is None:
@@ -85,7 +85,7 @@ def _jvp(tangents: tuple[Tensor, ...], out: Tensor, *inputs: Any, **attrs: Any) 
     return out * 0.0 if total is None else total
 
 
-def _batched(inputs: Sequence[Tensor], batched: Sequence[bool], **attrs: Any) -> Any:
+def _batched(inputs: Sequence[Tensor], batched: Sequence[bool], **attrs: object) -> Any:
     shape = next(tuple(x.shape) for x, is_batch in zip(inputs, batched, strict=True) if is_batch)
     return _scipy_special(*[broadcast(x, shape) for x in inputs], **attrs)
 
@@ -167,12 +167,12 @@ def require_constant(value: ArrayLike, name: str, argument: str) -> None:
 # -- slopes ----------------------------------------------------------------------------------------------------------
 
 
-def _below(n: Any) -> Any:
+def _below(n: Tensor) -> Any:
     """n - 1, or 0 for 0, where a factor or a mask takes the term away."""
     return where(less(0, n), n - 1, 0)
 
 
-def _positive(n: Any, value: ArrayLike) -> Any:
+def _positive(n: Tensor, value: ArrayLike) -> Any:
     return where(less(0, n), value, 0.0)
 
 
@@ -220,11 +220,11 @@ def _ratio(f: Callable[[Any], Any], z: ArrayLike) -> Any:
     return where(is_zero, 1.0, f(where(is_zero, 1.0, z)) / where(is_zero, 1.0, z))
 
 
-def _expn(out: Any, n: Any, x: Any) -> tuple[Any, ...]:
+def _expn(out: Tensor, n: Tensor, x: Tensor) -> tuple[Any, ...]:
     return (-where(less(0, n), raw("expn", _below(n), x), exp(-x) * (1 + 1 / x) / x),)
 
 
-def _rgamma(out: Any, z: Any) -> tuple[Any, ...]:
+def _rgamma(out: Tensor, z: Tensor) -> tuple[Any, ...]:
     if dtypes.is_complex(z.dtype):
         return (-out * raw("psi", z),)
     is_pole = equal(out, 0)
@@ -248,7 +248,7 @@ def _incomplete_moment(phi: ArrayLike, m: Tensor, power: float) -> Any:
     return total / 2
 
 
-def _ellipkinc(out: Out, phi: Any, m: ArrayLike) -> tuple[Any, ...]:
+def _ellipkinc(out: Out, phi: Tensor, m: ArrayLike) -> tuple[Any, ...]:
     root = sqrt(1 - m * sin(phi) ** 2)
     is_small = less(magnitude(m), 3e-3)
     safe = where(is_small, 0.5, m)
@@ -274,24 +274,24 @@ def _ellipkm1(out: Out, p: ArrayLike) -> tuple[Any, ...]:
     return (-where(is_small, near, math.pi / 8 * raw("hyp2f1", 1.5, 1.5, 2.0, 1 - high)),)
 
 
-def _ellipj(out: Out, index: int, m: Any, u: ArrayLike) -> tuple[Any, ...]:
+def _ellipj(out: Out, index: int, m: Tensor, u: ArrayLike) -> tuple[Any, ...]:
     sn, cn, dn = (raw("ellipj_by_parameter", m, u, index=i) for i in range(3))
     return ((cn * dn, -sn * dn, -m * sn * cn, dn)[index],)
 
 
 def _struve(name: str, sign: int) -> Slopes:
-    def slopes(out: Any, v: Any, x: Any) -> tuple[Any, ...]:
+    def slopes(out: Tensor, v: Tensor, x: Tensor) -> tuple[Any, ...]:
         rest = (x / 2) ** v * raw("rgamma", v + 1.5) / _ROOT_PI
         return ((raw(name, v - 1, x) + sign * raw(name, v + 1, x) + rest) / 2,)
 
     return slopes
 
 
-def _lpmv(out: Any, m: Any, v: Any, x: Any) -> tuple[Any, ...]:
+def _lpmv(out: Tensor, m: Tensor, v: Tensor, x: Tensor) -> tuple[Any, ...]:
     return ((v * x * out - (v + m) * raw("lpmv", m, v - 1, x)) / (x * x - 1),)
 
 
-def _sph_harm(out: Any, n: Any, m: Any, theta: Any, phi: Any) -> tuple[Any, ...]:
+def _sph_harm(out: Tensor, n: Tensor, m: Tensor, theta: Tensor, phi: Tensor) -> tuple[Any, ...]:
     def neighbour(step: int) -> Any:
         beside = m + step
         is_there = less(magnitude(beside), n + 1)
@@ -301,12 +301,12 @@ def _sph_harm(out: Any, n: Any, m: Any, theta: Any, phi: Any) -> tuple[Any, ...]
     return (neighbour(1) - neighbour(-1)) / 2, 1j * m * out
 
 
-def _binom(out: Out, n: Any, k: Any) -> tuple[Any, ...]:
+def _binom(out: Out, n: Tensor, k: Tensor) -> tuple[Any, ...]:
     rest = special.psi(n - k + 1.0)
     return out * (special.psi(n + 1.0) - rest), out * (rest - special.psi(k + 1.0))
 
 
-def _owens_t(out: Any, h: Any, a: Any) -> tuple[Any, ...]:
+def _owens_t(out: Tensor, h: Tensor, a: Tensor) -> tuple[Any, ...]:
     in_h = exp(h * h / -2) * special.erf(a * h / math.sqrt(2)) * (-0.5 / math.sqrt(2 * math.pi))
     return in_h, exp(h * h * (1 + a * a) / -2) / (2 * math.pi * (1 + a * a))
 

@@ -64,22 +64,22 @@ _LOG_ROOT_2PI = math.log(math.sqrt(2 * math.pi))
 _ROOT_2PI = math.sqrt(2 * math.pi)
 
 
-def _always(*shapes: Any) -> Any:
+def _always(*shapes: object) -> Any:
     return True
 
 
-def _positive(*shapes: Any) -> Any:
+def _positive(*shapes: Tensor) -> Any:
     found = less(0.0, shapes[0])
     for s in shapes[1:]:
         found = logical_and(found, less(0.0, s))
     return found
 
 
-def _line(*shapes: Any) -> Any:
+def _line(*shapes: Tensor) -> Any:
     return -INFINITY, INFINITY
 
 
-def _half_line(*shapes: Any) -> Any:
+def _half_line(*shapes: Tensor) -> Any:
     return 0.0, INFINITY
 
 
@@ -102,7 +102,7 @@ def _with_end(log_density: Callable[..., Any], rest: Callable[..., Any]) -> Any:
     `rest` gives p and the logarithm of what is beside the power, from z and the shape parameters.
     """
 
-    def density(z: Tensor, *shapes: Any) -> Any:
+    def density(z: Tensor, *shapes: Tensor) -> Any:
         is_end = equal(z, 0.0)
         inner = exp(log_density(where(is_end, 1.0, z), *shapes))
         end = where(is_end, z, 0.0)
@@ -246,7 +246,7 @@ def _laplace_log_mass(z: ArrayLike) -> Any:
     return where(less(0.0, z), log1p(exp(tail) * -0.5), tail - _LOG_2)
 
 
-def _laplace_quantile(q: Any) -> Any:
+def _laplace_quantile(q: Tensor) -> Any:
     is_low = less(q, 0.5)
     share = where(is_low, q, 1.0 - q) * 2.0
     return where(is_low, log(share), -log(share))
@@ -487,12 +487,12 @@ def _gauss() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 _BEYOND = 20.0  # e^-40 of the peak is less than a rounding error of the whole
 
 
-def _vonmises_logpdf(z: Any, kappa: ArrayLike) -> Any:
+def _vonmises_logpdf(z: Tensor, kappa: ArrayLike) -> Any:
     half = sin(z * 0.5)
     return kappa * half * half * -2.0 - math.log(2 * math.pi) - log(i0e(kappa))
 
 
-def _vonmises_area(low: Any, high: Any, kappa: Any) -> Any:
+def _vonmises_area(low: Tensor, high: Tensor, kappa: Tensor) -> Any:
     """The integral of the density from one angle to another, by Gauss's rule."""
     nodes, weights = (np.asarray(v).astype(kappa.dtype) for v in _gauss())
     places = expand_dims(low, -1) + expand_dims(high - low, -1) * nodes
@@ -500,7 +500,7 @@ def _vonmises_area(low: Any, high: Any, kappa: Any) -> Any:
     return total(density * weights, axis=-1) * (high - low)
 
 
-def _vonmises_mass(z: Any, kappa: Any, is_below: bool = True) -> Any:
+def _vonmises_mass(z: Tensor, kappa: Any, is_below: bool = True) -> Any:
     """Whole turns, and the mass on one side: that of the tail, or near the middle a half and the rest."""
     turns = floor(z / (2 * math.pi) + 0.5)
     angle = z - turns * (2 * math.pi)
@@ -519,7 +519,7 @@ def _vonmises_mass(z: Any, kappa: Any, is_below: bool = True) -> Any:
     return turns + here if is_below else here - turns
 
 
-def _vonmises_quantile(q: Any, kappa: Any) -> Any:
+def _vonmises_quantile(q: Any, kappa: Tensor) -> Any:
     """The angle that the engine finds, then two steps of Newton's method: they give it the derivatives of what it
     solves, one step the first and two the first three."""
     is_low = less_equal(q, 0.5)

@@ -241,7 +241,7 @@ class Distribution:
     def __reduce__(self) -> Any:
         return _named, (self.name,)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Frozen:
+    def __call__(self, *args: object, **kwargs: object) -> Frozen:
         """The distribution with its parameters given."""
         return Frozen(self, args, kwargs)
 
@@ -285,7 +285,7 @@ def _method(family: Family, name: str) -> Formula:
     names = (first, *places)
     what = f"stats.{family.name}.{name}"
 
-    def method(*args: Any, **kwargs: Any) -> Any:
+    def method(*args: object, **kwargs: object) -> Any:
         given = _given(names, places, args, kwargs, what)
         return outward(_called(family, name, given[0], given[1:], what), *given)
 

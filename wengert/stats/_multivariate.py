@@ -31,7 +31,7 @@ def _floats(values: tuple[Any, ...], what: str) -> list[Tensor]:
     return [promotion.cast(t, dtype) for t in tensors]
 
 
-def _with_dimension(x: Any, mean: Any, cov: Any, what: str) -> tuple[Tensor, Tensor, Tensor]:
+def _with_dimension(x: ArrayLike, mean: Any, cov: ArrayLike, what: str) -> tuple[Tensor, Tensor, Tensor]:
     """Points with their components last, a mean vector and a covariance matrix."""
     points, centre, spread = _floats((x, 0.0 if mean is None else mean, cov), what)
     if spread.ndim > 2 or centre.ndim > 1 or (spread.ndim == 2 and spread.shape[0] != spread.shape[1]):

@@ -80,7 +80,7 @@ def _tell(graph: Graph) -> None:
     )  # fmt: skip
 
 
-def _or_failure(make: Callable[..., T], *arguments: Any, told: Any) -> T | None:
+def _or_failure(make: Callable[..., T], *arguments: object, told: Any) -> T | None:
     """What `make` compiles; None where the compiler fails, which the logger "wengert" is told with the traceback."""
     try:
         return uncollected.run(make, *arguments)
@@ -308,7 +308,7 @@ class Failure(NamedTuple):
     failing: int
 
     @classmethod
-    def of(cls, status: int, failing: int, *arguments: Any) -> Failure:
+    def of(cls, status: int, failing: int, *arguments: object) -> Failure:
         """For any arguments."""
         return cls(status, failing)
 
@@ -375,7 +375,7 @@ class Code:
         return self.kernels(*natives)
 
 
-def _plain_array(x: Any, dtype: np.dtype[Any]) -> Any:
+def _plain_array(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Any:
     """An array without gaps, aligned, of exactly NumPy's own dtype."""
     found = np.require(x, None, ("C", "A"))
     return found if found.dtype is dtype else found.view(dtype)

@@ -31,7 +31,7 @@ class BufferArray:
         self._newer: BufferArray | None = None
         self._replaced: Any = None  # the place written to next, and what stood there
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         with _lock:
             return np.array(self._elements(), dtype, order="C")
 
@@ -77,7 +77,7 @@ class BufferArray:
             _put(array, template, indices, old)
         self._array, self._newer, self._replaced = array, None, None
 
-    def at(self, template: Any, indices: Any) -> Any:
+    def at(self, template: Any, indices: tuple[np.ndarray[Any, Any], ...]) -> Any:
         """A copy of what stands at a place."""
         with _lock:
             return _taken(self._elements(), template, indices)
@@ -131,7 +131,9 @@ def _put(
     view[indices if _are_many(indices) else (*map(int, indices), ...)] = value
 
 
-def _add(array: np.ndarray[Any, Any], template: Any, indices: Any, value: Any) -> None:
+def _add(
+    array: np.ndarray[Any, Any], template: Any, indices: tuple[np.ndarray[Any, Any], ...], value: np.ndarray[Any, Any]
+) -> None:
     view = _view(array, template)
     if not _are_many(indices):
         view = view[(*map(int, indices), ...)]
@@ -151,7 +153,7 @@ def _add(array: np.ndarray[Any, Any], template: Any, indices: Any, value: Any) -
     flat[places] = sums.astype(array.dtype)
 
 
-def _numbers(array: np.ndarray[Any, Any], view: Any, indices: Any) -> Any:
+def _numbers(array: np.ndarray[Any, Any], view: np.ndarray[Any, Any], indices: tuple[np.ndarray[Any, Any], ...]) -> Any:
     """The numbers, in the flattened array, of the elements that index arrays choose from a view of it."""
     width = array.itemsize
     steps = [stride // width for stride in view.strides]
@@ -171,11 +173,11 @@ def _numbers(array: np.ndarray[Any, Any], view: Any, indices: Any) -> Any:
 # -- kernels: each takes a plain array for a version, too, which it leaves as it is --------------------------------
 
 
-def _version(b: Any) -> BufferArray:
+def _version(b: object) -> BufferArray:
     return b if type(b) is BufferArray else BufferArray(np.array(b, order="C"))
 
 
-def _value(b: Any) -> Any:
+def _value(b: object) -> Any:
     return np.asarray(b)[()] if type(b) is BufferArray else b
 
 
@@ -185,7 +187,7 @@ def _get(b: np.ndarray[Any, Any], *indices_and_template: Any) -> Any:
 
 
 def _write(write: Callable[..., Any]) -> Any:
-    def kernel(value: np.ndarray[Any, Any], b: Any, *indices_and_template: Any) -> Any:
+    def kernel(value: np.ndarray[Any, Any], b: object, *indices_and_template: Any) -> Any:
         *indices, template = indices_and_template
         return _version(b).written(write, template, (*indices,), value)
 

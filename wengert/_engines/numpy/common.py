@@ -33,7 +33,7 @@ def lazy(module: str, name: str, call: Kernel | None = None) -> Kernel:
     return kernel
 
 
-def widened(x: Any) -> Any:
+def widened(x: np.ndarray[Any, Any]) -> Any:
     """A half float array in float32; anything else as it is."""
     return x.astype(np.float32) if dtypes.is_half(getattr(x, "dtype", dtypes.float64)) else x
 
@@ -58,7 +58,7 @@ def some_at_once(function: Kernel) -> Kernel:
     The matrices are the last axes of its array operands, which share the others; so it is with its results.
     """
 
-    def kernel(*operands: Any) -> Any:
+    def kernel(*operands: np.ndarray[Any, Any]) -> Any:
         first = operands[0]
         if first.ndim == 2:
             return function(*operands)

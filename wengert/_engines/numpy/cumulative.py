@@ -48,7 +48,7 @@ def _where_kept(keep: Any, state: Any) -> Any:
     return np.where(keep, state, state.dtype.type(0))
 
 
-def _scan(factor: Any, term: Any, product: Any) -> Any:
+def _scan(factor: np.ndarray[Any, Any], term: np.ndarray[Any, Any], product: Callable[..., Any]) -> Any:
     """s_i = product(factor_i, s_(i-1)) + term_i along the first axis, one step for each place."""
     out = np.empty(term.shape, term.dtype)
     state = out[0] = term[0]
@@ -58,7 +58,7 @@ def _scan(factor: Any, term: Any, product: Any) -> Any:
     return out
 
 
-def _scan_in_blocks(factor: Any, term: Any, product: Any) -> Any:
+def _scan_in_blocks(factor: Any, term: Any, product: Callable[..., Any]) -> Any:
     """The same for a long axis and few lanes: all blocks side by side, then from each block to the next.
 
     It takes about two square roots of the extent in steps. The products of factors that join blocks may overflow
@@ -87,7 +87,7 @@ def _scan_in_blocks(factor: Any, term: Any, product: Any) -> Any:
 
 
 def _recurrence(product: Callable[..., Any]) -> Any:
-    def along(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
+    def along(factor: np.ndarray[Any, Any], term: np.ndarray[Any, Any], axis: int, reverse: bool) -> Any:
         if term.size == 0:
             return term
         factor, term = np.moveaxis(factor, axis, 0), np.moveaxis(term, axis, 0)

@@ -10,7 +10,7 @@ from ..._core import dtypes
 from .common import in_float32
 
 
-def _power_number(x: np.ndarray[Any, Any], number: Any) -> Any:
+def _power_number(x: np.ndarray[Any, Any], number: complex) -> Any:
     if number == 2:
         return np.multiply(x, x)
     return np.power(x, x.dtype.type(number) if dtypes.is_half(x.dtype) else number)

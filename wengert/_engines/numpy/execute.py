@@ -104,5 +104,5 @@ def _is_large(shape: tuple[int, ...]) -> bool:
     return not dims.dims_in(shape) and prod(shape) >= _LARGE
 
 
-def _repeated(shape: tuple[int, ...], value: Any, dtype: Any) -> Any:
+def _repeated(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any]) -> Any:
     return np.broadcast_to(dtype.type(value), shape)

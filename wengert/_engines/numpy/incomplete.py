@@ -26,7 +26,7 @@ _TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, w
 def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel of arrays of one shape that computes in float64, on flat arrays, without warnings."""
 
-    def kernel(x: np.ndarray[Any, Any], *rest: Any) -> Any:
+    def kernel(x: np.ndarray[Any, Any], *rest: object) -> Any:
         flat = [np.asarray(v, np.float64).ravel() if isinstance(v, (np.ndarray, np.generic)) else v for v in (x, *rest)]
         with np.errstate(all="ignore"):
             return np.reshape(function(*flat), np.shape(x)).astype(x.dtype)

@@ -13,7 +13,7 @@ from ..._core import dtypes
 _GATHERED = 1 << 20  # elements that one call of NumPy's gathers, which nobody can interrupt
 
 
-def _gather(x: np.ndarray[Any, Any], *indices: Any) -> Any:
+def _gather(x: np.ndarray[Any, Any], *indices: np.ndarray[Any, Any]) -> Any:
     lead, width = indices[0].shape, prod(x.shape[len(indices) :])
     if not lead or prod(lead) * width <= _GATHERED:
         return x[indices]
@@ -57,7 +57,7 @@ def _scatter(ufunc: np.ufunc, sums: bool = False) -> Any:
     """A kernel that combines updates by a ufunc. A flat index vector is NumPy's fast path, rows are not: so the places
     of single elements are written out, a stretch at a time."""
 
-    def kernel(x: np.ndarray[Any, Any], updates: np.ndarray[Any, Any], *indices: Any) -> Any:
+    def kernel(x: np.ndarray[Any, Any], updates: np.ndarray[Any, Any], *indices: np.ndarray[Any, Any]) -> Any:
         rows, width = _rows(x, indices), prod(x.shape[len(indices) :])
         count = prod(x.shape[: len(indices)])
         out = np.array(x, _wide(x.dtype, rows, count) if sums else x.dtype, order="C")
@@ -82,7 +82,7 @@ def _stretches(rows: np.ndarray[Any, Any], updates: np.ndarray[Any, Any], width:
         yield places, updates[start : start + step].reshape(-1)
 
 
-def _scatter_set(x: np.ndarray[Any, Any], updates: Any, *indices: Any) -> Any:
+def _scatter_set(x: np.ndarray[Any, Any], updates: np.ndarray[Any, Any], *indices: np.ndarray[Any, Any]) -> Any:
     out = np.array(x, order="C")
     out[indices] = updates
     return out

@@ -14,7 +14,7 @@ _LARGEST = 2.0**53  # beyond it floats are no counts
 
 
 def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
-    def kernel(x: np.ndarray[Any, Any], *rest: Any) -> Any:
+    def kernel(x: np.ndarray[Any, Any], *rest: object) -> Any:
         wide = [np.asarray(v, np.float64) if isinstance(v, (np.ndarray, np.generic)) else v for v in (x, *rest)]
         with np.errstate(all="ignore"):
             return np.asarray(function(*wide)).astype(x.dtype)[()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def _integral_kernel(x: np.ndarray[Any, Any], order: int) -> Any:
         return np.asarray(_erfcx_integral(x, order)).astype(x.dtype)[()]
 
 
-def _hazard(erfcx: Any, x: np.ndarray[Any, Any]) -> Any:
+def _hazard(erfcx: Callable[..., Any], x: np.ndarray[Any, Any]) -> Any:
     with np.errstate(over="ignore"):
         return math.sqrt(2 / math.pi) / erfcx(x * x.dtype.type(-math.sqrt(0.5)))
 
@@ -236,7 +237,7 @@ betaln = _beta("betaln")
 _LARGEST_LGAMMA_OF_NORMAL = 80.0
 
 
-def _lgamma(gammaln: Any, x: np.ndarray[Any, Any]) -> Any:
+def _lgamma(gammaln: Callable[..., Any], x: np.ndarray[Any, Any]) -> Any:
     """SciPy's function divides by x, which overflows for denormal numbers."""
     value = gammaln(x)
     if not (value > _LARGEST_LGAMMA_OF_NORMAL).any():

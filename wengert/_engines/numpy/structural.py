@@ -13,7 +13,7 @@ from .summing import pairwise_sum
 _ndarray = np.ndarray
 
 
-def _full(shape: tuple[int, ...], value: Any, dtype: np.dtype[Any]) -> Any:
+def _full(shape: tuple[int, ...], value: float, dtype: np.dtype[Any]) -> Any:
     if shape == ():
         return dtype.type(value)
     out = np.empty(shape, dtype)
@@ -116,11 +116,11 @@ def _scale(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
     return np.where(np.equal(x, 0), x.dtype.type(0), product)[()]
 
 
-def _times_number(x: np.ndarray[Any, Any], number: Any) -> Any:
+def _times_number(x: np.ndarray[Any, Any], number: complex) -> Any:
     return np.multiply(x, x.dtype.type(number) if x.dtype.itemsize == 2 else number)  # bfloat16 knows no numbers
 
 
-def _add_number(x: np.ndarray[Any, Any], number: Any) -> Any:
+def _add_number(x: np.ndarray[Any, Any], number: complex) -> Any:
     return np.add(x, x.dtype.type(number) if x.dtype.itemsize == 2 else number)
 
 

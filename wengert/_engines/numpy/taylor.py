@@ -6,6 +6,7 @@ Series and continued fractions summed in them are differentiated in their parame
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class Taylor:
     def orders(self) -> tuple[int, int]:
         return len(self.c) - 1, len(self.c[0]) - 1
 
-    def __add__(self, other: Any) -> Taylor:
+    def __add__(self, other: object) -> Taylor:
         if isinstance(other, Taylor):
             return Taylor([[x + y for x, y in zip(p, q, strict=True)] for p, q in zip(self.c, other.c, strict=True)])
         return Taylor([[self.c[0][0] + other, *self.c[0][1:]], *self.c[1:]])
@@ -42,7 +43,7 @@ class Taylor:
     def __rsub__(self, other: Any) -> Taylor:
         return -self + other
 
-    def __mul__(self, other: Any) -> Taylor:
+    def __mul__(self, other: object) -> Taylor:
         if not isinstance(other, Taylor):
             return Taylor([[x * other for x in row] for row in self.c])
         m, n = self.orders
@@ -69,7 +70,7 @@ class Taylor:
                     )
         return Taylor(r)
 
-    def __truediv__(self, other: Any) -> Taylor:
+    def __truediv__(self, other: Taylor) -> Taylor:
         return self * (other.reciprocal() if isinstance(other, Taylor) else 1 / other)
 
     def __rtruediv__(self, other: Any) -> Taylor:
@@ -92,7 +93,7 @@ class Taylor:
         return self.c[m][n] * float(math.factorial(m) * math.factorial(n))
 
 
-def variable(x: Any, orders: tuple[int, int], slope: tuple[int, int]) -> Taylor:
+def variable(x: np.ndarray[Any, Any], orders: tuple[int, int], slope: tuple[int, int]) -> Taylor:
     """x + e (slope (1, 0)), x + d (slope (0, 1)), or x + e + d (slope (1, 1))."""
     m, n = orders
     c: Coefficients = [[np.zeros_like(x) for _ in range(n + 1)] for _ in range(m + 1)]
@@ -104,7 +105,9 @@ def variable(x: Any, orders: tuple[int, int], slope: tuple[int, int]) -> Taylor:
     return Taylor(c)
 
 
-def through(x: Any, orders: tuple[int, int], slope: tuple[int, int], derivatives: Any) -> Taylor:
+def through(
+    x: np.ndarray[Any, Any], orders: tuple[int, int], slope: tuple[int, int], derivatives: Callable[..., Any]
+) -> Taylor:
     """A function at `variable(x, orders, slope)`; `derivatives(k)` gives its derivative of order k at x."""
     m, n = orders
     zero = np.zeros_like(x)
@@ -120,7 +123,7 @@ def through(x: Any, orders: tuple[int, int], slope: tuple[int, int], derivatives
     return Taylor(c)
 
 
-def fraction(terms: Any, steps: int) -> Taylor:
+def fraction(terms: Callable[..., Any], steps: int) -> Taylor:
     """A continued fraction b0 + a1/(b1 + a2/(b2 + ...)) by Lentz's method; `terms(k)` gives (a_k, b_k).
 
     Stops where no element changes any more, at the latest after a number of steps.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -13,7 +13,7 @@ from .common import in_float32, widened
 from .summing import pairwise_sum
 
 
-def _padded(x: np.ndarray[Any, Any], padding: Any, value: Any) -> Any:
+def _padded(x: np.ndarray[Any, Any], padding: Sequence[tuple[int, int]], value: Any) -> Any:
     if not any(map(any, padding)):
         return x
     lead = ((0, 0),) * (x.ndim - len(padding))
@@ -29,7 +29,11 @@ def _takes_taps(n: int, stride: int) -> bool:
 
 
 def _window_sum(
-    x: np.ndarray[Any, Any], window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+    x: np.ndarray[Any, Any],
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: Sequence[tuple[int, int]],
+    dilation: tuple[int, ...],
 ) -> Any:
     """Axis by axis."""
     out = _padded(x, padding, 0)
@@ -73,7 +77,7 @@ def _window_spread(
     sizes: Any,
     window: tuple[int, ...],
     strides: tuple[int, ...],
-    padding: Any,
+    padding: Sequence[tuple[int, int]],
     dilation: tuple[int, ...],
 ) -> Any:
     out, first = x, x.ndim - len(window)
@@ -112,13 +116,13 @@ _AT_ONCE = 1 << 18  # elements that are looked at together
 class _Best:
     """Values along windows that grow, and where they came from: -1 for padding."""
 
-    def __init__(self, value: Any, place: Any) -> None:
+    def __init__(self, value: np.ndarray[Any, Any], place: np.ndarray[Any, Any]) -> None:
         self.value, self.place = value, place
 
     def at(self, tap: Any) -> _Best:
         return _Best(self.value[tap], self.place[tap])
 
-    def or_better(self, other: _Best, loses: Any) -> _Best:
+    def or_better(self, other: _Best, loses: Callable[..., Any]) -> _Best:
         """The better of two; the first, where they are equal. NaN is best."""
         takes = ~loses(other.value, self.value)
         takes &= self.value == self.value
@@ -126,7 +130,7 @@ class _Best:
         return _Best(np.where(takes, other.value, self.value), np.where(takes, other.place, self.place))
 
 
-def _best_along(best: _Best, axis: int, n: int, stride: int, gap: int, loses: Any) -> _Best:
+def _best_along(best: _Best, axis: int, n: int, stride: int, gap: int, loses: Callable[..., Any]) -> _Best:
     ndim = best.value.ndim
     count = count_of(best.value.shape[axis], n, stride, gap)
     if _takes_taps(n, stride):
@@ -144,12 +148,12 @@ def _best_along(best: _Best, axis: int, n: int, stride: int, gap: int, loses: An
     return first.or_better(best.at(tap(axis, ndim, (n - width) * gap, count, stride)), loses)
 
 
-def _place(loses: Any, worst: Callable[..., Any]) -> Any:
+def _place(loses: Callable[..., Any], worst: Callable[..., Any]) -> Any:
     def kernel(
         x: np.ndarray[Any, Any],
         window: tuple[int, ...],
         strides: tuple[int, ...],
-        padding: Any,
+        padding: Sequence[tuple[int, int]],
         dilation: tuple[int, ...],
     ) -> Any:
         lead, sizes = x.shape[: x.ndim - len(window)], x.shape[x.ndim - len(window) :]
@@ -165,14 +169,19 @@ def _place(loses: Any, worst: Callable[..., Any]) -> Any:
     return kernel
 
 
-def _padded_size(size: int, pair: Any) -> int:
+def _padded_size(size: int, pair: tuple[int, ...]) -> int:
     return size + pair[0] + pair[1]
 
 
 def _places(
-    x: np.ndarray[Any, Any], window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...],
-    loses: Any, worst: Any,
-) -> Any:  # fmt: skip
+    x: np.ndarray[Any, Any],
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: Sequence[tuple[int, int]],
+    dilation: tuple[int, ...],
+    loses: Callable[..., Any],
+    worst: Any,
+) -> Any:
     """Axis by axis from the last one, so that of equal elements the first in order stays."""
     best = _Best(x, np.broadcast_to(np.int64(0), x.shape))
     factor = 1
@@ -191,11 +200,11 @@ def _places(
     return best.place
 
 
-def _lowest(dtype: Any) -> Any:
+def _lowest(dtype: np.dtype[Any]) -> Any:
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
-def _highest(dtype: Any) -> Any:
+def _highest(dtype: np.dtype[Any]) -> Any:
     return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 

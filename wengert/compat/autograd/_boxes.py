@@ -25,7 +25,7 @@ TYPE_MAPPINGS: dict[type, Callable[..., Any]] = {}
 _CONTAINERS = (builtins.list, builtins.tuple, builtins.dict)
 
 
-def map_tree(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
+def map_tree(f: Callable[..., Any], tree: object, *others: Any) -> Any:
     """A nested structure with f of each leaf, and of what lies at its place in other structures of the kind."""
     if isinstance(tree, builtins.dict):
         found = {key: map_tree(f, value, *(o[key] for o in others)) for key, value in tree.items()}
@@ -36,7 +36,7 @@ def map_tree(f: Callable[..., Any], tree: Any, *others: Any) -> Any:
     return f(tree, *others)
 
 
-def leaves(tree: Any) -> Iterator[Any]:
+def leaves(tree: object) -> Iterator[Any]:
     """The leaves of a nested structure, in order."""
     if isinstance(tree, builtins.dict):
         for value in tree.values():

@@ -14,10 +14,10 @@ class _Kind(builtins.type):
 
     real: builtins.type
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: object, **kwargs: object) -> Any:
         return cls.real(*args, **kwargs)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return builtins.isinstance(instance, cls.real)
 
     def __eq__(cls, other: object) -> bool:
@@ -56,7 +56,7 @@ def isinstance(x: Any, A: Any) -> bool:
 class type(builtins.type):
     """As Python's, where a box counts as what it holds."""
 
-    def __new__(cls, x: Any, *rest: Any) -> Any:
+    def __new__(cls, x: Any, *rest: object) -> Any:
         return builtins.type(x, *rest) if rest else builtins.type(getval(x))
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as onp
 
+from ..._core.argument_types import ArrayLike
 from ..._core.graph import quietly
 from ..._core.op import ZERO
 from ..._core.state import STATE, raise_our_own
@@ -94,14 +95,14 @@ class Run:
         return map_tree(lambda leaf: _given(next(waiting), leaf), self.argument)
 
 
-def _given(found: Any, leaf: Tensor) -> Any:
+def _given(found: Tensor | None, leaf: Tensor) -> Any:
     """What a sweep found for a source, in autograd's convention and as the caller's own."""
     if found is None or found is ZERO:
         return onp.zeros(leaf.shape, leaf.dtype)[()]
     return plain(conjugate(found))
 
 
-def backward_pass(g: Any, end_node: Any) -> Any:
+def backward_pass(g: Any, end_node: object) -> Any:
     """The cotangent at the root of a graph of `VJPNode`s."""
     cts: dict[int, Any] = {id(end_node): g}
     found = g
@@ -118,7 +119,15 @@ class VJPNode(Node):
 
     __slots__ = ("vjp",)
 
-    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
+    def __init__(
+        self,
+        value: Any,
+        fun: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        parent_argnums: Sequence[int],
+        parents: object,
+    ) -> None:
         super().__init__(value, fun, args, kwargs, parent_argnums, parents)
         maker = primitive_vjps.get(fun)
         if maker is None and isinstance(fun, Step):  # an op of ours: differentiated where the cotangent comes
@@ -128,7 +137,7 @@ class VJPNode(Node):
             raise NotImplementedError(f"VJP of {get_name(fun)} wrt argnums {parent_argnums} not defined")
         self.vjp = maker(parent_argnums, value, args, kwargs)
 
-    def initialize_root(self, *args: Any, **kwargs: Any) -> None:
+    def initialize_root(self, *args: object, **kwargs: object) -> None:
         super().initialize_root()
         self.vjp = lambda g: ()
 
@@ -144,7 +153,7 @@ def _swept_back(step: Step, argnums: Sequence[int], g: Any) -> list[Any]:
     return [_given(ct, step.operands[i]) for i, ct in zip(argnums, found, strict=True)]
 
 
-def defvjp_argnums(fun: Any, vjpmaker: Callable[..., Any]) -> None:
+def defvjp_argnums(fun: Callable[..., Any], vjpmaker: Callable[..., Any]) -> None:
     """`vjpmaker(argnums, ans, args, kwargs)` gives a function from g to a cotangent for each of them."""
     primitive_vjps[fun] = vjpmaker
 
@@ -163,7 +172,7 @@ def defvjp(fun: Any, *vjpmakers: Any, **kwargs: Any) -> None:
     """`vjpmaker(ans, *args, **kwargs)` for each argument (or for those at `argnums`); None for a derivative of zero."""
     makers = builtins.dict(zip(kwargs.get("argnums", itertools.count()), vjpmakers))
 
-    def one(argnum: int, ans: Any, args: Any, kwargs: Any) -> Any:
+    def one(argnum: int, ans: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if argnum not in makers:
             raise NotImplementedError(f"VJP of {get_name(fun)} wrt argnum {argnum} not defined")
         if makers[argnum] is None:
@@ -198,7 +207,7 @@ def make_jvp(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]
     return jvp
 
 
-def _tangent(leaf: Any, found: Any) -> Any:
+def _tangent(leaf: Tensor, found: Tensor) -> Any:
     return vspace(getval(leaf)).zeros() if found is None or found is ZERO else plain(found)
 
 
@@ -208,7 +217,9 @@ class JVPNode(Node):
     __slots__ = ("g",)
     is_forward = True
 
-    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
+    def __init__(
+        self, value: Any, fun: Any, args: Any, kwargs: dict[str, Any], parent_argnums: Any, parents: Any
+    ) -> None:
         super().__init__(value, fun, args, kwargs, parent_argnums, parents)
         rule, gs = primitive_jvps.get(fun), [parent.g for parent in parents]
         if rule is None and isinstance(fun, Step):
@@ -219,12 +230,12 @@ class JVPNode(Node):
             raise NotImplementedError(f"JVP of {get_name(fun)} wrt argnums {parent_argnums} not defined")
         self.g = rule(parent_argnums, gs, value, args, kwargs)
 
-    def initialize_root(self, g: Any = None, *args: Any, **kwargs: Any) -> None:
+    def initialize_root(self, g: Any = None, *args: object, **kwargs: object) -> None:
         super().initialize_root()
         self.g = g
 
 
-def defjvp_argnums(fun: Any, jvpmaker: Callable[..., Any]) -> None:
+def defjvp_argnums(fun: Callable[..., Any], jvpmaker: Callable[..., Any]) -> None:
     """`jvpmaker(argnums, gs, ans, args, kwargs)` gives the tangent of the result."""
     primitive_jvps[fun] = jvpmaker
 
@@ -280,7 +291,7 @@ class VSpace:
     def register(cls, value_type: type, vspace_maker: Callable[[Any], Any] | None = None) -> None:
         VSpace.mappings[value_type] = vspace_maker or cls
 
-    def mut_add(self, x_prev: Any, x_new: Any) -> Any:
+    def mut_add(self, x_prev: object, x_new: object) -> Any:
         return x_new if x_prev is None else self.add(x_prev, x_new)
 
     def add(self, x_prev: Any, x_new: Any) -> Any:
@@ -292,7 +303,7 @@ class VSpace:
     def covector(self, x: Any) -> Any:
         return x
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
@@ -332,7 +343,7 @@ class ArrayVSpace(VSpace):
     def randn(self) -> Any:
         return onp.array(onp.random.randn(*self.shape)).astype(self.dtype)
 
-    def inner_prod(self, x: Any, y: Any) -> Any:
+    def inner_prod(self, x: Any, y: ArrayLike) -> Any:
         return _dot(x, y)
 
 
@@ -399,7 +410,7 @@ class ContainerVSpace(VSpace):
     def randn(self) -> Any:
         return self._each("randn")
 
-    def add(self, x_prev: Any, x_new: Any) -> Any:
+    def add(self, x_prev: object, x_new: object) -> Any:
         return self._each("add", x_prev, x_new)
 
     def scalar_mul(self, x: Any, a: Any) -> Any:
@@ -452,7 +463,7 @@ class SparseObject:
     __slots__ = ("mut_add", "vs")
     __wengert_sparse__ = True
 
-    def __init__(self, vs: Any, mut_add: Callable[[Any], Any]) -> None:
+    def __init__(self, vs: object, mut_add: Callable[[Any], Any]) -> None:
         self.vs, self.mut_add = vs, mut_add
 
     def dense(self, like: Any) -> Any:
@@ -480,7 +491,7 @@ def primitive_with_deprecation_warnings(f_raw: Callable[..., Any]) -> Callable[.
         defvjp(wrapped, *makers.values(), argnums=(*makers,))
 
     def old_defvjp(vjpfun: Any, argnum: int = 0) -> None:
-        def maker(ans: Any, *args: Any, **kwargs: Any) -> Any:
+        def maker(ans: Any, *args: object, **kwargs: object) -> Any:
             return lambda g: vjpfun(g, ans, vspace(args[argnum]), vspace(ans), *args, **kwargs)
 
         add(argnum, maker, "defvjp")

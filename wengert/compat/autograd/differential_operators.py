@@ -115,7 +115,7 @@ def hessian_tensor_product(fun: Callable[..., Any], argnum: int = 0) -> Callable
     """A function of the arguments and a tensor: the Hessian's contraction with it."""
     gradient = grad(fun, argnum)
 
-    def contracted(*args: Any, **kwargs: Any) -> Any:
+    def contracted(*args: object, **kwargs: object) -> Any:
         *rest, tensor = args
         return np.tensordot(gradient(*rest, **kwargs), tensor, np.ndim(tensor))
 
@@ -128,7 +128,7 @@ hessian_vector_product = hessian_tensor_product
 def tensor_jacobian_product(fun: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
     """A function of the arguments and a tensor: the Jacobian's contraction with it from the left."""
 
-    def contracted(*args: Any, **kwargs: Any) -> Any:
+    def contracted(*args: object, **kwargs: object) -> Any:
         *rest, tensor = args
         return np.tensordot(tensor, fun(*rest, **kwargs), axes=np.ndim(tensor))
 
@@ -189,11 +189,11 @@ def multigrad_dict(fun: Callable[..., Any]) -> Callable[..., Any]:
     """A function which gives the gradients of `fun` with respect to all of its arguments, by their names."""
     signature = inspect.signature(fun)
 
-    def gradients(*args: Any, **kwargs: Any) -> Any:
+    def gradients(*args: object, **kwargs: object) -> Any:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
 
-        def of_named(named: Any) -> Any:
+        def of_named(named: dict[str, Any]) -> Any:
             again = inspect.BoundArguments(signature, OrderedDict(named))
             return fun(*again.args, **again.kwargs)
 
@@ -205,7 +205,7 @@ def multigrad_dict(fun: Callable[..., Any]) -> Callable[..., Any]:
 def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     """`fun`, which keeps only its arguments for the backward pass and runs again there."""
 
-    def vjp_maker(argnum: int, ans: Any, args: Any, kwargs: Any) -> Any:
+    def vjp_maker(argnum: int, ans: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return lambda g: _make_vjp(lambda x: fun(*subval(args, argnum, x), **kwargs), args[argnum])[0](g)
 
     wrapped = primitive(fun)

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..._core.argument_types import ArrayLike
 from . import util
 from .core import make_jvp, make_vjp, vspace
 from .wrap_util import get_name, unary_to_nary
@@ -53,7 +54,7 @@ def check_jvp(f: Callable[..., Any], x: Any) -> None:
     check_equivalent(make_jvp(f, x)(v)[1], make_numerical_jvp(f, x)(v))
 
 
-def check_equivalent(x: Any, y: Any) -> None:
+def check_equivalent(x: Any, y: ArrayLike) -> None:
     """Checks that two values lie in the same space at the same place."""
     space, other = vspace(x), vspace(y)
     assert space == other, f"VSpace mismatch:\nx: {space}\ny: {other}"
@@ -107,7 +108,7 @@ def combo_check(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[
     return check
 
 
-def quick_grad_check(fun: Callable[..., Any], arg0: Any, extra_args: Any = (), kwargs: Any = None, **_: Any) -> None:
+def quick_grad_check(fun: Callable[..., Any], arg0: Any, extra_args: Any = (), kwargs: Any = None, **_: object) -> None:
     """Deprecated: checks a gradient against differences."""
     warnings.warn("quick_grad_check is deprecated, use test_util.check_grads", DeprecationWarning, stacklevel=2)
     check_grads(lambda x: fun(x, *extra_args, **(kwargs or {})), modes=["rev"], order=1)(arg0)

@@ -42,7 +42,7 @@ Box = Tensor
 class Call:
     """One call of a primitive: the function, its arguments with places for tensors, and the form of its result."""
 
-    def __init__(self, wrapped: Any, f: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    def __init__(self, wrapped: Callable[..., Any], f: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> None:
         self.wrapped, self.f, self.kwargs = wrapped, f, kwargs
         self.operands: list[Tensor] = []
         self.args = map_tree(self._place, args)
@@ -148,7 +148,7 @@ def _jvp(inputs_dot: tuple[Any, ...], inputs: tuple[Tensor, ...], outs: tuple[Te
     return (*[fitted(d, y) for d, y in zip(leaves(found), outs, strict=True)],)
 
 
-def plain_tree(tree: Any) -> Any:
+def plain_tree(tree: object) -> Any:
     """A structure with arrays in place of tensors that nobody follows."""
     return map_tree(plain, tree)
 
@@ -210,7 +210,7 @@ def notrace_primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
     return wraps(f_raw)(f_wrapped)
 
 
-def register_notrace(trace_type: Any, primitive_fun: Any) -> None:
+def register_notrace(trace_type: object, primitive_fun: object) -> None:
     """Declares that a primitive's results are constants to a kind of derivative."""
     if getattr(trace_type, "is_forward", False):
         primitive_jvps[primitive_fun] = lambda argnums, gs, ans, args, kwargs: map_tree(lambda y: y * 0.0, ans)
@@ -229,14 +229,16 @@ class Node:
     __slots__ = ("fun", "parents", "value")
     is_forward = False
 
-    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
+    def __init__(
+        self, value: Any, fun: Any, args: Any, kwargs: dict[str, Any], parent_argnums: object, parents: Any
+    ) -> None:
         self.value, self.fun, self.parents = value, fun, list(parents)
 
-    def initialize_root(self, *args: Any, **kwargs: Any) -> None:
+    def initialize_root(self, *args: Any, **kwargs: object) -> None:
         self.value, self.fun, self.parents = None, None, []
 
     @classmethod
-    def new_root(cls, *args: Any, **kwargs: Any) -> Any:
+    def new_root(cls, *args: Any, **kwargs: object) -> Any:
         root = cls.__new__(cls)
         root.initialize_root(*args, **kwargs)
         return root
@@ -261,7 +263,7 @@ class Steps:
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Numbers that go out are nobody's concern here."""
 
-    def on_read(self, variable: Any, tensor: Tensor) -> None:
+    def on_read(self, variable: object, tensor: Tensor) -> None:
         """Variables are nobody's concern here."""
 
     def trace(self, fun: Callable[..., Any], *args: Any) -> Any:
@@ -318,7 +320,7 @@ class Step:
         return found[self.place] if self.op.is_multi else found
 
 
-def new_box(value: Any, trace: int, node: Any) -> Any:
+def new_box(value: Any, trace: int, node: object) -> Any:
     """A value as a tensor."""
     return source(value)
 

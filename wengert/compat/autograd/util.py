@@ -20,12 +20,12 @@ def subval(x: Iterable[Any], i: int, v: Any) -> tuple[Any, ...]:
     return subvals(x, ((i, v),))
 
 
-def func(f: Any) -> Any:
+def func(f: Callable[..., Any]) -> Any:
     """A method's function."""
     return getattr(f, "__func__", f)
 
 
-def toposort(end_node: Any, parents: Callable[[Any], Any] = operator.attrgetter("parents")) -> Iterator[Any]:
+def toposort(end_node: object, parents: Callable[[Any], Any] = operator.attrgetter("parents")) -> Iterator[Any]:
     """A node and its ancestors, each after all that it is a parent of."""
     children: dict[int, int] = {}
     waiting = [end_node]

@@ -30,7 +30,7 @@ def wraps(fun: Any, namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any
 def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
     """Makes `operator(fun, x)` an `operator(fun, argnum=0)(*args, **kwargs)`; several argnums give a tuple."""
 
-    def nary_operator(fun: Any, argnum: Any = 0, *nary_op_args: Any, **nary_op_kwargs: Any) -> Any:
+    def nary_operator(fun: Callable[..., Any], argnum: Any = 0, *nary_op_args: Any, **nary_op_kwargs: Any) -> Any:
         if type(argnum) is not int and not isinstance(argnum, (tuple, list)) and not hasattr(argnum, "__index__"):
             raise TypeError(f"argnum must be an int or a tuple or list of them, got {argnum!r}")
 

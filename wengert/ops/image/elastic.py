@@ -41,9 +41,15 @@ def _seeded(seed: Any) -> Tensor:
 
 @names_errors
 def elastic_transform(
-    images: Any, alpha: Any = 20.0, sigma: Any = 5.0, interpolation: str = "bilinear", fill_mode: str = "reflect",
-    fill_value: Any = 0.0, seed: Any = None, data_format: Any = None,
-) -> Any:  # fmt: skip
+    images: ArrayLike,
+    alpha: ArrayLike = 20.0,
+    sigma: Any = 5.0,
+    interpolation: str = "bilinear",
+    fill_mode: str = "reflect",
+    fill_value: Any = 0.0,
+    seed: Any = None,
+    data_format: str | None = None,
+) -> Any:
     """Images bent by smooth random displacements.
 
     Args:

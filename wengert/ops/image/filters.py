@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
 
-from ..._core.argument_types import ArrayLike
+from ..._core.argument_types import ArrayLike, ShapeLike
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
 from ..._prims import structural as S
@@ -60,9 +61,15 @@ def sobel_edges(images: ArrayLike, data_format: str | None = None) -> Any:
 
 @names_errors
 def ssim(
-    image1: Any, image2: Any, max_val: Any = 1.0, filter_size: int = 11, filter_sigma: Any = 1.5, k1: Any = 0.01,
-    k2: Any = 0.03, data_format: str | None = None,
-) -> Any:  # fmt: skip
+    image1: ArrayLike,
+    image2: ArrayLike,
+    max_val: ArrayLike = 1.0,
+    filter_size: int = 11,
+    filter_sigma: Any = 1.5,
+    k1: object = 0.01,
+    k2: object = 0.03,
+    data_format: str | None = None,
+) -> Any:
     """The structural similarity of images: 1 for equal ones, less the less they have in common.
 
     Args:
@@ -110,9 +117,13 @@ def ssim(
 
 @names_errors
 def extract_patches_3d(
-    volumes: Any, size: Any, strides: Any = None, dilation_rate: Any = 1, padding: str = "valid",
+    volumes: ArrayLike,
+    size: ShapeLike,
+    strides: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    dilation_rate: SupportsIndex | Sequence[SupportsIndex] = 1,
+    padding: str = "valid",
     data_format: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The patches of volumes, each as one vector of its depth, rows, columns and channels.
 
     Args:

@@ -82,7 +82,7 @@ def map_coordinates(inputs: Any, coordinates: Any, order: int, fill_mode: str = 
     return outward(between(x, rows, order, fill_mode, fill_value, "map_coordinates"), inputs, coordinates, fill_value)
 
 
-def between(x: Tensor, places: list[Tensor], order: Any, mode: str, filler: int, what: str) -> Tensor:
+def between(x: Tensor, places: list[Tensor], order: object, mode: str, filler: int, what: str) -> Tensor:
     """The values of x at places along its first axes."""
     if order in (2, 3, 4, 5):
         return spline_between(x, places, order, mode, filler, what)
@@ -159,7 +159,7 @@ def _rounded(place: Tensor) -> Tensor:
 
 @names_errors
 def affine_transform(
-    images: ArrayLike, transform: Any, interpolation: str = "bilinear", fill_mode: str = "constant",
+    images: ArrayLike, transform: ArrayLike, interpolation: str = "bilinear", fill_mode: str = "constant",
     fill_value: ArrayLike = 0, data_format: str | None = None,
 ) -> Any:  # fmt: skip
     """Images moved, turned, stretched and tilted.
@@ -195,9 +195,13 @@ def affine_transform(
 
 @names_errors
 def perspective_transform(
-    images: ArrayLike, start_points: Any, end_points: Any, interpolation: str = "bilinear", fill_value: ArrayLike = 0,
+    images: ArrayLike,
+    start_points: ArrayLike,
+    end_points: ArrayLike,
+    interpolation: str = "bilinear",
+    fill_value: ArrayLike = 0,
     data_format: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Images in which four points have moved to four others.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.argument_types import ArrayLike, DTypeLike
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
 from .. import promotion
@@ -45,7 +46,9 @@ _KERNELS: dict[str, Any] = {
 }
 
 
-def _weights(size: int, target: int, scale: Any, shift: Any, kernel: Any, antialias: bool, dtype: Any) -> Tensor:
+def _weights(
+    size: int, target: int, scale: ArrayLike, shift: Any, kernel: Any, antialias: bool, dtype: DTypeLike
+) -> Tensor:
     """The matrix (target, size) that scales and moves an axis."""
     inverse = divide(1, scale)
     number, place = (promotion.cast(as_tensor(np.arange(n)), dtype) for n in (target, size))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
 
-from ..._core.argument_types import ArrayLike
+from ..._core.argument_types import ArrayLike, ShapeLike
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
 from ..._prims import structural as S
@@ -42,10 +43,15 @@ def _image_ends(x: Tensor, given: tuple[Any, ...], sign: int, what: str) -> list
 
 @names_errors
 def crop_images(
-    images: ArrayLike, top_cropping: int | None = None, left_cropping: int | None = None, bottom_cropping: Any = None,
-    right_cropping: Any = None, target_height: int | None = None, target_width: int | None = None,
+    images: ArrayLike,
+    top_cropping: int | None = None,
+    left_cropping: int | None = None,
+    bottom_cropping: object = None,
+    right_cropping: object = None,
+    target_height: int | None = None,
+    target_width: int | None = None,
     data_format: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Images without some rows and columns at their borders.
 
     Args:
@@ -78,9 +84,15 @@ def crop_images(
 
 @names_errors
 def pad_images(
-    images: ArrayLike, top_padding: Any = None, left_padding: Any = None, bottom_padding: Any = None,
-    right_padding: Any = None, target_height: Any = None, target_width: Any = None, data_format: str | None = None,
-) -> Any:  # fmt: skip
+    images: ArrayLike,
+    top_padding: object = None,
+    left_padding: object = None,
+    bottom_padding: object = None,
+    right_padding: object = None,
+    target_height: object = None,
+    target_width: object = None,
+    data_format: str | None = None,
+) -> Any:
     """Images with rows and columns of zeros around them.
 
     Args:
@@ -112,9 +124,13 @@ def pad_images(
 
 @names_errors
 def extract_patches(
-    images: ArrayLike, size: Any, strides: Any = None, dilation_rate: Any = 1, padding: str = "valid",
+    images: ArrayLike,
+    size: ShapeLike,
+    strides: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    dilation_rate: SupportsIndex | Sequence[SupportsIndex] = 1,
+    padding: str = "valid",
     data_format: str | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """The patches of images, each as one vector of its rows, columns and channels.
 
     Args:
@@ -157,7 +173,7 @@ def extract_patches(
     return outward(layout.back(reshaped(x, (x.shape[0], *counts, depth))), images)
 
 
-def _bell(size: int, sigma: Any, dtype: Any) -> Tensor:
+def _bell(size: int, sigma: Any, dtype: np.dtype[Any]) -> Tensor:
     from_center = np.arange(size) - (size - 1) / 2
     weights = np.exp(-0.5 * (from_center / float(sigma)) ** 2)
     return promotion.cast(as_tensor(weights / weights.sum()), dtype)
@@ -165,7 +181,10 @@ def _bell(size: int, sigma: Any, dtype: Any) -> Tensor:
 
 @names_errors
 def gaussian_blur(
-    images: ArrayLike, kernel_size: Any = (3, 3), sigma: ArrayLike = (1.0, 1.0), data_format: str | None = None
+    images: ArrayLike,
+    kernel_size: SupportsIndex | Sequence[SupportsIndex] = (3, 3),
+    sigma: ArrayLike = (1.0, 1.0),
+    data_format: str | None = None,
 ) -> Any:
     """Images blurred by a bell curve, with zeros around them.
 

@@ -504,7 +504,7 @@ class Builder:
                 return found
         return None
 
-    def remember(self, key: Any, value: Any) -> None:
+    def remember(self, key: Any, value: object) -> None:
         """Remembers something until the open block ends."""
         self.scopes[-1][key] = value
 

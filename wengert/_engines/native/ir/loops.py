@@ -494,7 +494,7 @@ def stored_by(item: Any) -> Array | None:
     return item.target if type(item) is Copy else None
 
 
-def written_by(item: Any) -> Iterator[Array]:
+def written_by(item: object) -> Iterator[Array]:
     """The arrays that an instruction may write to, those included that what it calls is given."""
     stored = stored_by(item)
     if stored is not None:

@@ -64,7 +64,7 @@ def lanes_of(items: Iterable[Any]) -> dict[Array, int]:
     }  # fmt: skip
 
 
-def _stays(item: Any, own: set[Any]) -> bool:
+def _stays(item: object, own: set[Any]) -> bool:
     """Whether an instruction cannot be in a thread; lanes may have arrays of their own."""
     return isinstance(item, _STAYS) and not (type(item) is Alloc and item.array in own)
 

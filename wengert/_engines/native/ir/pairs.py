@@ -55,7 +55,7 @@ class Parts:
     def __getattr__(self, op: str) -> Callable[..., Any]:
         return lambda *xs: self.b.let(op, self.type, *xs)
 
-    def of_pairs(self, op: str, *xs: Any) -> Any:
+    def of_pairs(self, op: str, *xs: object) -> Any:
         """The result of an operation on whole numbers: a pair, or a truth value."""
         return arithmetic(self.b, op, self.complex, *xs)
 

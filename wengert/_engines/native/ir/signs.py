@@ -141,7 +141,7 @@ class Signs:
                 self._see(*reads(item))
         return len(self.seen_vars) > before
 
-    def _see(self, *operands: Any) -> None:
+    def _see(self, *operands: object) -> None:
         self.seen.update(x for x in operands if type(x) is Reg and x.type in FLOATS)
 
     def _see_through(self, item: Let) -> None:

@@ -68,13 +68,13 @@ def _alone(name: str) -> Any:
     return module
 
 
-def _pointer(capsule: Any) -> int:
+def _pointer(capsule: object) -> int:
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return get(capsule, _signature(capsule)) or 0
 
 
-def _signature(capsule: Any) -> bytes:
+def _signature(capsule: object) -> bytes:
     get = ctypes.pythonapi.PyCapsule_GetName
     get.restype, get.argtypes = ctypes.c_char_p, [ctypes.py_object]
     return get(capsule)

@@ -45,14 +45,14 @@ def _with_number(op: str) -> Complex:
     return lambda b, t, attrs, x: b.let(op, t, x, complex(attrs[0]))
 
 
-def _select(b: Builder, t: str, attrs: Any, cond: Operand, x: Any, y: Any) -> Any:
+def _select(b: Builder, t: str, attrs: tuple[Any, ...], cond: Operand, x: Any, y: Any) -> Any:
     return b.select(t, cond, x, y)
 
 
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 
-def _as_complex(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Any:
+def _as_complex(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Any:
     return Pair(x, y)
 
 
@@ -286,7 +286,7 @@ def _tan(p: Parts, z: Pair) -> Pair:
 # -- powers -----------------------------------------------------------------------------------------------------------
 
 
-def _power_number(b: Builder, t: str, attrs: Any, x: Any) -> Any:
+def _power_number(b: Builder, t: str, attrs: tuple[Any, ...], x: Any) -> Any:
     (number,) = attrs
     number = complex(number)
     if number.imag == 0 and number.real == int(number.real) and abs(number.real) < MOST_FACTORS:
@@ -314,7 +314,7 @@ def _whole_power(b: Builder, t: str, x: Any, number: int) -> Any:
     return p.chosen(_is_zero(p, pair_of(x)), Pair(math.nan, math.nan), p.of_pairs("div", 1, result))
 
 
-def _power(b: Builder, t: str, attrs: Any, x: Any, y: Any) -> Any:
+def _power(b: Builder, t: str, attrs: tuple[Any, ...], x: Any, y: Any) -> Any:
     """e^(y log x); 0 to the power of what has a positive real part is 0, of 0 it is 1."""
     p, base, power = Parts(b, t), pair_of(x), pair_of(y)
     is_zero = _is_zero(p, base)

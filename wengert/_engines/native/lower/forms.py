@@ -30,13 +30,13 @@ class _TypeOf(dict[Any, str]):
     def __contains__(self, dtype: object) -> bool:
         return super().__contains__(dtype) or getattr(dtype, "name", "") == "bfloat16"
 
-    def __missing__(self, dtype: Any) -> str:
+    def __missing__(self, dtype: np.dtype[Any]) -> str:
         if dtype not in self:
             raise KeyError(dtype)
         self[dtype] = "bf16"
         return "bf16"
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def get(self, key: Any, default: object = None) -> Any:
         return self[key] if key in self else default  # noqa: SIM401 - which is this method
 
 
@@ -56,12 +56,12 @@ TYPE_OF = _TypeOf({
 DTYPE_OF = _DtypeOf({name: dtype for dtype, name in TYPE_OF.items()})
 
 
-def is_plain(dtype: Any) -> bool:
+def is_plain(dtype: np.dtype[Any]) -> bool:
     """Whether elements are registers as they are: neither pairs nor half floats."""
     return TYPE_OF.get(dtype) in TYPES
 
 
-def is_arithmetic(dtype: Any) -> bool:
+def is_arithmetic(dtype: np.dtype[Any]) -> bool:
     """As `is_plain`, and no booleans."""
     return is_plain(dtype) and dtype.kind != "b"
 

@@ -160,7 +160,7 @@ def _lengths(b: Builder, graph: Graph, made: Sequence[Made], taken: Sequence[Arr
     return [b.reg("i64") for _ in range(told + followed + len(taken))]
 
 
-def is_told(value: Value, sizes: Any) -> bool:
+def is_told(value: Value, sizes: dict[Any, Any]) -> bool:
     """Whether a value's extents are known before the function runs."""
     return all(not isinstance(d, Dim) or d.atoms <= sizes.keys() for d in value.shape)
 
@@ -174,7 +174,7 @@ class _Giving:
         self.size = size  # where the next size goes
         self.given: set[Array] = set()
 
-    def arrays(self, found: Sequence[Form], sizes: Any) -> list[Made]:
+    def arrays(self, found: Sequence[Form], sizes: dict[Any, Any]) -> list[Made]:
         """The results whose extents only the run has told."""
         made: list[Made] = []
         slot = 0

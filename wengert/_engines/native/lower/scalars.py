@@ -24,15 +24,15 @@ def _plain(op: str) -> Rule:
 # -- arithmetic -------------------------------------------------------------------------------------------------------
 
 
-def _add(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _add(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     return b.let("or" if t == "bool" else "add", t, x, y)
 
 
-def _mul(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _mul(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     return b.let("and" if t == "bool" else "mul", t, x, y)
 
 
-def _add_n(b: Builder, t: str, attrs: Any, *xs: Operand) -> Operand:
+def _add_n(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
     total = xs[0]
     for x in xs[1:]:
         total = _add(b, t, attrs, total, x)
@@ -43,20 +43,20 @@ def _number(t: str, number: Any) -> Operand:
     return float(number) if t in FLOATS else bool(number) if t == "bool" else int(number)
 
 
-def _times_number(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _times_number(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return _mul(b, t, attrs, x, _number(t, attrs[0]))
 
 
-def _add_number(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _add_number(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return _add(b, t, attrs, x, _number(t, attrs[0]))
 
 
-def _scale(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _scale(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     # where x is not 0, it is the same without a zero added to it
     return b.let("scale", t, b.plain.get(x, x), y)
 
 
-def _power_number(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _power_number(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     (number,) = attrs
     if number == 2:
         return b.let("mul", t, x, x)
@@ -90,13 +90,13 @@ def _integer_power(b: Builder, t: str, x: Operand, number: int) -> Operand:
     return 1 if result is None else result
 
 
-def _abs(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _abs(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     if t in FLOATS:
         return b.let("abs", t, x)
     return b.select(t, b.let("lt", t, x, 0), b.let("neg", t, x), x) if t in SIGNED else x
 
 
-def _sign(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _sign(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     zero, one = _number(t, 0), _number(t, 1)
     if t in UNSIGNED:
         return b.select(t, b.let("gt", t, x, zero), one, zero)
@@ -133,7 +133,7 @@ def _noted_zero(b: Builder, t: str, y: Operand) -> Operand:
     return b.let("eq", "f64", b.let("abs", "f64", b.let("div", "f64", 1.0, b.convert("f64", t, y))), math.inf)
 
 
-def _floor_divide(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _floor_divide(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     if t in FLOATS:
         return _float_floor_divide(b, t, x, y)
     is_zero, divisor = _guarded(b, t, x, y)
@@ -170,7 +170,7 @@ def _float_floor_divide(b: Builder, t: str, x: Operand, y: Operand) -> Operand:
     return b.select(t, b.let("eq", t, y, 0.0), quotient, found)
 
 
-def _mod(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _mod(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     if t in FLOATS:
         found, _ = _float_remainder(b, t, x, y)
         return b.select(t, b.let("eq", t, y, 0.0), b.let("fmod", t, x, y), found)
@@ -182,7 +182,7 @@ def _mod(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
     return b.select(t, is_zero, 0, rest)
 
 
-def _fmod(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _fmod(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     if t in FLOATS:
         return b.let("fmod", t, x, y)
     is_zero, divisor = _guarded(b, t, x, y)
@@ -212,55 +212,55 @@ def smaller(b: Builder, t: str, x: Operand, y: Operand) -> Operand:
 def _beyond(op: str) -> Rule:
     """fmax and fmin: a number wins over a NaN."""
 
-    def rule(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+    def rule(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
         wins = b.let(op, t, x, y)
         return b.select(t, b.either(wins, is_nan(b, t, y)) if t in FLOATS else wins, x, y)
 
     return rule
 
 
-def _relu(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _relu(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return larger(b, t, x, _number(t, 0))
 
 
-def _heaviside(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _heaviside(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     found = b.select(t, b.let("lt", t, x, 0.0), 0.0, b.select(t, is_nan(b, t, x), x, 1.0))
     return b.select(t, b.let("eq", t, x, 0.0), y, found)
 
 
-def _isnan(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _isnan(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return is_nan(b, t, x) if t in FLOATS else False
 
 
-def _isinf(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _isinf(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return b.let("eq", t, b.let("abs", t, x), math.inf) if t in FLOATS else False
 
 
-def _isfinite(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _isfinite(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return b.let("lt", t, b.let("abs", t, x), math.inf) if t in FLOATS else True
 
 
-def _signbit(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _signbit(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     if t in FLOATS:
         bits = f"i{8 * WIDTHS[t]}"
         return b.let("lt", bits, b.convert(bits, t, x, bits=True), 0)
     return b.let("lt", t, x, 0) if t in SIGNED else False
 
 
-def _select(b: Builder, t: str, attrs: Any, cond: Operand, x: Operand, y: Operand) -> Operand:
+def _select(b: Builder, t: str, attrs: tuple[Any, ...], cond: Operand, x: Operand, y: Operand) -> Operand:
     return b.select(t, cond, x, y)
 
 
 # -- bits -------------------------------------------------------------------------------------------------------------
 
 
-def _left_shift(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _left_shift(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     width = 8 * WIDTHS[t]
     fits = _fits(b, t, y, width)
     return b.select(t, fits, b.let("shl", t, x, b.select(t, fits, y, 0)), 0)
 
 
-def _right_shift(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _right_shift(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     width = 8 * WIDTHS[t]
     fits = _fits(b, t, y, width)
     beyond = width - 1 if t in SIGNED else 0
@@ -277,14 +277,14 @@ def _fits(b: Builder, t: str, y: Operand, width: int) -> Operand:
 # -- functions --------------------------------------------------------------------------------------------------------
 
 
-def _sigmoid(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _sigmoid(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     # exp of a number that is never positive cannot overflow
     decay = b.let("exp", t, b.let("neg", t, b.let("abs", t, x)))
     top = b.select(t, b.let("ge", t, x, 0.0), 1.0, decay)
     return b.let("div", t, top, b.let("add", t, 1.0, decay))
 
 
-def _logaddexp(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _logaddexp(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     gap = b.let("sub", t, x, y)
     tail = b.let("log1p", t, b.let("exp", t, b.let("neg", t, b.let("abs", t, gap))))
     found = b.let("add", t, b.select(t, b.let("gt", t, gap, 0.0), x, y), tail)
@@ -293,7 +293,7 @@ def _logaddexp(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operan
     return b.select(t, b.let("eq", t, x, y), b.let("add", t, x, math.log(2)), found)
 
 
-def _logaddexp2(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _logaddexp2(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     gap = b.let("sub", t, x, y)
     tail = b.let("log1p", t, b.let("exp2", t, b.let("neg", t, b.let("abs", t, gap))))
     larger_one = b.select(t, b.let("gt", t, gap, 0.0), x, y)
@@ -302,7 +302,7 @@ def _logaddexp2(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Opera
     return b.select(t, b.let("eq", t, x, y), b.let("add", t, x, 1.0), found)
 
 
-def _ldexp(b: Builder, t: str, attrs: Any, x: Operand, n: Operand) -> Operand:
+def _ldexp(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, n: Operand) -> Operand:
     """x times two to the n; `t` is the type of n, which is cut to where the result has long been 0 or infinite."""
     most = 5000 if WIDTHS[t] > 1 else 100
     n = b.select(t, b.let("gt", t, n, most), most, n)
@@ -314,14 +314,14 @@ def _ldexp(b: Builder, t: str, attrs: Any, x: Operand, n: Operand) -> Operand:
     return b.call(name, [Typed(kind, x), Typed("i32", b.convert("i32", t, n))], kind)
 
 
-def _exponent(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _exponent(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     """The e of x = m 2^e with 0.5 <= m < 1; 0 of what has none."""
     has_none = b.either(b.let("eq", t, x, 0.0), b.negated(_isfinite(b, t, attrs, x)))
     found = b.call("ilogb" if t == "f64" else "ilogbf", [Typed(t, b.select(t, has_none, 1.0, x))], "i32")
     return b.select("i32", has_none, 0, b.let("add", "i32", found, 1))
 
 
-def _gcd(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _gcd(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     """By Euclid's algorithm, on what the signs leave."""
     large, small = b.var(t, _abs(b, t, attrs, x)), b.var(t, _abs(b, t, attrs, y))
 
@@ -344,7 +344,7 @@ def _as_unsigned(b: Builder, t: str, *xs: Operand) -> tuple[Operand, ...]:
     return (*[b.convert(_unsigned(t), t, x, bits=t in SIGNED) for x in xs],)
 
 
-def _lcm(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _lcm(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     common = _gcd(b, t, attrs, x, y)
     is_none = b.let("eq", t, common, 0)
     divisor = b.select(t, is_none, 1, common)
@@ -352,15 +352,15 @@ def _lcm(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
     return b.select(t, is_none, 0, product)
 
 
-def _reciprocal(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _reciprocal(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return b.let("div", t, 1.0, x)
 
 
-def _rsqrt(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _rsqrt(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return b.let("div", t, 1.0, b.let("sqrt", t, x))
 
 
-def _clip(b: Builder, t: str, attrs: Any, x: Operand, lo: Operand, hi: Operand) -> Operand:
+def _clip(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, lo: Operand, hi: Operand) -> Operand:
     return smaller(b, t, larger(b, t, x, lo), hi)
 
 
@@ -374,7 +374,7 @@ _EXACT = (
 _WITH_NUMBER = ("times_number", "add_number", "power_number")
 
 
-def _half_power(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _half_power(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return b.let("pow", t, x, attrs[0])
 
 

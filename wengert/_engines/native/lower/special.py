@@ -45,7 +45,7 @@ def _plain(name: str) -> Rule:
 
 
 def _with_order(name: str, whole: tuple[str, ...]) -> Callable[..., Operand]:
-    def rule(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+    def rule(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
         (order,) = attrs
         if order in (0, 1):
             return call(b, whole[int(order)], t, x)
@@ -60,14 +60,14 @@ def _with_order(name: str, whole: tuple[str, ...]) -> Callable[..., Operand]:
 _TINY = {"f64": 2.0**-1022, "f32": 2.0**-126}
 
 
-def _lgamma(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _lgamma(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     size = b.let("abs", t, x)
     is_tiny = b.both(b.let("lt", t, size, _TINY[t]), b.let("gt", t, size, 0.0))
     small = b.let("neg", t, b.let("log", t, b.select(t, is_tiny, size, 1.0)))
     return b.select(t, is_tiny, small, call(b, "gammaln", t, x))
 
 
-def _kv(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _kv(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     plain, scaled = (_with_order(name, _WHOLE[name])(b, t, attrs, x) for name in ("kv", "kve"))
     far = b.let("mul", t, scaled, b.let("exp", t, b.let("neg", t, x)))
     is_far = b.both(b.let("gt", t, x, KV_FAR), b.let("eq", t, far, far))
@@ -108,7 +108,7 @@ def _betaln_of_large(b: Builder, x: Operand, y: Operand) -> Operand:
 
 
 def _beta(name: str) -> Rule:
-    def rule(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+    def rule(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
         x, y = b.convert("f64", t, x), b.convert("f64", t, y)
         low, high = smaller(b, "f64", x, y), larger(b, "f64", x, y)
         is_large = b.both(_f(b, "gt", high, _LARGE), _f(b, "lt", high, math.inf))
@@ -121,7 +121,7 @@ def _beta(name: str) -> Rule:
     return rule
 
 
-def _poch(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
+def _poch(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     """gamma(x + y) / gamma(x) for positive x and x + y, as NumPy's kernel has it: moved up, then by a series."""
     low, step = b.convert("f64", t, x), b.convert("f64", t, y)
     is_inside = b.both(_f(b, "gt", low, 0.0), _f(b, "gt", _f(b, "add", low, step), 0.0))
@@ -140,7 +140,7 @@ def _poch(b: Builder, t: str, attrs: Any, x: Operand, y: Operand) -> Operand:
     return b.convert(t, "f64", b.select("f64", is_inside, value, math.nan))
 
 
-def _hazard(b: Builder, t: str, attrs: Any, x: Operand) -> Operand:
+def _hazard(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     tail = call(b, "erfcx", t, b.let("mul", t, x, -math.sqrt(0.5)))
     return b.let("div", t, math.sqrt(2 / math.pi), tail)
 

@@ -129,7 +129,7 @@ def _of_any_length(spec: Loop) -> Loop:
     return found
 
 
-def _substituted(attribute: Any, sizes: dict[Atom, Any]) -> Any:
+def _substituted(attribute: object, sizes: dict[Atom, Any]) -> Any:
     return map_attribute(attribute, lambda d: d.substitute(sizes)) if sizes else attribute
 
 

@@ -128,7 +128,7 @@ def _is_plain(node: Node, seen: set[int]) -> bool:
     return all(type(a) in (int, float, complex, bool, str, tuple) or _is_constant(a) for a in node.attrs)
 
 
-def _is_constant(attribute: Any) -> bool:
+def _is_constant(attribute: object) -> bool:
     return attribute is None or hasattr(attribute, "dtype") or hasattr(attribute, "itemsize")
 
 
@@ -216,13 +216,13 @@ class _Renaming:
         return found
 
 
-def _attribute(attribute: Any, table: dict[int, Dim], name: str) -> Any:
+def _attribute(attribute: object, table: dict[int, Dim], name: str) -> Any:
     if type(attribute) is int:
         return table.get(attribute, attribute) if name in _EXTENTS else attribute
     return _inside(attribute, table) if type(attribute) is tuple else attribute
 
 
-def _inside(attribute: Any, table: dict[int, Dim]) -> Any:
+def _inside(attribute: object, table: dict[int, Dim]) -> Any:
     """A tuple with dimensions for numbers that are large extents: whatever they mean, in this run they are equal."""
     if type(attribute) is int:
         return table.get(attribute, attribute)

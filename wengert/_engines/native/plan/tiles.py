@@ -105,7 +105,7 @@ class _Group:
         is_single: whether rows are to go one by one.
     """
 
-    def __init__(self, extent: Any, is_single: bool) -> None:
+    def __init__(self, extent: object, is_single: bool) -> None:
         self.extent = extent
         self.is_single = is_single
         self.needs: dict[int, Needs] = {}

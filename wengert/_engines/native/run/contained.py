@@ -17,7 +17,6 @@ import os
 import pickle
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 from ...._core import forking, headroom
 
@@ -102,7 +101,7 @@ def _packages(module: str) -> list[tuple[str, str]]:
     return [(name, os.path.dirname(sys.modules[name].__file__ or "")) for name in sorted(names)]
 
 
-def elsewhere(module: str, *arguments: Any) -> bytes:
+def elsewhere(module: str, *arguments: object) -> bytes:
     """What the function `emitted` of the module of that name gives, called in a process of its own.
 
     Raises:

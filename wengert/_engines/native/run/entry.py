@@ -103,7 +103,7 @@ def bound(
     loaded: Loaded, takes: Sequence[Take], gives: Sequence[Give], sizes: int = 0, sizes_function: Loaded | None = None,
     form: type | None = tuple, on_failure: Callable[..., Any] | None = None, frees_gil: bool = True,
     name: str = "native", constants: Sequence[Any] = (), presets: Sequence[tuple[int, int]] = (),
-    kept: Any = None, on_flags: Callable[..., Any] | None = None,
+    kept: np.ndarray[Any, Any] | None = None, on_flags: Callable[..., Any] | None = None,
 ) -> Callable[..., Any] | None:  # fmt: skip
     """A built-in function that runs compiled code on Python objects.
 
@@ -231,7 +231,7 @@ def _shaped(takes: Sequence[Take], on_failure: Callable[..., Any] | None, form: 
     if on_failure is None:
         return None
 
-    def shaped(status: int, failing: int, *arguments: Any) -> Any:
+    def shaped(status: int, failing: int, *arguments: object) -> Any:
         results = (*map(callers_own, on_failure(status, failing, *_natives(takes, arguments))),)
         return results[0] if form is None else results if form is tuple else form._make(results)
 
@@ -250,7 +250,7 @@ def _natives(takes: Sequence[Take], arguments: Sequence[Any]) -> list[Any]:
     return [t.dtype.type(a) if t.dtype is not None and type(a) is float else a for t, a in pairs]
 
 
-def _unexplained(status: int, failing: int, *arguments: Any) -> Any:
+def _unexplained(status: int, failing: int, *arguments: object) -> Any:
     if status == loops.MEMORY:
         raise MemoryError(f"no memory for buffer {failing} of native code")
     raise RuntimeError(f"native code ended with status {status}")
@@ -303,7 +303,7 @@ def _objects_look_as_expected(header: int) -> bool:
     )
 
 
-def _new_function(method: Any, held: Any, module: Any) -> Callable[..., Any]:
+def _new_function(method: object, held: Any, module: Any) -> Callable[..., Any]:
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return make(method, held, module)

@@ -164,7 +164,7 @@ def function_of(run: Callable[..., tuple[Any, ...]], operands: int, is_quiet: bo
     put, reset = (_nothing, _nothing) if VARIABLE is None else (VARIABLE.set, VARIABLE.reset)
     state = _QUIET if is_quiet else _TOLD
 
-    def function(*arrays: Any) -> int:
+    def function(*arrays: object) -> int:
         before = put(state)
         try:
             _fill(arrays[operands:], run(*arrays[:operands]))

@@ -81,7 +81,7 @@ class Passed:
         whole = _Reader(self.layout.template, self.arrays, [0])
         return [*map(as_object, whole.value(self.layout.template.places[self.place], 0))]
 
-    def segments(self, *arguments: Any) -> None:
+    def segments(self, *arguments: object) -> None:
         """Calls back for all steps, the last first, as histories of NumPy's kernels do."""
         whole = _Reader(self.layout.template, self.arrays, [0])
         whole.value(self.layout.template.places[self.place], 0)[()].segments(*arguments)
@@ -140,7 +140,9 @@ class _Reader:
         outside = [self.item(x, row) if type(x) in (Slot, Number) else self.value(x, row) for x in place.outside]
         return _Reader(place.template, [self.arrays[i] for i in place.arrays], outside)
 
-    def segments(self, steps: int, advance: Any, pull_saved: Callable[..., None], *others: Any) -> None:
+    def segments(
+        self, steps: int, advance: Callable[..., Any], pull_saved: Callable[..., None], *others: object
+    ) -> None:
         """Calls back for all steps, the last first."""
         for step in range(steps - 1, -1, -1):
             pull_saved(self.saved(step), step)
@@ -153,7 +155,9 @@ class _Snapshots:
         self.states = states
         self.live = live
 
-    def segments(self, steps: int, advance: Any, pull_saved: Any, pull: Any, pull_segment: Any) -> None:
+    def segments(
+        self, steps: int, advance: Callable[..., Any], pull_saved: Any, pull: Callable[..., Any], pull_segment: Any
+    ) -> None:
         """Calls back for all steps, the last first."""
         rows = [self.states.saved(row) for row in range(self.live)]
         kept = Snapshots(max(2, 2 * len(rows)))

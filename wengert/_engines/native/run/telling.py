@@ -55,7 +55,7 @@ class Teller:
         self._kinds: tuple[Any, dict[int, Kinds]] = (None, {})  # by flags, under the error state of the last call
         self._in_vain: dict[int, _Vain] = {}  # by flags
 
-    def __call__(self, flags: int, *natives: Any) -> None:
+    def __call__(self, flags: int, *natives: np.ndarray[Any, Any]) -> None:
         now = state()
         known, by_flags = self._kinds
         if known is not now:
@@ -146,7 +146,7 @@ class Noted(threading.local):
 
     flags = 0
 
-    def __call__(self, flags: int, *arguments: Any) -> None:
+    def __call__(self, flags: int, *arguments: object) -> None:
         self.flags |= flags
 
     def taken(self) -> int:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._core.argument_types import ArrayLike
 from ..core import defvjp, make_vjp, vspace
 from ..tracer import primitive
 
 
 @primitive
-def fixed_point(f: Callable[..., Any], a: Any, x0: Any, distance: Callable[..., Any], tol: float) -> Any:
+def fixed_point(f: Callable[..., Any], a: ArrayLike, x0: ArrayLike, distance: Callable[..., Any], tol: float) -> Any:
     """The x at which `f(a)(x)` is x, found from x0 by iteration until `distance` of two steps is less than `tol`."""
     step = f(a)
     before, x = x0, step(x0)
@@ -19,7 +20,9 @@ def fixed_point(f: Callable[..., Any], a: Any, x0: Any, distance: Callable[..., 
     return x
 
 
-def _pull_back(ans: Any, f: Any, a: Any, x0: Any, distance: Any, tol: float) -> Callable[[Any], Any]:
+def _pull_back(
+    ans: Any, f: Any, a: Any, x0: ArrayLike, distance: Callable[..., Any], tol: float
+) -> Callable[[Any], Any]:
     def vjp(g: Any) -> Any:
         of_a, _ = make_vjp(lambda a: f(a)(ans), a)
         of_x, _ = make_vjp(lambda x: f(a)(x), ans)

@@ -52,7 +52,7 @@ def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Any, Any, Any]
     """A function of structures as one of vectors: `(flat function, unflatten, the example's vector)`."""
     vector, unflatten = flatten(example)
 
-    def flat(x: Any, *args: Any) -> Any:
+    def flat(x: Any, *args: object) -> Any:
         return flatten(func(unflatten(x), *args))[0]
 
     return flat, unflatten, vector

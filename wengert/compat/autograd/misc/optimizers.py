@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as onp
 
+from ...._core.argument_types import ArrayLike
 from .flatten import flatten
 
 
 def _on_structures(optimize: Callable[..., Any]) -> Callable[..., Any]:
     """An optimiser of vectors as one of structures."""
 
-    def on_structure(grad: Any, x0: Any, callback: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def on_structure(
+        grad: Callable[..., Any], x0: ArrayLike, callback: Any = None, *args: object, **kwargs: object
+    ) -> Any:
         vector, unflatten = flatten(x0)
 
         def flat_grad(x: Any, i: int) -> Any:

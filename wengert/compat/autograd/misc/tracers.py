@@ -13,11 +13,11 @@ from ..tracer import Steps, plain_tree, trace
 from ..wrap_util import wraps
 
 
-def const_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., Any]:
+def const_graph(fun: Callable[..., Any], *args: object, **kwargs: object) -> Callable[..., Any]:
     """`fun` with some arguments given; from the second call on, the ops of the first run again on new values."""
     known: list[tuple[Steps, Any]] = []
 
-    def again(*rest: Any) -> Any:
+    def again(*rest: object) -> Any:
         boxes = map_tree(source, rest)
         inputs = list(leaves(boxes))
         if not known:
@@ -35,7 +35,7 @@ def const_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[
     return wraps(fun)(again)
 
 
-def full_graph(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def full_graph(fun: Callable[..., Any], *args: object, **kwargs: object) -> Any:
     """The node of what a function gives, in the graph of all that it ran."""
     return trace(FullGraphNode.new_root(), lambda x: fun(x, *args[1:], **kwargs), args[0])[1]
 
@@ -45,7 +45,7 @@ class FullGraphNode(VJPNode):
 
     __slots__ = ("args", "kwargs")
 
-    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
+    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: object, parents: Any) -> None:
         self.value, self.fun, self.args, self.kwargs, self.parents = value, fun, args, kwargs, list(parents)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as onp
 
+from ...._core.argument_types import ArrayLike
 from ..core import defvjp, defvjp_argnum, defvjp_argnums, vspace
 from .numpy_wrapper import getval, metadata
 
@@ -34,7 +35,7 @@ def match_complex(target: Any, x: Any) -> Any:
     return onp.real(x) if found and not wanted else x + 0j if wanted and not found else x
 
 
-def balanced_eq(x: Any, z: Any, y: Any) -> Any:
+def balanced_eq(x: Any, z: ArrayLike, y: ArrayLike) -> Any:
     """1 where x alone is z, 0.5 where y is, too."""
     return (x == z) / (1.0 + (x == y))
 

@@ -23,7 +23,7 @@ def either(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
     return chosen
 
 
-def finder(home: dict[str, Any], theirs: str, ours: Any) -> Callable[[str], Any]:
+def finder(home: dict[str, Any], theirs: str, ours: object) -> Callable[[str], Any]:
     """A module's `__getattr__`: functions of a module of SciPy's, each beside ours of the name, put in the module."""
 
     def find(name: str) -> Any:
@@ -40,7 +40,7 @@ def finder(home: dict[str, Any], theirs: str, ours: Any) -> Callable[[str], Any]
 class Distribution(types.ModuleType):
     """A distribution's functions, each SciPy's or ours; a module, as autograd's are."""
 
-    def __init__(self, home: str, name: str, theirs: Any, ours: Any) -> None:
+    def __init__(self, home: str, name: str, theirs: object, ours: object) -> None:
         super().__init__(f"{home}.{name}", theirs.__doc__)
         self._theirs, self._ours = theirs, ours
         sys.modules[f"{home}.{name}"] = self

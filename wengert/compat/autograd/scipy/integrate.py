@@ -16,13 +16,13 @@ from ..tracer import primitive
 odeint: Any = primitive(_theirs.odeint)
 
 
-def _pull_back(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Callable[[Any], Any]:
+def _pull_back(argnums: Any, ans: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
     func, y0, t = args[:3]
     rest = args[3] if len(args) > 3 else ()
     size = onp.size(y0)
     start, unflatten = flatten(vspace(rest).zeros() if rest else ())
 
-    def back(state: Any, at: float, given: Any) -> Any:
+    def back(state: Any, at: float, given: tuple[Any, ...]) -> Any:
         """The slopes of the state, of its cotangent, and of those of the time and of the other arguments."""
         y, adjoint = state[:size], state[size : 2 * size]
         vjp, slope = make_vjp(lambda all_: func(all_[0], all_[1], *all_[2]), (y, at, given))

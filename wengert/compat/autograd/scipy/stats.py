@@ -9,11 +9,12 @@ import numpy as onp
 import scipy.stats as _theirs
 
 from .... import stats as _ours
+from ...._core.argument_types import ArrayLike
 from .._boxes import getval
 from ._either import Distribution, finder
 
 
-def _logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+def _logpdf(x: Any, mean: Any = None, cov: ArrayLike = 1, allow_singular: bool = False) -> Any:
     """The log density, on the span of the covariance where that may be singular (and is a constant then)."""
     if not allow_singular:
         return _ours.multivariate_normal.logpdf(x, mean, cov)
@@ -23,11 +24,11 @@ def _logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False
     return -0.5 * (onp.sum(scaled**2, axis=-1) + onp.sum(onp.log(2 * onp.pi * values[kept])))
 
 
-def _pdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+def _pdf(x: Any, mean: ArrayLike | None = None, cov: ArrayLike = 1, allow_singular: bool = False) -> Any:
     return onp.exp(_logpdf(x, mean, cov, allow_singular))
 
 
-def _entropy(mean: Any = None, cov: Any = 1) -> Any:
+def _entropy(mean: ArrayLike | None = None, cov: Any = 1) -> Any:
     return 0.5 * onp.linalg.slogdet(2 * onp.pi * onp.e * cov)[1]
 
 
