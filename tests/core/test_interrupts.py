@@ -13,6 +13,7 @@ import gc
 import inspect
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,16 @@ from wengert._core.verifier import verify
 
 PACKAGE = wg.__path__[0]
 X = np.array([0.5, 1.5])
+_FINALISER = weakref.finalize.__call__.__code__  # type: ignore[attr-defined]  # a function of Python's own
 SLOPES = 2 * X * np.cos(X**2)
+
+
+def _is_in_finaliser(frame: Any) -> bool:
+    for _ in range(5):  # callers: what finalisers do is not deeper than that
+        frame = frame and frame.f_back
+        if frame and frame.f_code is _FINALISER:
+            return True
+    return False
 
 
 def interrupted_at(n: int, run: Callable[[], Any], in_exits: bool) -> bool:
@@ -38,7 +48,9 @@ def interrupted_at(n: int, run: Callable[[], Any], in_exits: bool) -> bool:
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith((PACKAGE, "<wengert")) or was_hit:
             return
-        # what a generator raises as it is closed is printed, not raised
+        # what a generator raises as it is closed is printed, not raised; so is what a finaliser raises
+        if _is_in_finaliser(frame):
+            return
         if code.co_flags & inspect.CO_GENERATOR or (code.co_name == "__exit__" and not in_exits):
             return
         count += 1

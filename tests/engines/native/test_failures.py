@@ -280,7 +280,7 @@ def test_what_llvm_packs_wrongly_is_compiled_without_packing(monkeypatch: pytest
     """LLVM's packing of straight code may break a module, whose emission would end the process."""
     efforts: list[Any] = []
 
-    def breaking(module: Any, target: Any, effort: Any, ir: str) -> None:
+    def breaking(module: Any, target: Any, effort: Any) -> None:
         efforts.append(effort)
         if effort.packs:
             monkeypatch.setattr(jit, "_is_sound", lambda module: False)
@@ -291,7 +291,7 @@ def test_what_llvm_packs_wrongly_is_compiled_without_packing(monkeypatch: pytest
     monkeypatch.setattr(jit, "_optimise", breaking)
     assert jit.emitted(ir, "f", *jit._Effort(3, 3, packs=True))
     assert [effort.packs for effort in efforts] == [True, False]
-    monkeypatch.setattr(jit, "_optimise", lambda module, target, effort, ir: None)
+    monkeypatch.setattr(jit, "_optimise", lambda module, target, effort: None)
     monkeypatch.setattr(jit, "_is_sound", lambda module: False)
     with pytest.raises(RuntimeError, match="LLVM's passes break the module f"):
         jit.emitted(ir, "f", *jit._Effort(3, 3, packs=True))

@@ -98,7 +98,8 @@ def reason_against(node: Node) -> str:
     """Why NumPy's kernel runs a node; empty if machine code does."""
     name = node.op.name
     if not is_lowered(name):
-        return HANDED.get(name, "no lowering")
+        is_complex = any(value.dtype.kind == "c" for value in node.inputs)
+        return HANDED.get(name, "complex numbers" if is_complex else "no lowering")
     takes_histories = node.op.facts.holds or name in _NO_HISTORIES
     for value in (*node.inputs, *node.outputs):
         if value.dtype not in TYPE_OF and not (value.dtype == object and takes_histories):
