@@ -27,7 +27,7 @@ from wengert._core.verifier import verify
 
 PACKAGE = wg.__path__[0]
 X = np.array([0.5, 1.5])
-_FINALISER = weakref.finalize.__call__.__code__  # type: ignore[attr-defined]  # a function of Python's own
+_FINALISER = weakref.finalize.__call__.__code__  # of a function written in Python
 SLOPES = 2 * X * np.cos(X**2)
 
 
