@@ -53,6 +53,7 @@ ENGINES: dict[str, UnderTest] = {
 
 # where torch's tensors lie (benchmarks/gpu.py says "cuda"); JAX and TensorFlow put theirs on an accelerator by themselves
 _DEVICE = os.environ.get("WENGERT_TEST_DEVICE", "")
+ON_ACCELERATOR = bool(_DEVICE) or "cuda" in os.environ.get("JAX_PLATFORMS", "")
 _CHOSEN = os.environ.get("WENGERT_TEST_ENGINES", "all")
 NAMES = [*ENGINES] if _CHOSEN == "all" else [name for name in _CHOSEN.split(",") if name in ENGINES]
 # NumPy's is what the others are compared with
