@@ -55,6 +55,16 @@ def test_optimisers_and_schedules_are_pickled(again: Any) -> None:
             np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.parametrize("again", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy], ids=["pickle", "deepcopy"])
+def test_init_and_update_are_tasks_of_their_own(again: Any) -> None:
+    gradient = {"w": np.array([0.4, -1.3])}
+    for optimiser in (O.adam(0.3), O.chain(O.clip(0.2), O.sgd(O.cosine(0.1, 5)))):
+        init, update = again(optimiser.init), again(optimiser.update)
+        found, _ = update(gradient, init(gradient), gradient)
+        np.testing.assert_array_equal(found["w"], optimiser.update(gradient, optimiser.init(gradient))[0]["w"])
+        assert repr(update) == repr(optimiser.update)
+
+
 def test_a_part_of_an_optimiser_can_be_replaced() -> None:
     other = O.sgd(0.5)._replace(init=lambda params: "mine")
     assert type(other) is O.GradientTransformation

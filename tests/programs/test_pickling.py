@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import inspect
 import multiprocessing
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -187,16 +190,33 @@ def test_they_are_methods_where_they_are_defined_in_a_class() -> None:
     assert Model.gradient(Model(3.0), X).shape == (2,)
 
 
-def test_processes_that_begin_anew_take_them() -> None:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        np.testing.assert_array_equal(pool.map(wg.grad(energy), [X])[0], wg.grad(energy)(X))
-        np.testing.assert_array_equal(pool.map(compiled, [X])[0], compiled(X))
+def loss_of_rows(w: Any, rows: Any) -> Any:
+    """A sum over rows, with a rule that is not the derivative and a branch for each row."""
+    hidden = with_rule(rows @ w["a"] + w["b"])
+    return wg.sum(wg.where(hidden > 1.0, hidden, wg.sin(hidden)))
+
+
+def test_gradients_of_partitions_in_two_processes_add_up() -> None:
+    data = np.linspace(-1.0, 2.0, 35).reshape(7, 5) ** 2
+    w = {"a": np.linspace(0.1, -0.4, 5), "b": np.float64(0.3)}
+    new = multiprocessing.get_context("spawn")
+    made = (
+        wg.grad(loss_of_rows), wg.function(wg.value_and_grad(loss_of_rows)), wg.value_and_grad(loss_of_rows),
+        wg.hessian(loss_of_rows),
+    )  # fmt: skip
+    with ProcessPoolExecutor(1, new) as one, ProcessPoolExecutor(1, new) as other:
+        parts = [(f, one.submit(f, w, data[:3]), other.submit(f, w, data[3:])) for f in made]
+        for f, *partial in parts:
+            leaves = [wg.tree.leaves(part.result()) for part in partial]
+            for first, second, whole in zip(*leaves, wg.tree.leaves(f(w, data)), strict=True):
+                np.testing.assert_allclose(first + second, whole, rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(one.submit(compiled, X).result(), compiled(X))
 
 
 BY_VALUE = """
-import sys
+import importlib, sys
 import numpy as np, wengert as wg
-cloudpickle = __import__("cloudpickle")
+cloudpickle = importlib.import_module(sys.argv[1])
 k = 3.0
 @wg.function
 def f(x): return wg.sum(x**k)
@@ -208,10 +228,18 @@ sys.stdout.buffer.write(cloudpickle.dumps((f, g, h, own, wg.vmap(lambda x: h(x))
 """
 
 
-def test_cloudpickle_takes_what_the_main_module_defines() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+@pytest.mark.parametrize("package", ["cloudpickle", "has_a_copy.cloudpickle"])
+def test_cloudpickle_takes_what_the_main_module_defines(
+    package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also a copy of it that is part of another package: Ray, joblib and PySpark have one."""
+    found = importlib.util.find_spec("cloudpickle")
+    assert found is not None
+    shutil.copytree(Path(found.origin or "").parent, tmp_path / "has_a_copy" / "cloudpickle")
+    monkeypatch.syspath_prepend(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(tmp_path)])}
     done = subprocess.run(
-        [sys.executable, "-c", BY_VALUE], env=environment, capture_output=True, check=True, timeout=120
+        [sys.executable, "-c", BY_VALUE, package], env=environment, capture_output=True, check=True, timeout=120
     )
     f, g, h, own, mapped = pickle.loads(done.stdout)
     np.testing.assert_allclose(f(X), np.sum(X**3))
@@ -219,6 +247,21 @@ def test_cloudpickle_takes_what_the_main_module_defines() -> None:
     np.testing.assert_allclose(h(X), 15.0 * X**5)
     np.testing.assert_allclose(own(X), X + 3.0)
     np.testing.assert_allclose(mapped(X), 15.0 * X**5)
+
+
+def test_dask_names_tasks_by_what_they_are_made_of() -> None:
+    base = pytest.importorskip("dask.base", reason="dask is not installed")
+
+    def made() -> list[Any]:
+        return [
+            wg.grad(energy), wg.value_and_grad(energy), wg.grad(loss_of_rows), wg.grad(loss_of_rows, argnums=1), compiled,
+            wg.vmap(energy), wg.hessian(energy), wg.function(energy), wg.grad(with_rule), slope, Model(2.0).gradient,
+            Model(3.0).gradient,
+        ]  # fmt: skip
+
+    names, again = ([base.tokenize(f, ensure_deterministic=True) for f in made()] for _ in range(2))
+    assert names == again
+    assert len({*names}) == len(names)
 
 
 def structured(x: Any, w: Any) -> Any:

@@ -16,8 +16,9 @@ from typing import Any
 
 from .dynamo import left_out
 
-# whoever pickles functions of `__main__` by value, for processes in which that module is another program
-_BY_VALUE = ("cloudpickle", "dill")
+# who pickles functions of `__main__` by value, for processes in which that module is another program; Ray, joblib and
+# PySpark have a copy of cloudpickle as a package of their own
+_BY_VALUE = frozenset({"cloudpickle", "dill"})
 
 
 class _Signature:
@@ -75,6 +76,8 @@ def derived(function: Callable[..., Any], doc: str, maker: Callable[..., Any], *
     f = args[0]
     inner = getattr(f, "__name__", type(f).__name__)
     left_out(function)
+    token: Any = function
+    token.__dask_tokenize__ = functools.partial(_dask_token, maker, args, options)
     made = Derived(function)
     made._made_by = (maker, args, options)
     made.__wrapped__ = f
@@ -82,6 +85,15 @@ def derived(function: Callable[..., Any], doc: str, maker: Callable[..., Any], *
     vars(made)["__qualname__"] = made.__name__ = f"{maker.__name__}({inner})"
     made.__doc__ = doc.format(inner)
     return made
+
+
+def _dask_token(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What Dask names a task by: it looks into a partial object and asks the function that it finds there.
+
+    That one is a closure, which it could tell from another one by its code alone.
+    """
+    normalized: Any = importlib.import_module("dask.base").normalize_token
+    return normalized((maker, args, options))
 
 
 def _bound(function: Derived, instance: Any) -> Derived:
@@ -114,11 +126,9 @@ def _found(f: Any) -> Any:
 
 def pickles_by_value() -> bool:
     """Whether who pickles now sends functions of `__main__` as code, not by name."""
-    if not any(name in sys.modules for name in _BY_VALUE):
-        return False
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] in _BY_VALUE:
+        if not _BY_VALUE.isdisjoint(frame.f_globals.get("__name__", "").split(".")):
             return True
         frame = frame.f_back
     return False

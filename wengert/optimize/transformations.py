@@ -11,9 +11,10 @@ caller's kind. Floats keep their precision; the number of steps is an array, so 
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -57,7 +58,11 @@ class GradientTransformation(NamedTuple):
 
 
 class _Known(Made, GradientTransformation):
-    """A transformation that knows which call made it."""
+    """A transformation that knows which call made it, and whose functions know it, too."""
+
+    def remember(self, maker: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        for part in (self, *self):
+            Made.remember(cast("Made", part), maker, args, kwargs)
 
     # no call made what it gives
     def _replace(self, **kwargs: object) -> GradientTransformation:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -67,8 +72,30 @@ class _Known(Made, GradientTransformation):
 _Known.__name__ = _Known.__qualname__ = "GradientTransformation"
 
 
+class _Part(Made):
+    """A function of a transformation: processes get it as a part of what the same call makes there."""
+
+    def __init__(self, function: Callable[..., Any], place: int) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._place = function, place
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        return _part, (super().__reduce__(), self._place)
+
+    def __repr__(self) -> str:
+        return f"<function {self._function.__name__}>"
+
+
+def _part(whole: tuple[Callable[..., Any], Any], place: int) -> Any:
+    make, call = whole
+    return make(*call)[place]
+
+
 def known(pair: GradientTransformation) -> GradientTransformation:
-    return _Known(*pair)
+    return _Known(_Part(pair.init, 0), _Part(pair.update, 1))
 
 
 class EmptyState(NamedTuple):

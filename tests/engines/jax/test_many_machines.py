@@ -149,3 +149,9 @@ def test_data_parallel_torch() -> None:
         run_example("data_parallel_torch", GLOO_SOCKET_IFNAME="lo", OMP_NUM_THREADS="1")
         == "the same as in one process\n"
     )
+
+
+@pytest.mark.parametrize(("engine", "package"), [("dask", "distributed"), ("ray", "ray")])
+def test_tasks_of_two_worker_processes(engine: str, package: str) -> None:
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    assert run_example(f"tasks_{engine}").splitlines()[-1] == "the same as in one process"
