@@ -13,7 +13,7 @@ import math
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from . import special as special  # whose rules serve the other orders
-from .scalars import SCALARS, Rule
+from .scalars import SCALARS, Rule, f64
 
 MOST = 4  # the highest order that the recurrence serves
 _FROM = 8.0
@@ -41,55 +41,51 @@ _FAR = (
 )  # fmt: skip
 
 
-def _f(b: Builder, op: str, *xs: Operand) -> Operand:
-    return b.let(op, "f64", *xs)
-
-
 def _horner(b: Builder, x: Operand, coefficients: tuple[float, ...]) -> Operand:
     total: Operand = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
-        total = _f(b, "fma", total, x, coefficient)
+        total = f64(b, "fma", total, x, coefficient)
     return total
 
 
 def _near(b: Builder, x: Operand, order: int) -> Operand:
     """I(x) for 0 <= x < 8: (x/2)^n times a series in (x/2)^2."""
-    half = _f(b, "mul", x, 0.5)
+    half = f64(b, "mul", x, 0.5)
     terms = (*[1.0 / (math.factorial(k) * math.factorial(k + order)) for k in range(_TERMS)],)
-    found = _horner(b, _f(b, "mul", half, half), terms)
+    found = _horner(b, f64(b, "mul", half, half), terms)
     for _ in range(order):
-        found = _f(b, "mul", found, half)
+        found = f64(b, "mul", found, half)
     return found
 
 
 def _far(b: Builder, x: Operand, order: int) -> Operand:
     """sqrt(x) e^-x I(x) for x >= 8."""
-    place = _f(b, "sub", _f(b, "div", 16.0, x), 1.0)
+    place = f64(b, "sub", f64(b, "div", 16.0, x), 1.0)
     if order < 2:
         return _horner(b, place, _FAR[order])
     before, here = (_horner(b, place, coefficients) for coefficients in _FAR)
     for n in range(1, order):
-        before, here = here, _f(b, "sub", before, _f(b, "mul", _f(b, "div", 2.0 * n, x), here))
+        before, here = here, f64(b, "sub", before, f64(b, "mul", f64(b, "div", 2.0 * n, x), here))
     return here
 
 
 def modified(b: Builder, t: str, x: Operand, order: int, is_scaled: bool) -> Operand:
     """I(x) of a whole order up to `MOST`, times e^-|x| if it is scaled."""
     wide = b.convert("f64", t, x)
-    size = _f(b, "abs", wide)
-    is_near = _f(b, "lt", size, _FROM)
+    size = f64(b, "abs", wide)
+    is_near = f64(b, "lt", size, _FROM)
     near, far = b.select("f64", is_near, size, 0.0), b.select("f64", is_near, _FROM, size)
     # e^x is asked for once, and in two halves: it overflows before I(x) does
-    power = _f(b, "exp", _f(b, "neg", near) if is_scaled else _f(b, "mul", far, 0.5))
-    low, high = _near(b, near, order), _f(b, "div", _far(b, far, order), _f(b, "sqrt", far))
+    power = f64(b, "exp", f64(b, "neg", near) if is_scaled else f64(b, "mul", far, 0.5))
+    low, high = _near(b, near, order), f64(b, "div", _far(b, far, order), f64(b, "sqrt", far))
     if is_scaled:
-        value = b.select("f64", is_near, _f(b, "mul", low, power), high)
+        value = b.select("f64", is_near, f64(b, "mul", low, power), high)
     else:
-        value = b.select("f64", is_near, low, _f(b, "mul", _f(b, "mul", high, power), power))
+        value = b.select("f64", is_near, low, f64(b, "mul", f64(b, "mul", high, power), power))
     if order % 2:
-        value = b.select("f64", _f(b, "lt", wide, 0.0), _f(b, "neg", value), value)
+        value = b.select("f64", f64(b, "lt", wide, 0.0), f64(b, "neg", value), value)
         if order > 1 and is_scaled:
-            value = _f(b, "add", value, 0.0)  # as SciPy's has no zero below zero
+            value = f64(b, "add", value, 0.0)  # as SciPy's has no zero below zero
     return b.convert(t, "f64", value)
 
 

@@ -229,20 +229,30 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
                 b.leave(LINALG)
             _substitute(b, transposed(matrix) if trans else matrix, out, bool(lower) != bool(trans), unit)
         else:
-            _trsm(b, matrix, out, lower, trans, unit)
+            _by_columns(b, matrix, out, lower, trans, unit)
     return [target]
 
 
-def _trsm(b: Builder, matrix: Stored, out: Stored, lower: bool, trans: int, unit: bool) -> None:
+def _by_columns(b: Builder, matrix: Stored, out: Stored, lower: bool, trans: int, unit: bool) -> None:
     """By columns: X' op(A)' = B', where A' is what lies there; some right-hand sides after the other."""
     n, k = out.shape
     with some_at_once(b, k, b.divided(b.mul(n, n), 2), BLAS_COLUMNS) as (first, count):
-        b.call(f"blas.{BLAS_LETTER[out.type]}trsm", [
-            letter("R"), letter("U" if lower else "L"), letter("T" if trans else "N"), letter("U" if unit else "N"),
-            fortran_int(b, count), fortran_int(b, n), Typed(out.type, 1.0, True), address_of(matrix),
-            fortran_int(b, one_at_least(b, n)), Address(out.array, b.add(out.offset, first)),
-            fortran_int(b, one_at_least(b, k)),
-        ])  # fmt: skip
+        flags = "R", "U" if lower else "L", "T" if trans else "N", "U" if unit else "N"
+        place = Address(out.array, b.add(out.offset, first))
+        _trsm(b, flags, count, n, matrix, place, fortran_int(b, one_at_least(b, k)))
+
+
+def _trsm(
+    b: Builder, flags: Sequence[str], rows: Operand, columns: Operand, matrix: Stored, place: Address, step: Typed
+) -> None:
+    """BLAS's call: the `rows` by `columns` at a place become the solution of a system with a square matrix.
+
+    The flags say: the matrix stands left or right, which triangle, whether transposed, whether its diagonal is of ones.
+    """
+    b.call(f"blas.{BLAS_LETTER[matrix.type]}trsm", [
+        *map(letter, flags), fortran_int(b, rows), fortran_int(b, columns), Typed(matrix.type, 1.0, True),
+        address_of(matrix), fortran_int(b, one_at_least(b, matrix.shape[-1])), place, step,
+    ])  # fmt: skip
 
 
 def _require_diagonal(b: Builder, matrix: Stored) -> None:
@@ -304,8 +314,8 @@ class Columns:
         with some_at_once(b, right.shape[0], b.mul(n, n), BLAS_COLUMNS) as (first, count):
             place = Address(right.array, b.add(right.offset, b.mul(first, n)))
             if by_triangles:
-                self._divide(place, count, letter("L"), letter("U"))
-                self._divide(place, count, letter("U"), letter("N"))
+                _trsm(b, "LLNU", n, count, self.matrix, place, self.step)
+                _trsm(b, "LUNN", n, count, self.matrix, place, self.step)
             else:
                 self.lapack.call(
                     "getrs", letter("N"), fortran_int(b, n), fortran_int(b, count), address_of(self.matrix), self.step,
@@ -321,13 +331,6 @@ class Columns:
             mine, its = right.at(b, (row, i)), right.at(b, (row, other))
             right.store(b, (row, i), its)
             right.store(b, (row, other), mine)
-
-    def _divide(self, place: Address, count: Operand, triangle: Typed, diagonal: Typed) -> None:
-        b, type_ = self.b, self.matrix.type
-        b.call(f"blas.{BLAS_LETTER[type_]}trsm", [
-            letter("L"), triangle, letter("N"), diagonal, fortran_int(b, self.n), fortran_int(b, count),
-            Typed(type_, 1.0, True), address_of(self.matrix), self.step, place, self.step,
-        ])  # fmt: skip
 
 
 def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from .scalars import SCALARS
+from .scalars import SCALARS, f64
 from .special import call
 from .standing import cotangent
 
@@ -24,14 +24,10 @@ _SHIFT = 10
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
-def _f(b: Builder, op: str, *xs: Operand) -> Operand:
-    return b.let(op, "f64", *xs)
-
-
 def _power(b: Builder, x: Operand, n: int) -> Operand:
     found = x
     for _ in range(n - 1):
-        found = _f(b, "mul", found, x)
+        found = f64(b, "mul", found, x)
     return found
 
 
@@ -39,18 +35,18 @@ def _of_positive(b: Builder, x: Operand, n: int) -> Operand:
     """(-1)^(n+1) polygamma(n, x) for x >= 0."""
     total: Operand = 0.0
     for k in range(_SHIFT):
-        total = _f(b, "add", total, _power(b, _f(b, "div", 1.0, _f(b, "add", x, float(k))), n + 1))
-    over = _f(b, "div", 1.0, _f(b, "add", x, float(_SHIFT)))
-    square = _f(b, "mul", over, over)
+        total = f64(b, "add", total, _power(b, f64(b, "div", 1.0, f64(b, "add", x, float(k))), n + 1))
+    over = f64(b, "div", 1.0, f64(b, "add", x, float(_SHIFT)))
+    square = f64(b, "mul", over, over)
     # n! (y^-n / n + y^-(n+1) / 2 + sum of B(2k) (n+1) ... (n+2k-1) / (2k)! y^-(n+2k)), with the first power taken out
     series: Operand = 0.0
     for k in range(len(_BERNOULLI), 0, -1):
         factor = _BERNOULLI[k - 1] * math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * math.factorial(n))
-        series = _f(b, "fma", series, square, factor)
-    series = _f(b, "fma", series, square, 1.0 / n)
-    series = _f(b, "fma", over, 0.5, series)
-    total = _f(b, "add", total, _f(b, "mul", series, _power(b, over, n)))
-    return _f(b, "mul", total, float(math.factorial(n)))
+        series = f64(b, "fma", series, square, factor)
+    series = f64(b, "fma", series, square, 1.0 / n)
+    series = f64(b, "fma", over, 0.5, series)
+    total = f64(b, "add", total, f64(b, "mul", series, _power(b, over, n)))
+    return f64(b, "mul", total, float(math.factorial(n)))
 
 
 def _cotangent_slopes(n: int) -> Sequence[float]:
@@ -67,8 +63,8 @@ def _reflected(b: Builder, x: Operand, n: int) -> Operand:
     cot = cotangent(b, x)
     total: Operand = 0.0
     for coefficient in reversed(_cotangent_slopes(n)):
-        total = _f(b, "fma", total, cot, coefficient)
-    return _f(b, "mul", total, math.pi ** (n + 1))
+        total = f64(b, "fma", total, cot, coefficient)
+    return f64(b, "mul", total, math.pi ** (n + 1))
 
 
 def _polygamma(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
@@ -78,14 +74,14 @@ def _polygamma(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operan
 def _wide(b: Builder, wide: Operand, n: int) -> Operand:
     if n == 0:
         return call(b, "psi", "f64", wide)
-    is_below = _f(b, "lt", wide, 0.0)
-    found = _of_positive(b, b.select("f64", is_below, _f(b, "sub", 1.0, wide), wide), n)
-    below = _f(b, "add", found, _reflected(b, b.select("f64", is_below, wide, -0.5), n))
-    is_pole = b.both(is_below, _f(b, "eq", wide, _f(b, "rint", wide)))
-    below = b.select("f64", is_pole, math.nan, _f(b, "neg", below))  # (-1)^n polygamma(n, 1 - x) is -found
+    is_below = f64(b, "lt", wide, 0.0)
+    found = _of_positive(b, b.select("f64", is_below, f64(b, "sub", 1.0, wide), wide), n)
+    below = f64(b, "add", found, _reflected(b, b.select("f64", is_below, wide, -0.5), n))
+    is_pole = b.both(is_below, f64(b, "eq", wide, f64(b, "rint", wide)))
+    below = b.select("f64", is_pole, math.nan, f64(b, "neg", below))  # (-1)^n polygamma(n, 1 - x) is -found
     sign = -1.0 if n % 2 == 0 else 1.0
-    below = b.select("f64", _f(b, "eq", wide, -math.inf), sign * math.inf, below)
-    return b.select("f64", is_below, below, _f(b, "mul", sign, found))
+    below = b.select("f64", f64(b, "eq", wide, -math.inf), sign * math.inf, below)
+    return b.select("f64", is_below, below, f64(b, "mul", sign, found))
 
 
 # -- polygamma(n, x + step) - polygamma(n, x), as NumPy's kernel has it ------------------------------------------------
@@ -96,38 +92,38 @@ class _Powers:
 
     def __init__(self, b: Builder, base: Operand, step: Operand) -> None:
         self.b = b
-        self.log = _f(b, "log1p", _f(b, "div", step, base))
-        self.over = _f(b, "div", 1.0, base)
+        self.log = f64(b, "log1p", f64(b, "div", step, base))
+        self.over = f64(b, "div", 1.0, base)
 
     def __call__(self, k: int) -> Operand:
-        grown = _f(self.b, "expm1", _f(self.b, "mul", float(-k), self.log))
-        return _f(self.b, "mul", _power(self.b, self.over, k), grown)
+        grown = f64(self.b, "expm1", f64(self.b, "mul", float(-k), self.log))
+        return f64(self.b, "mul", _power(self.b, self.over, k), grown)
 
 
 def _step_of_positive(b: Builder, x: Operand, step: Operand, n: int) -> Operand:
     """(-1)^(n+1) times the difference, for x and x + step above 0."""
     total: Operand = 0.0
     for k in range(_SHIFT + n):
-        total = _f(b, "add", total, _Powers(b, _f(b, "add", x, float(k)), step)(n + 1))
-    total = _f(b, "mul", float(math.factorial(n)), total)
-    powers = _Powers(b, _f(b, "add", x, float(_SHIFT + n)), step)
-    first = _f(b, "neg", powers.log) if n == 0 else _f(b, "mul", float(math.factorial(n - 1)), powers(n))
-    series = _f(b, "add", first, _f(b, "mul", 0.5 * math.factorial(n), powers(n + 1)))
+        total = f64(b, "add", total, _Powers(b, f64(b, "add", x, float(k)), step)(n + 1))
+    total = f64(b, "mul", float(math.factorial(n)), total)
+    powers = _Powers(b, f64(b, "add", x, float(_SHIFT + n)), step)
+    first = f64(b, "neg", powers.log) if n == 0 else f64(b, "mul", float(math.factorial(n - 1)), powers(n))
+    series = f64(b, "add", first, f64(b, "mul", 0.5 * math.factorial(n), powers(n + 1)))
     for k, number in enumerate(_BERNOULLI, start=1):
         factor = number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
-        series = _f(b, "add", series, _f(b, "mul", factor, powers(2 * k + n)))
-    return _f(b, "add", total, series)
+        series = f64(b, "add", series, f64(b, "mul", factor, powers(2 * k + n)))
+    return f64(b, "add", total, series)
 
 
 def _step(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     (n,) = attrs
     low, step = b.convert("f64", t, x), b.convert("f64", t, y)
-    high = _f(b, "add", low, step)
-    is_plain = b.both(_f(b, "gt", low, 0.0), _f(b, "gt", high, 0.0))
+    high = f64(b, "add", low, step)
+    is_plain = b.both(f64(b, "gt", low, 0.0), f64(b, "gt", high, 0.0))
     safe, move = b.select("f64", is_plain, low, 1.0), b.select("f64", is_plain, step, 0.0)
     found = _step_of_positive(b, safe, move, n)
-    found = found if n % 2 else _f(b, "neg", found)
-    rest = _f(b, "sub", _wide(b, high, n), _wide(b, low, n))
+    found = found if n % 2 else f64(b, "neg", found)
+    rest = f64(b, "sub", _wide(b, high, n), _wide(b, low, n))
     return b.convert(t, "f64", b.select("f64", is_plain, found, rest))
 
 

@@ -17,6 +17,11 @@ from ..ir.loops import FLOATS, HALVES, SIGNED, UNSIGNED, WIDTHS, Operand, Typed
 Rule = Callable[..., Operand]
 
 
+def f64(b: Builder, op: str, *xs: Operand) -> Operand:
+    """An operation on numbers of 64 bits."""
+    return b.let(op, "f64", *xs)
+
+
 def _plain(op: str) -> Rule:
     return lambda b, t, attrs, *xs: b.let(op, t, *xs)
 

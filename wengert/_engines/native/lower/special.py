@@ -14,7 +14,7 @@ from ...stirling import KV_FAR, STIRLING
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
 from .alone import is_alone
-from .scalars import SCALARS, Rule, larger, smaller
+from .scalars import SCALARS, Rule, f64, larger, smaller
 from .standing import STANDING
 
 # from the primitive's name to SciPy's
@@ -79,43 +79,39 @@ def _kv(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
 _LARGE = 10.0
 
 
-def _f(b: Builder, op: str, *xs: Operand) -> Operand:
-    return b.let(op, "f64", *xs)
-
-
 def _beyond_stirling(b: Builder, x: Operand) -> Operand:
-    square, total = _f(b, "div", 1.0, _f(b, "mul", x, x)), 0.0
+    square, total = f64(b, "div", 1.0, f64(b, "mul", x, x)), 0.0
     for coefficient in reversed(STIRLING):
-        total = _f(b, "add", _f(b, "mul", total, square), coefficient)
-    return _f(b, "div", total, x)
+        total = f64(b, "add", f64(b, "mul", total, square), coefficient)
+    return f64(b, "div", total, x)
 
 
 def _betaln_of_large(b: Builder, x: Operand, y: Operand) -> Operand:
     """log(beta(x, y)) for 0 < x <= y and y large."""
-    whole, beyond = _f(b, "add", x, y), _beyond_stirling(b, y)
+    whole, beyond = f64(b, "add", x, y), _beyond_stirling(b, y)
     low, high = smaller(b, "f64", x, _LARGE), larger(b, "f64", x, _LARGE)
-    one = _f(b, "sub", _f(b, "add", call(b, "gammaln", "f64", low), low), _f(b, "mul", low, _f(b, "log", whole)))
-    tail = _f(b, "log1p", _f(b, "div", _f(b, "neg", low), whole))
-    one = _f(b, "add", one, _f(b, "mul", _f(b, "sub", y, 0.5), tail))
-    one = _f(b, "sub", _f(b, "add", one, beyond), _beyond_stirling(b, _f(b, "add", low, y)))
-    rest = _f(b, "sub", _f(b, "add", _beyond_stirling(b, high), beyond), _beyond_stirling(b, _f(b, "add", high, y)))
-    share = _f(b, "div", high, y)
-    two = _f(b, "mul", 0.5, _f(b, "sub", math.log(2 * math.pi), _f(b, "log", y)))
-    part = _f(b, "log", _f(b, "div", share, _f(b, "add", 1.0, share)))
-    two = _f(b, "add", two, _f(b, "mul", _f(b, "sub", high, 0.5), part))
-    two = _f(b, "add", _f(b, "sub", two, _f(b, "mul", y, _f(b, "log1p", share))), rest)
-    return b.select("f64", _f(b, "lt", x, _LARGE), one, two)
+    one = f64(b, "sub", f64(b, "add", call(b, "gammaln", "f64", low), low), f64(b, "mul", low, f64(b, "log", whole)))
+    tail = f64(b, "log1p", f64(b, "div", f64(b, "neg", low), whole))
+    one = f64(b, "add", one, f64(b, "mul", f64(b, "sub", y, 0.5), tail))
+    one = f64(b, "sub", f64(b, "add", one, beyond), _beyond_stirling(b, f64(b, "add", low, y)))
+    rest = f64(b, "sub", f64(b, "add", _beyond_stirling(b, high), beyond), _beyond_stirling(b, f64(b, "add", high, y)))
+    share = f64(b, "div", high, y)
+    two = f64(b, "mul", 0.5, f64(b, "sub", math.log(2 * math.pi), f64(b, "log", y)))
+    part = f64(b, "log", f64(b, "div", share, f64(b, "add", 1.0, share)))
+    two = f64(b, "add", two, f64(b, "mul", f64(b, "sub", high, 0.5), part))
+    two = f64(b, "add", f64(b, "sub", two, f64(b, "mul", y, f64(b, "log1p", share))), rest)
+    return b.select("f64", f64(b, "lt", x, _LARGE), one, two)
 
 
 def _beta(name: str) -> Rule:
     def rule(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
         x, y = b.convert("f64", t, x), b.convert("f64", t, y)
         low, high = smaller(b, "f64", x, y), larger(b, "f64", x, y)
-        is_large = b.both(_f(b, "gt", high, _LARGE), _f(b, "lt", high, math.inf))
-        is_large = b.both(is_large, _f(b, "gt", low, 0.0))
+        is_large = b.both(f64(b, "gt", high, _LARGE), f64(b, "lt", high, math.inf))
+        is_large = b.both(is_large, f64(b, "gt", low, 0.0))
         low, high = b.select("f64", is_large, low, _LARGE), b.select("f64", is_large, high, _LARGE)
         ours = _betaln_of_large(b, low, high)
-        ours = _f(b, "exp", ours) if name == "beta" else ours
+        ours = f64(b, "exp", ours) if name == "beta" else ours
         return b.convert(t, "f64", b.select("f64", is_large, ours, call(b, name, "f64", x, y)))
 
     return rule
@@ -124,19 +120,19 @@ def _beta(name: str) -> Rule:
 def _poch(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     """gamma(x + y) / gamma(x) for positive x and x + y, as NumPy's kernel has it: moved up, then by a series."""
     low, step = b.convert("f64", t, x), b.convert("f64", t, y)
-    is_inside = b.both(_f(b, "gt", low, 0.0), _f(b, "gt", _f(b, "add", low, step), 0.0))
+    is_inside = b.both(f64(b, "gt", low, 0.0), f64(b, "gt", f64(b, "add", low, step), 0.0))
     low, step = b.select("f64", is_inside, low, 1.0), b.select("f64", is_inside, step, 1.0)
     factor: Operand = 1.0
     for k in range(int(_LARGE)):
-        place = _f(b, "add", low, float(k))
-        factor = _f(b, "mul", factor, _f(b, "div", place, _f(b, "add", _f(b, "add", low, step), float(k))))
-    low = _f(b, "add", low, _LARGE)
-    high = _f(b, "add", low, step)
-    exponent = _f(b, "mul", step, _f(b, "log", high))
-    grown = _f(b, "log1p", _f(b, "div", step, low))
-    exponent = _f(b, "sub", _f(b, "add", exponent, _f(b, "mul", _f(b, "sub", low, 0.5), grown)), step)
-    exponent = _f(b, "sub", _f(b, "add", exponent, _beyond_stirling(b, high)), _beyond_stirling(b, low))
-    value = _f(b, "mul", factor, _f(b, "exp", exponent))
+        place = f64(b, "add", low, float(k))
+        factor = f64(b, "mul", factor, f64(b, "div", place, f64(b, "add", f64(b, "add", low, step), float(k))))
+    low = f64(b, "add", low, _LARGE)
+    high = f64(b, "add", low, step)
+    exponent = f64(b, "mul", step, f64(b, "log", high))
+    grown = f64(b, "log1p", f64(b, "div", step, low))
+    exponent = f64(b, "sub", f64(b, "add", exponent, f64(b, "mul", f64(b, "sub", low, 0.5), grown)), step)
+    exponent = f64(b, "sub", f64(b, "add", exponent, _beyond_stirling(b, high)), _beyond_stirling(b, low))
+    value = f64(b, "mul", factor, f64(b, "exp", exponent))
     return b.convert(t, "f64", b.select("f64", is_inside, value, math.nan))
 
 

@@ -11,23 +11,19 @@ from collections.abc import Callable, Sequence
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
-from .scalars import larger, smaller
-
-
-def _f(b: Builder, op: str, *xs: Operand) -> Operand:
-    return b.let(op, "f64", *xs)
+from .scalars import f64, larger, smaller
 
 
 def polynomial(b: Builder, x: Operand, coefficients: Sequence[float]) -> Operand:
     """The sum of coefficients times powers of x, the constant one first."""
     total: Operand = 0.0
     for coefficient in reversed(coefficients):
-        total = _f(b, "add", _f(b, "mul", total, x), coefficient)
+        total = f64(b, "add", f64(b, "mul", total, x), coefficient)
     return total
 
 
 def _ratio(b: Builder, x: Operand, above: Sequence[float], below: Sequence[float]) -> Operand:
-    return _f(b, "div", polynomial(b, x, above), polynomial(b, x, below))
+    return f64(b, "div", polynomial(b, x, above), polynomial(b, x, below))
 
 
 # -- digamma -----------------------------------------------------------------------------------------------------------
@@ -51,44 +47,44 @@ _EULER = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760, -1 / 12, 3
 def _near_root(b: Builder, x: Operand) -> Operand:
     gap = x
     for part in _ROOT:
-        gap = _f(b, "sub", gap, part)
-    rest = _ratio(b, _f(b, "sub", x, 1.0), _P, _Q)
-    return _f(b, "add", _f(b, "mul", gap, _Y), _f(b, "mul", gap, rest))
+        gap = f64(b, "sub", gap, part)
+    rest = _ratio(b, f64(b, "sub", x, 1.0), _P, _Q)
+    return f64(b, "add", f64(b, "mul", gap, _Y), f64(b, "mul", gap, rest))
 
 
 def _far_from_root(b: Builder, x: Operand) -> Operand:
     """By Euler's and Maclaurin's series, to which the recurrence leads from 2 on."""
-    is_low = _f(b, "lt", x, _LARGE)
-    far = b.select("f64", is_low, _f(b, "add", x, float(_SHIFT)), x)
+    is_low = f64(b, "lt", x, _LARGE)
+    far = b.select("f64", is_low, f64(b, "add", x, float(_SHIFT)), x)
     total: Operand = 0.0
     for k in range(_SHIFT):
-        total = _f(b, "add", total, _f(b, "div", 1.0, _f(b, "add", x, float(k))))
-    over = _f(b, "div", 1.0, far)
-    square = _f(b, "mul", over, over)
-    series = _f(b, "mul", square, polynomial(b, square, _EULER))
-    series = _f(b, "add", _f(b, "sub", series, _f(b, "mul", 0.5, over)), _f(b, "log", far))
-    return _f(b, "sub", series, b.select("f64", is_low, total, 0.0))
+        total = f64(b, "add", total, f64(b, "div", 1.0, f64(b, "add", x, float(k))))
+    over = f64(b, "div", 1.0, far)
+    square = f64(b, "mul", over, over)
+    series = f64(b, "mul", square, polynomial(b, square, _EULER))
+    series = f64(b, "add", f64(b, "sub", series, f64(b, "mul", 0.5, over)), f64(b, "log", far))
+    return f64(b, "sub", series, b.select("f64", is_low, total, 0.0))
 
 
 def cotangent(b: Builder, x: Operand) -> Operand:
     """cot(pi x); an infinity at whole numbers."""
-    apart = _f(b, "sub", x, _f(b, "rint", x))
+    apart = f64(b, "sub", x, f64(b, "rint", x))
     # near a pole and near a zero between two of them neither of these rounds off what counts
-    sine = _f(b, "sin", _f(b, "mul", apart, math.pi))
-    cosine = _f(b, "sin", _f(b, "mul", _f(b, "sub", 0.5, _f(b, "abs", apart)), math.pi))
-    return _f(b, "div", cosine, sine)
+    sine = f64(b, "sin", f64(b, "mul", apart, math.pi))
+    cosine = f64(b, "sin", f64(b, "mul", f64(b, "sub", 0.5, f64(b, "abs", apart)), math.pi))
+    return f64(b, "div", cosine, sine)
 
 
 def _psi(b: Builder, x: Operand) -> Operand:
-    is_below = _f(b, "lt", x, 0.0)
-    turned = b.select("f64", is_below, _f(b, "sub", 1.0, x), x)
-    is_small = _f(b, "lt", turned, 1.0)
-    moved = b.select("f64", is_small, _f(b, "add", turned, 1.0), turned)
-    value = b.select("f64", _f(b, "le", moved, 2.0), _near_root(b, moved), _far_from_root(b, moved))
-    step = b.select("f64", is_small, _f(b, "div", 1.0, turned), 0.0)
-    value = _f(b, "sub", value, step)
-    mirrored = _f(b, "sub", value, _f(b, "mul", math.pi, cotangent(b, x)))
-    is_pole = _f(b, "eq", x, _f(b, "rint", x))
+    is_below = f64(b, "lt", x, 0.0)
+    turned = b.select("f64", is_below, f64(b, "sub", 1.0, x), x)
+    is_small = f64(b, "lt", turned, 1.0)
+    moved = b.select("f64", is_small, f64(b, "add", turned, 1.0), turned)
+    value = b.select("f64", f64(b, "le", moved, 2.0), _near_root(b, moved), _far_from_root(b, moved))
+    step = b.select("f64", is_small, f64(b, "div", 1.0, turned), 0.0)
+    value = f64(b, "sub", value, step)
+    mirrored = f64(b, "sub", value, f64(b, "mul", math.pi, cotangent(b, x)))
+    is_pole = f64(b, "eq", x, f64(b, "rint", x))
     return b.select("f64", is_below, b.select("f64", is_pole, math.nan, mirrored), value)
 
 
@@ -105,24 +101,24 @@ def _erfcx(b: Builder, x: Operand) -> Operand:
     x = larger(b, "f64", x, _LEAST)
     near = smaller(b, "f64", x, _FAR)
     short = b.convert("f64", "f32", b.convert("f32", "f64", near))
-    rest = _f(b, "mul", _f(b, "sub", near, short), _f(b, "add", near, short))
-    factor = _f(b, "mul", _f(b, "exp", _f(b, "mul", short, short)), _f(b, "exp", rest))
-    found = _f(b, "mul", factor, _f(b, "erfc", near))
-    over = _f(b, "div", 1.0, x)
-    series = _f(b, "mul", over, polynomial(b, _f(b, "mul", _f(b, "mul", over, over), 0.5), _TAIL))
-    return b.select("f64", _f(b, "gt", x, _FAR), series, found)
+    rest = f64(b, "mul", f64(b, "sub", near, short), f64(b, "add", near, short))
+    factor = f64(b, "mul", f64(b, "exp", f64(b, "mul", short, short)), f64(b, "exp", rest))
+    found = f64(b, "mul", factor, f64(b, "erfc", near))
+    over = f64(b, "div", 1.0, x)
+    series = f64(b, "mul", over, polynomial(b, f64(b, "mul", f64(b, "mul", over, over), 0.5), _TAIL))
+    return b.select("f64", f64(b, "gt", x, _FAR), series, found)
 
 
 def _ndtr(b: Builder, x: Operand) -> Operand:
-    return _f(b, "mul", 0.5, _f(b, "erfc", _f(b, "mul", x, -_ROOT_HALF)))
+    return f64(b, "mul", 0.5, f64(b, "erfc", f64(b, "mul", x, -_ROOT_HALF)))
 
 
 def _log_ndtr(b: Builder, x: Operand) -> Operand:
-    place = _f(b, "mul", x, _ROOT_HALF)
-    tail = _f(b, "log", _f(b, "mul", 0.5, _erfcx(b, _f(b, "neg", place))))
-    tail = _f(b, "sub", tail, _f(b, "mul", place, place))
-    middle = _f(b, "log1p", _f(b, "mul", -0.5, _f(b, "erfc", place)))
-    return b.select("f64", _f(b, "lt", x, -1.0), tail, middle)
+    place = f64(b, "mul", x, _ROOT_HALF)
+    tail = f64(b, "log", f64(b, "mul", 0.5, _erfcx(b, f64(b, "neg", place))))
+    tail = f64(b, "sub", tail, f64(b, "mul", place, place))
+    middle = f64(b, "log1p", f64(b, "mul", -0.5, f64(b, "erfc", place)))
+    return b.select("f64", f64(b, "lt", x, -1.0), tail, middle)
 
 
 # the quantile by Wichura's algorithm AS 241 (PPND16): the middle, both tails, and what is far out in them
@@ -148,25 +144,25 @@ _ENDS = (
 
 def _quantile(b: Builder, middle: Operand, tail: Operand) -> Operand:
     """The normal quantile of 1/2 + middle; tail is that probability or what lacks to 1, the smaller one."""
-    square = _f(b, "sub", 0.180625, _f(b, "mul", middle, middle))
-    inner = _f(b, "mul", middle, _ratio(b, square, *_MIDDLE))
-    root = _f(b, "sqrt", _f(b, "neg", _f(b, "log", tail)))
-    near = _ratio(b, _f(b, "sub", root, 1.6), *_TAILS)
-    end = _ratio(b, _f(b, "sub", root, 5.0), *_ENDS)
-    outer = b.select("f64", _f(b, "le", root, 5.0), near, end)
-    outer = b.select("f64", _f(b, "eq", root, math.inf), math.inf, outer)
-    outer = b.select("f64", _f(b, "lt", middle, 0.0), _f(b, "neg", outer), outer)
-    return b.select("f64", _f(b, "le", _f(b, "abs", middle), 0.425), inner, outer)
+    square = f64(b, "sub", 0.180625, f64(b, "mul", middle, middle))
+    inner = f64(b, "mul", middle, _ratio(b, square, *_MIDDLE))
+    root = f64(b, "sqrt", f64(b, "neg", f64(b, "log", tail)))
+    near = _ratio(b, f64(b, "sub", root, 1.6), *_TAILS)
+    end = _ratio(b, f64(b, "sub", root, 5.0), *_ENDS)
+    outer = b.select("f64", f64(b, "le", root, 5.0), near, end)
+    outer = b.select("f64", f64(b, "eq", root, math.inf), math.inf, outer)
+    outer = b.select("f64", f64(b, "lt", middle, 0.0), f64(b, "neg", outer), outer)
+    return b.select("f64", f64(b, "le", f64(b, "abs", middle), 0.425), inner, outer)
 
 
 def _ndtri(b: Builder, x: Operand) -> Operand:
-    return _quantile(b, _f(b, "sub", x, 0.5), smaller(b, "f64", x, _f(b, "sub", 1.0, x)))
+    return _quantile(b, f64(b, "sub", x, 0.5), smaller(b, "f64", x, f64(b, "sub", 1.0, x)))
 
 
 def _erfinv(b: Builder, x: Operand) -> Operand:
-    half = _f(b, "mul", 0.5, x)
-    found = _f(b, "mul", _quantile(b, half, _f(b, "sub", 0.5, _f(b, "abs", half))), _ROOT_HALF)
-    return b.select("f64", _f(b, "eq", x, 0.0), x, found)  # with its sign
+    half = f64(b, "mul", 0.5, x)
+    found = f64(b, "mul", _quantile(b, half, f64(b, "sub", 0.5, f64(b, "abs", half))), _ROOT_HALF)
+    return b.select("f64", f64(b, "eq", x, 0.0), x, found)  # with its sign
 
 
 # -- the beta function -------------------------------------------------------------------------------------------------
@@ -175,9 +171,9 @@ def _erfinv(b: Builder, x: Operand) -> Operand:
 def _betaln(b: Builder, x: Operand, y: Operand) -> Operand:
     """For arguments of moderate size."""
     one, two, both = (
-        b.call("special.gammaln", [Typed("f64", v), Typed("i32", 0)], "f64") for v in (x, y, _f(b, "add", x, y))
+        b.call("special.gammaln", [Typed("f64", v), Typed("i32", 0)], "f64") for v in (x, y, f64(b, "add", x, y))
     )
-    return _f(b, "sub", _f(b, "add", one, two), both)
+    return f64(b, "sub", f64(b, "add", one, two), both)
 
 
 # by SciPy's names
