@@ -15,8 +15,9 @@ from .._core import dtypes, forking, verifier
 from .._core.analysis import atoms_named, atoms_told, holders, needed_for, values_with_own_dims
 from .._core.apply import apply
 from .._core.dims import Dim, map_attribute
-from .._core.graph import Graph, symbol
+from .._core.graph import Graph, Node, symbol
 from .._core.op import ZERO, Op, general
+from .._core.printer import held_by
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
 from .._core.types import TensorType, tensor_type, type_of
@@ -207,10 +208,14 @@ def _count_of_followers(operands: Sequence[Tensor]) -> int:
 def _decomposes(graph: Graph) -> bool:
     """Whether a graph has eigenvalues or singular values in it, in its branches and loops, too."""
     return any(
-        node.op.spectrum is not None
-        or any(p.decomposes for a in node.attrs for p in ((a,) if isinstance(a, Program) else getattr(a, "inner", ())))
+        node.op.spectrum is not None or any(program.decomposes for program in programs_within(node))
         for node in graph.nodes
     )
+
+
+def programs_within(node: Node) -> list[Program]:
+    """The programs that a node calls or holds."""
+    return [*(attr for attr in node.attrs if isinstance(attr, Program)), *held_by(node)]
 
 
 def _split(program: Program, active: tuple[bool, ...]) -> Program:

@@ -28,9 +28,14 @@ def graph_text(graph: Graph) -> str:
     return "\n".join(lines)
 
 
+def held_by(node: Node) -> list[Any]:
+    """The programs that an op holds: branches, a loop's condition and step."""
+    return [program for value in node.attrs for program in getattr(value, "inner", ())]
+
+
 def programs_of(node: Node) -> list[Graph]:
-    """The graphs of the programs that an op holds: of branches, of a loop's condition and step."""
-    return [program.graph for value in node.attrs for program in getattr(value, "inner", ())]
+    """The graphs of the programs that an op holds."""
+    return [program.graph for program in held_by(node)]
 
 
 def value_names(graph: Graph) -> dict[int, str]:

@@ -21,7 +21,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ..._control.call import Program
+from ..._control.call import Program, programs_within
 from ..._control.executables import once_per_program
 from ..._control.joint import RowsAt
 from ..._control.loop import Loop
@@ -103,23 +103,16 @@ def _varies(graph: Graph) -> bool:
             spec = attr.spec if isinstance(attr, LoopBack) else attr
             if isinstance(spec, Loop) and spec.varying:
                 return True
-            if any(_varies(p.graph) for p in getattr(attr, "inner", ())):
-                return True
-            if isinstance(attr, Program) and _varies(attr.graph):
-                return True
+        if any(_varies(program.graph) for program in programs_within(node)):
+            return True
     return False
 
 
 def _has_effect(graph: Graph) -> bool:
     return any(
-        node.op.has_effect
-        or any(_has_effect(p.graph) for a in node.attrs for p in (getattr(a, "inner", ()) or _as_program(a)))
+        node.op.has_effect or any(_has_effect(program.graph) for program in programs_within(node))
         for node in graph.nodes
     )
-
-
-def _as_program(attr: Any) -> tuple[Program, ...]:
-    return (attr,) if isinstance(attr, Program) else ()
 
 
 @once_per_program

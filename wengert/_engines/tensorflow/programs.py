@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import forwardprop_util, record
 
-from ..._control.call import Program, RowsAt
+from ..._control.call import Program, RowsAt, programs_within
 from ..._control.executables import once_per_program
 from ..._control.joint import joint_of
 from ..._control.loop import Loop
@@ -127,13 +127,10 @@ def _extent(x: Any, axis: int) -> Any:
 def _varies(graph: Graph) -> bool:
     """Whether a loop's variables change their shape on the way."""
     for node in graph.nodes:
-        for attr in node.attrs:
-            if isinstance(attr, Loop) and attr.varying:
-                return True
-            if any(_varies(p.graph) for p in getattr(attr, "inner", ())):
-                return True
-            if isinstance(attr, Program) and _varies(attr.graph):
-                return True
+        if any(isinstance(attr, Loop) and attr.varying for attr in node.attrs):
+            return True
+        if any(_varies(program.graph) for program in programs_within(node)):
+            return True
     return False
 
 

@@ -179,7 +179,8 @@ def bound(program: Program, tensors: Tensors) -> tuple[Any, ...]:
     followed = [*map(is_followed, tensors)]
     if True not in followed:
         return form_for(program, tensors).run(*tensors)
-    active = (*[flag and _carries(x) and _is_differentiated(x) for flag, x in zip(followed, tensors, strict=True)],)
+    flagged = zip(followed, tensors, strict=True)
+    active = (*[flag and is_differentiable(x) and _is_differentiated(x) for flag, x in flagged],)
     held = _held(program, active)
     if is_in_transform():
         return _Node.apply(held, *tensors)[: held.count]
@@ -359,7 +360,7 @@ def _pushed(ctx: Any) -> dict[int, Any]:
     return {place: ctx.fixed[place] if place in ctx.fixed else next(saved) for place in range(ctx.total)}
 
 
-def _carries(x: Any) -> bool:
+def is_differentiable(x: Any) -> bool:
     """Whether a value can carry a derivative."""
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
 

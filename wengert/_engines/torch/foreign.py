@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ..._control.foreign import Foreign
 from ..._core.types import TensorType, tensor_type
-from .bridge import is_in_transform
+from .bridge import is_differentiable, is_in_transform
 from .common import Array, numpy_dtype, torch_dtype
 
 Function = Callable[..., Sequence[Any]]
@@ -168,7 +168,7 @@ def _pushed(function: Function, operands: Sequence[Any], active: Sequence[bool],
     """The tangents of all results, inside a transform of `torch.func`."""
     some = _chosen(operands, active)
     outs = function(*operands)
-    carry = (*[y.is_floating_point() or y.is_complex() for y in outs],)
+    carry = (*map(is_differentiable, outs),)
     seeds = (*map(torch.zeros_like, _chosen(outs, carry)),)
 
     def back(*cts: Any) -> Any:

@@ -22,7 +22,7 @@ from ..._control.joint import joint_of
 from ..._core.dims import Dim
 from ..._core.graph import Graph
 from ..._transforms.replay import bind_dims
-from .bridge import is_in_transform
+from .bridge import is_differentiable, is_in_transform
 from .common import torch_dtype
 from .programs import copied, device_of, form_for, on_device
 
@@ -229,10 +229,6 @@ def _set_up(ctx: Any, inputs: Any, output: Tensors) -> None:
     ctx.likes = [torch.empty_like(y, device="meta") for y in output]
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(*[y for y in output if not is_differentiable(y)])
-
-
-def is_differentiable(x: torch.Tensor) -> bool:
-    return x.is_floating_point() or x.is_complex()
 
 
 def _extent(dim: Any, sizes: dict[Any, Any]) -> Any:

@@ -17,7 +17,7 @@ from ...._core.dims import Dim
 from ...._core.dtypes import is_half
 from ...._core.graph import Graph, Node
 from ...._core.op import BRANCHES_AND_LOOPS
-from ...._core.printer import programs_of
+from ...._core.printer import held_by, programs_of
 from ...._core.tensor import Value
 from ...refine import PEAK
 from ..llvm.numpy_transforms import transforms
@@ -123,7 +123,7 @@ LEAVES.append(_leaving)
 def called_within(node: Node) -> set[str]:
     """The primitives whose kernels the machine code of a node calls: those in loops and branches, at whatever depth."""
     found: set[str] = set()
-    for program in (inner for value in node.attrs for inner in getattr(value, "inner", ())):
+    for program in held_by(node):
         for inner in prepared(program).nodes:
             found |= {inner.attrs[0].op.name} if inner.op.name == "outside" else called_within(inner)
     return found
