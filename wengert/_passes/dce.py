@@ -4,7 +4,7 @@ backward passes that nobody asks for."""
 from __future__ import annotations
 
 from .._core.analysis import atoms_in, atoms_named, atoms_told
-from .._core.dims import Dim
+from .._core.dims import Dim, DimLike
 from .._core.graph import Graph, Node
 from .._core.op import BRANCHES_AND_LOOPS
 from .rewrite import with_nodes
@@ -36,7 +36,7 @@ def _tellers(graph: Graph) -> set[int]:
     return {v.key for v in made if atoms_told((v,)) & needed}
 
 
-def _is_dim(extent: int) -> bool:
+def _is_dim(extent: DimLike) -> bool:
     return type(extent) is Dim
 
 

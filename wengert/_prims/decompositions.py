@@ -81,7 +81,7 @@ def square_type(name: str, a: TensorType) -> None:
         raise ValueError(f"{name}: a has shape {a.shape}, wanted square matrices")
 
 
-def known_cotangent(ct: Tensor) -> Tensor | None:
+def known_cotangent(ct: Any) -> Tensor | None:
     """The cotangent of one of several results, None where nothing flows."""
     return None if ct is None or ct is ZERO else ct
 
@@ -209,7 +209,9 @@ def _both(x: Tensor) -> Tensor:
     return logical_and(*pairs_of(x))
 
 
-def _eigh_vjp(ct: Tensor, times: Callable[..., Any], values: Tensor, vectors: Tensor, trail: object) -> tuple[Tensor]:
+def _eigh_vjp(
+    ct: Sequence[Any], times: Callable[..., Any], values: Tensor, vectors: Tensor, trail: object
+) -> tuple[Tensor]:
     to_values, to_vectors = map(known_cotangent, ct)
     found = None if to_values is None else _from_basis(vectors, make_diagonal(cast(to_values, vectors.dtype)))
     if to_vectors is not None:
@@ -301,7 +303,9 @@ def _project_out(basis: Tensor, x: Tensor) -> Tensor:
     return sub(x, matmul(basis, matmul(adjoint(basis), x)))
 
 
-def _svd_vjp(ct: Tensor, times: Callable[..., Any], u: Tensor, s: Tensor, vh: Tensor, trail: object) -> tuple[Tensor]:
+def _svd_vjp(
+    ct: Sequence[Any], times: Callable[..., Any], u: Tensor, s: Tensor, vh: Tensor, trail: object
+) -> tuple[Tensor]:
     to_u, to_s, to_vh = map(known_cotangent, ct)
     found = None if to_s is None else matmul(matmul(u, make_diagonal(cast(to_s, u.dtype))), vh)
     if to_u is not None or to_vh is not None:
@@ -495,7 +499,7 @@ def _solvable(r: Tensor) -> Tensor:
     return select(ne(ones, fill(ones, 0)), fill(r, 0), r)
 
 
-def _qr_vjp(ct: Tensor, q: Tensor, r: Tensor) -> tuple[Tensor]:
+def _qr_vjp(ct: Sequence[Any], q: Tensor, r: Tensor) -> tuple[Tensor]:
     to_q, to_r = ct
     inside = sub(matmul(to_r, adjoint(r)), matmul(adjoint(q), to_q))
     right = add(to_q, matmul(q, hermitian_of_upper(inside)))
@@ -619,7 +623,7 @@ def _under_lower(packed: Tensor, x: Tensor, is_adjoint: bool) -> Tensor:
     return triangular_solve(packed, x, lower=True, trans=2 if is_adjoint else 0, unit_diagonal=True)
 
 
-def _lu_vjp(ct: Tensor, packed: Tensor, order: Tensor) -> tuple[Tensor]:
+def _lu_vjp(ct: Sequence[Any], packed: Tensor, order: Tensor) -> tuple[Tensor]:
     """The adjoint of `_lu_jvp`."""
     to_packed = known_cotangent(ct[0])
     assert to_packed is not None
@@ -784,7 +788,7 @@ def _slogdet_type(a: TensorType) -> Any:
     return (tensor_type(a.shape[:-2], a.dtype), tensor_type(a.shape[:-2], dtypes.real_of(a.dtype)))
 
 
-def _slogdet_vjp(ct: Tensor, a: Tensor, sign: Tensor) -> tuple[Any]:
+def _slogdet_vjp(ct: Sequence[Any], a: Tensor, sign: Tensor) -> tuple[Any]:
     to_sign, to_log = map(known_cotangent, ct)
     if not dtypes.is_complex(a.dtype):
         return (ZERO if to_log is None else _scaled_to(to_log, swap_last(inv_or_inf(a))),)

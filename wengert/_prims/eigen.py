@@ -48,7 +48,7 @@ def _orthogonal(vectors: Tensor, change: Tensor) -> Tensor:
 
 
 def _eig_vjp(
-    ct: Tensor, times: Callable[..., Any], values: Tensor, vectors: Tensor, a_type: TensorType, trail: object
+    ct: Sequence[Any], times: Callable[..., Any], values: Tensor, vectors: Tensor, a_type: TensorType, trail: object
 ) -> tuple[Tensor]:  # fmt: skip
     to_values, to_vectors = map(known_cotangent, ct)
     found = None if to_values is None else _from_basis(vectors, make_diagonal(to_values))

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
-from .._core.dims import Shape
+from .._core.dims import DimLike, Shape
 from .._core.op import Op, batch_size, general, linear, repeat, require_dtype
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, tensor_type
@@ -85,7 +85,7 @@ def _batch_by_number(op: Op, operands: Any, batched: Any, attrs: tuple[Any, ...]
     return apply(op, (*arrays, broadcast_to(number, shape=shape), *indices))
 
 
-def _repeated(operands: Sequence[Tensor], batched: Sequence[bool], size: int) -> tuple[Tensor, ...]:
+def _repeated(operands: Sequence[Tensor], batched: Sequence[bool], size: DimLike) -> tuple[Tensor, ...]:
     return (*[x if b else repeat(x, size) for x, b in zip(operands, batched, strict=True)],)
 
 

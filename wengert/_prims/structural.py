@@ -385,7 +385,7 @@ def slice_extent(start: DimLike, limit: DimLike, stride: int) -> DimLike:
     return dims.floordiv(limit - start + (stride - 1), stride)
 
 
-def _slice_type(x: TensorType, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> TensorType:
+def _slice_type(x: TensorType, starts: Shape, limits: Shape, strides: Sequence[int]) -> TensorType:
     return tensor_type((*map(slice_extent, starts, limits, strides),), x.dtype)
 
 
@@ -420,14 +420,14 @@ def _pad_extent(size: DimLike, low: DimLike, high: DimLike, interior: int) -> Di
     return low + high + _spread_extent(size, interior)
 
 
-def _pad_type(x: TensorType, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> TensorType:
+def _pad_type(x: TensorType, low: Shape, high: Shape, interior: Sequence[int]) -> TensorType:
     shape = (*map(_pad_extent, x.shape, low, high, interior),)
     if any(type(d) is int and d < 0 for d in shape):
         raise ValueError(f"pad: x has shape {x.shape}, from which padding {low}, {high} takes more than there is")
     return tensor_type(shape, x.dtype)
 
 
-def _pad_check(x: TensorType, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> None:
+def _pad_check(x: TensorType, low: Shape, high: Shape, interior: Sequence[int]) -> None:
     require_lengths("pad", len(x.shape), low=low, high=high, interior=interior)
     for extent in map(_pad_extent, x.shape, low, high, interior):
         require_at_most("pad", "0 before what is left", 0, extent)

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core.dims import DimLike
 from .._core.domains import require_at_most, require_lengths, require_positive
 from .._core.op import Op, batch_elementwise, linear, require_dtype, zero
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, tensor_type
 
 
-def _positions(size: int, window: int, stride: int, padding: tuple[Any, Any], dilation: int) -> Any:
+def _positions(size: DimLike, window: int, stride: int, padding: tuple[Any, Any], dilation: int) -> Any:
     """How many windows there are along an axis."""
     reach = (window - 1) * dilation + 1
     return dims.floordiv(padding[0] + padding[1] + size - reach, stride) + 1

@@ -241,7 +241,7 @@ def _clamped(value: DimLike, size: DimLike, low: int, high: DimLike) -> DimLike:
     return dims.minimum(value, high)
 
 
-def _limit_of_dims(first: DimLike, start: int | None, stop: int | None, size: DimLike) -> DimLike:
+def _limit_of_dims(first: DimLike, start: DimLike | None, stop: DimLike | None, size: DimLike) -> DimLike:
     """Where a slice forward ends, not before `first`: written so that slices of one length are seen to be of one."""
     if stop is None:
         return size
@@ -256,7 +256,7 @@ def _limit_of_dims(first: DimLike, start: int | None, stop: int | None, size: Di
     return dims.maximum(limit, first)
 
 
-def _whole_of_dims(axis: int, start: int | None, stop: int | None, step: int, size: DimLike) -> Whole:
+def _whole_of_dims(axis: int, start: DimLike | None, stop: DimLike | None, step: int, size: DimLike) -> Whole:
     if step > 0:
         first = 0 if start is None or start == 0 else _clamped(start, size, 0, size)
         return Whole(axis, first, _limit_of_dims(first, start, stop, size), step, False)

@@ -70,7 +70,7 @@ class Taylor:
                     )
         return Taylor(r)
 
-    def __truediv__(self, other: Taylor) -> Taylor:
+    def __truediv__(self, other: Any) -> Taylor:
         return self * (other.reciprocal() if isinstance(other, Taylor) else 1 / other)
 
     def __rtruediv__(self, other: Any) -> Taylor:

@@ -205,7 +205,7 @@ class _SlopedStep:
         return made
 
 
-def _is_bounded(item: Let) -> bool:
+def _is_bounded(item: object) -> bool:
     return type(item) is Let and item.op in _BOUNDED
 
 
