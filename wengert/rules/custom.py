@@ -29,7 +29,6 @@ from .._core import dtypes
 from .._core.constant import Kind, is_number, number
 from .._core.cycles import under_way
 from .._core.derived import SIGNATURE, kept
-from .._core.dynamo import left_out
 from .._core.engine import ENGINE_OF, array_of, stands_in
 from .._core.kinds import ARRAYS, DICTS, SEQUENCES
 from .._core.op import Op
@@ -202,7 +201,6 @@ class _Decorated:
         maker, options = self._made_by
         return kept(self, self.__wrapped__, maker, self.__wrapped__, **options)
 
-    @left_out
     @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._run((), args, kwargs)
@@ -211,7 +209,6 @@ class _Decorated:
         if instance is None:
             return self
 
-        @left_out
         @functools.wraps(self.__wrapped__)
         @public
         def method(*args: Any, **kwargs: Any) -> Any:

@@ -101,9 +101,8 @@ def _halved(x: Pair, times: Tensor) -> Pair:
 
 
 def _sum(x: Pair, y: Pair) -> Pair:
-    if x.change is None or y.change is None:
-        return Pair(op("add")(x.value, y.value), None)
-    return Pair(op("add")(x.value, y.value), op("add")(x.change, y.change))
+    change = None if x.change is None or y.change is None else op("add")(x.change, y.change)
+    return Pair(op("add")(x.value, y.value), change)
 
 
 def _product(x: Pair, y: Pair) -> Pair:
@@ -194,11 +193,12 @@ def _squared(x: Pair, times: Tensor) -> Pair:
     graph = Graph("squaring")
     with building(graph):
         *now, left = [graph.add_input(v.shape, v.dtype) for v in carried]
-        square = _product(Pair(*now, *[None] * (2 - len(now))), Pair(*now, *[None] * (2 - len(now))))
+        old = Pair(now[0], now[1] if len(now) == 2 else None)
+        square = _product(old, old)
         is_due = op("gt")(left, op("full")(shape=left.shape, value=0, dtype=left.dtype))
         after = [
-            op("select")(_of_each(is_due, old), new, old)
-            for old, new in zip(now, [p for p in square if p is not None], strict=True)
+            op("select")(_of_each(is_due, before), new, before)
+            for before, new in zip(now, [p for p in square if p is not None], strict=True)
         ]
         graph.finish([*after, op("add_number")(left, number=-1)])
     total = _at_most(times)
