@@ -22,9 +22,12 @@ SETTINGS = {
     "torch": {"WENGERT_TEST_DEVICE": "cuda", "WENGERT_BENCH_DEVICE": "cuda"},
     "jax": {"JAX_PLATFORMS": "cuda,cpu", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
 }
-# what the tests alone are told: by itself XLA multiplies float32 with 10 bits on such devices; CUDA's faults are raised
-# where they happen; the plugin of pytest for benchmarks fails runs of several processes
-EXACT = {"JAX_DEFAULT_MATMUL_PRECISION": "highest", "CUDA_LAUNCH_BLOCKING": "1", "PYTEST_ADDOPTS": "-p no:benchmark"}
+# what the tests alone are told: by themselves XLA's products and cuDNN's convolutions of float32 keep 10 bits on such
+# devices; CUDA's faults are raised where they happen; pytest's plugin for benchmarks fails runs of several processes
+EXACT = {
+    "JAX_DEFAULT_MATMUL_PRECISION": "highest", "NVIDIA_TF32_OVERRIDE": "0", "CUDA_LAUNCH_BLOCKING": "1",
+    "PYTEST_ADDOPTS": "-p no:benchmark",
+}  # fmt: skip
 
 
 def main() -> int:

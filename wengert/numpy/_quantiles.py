@@ -14,7 +14,7 @@ from .. import ops
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_float, as_tensor, is_tensor_like, normal_axes
+from ..ops.promotion import as_float, as_ndarray, as_tensor, is_tensor_like, normal_axes
 from ..ops.shapes import known_extent
 from ._shapes import moveaxis
 
@@ -101,7 +101,7 @@ def _shares(q: ArrayLike, name: str) -> np.ndarray[Any, Any]:
         share._require_concrete(f"np.{name}")
         values = ops.stop_gradient(share).numpy()
     else:
-        values = np.asarray(q, float)
+        values = as_ndarray(q, name).astype(float)
     if not np.all((values >= 0) & (values <= 1)):
         raise ValueError(at_user_line(f"np.{name}: q must lie between 0 and 1"))
     return values

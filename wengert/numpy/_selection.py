@@ -13,7 +13,16 @@ from .._core.argument_types import ArrayLike, Axes, Out, ShapeLike
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, is_tensor_like, named, names_errors, normal_axis
+from ..ops.promotion import (
+    as_ndarray,
+    as_tensor,
+    cast,
+    is_followed_inside,
+    is_tensor_like,
+    named,
+    names_errors,
+    normal_axis,
+)
 from ..ops.subscript import known_values
 from ._foreign import or_numpys
 from ._shapes import ravel
@@ -39,7 +48,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 def _found(name: str, a: ArrayLike) -> np.ndarray[Any, Any]:
     """The values that decide the shape of a result: they must be known now."""
     if not is_tensor_like(a):
-        return np.asarray(a)
+        return as_ndarray(a, name)
     x = as_tensor(a, name)
     x._require_concrete(f"np.{name}")
     return ndarray_of(x._data)
@@ -236,7 +245,7 @@ def _renumbered(change: Callable[..., Any], size: Any, *args: Any) -> Any:
 
 def _places(obj: Any, what: str) -> Any:
     """Numbers of slices as NumPy takes them; the values of a tensor of them must be known."""
-    return known_values(as_tensor(obj, what), what) if is_tensor_like(obj) else obj
+    return known_values(as_tensor(obj, what), what) if is_followed_inside((obj,), what) else obj
 
 
 @as_numpy
@@ -656,7 +665,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
         edges._require_concrete("np.digitize")
         ordered = ndarray_of(edges._data)
     else:
-        ordered = np.asarray(bins)
+        ordered = as_ndarray(bins, "digitize")
     if np.all(ordered[1:] >= ordered[:-1]):
         return searchsorted(edges, values, "left" if right else "right")
     if not np.all(ordered[1:] <= ordered[:-1]):

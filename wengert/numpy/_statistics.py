@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import ops
 from .._core.argument_types import ArrayLike, Axes, Out
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.ordering import require_shares
-from ..ops.promotion import as_float, as_tensor, is_tensor_like
+from ..ops.promotion import as_float, as_ndarray, as_tensor, is_tensor_like
 from ._quantiles import FURTHER, quantile_by, weighted
 from ._writing import NO_VALUE, as_numpy
 
@@ -36,7 +34,7 @@ def _quantile(
 def _hundredth(q: ArrayLike, name: str) -> Any:
     """Percentages as shares; plain numbers stay plain, also in a trace."""
     require_shares(q, name, 100)
-    return as_tensor(q, name) / 100 if is_tensor_like(q) else np.asarray(q, float) / 100
+    return as_tensor(q, name) / 100 if is_tensor_like(q) else as_ndarray(q, name).astype(float) / 100
 
 
 @as_numpy

@@ -22,7 +22,7 @@ from . import choices, copies, indexing, linalg, memory, memory_methods, reducti
 from .at import At
 from .elementwise import floor_divide
 from .flat import Flat
-from .promotion import as_tensor
+from .promotion import as_ndarray, as_tensor
 from .subscript import known_values
 
 _METHODS: dict[str, Any] = {}
@@ -362,7 +362,7 @@ def partition(
     self: Tensor, kth: ShapeLike, axis: int = -1, kind: str | None = "introselect", order: str | None = None
 ) -> None:
     """Puts the smaller elements before the k-th along an axis, in place: in their order, which NumPy leaves open."""
-    for k in np.atleast_1d(np.asarray(kth)):
+    for k in np.atleast_1d(as_ndarray(kth, "Tensor.partition")):
         if not -self.shape[axis] <= k < self.shape[axis]:
             raise ValueError(
                 at_user_line(f"Tensor.partition: kth={k} is out of bounds for {self.shape[axis]} elements")

@@ -340,7 +340,7 @@ def _segments_in(ids: Any, what: str) -> int:
                 )
             )
         known = ndarray_of(known._data)
-    return int(np.max(np.asarray(known), initial=-1)) + 1
+    return int(np.max(promotion.as_ndarray(known, what), initial=-1)) + 1
 
 
 _SEGMENT_DOC = """{what} of the rows of each segment.
@@ -459,7 +459,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
         places._require_concrete("bincount")
         values = ndarray_of(places._data)
     else:
-        values = np.asarray(x).astype(np.int64)
+        values = promotion.as_ndarray(x, "bincount").astype(np.int64)
         places = as_tensor(values)
     if values.ndim not in (1, 2) or (values < 0).any():
         raise ValueError(at_user_line("bincount: wanted one or two axes of numbers that are not negative"))

@@ -96,6 +96,15 @@ def _from_list(x: Any, what: str) -> Tensor:
     return stack_rows(rows, what)
 
 
+def as_ndarray(x: Any, what: str) -> np.ndarray[Any, Any]:
+    """An array-like of any kind as an ndarray, for what is decided outside of a graph.
+
+    Not by `np.asarray` alone: a framework refuses it for arrays on an accelerator.
+    """
+    parts = x if isinstance(x, (list, tuple)) else (x,)
+    return np.asarray(as_tensor(x, what) if any(framework_of(type(part)) is not None for part in parts) else x)
+
+
 def converted(x: ArrayLike, dtype: Any, what: str) -> Tensor:
     """Any array-like value as a tensor of a dtype (None: its own).
 

@@ -24,6 +24,7 @@ from .._prims.indexing import gather
 from . import promotion
 from .promotion import (
     MOST_COUNTED,
+    as_ndarray,
     as_tensor,
     broadcast_shapes,
     common_dtype,
@@ -590,9 +591,9 @@ def roll(x: ArrayLike, shift: ArrayLike, axis: Axes = None) -> Any:
     """
     a = as_tensor(x, "roll")
     if axis is None:
-        total = int(np.sum(np.asarray(shift)))
+        total = int(np.sum(as_ndarray(shift, "roll")))
         return reshaped(_rolled(flat(a), total, 0), tuple(a.shape))
-    shifts, axes = np.broadcast_arrays(np.asarray(shift), np.asarray(axis))
+    shifts, axes = np.broadcast_arrays(as_ndarray(shift, "roll"), np.asarray(axis))
     if shifts.ndim > 1:
         raise ValueError(at_user_line("roll: shift and axis are numbers or flat sequences"))
     for by, along in zip(shifts.ravel().tolist(), axes.ravel().tolist()):
@@ -660,7 +661,7 @@ def repeat(x: ArrayLike, repeats: ArrayLike, axis: Axes = None) -> Any:
     a, place = (flat(a), 0) if axis is None else (a, normal_axis(axis, a.ndim, "repeat"))
     if isinstance(repeats, Dim):
         return _repeated_evenly(a, repeats, place)
-    counts = np.asarray(repeats)
+    counts = as_ndarray(repeats, "repeat")
     if counts.size == 1:
         return _repeated_evenly(a, int(counts.item()), place)
     size = known_extent(a, place, "repeat")

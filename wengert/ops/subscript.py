@@ -29,7 +29,7 @@ from .._prims import structural as S
 from .._prims.indexing import gather
 from ..errors import TracingError
 from . import promotion
-from .promotion import as_tensor, broadcast_shapes, is_followed_inside
+from .promotion import as_ndarray, as_tensor, broadcast_shapes, is_followed_inside
 from .shapes import flat, permuted, reshaped, with_axis
 
 
@@ -179,7 +179,7 @@ def _may_not_run() -> bool:
 def known_values(x: ArrayLike, what: str) -> np.ndarray[Any, Any]:
     """The values of an array on which a shape depends, as the number of true elements of a mask; a trace lacks them."""
     if not isinstance(x, Tensor):
-        return np.asarray(x)
+        return as_ndarray(x, what)
     if type(x._data) is Value:
         if is_known(x):
             return np.asarray(_constant_of(x))

@@ -36,7 +36,7 @@ from ..differentiation.functional import grad, of_scalar, value_and_grad
 from ..differentiation.implicit import followed_root, started
 from ..errors import TracingError
 from ..ops.elementwise import arctan, log1p, sqrt
-from ..ops.promotion import as_tensor
+from ..ops.promotion import as_ndarray, as_tensor
 from ..tree import ravel
 
 __all__ = ["least_squares", "minimize", "root"]
@@ -311,7 +311,7 @@ class _Problem:
                 raise ValueError(at_user_line(f"{self.name}: {len(pairs)} pairs of bounds for {size} unknowns"))
             lower = [-np.inf if low is None else float(low) for low, _ in pairs]
             upper = [np.inf if high is None else float(high) for _, high in pairs]
-        wide = (*[np.broadcast_to(np.asarray(b, np.float64), (size,)) for b in (lower, upper)],)
+        wide = (*[np.broadcast_to(as_ndarray(b, self.name).astype(np.float64), (size,)) for b in (lower, upper)],)
         return wide[0], wide[1]
 
     def _is_pair(self, bounds: Sequence[Any]) -> bool:
@@ -324,13 +324,13 @@ class _Problem:
     def _one_bound(self, bound: object) -> Any:
         leaves, spec = flatten(bound)
         if spec is None:
-            return np.asarray(leaves[0], np.float64).reshape(-1) if np.ndim(leaves[0]) else leaves[0]
+            return as_ndarray(leaves[0], self.name).astype(np.float64).reshape(-1) if np.ndim(leaves[0]) else leaves[0]
         if spec != self.start.spec:
             raise ValueError(at_user_line(f"{self.name}: bounds have another structure than x0"))
         parts: list[Any] = []
         for place, x in zip(self.start.places, self.start.tensors, strict=True):
             shape: Any = x.shape
-            parts.append(np.broadcast_to(np.asarray(leaves[place], np.float64), shape).reshape(-1))
+            parts.append(np.broadcast_to(as_ndarray(leaves[place], self.name).astype(np.float64), shape).reshape(-1))
         return np.concatenate(parts)
 
 

@@ -27,8 +27,28 @@ _NUMPY_OF: dict[torch.dtype, np.dtype[Any]] = {kind: dtype for dtype, kind in _T
 
 HALF = frozenset({torch.float16, torch.bfloat16})
 # integers that torch can hold and hardly compute with
-WIDE_UNSIGNED = frozenset({torch.uint16, torch.uint32, torch.uint64})
+_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+WIDE_UNSIGNED = frozenset(_SIGNED)
+
+
 INTEGERS = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}) | WIDE_UNSIGNED
+
+
+def by_signed_bits(inner: Callable[..., Any], place: int) -> Any:
+    """A kernel for integers without a sign, run on the same bits with one: CUDA lacks some kernels of the former.
+
+    Args:
+        place: of the operand whose dtype the result has.
+    """
+
+    def kernel(*operands: torch.Tensor) -> torch.Tensor:
+        dtype = operands[place].dtype
+        signed = _SIGNED.get(dtype)
+        if signed is None:
+            return inner(*operands)
+        return inner(*[x.view(signed) if x.dtype is dtype else x for x in operands]).view(dtype)
+
+    return kernel
 
 
 def torch_dtype(dtype: Any) -> torch.dtype:

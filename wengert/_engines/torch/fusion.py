@@ -21,7 +21,7 @@ from ..._core.tensor import Value
 from ..._prims.structural import concatenate, constant
 from ..patterns import Parts, added_to_windows, is_nothing, joined, private, taken_from_windows
 from .common import HALF, Kernel, torch_dtype
-from .windows import is_pooling, pooled
+from .windows import is_pooling, planes_of, pooled
 
 _FLOATS = frozenset({"float32", "float64"})
 _BROADCASTING = frozenset({
@@ -59,7 +59,7 @@ _POOL_BACKS = {
 
 def _pool_back(ct: Any, x: Any, places: Any, window: Any, strides: Any, padding: Any, dilation: Any) -> Any:
     widths = [low for low, _ in padding]
-    return _POOL_BACKS[len(window)](ct, x, window, strides, widths, dilation, False, places)
+    return _POOL_BACKS[len(window)](planes_of(ct), planes_of(x), window, strides, widths, dilation, False, places)
 
 
 _LARGE = 8192  # elements: filling by a mask costs more there than looking for what must be filled

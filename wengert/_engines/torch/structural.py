@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ..passing import PASSING
-from .common import HALF, from_numpy, in_float32, to_numpy, torch_dtype
+from .common import HALF, by_signed_bits, from_numpy, in_float32, to_numpy, torch_dtype
 
 OPAQUE = np.dtype(object)
 
@@ -167,7 +167,7 @@ KERNELS: dict[str, Any] = {
     "pad": _pad,
     "flip": torch.flip,
     "concatenate": _concatenate,
-    "select": torch.where,
+    "select": by_signed_bits(torch.where, -1),
     "stop_gradient": torch.Tensor.detach,
     "debug_print": _debug_print,
     "reduce_prod": in_float32(_prod),

@@ -14,7 +14,7 @@ from ..._control.call import Program
 from ..._core.graph import Graph, Node
 from ..._core.op import REGISTRY
 from . import buffer, conv, elementwise, indexing, linalg, random, sparse, special, structural, windows
-from .common import WIDE_UNSIGNED, Array, Kernel, on_host, torch_dtype
+from .common import WIDE_UNSIGNED, Array, Kernel, by_signed_bits, on_host, torch_dtype
 from .structural import CREATIONS
 
 KERNELS: dict[str, Kernel] = {}
@@ -33,15 +33,14 @@ VIEWS = frozenset({
 # and those of which nothing can be said
 OTHERS = frozenset({"custom", "barrier", "unstack", "call", "switch", "loop", "loop_back", "foreign", "constant"})
 
-# What looks at bits alone: the same integers with a sign stand for those without, for which CUDA has not all kernels.
-_BITWISE = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"})
-_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+# What looks at bits alone, or moves them
+_OF_BITS = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "gather"})
 # whose kernels here take wide unsigned integers as they take others
 _UNSIGNED_TOO = frozenset({
     "alias", "attach", "limit_value", "rarely",
     "after", "reassign", "stop_gradient", "custom", "barrier", "reshape", "transpose",
     "broadcast_to", "slice", "unstack", "concatenate", "select", "eq", "ne", "convert", "bitcast",
-    "diagonal", "gather", "random_bits", "random_split", "random_fold_in", "full", "absent", "iota", "constant", "call",
+    "diagonal", "random_bits", "random_split", "random_fold_in", "full", "absent", "iota", "constant", "call",
     "switch", "loop", "loop_back", "debug_print", "buffer_value", "buffer_new", "foreign",
 })  # fmt: skip
 
@@ -51,8 +50,8 @@ def for_unsigned(name: str) -> Kernel:
     """A kernel for integers of 16, 32 and 64 bits without a sign: in 64 bits with one, those of 64 bits on the host."""
     if name in _UNSIGNED_TOO:
         return KERNELS[name]
-    if name in _BITWISE:
-        return _of_signed(KERNELS[name])
+    if name in _OF_BITS:
+        return by_signed_bits(KERNELS[name], 0)
     op, inner, host = REGISTRY[name], KERNELS[name], on_host(name)
 
     def kernel(*operands_and_attrs: Any) -> Any:
@@ -65,14 +64,6 @@ def for_unsigned(name: str) -> Kernel:
         if not op.is_multi:
             return found.to(torch_dtype(types.dtype))
         return (*[x.to(torch_dtype(t.dtype)) for x, t in zip(found, types, strict=True)],)
-
-    return kernel
-
-
-def _of_signed(inner: Kernel) -> Kernel:
-    def kernel(*operands: torch.Tensor) -> torch.Tensor:
-        dtype = operands[0].dtype
-        return inner(*[x.view(_SIGNED[dtype]) for x in operands]).view(dtype)
 
     return kernel
 

@@ -84,12 +84,20 @@ def is_pooling(window: tuple[int, ...], padding: Any) -> bool:
     return len(window) in _POOLS and is_even
 
 
+def planes_of(x: torch.Tensor) -> torch.Tensor:
+    """What is pooled; CUDA's kernels for float64 fail on small images whose channels lie last.
+
+    A single channel lies last and first: what lies in a row takes the strides of the latter.
+    """
+    return x.contiguous().view(-1).view(x.shape) if x.is_cuda and x.dtype is torch.float64 else x
+
+
 def pooled(
     x: torch.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
 ) -> tuple[Any, Any]:
     """The place of the largest element of each window, and the element; x has two axes in front."""
     widths = [low for low, _ in padding]
-    largest, places = _POOLS[len(window)](x, window, strides, widths, dilation, False, True)
+    largest, places = _POOLS[len(window)](planes_of(x), window, strides, widths, dilation, False, True)
     return places, largest
 
 
