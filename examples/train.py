@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.demo.digits import load_digits
+from wengert.cli.demo.digits import load_digits
 
 BATCH = 64
 HIDDEN = 32

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from wengert.cli import main
-from wengert.demo.digits import load_digits, split_digits
+from wengert.cli.demo.digits import load_digits, split_digits
 
 SVG = "{http://www.w3.org/2000/svg}"
 

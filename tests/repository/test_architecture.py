@@ -29,3 +29,12 @@ def test_the_walks_are_as_the_page_shows_them(printed: str) -> None:
 def test_an_op_takes_at_most_six_calls_to_its_kernel(printed: str) -> None:
     names = [line.split()[0] for line in printed.split("\n\n")[0].splitlines()[1:]]
     assert names.index("apply") + 1 <= 6
+
+
+def test_the_top_of_the_package_is_25_public_names_and_each_is_told() -> None:
+    entries = [
+        p for p in (ROOT / "wengert").iterdir() if p.name == "py.typed" or p.suffix == ".py" or any(p.glob("*.py"))
+    ]
+    names = [p.name + "/" * p.is_dir() for p in entries if p.name not in ("__init__.py", "py.typed")]
+    assert len([name for name in names if not name.startswith("_")]) <= 25
+    assert not [name for name in names if f"`{name}`" not in PAGE]

@@ -30,7 +30,7 @@ PUBLIC_LAYER = len(PRIVATE_LAYERS)
 TOP_LAYER = PUBLIC_LAYER + 1
 PROGRAM_LAYER = TOP_LAYER + 1
 # Programs use the library by its public names, as any user would, and the library does not know them.
-PROGRAMS = {"cli", "demo", "__main__"}
+PROGRAMS = {"cli", "__main__"}
 
 
 SOURCES = sources_of(PACKAGE)

@@ -122,7 +122,7 @@ def test_star_import_gives_the_public_names() -> None:
     assert set(wg.__all__) <= set(namespace)
 
 
-@pytest.mark.parametrize("name", ["py.typed", "data/digits.npz", "data/DIGITS.md"])
+@pytest.mark.parametrize("name", ["py.typed", "cli/demo/digits.npz", "cli/demo/DIGITS.md"])
 def test_package_file_is_there(name: str) -> None:
     assert resources.files("wengert").joinpath(*name.split("/")).is_file()
 

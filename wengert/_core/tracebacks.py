@@ -20,8 +20,7 @@ from types import TracebackType
 from .where import PACKAGE_DIR, is_wengert_file
 
 VARIABLE = "WENGERT_FULL_TRACEBACK"
-# These programs use the package as a user does.
-_PROGRAMS = tuple(PACKAGE_DIR + name for name in ("demo" + os.sep, "cli" + os.sep))
+_PROGRAMS = PACKAGE_DIR + "cli" + os.sep  # which use the package as a user does
 _PUBLIC = PACKAGE_DIR + os.path.join("_core", "public.py")  # nobody looks for a fault there
 # Raised by accident, one of these tells of a fault in the package, which cannot be found without its frames.
 _FAULTS = (AssertionError, AttributeError, NameError, KeyError, RecursionError)

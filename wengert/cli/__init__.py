@@ -26,17 +26,17 @@ from wengert import _engines
 from wengert._core.progress import Bar
 from wengert.cli.commands import CANNOT_WORK, FOUND_WRONG, SUCCESS, add_commands
 from wengert.cli.completion import add_completion
-from wengert.cli.profile import add_profile
-from wengert.demo.digits import Digits, load_digits, split_digits
-from wengert.demo.examples import EXAMPLES
-from wengert.demo.figure import draw_figure
-from wengert.demo.training import (
+from wengert.cli.demo.digits import Digits, load_digits, split_digits
+from wengert.cli.demo.examples import EXAMPLES
+from wengert.cli.demo.figure import draw_figure
+from wengert.cli.demo.training import (
     Training,
     accuracy,
     check_loss_gradient,
     pixel_evidence,
     train,
 )
+from wengert.cli.profile import add_profile
 from wengert.errors import SITE
 
 REQUIRED_ACCURACY = 0.95

@@ -42,7 +42,7 @@ def load_digits() -> Digits:
         >>> digits.images.shape, digits.labels[:5]
         ((1797, 64), array([0, 1, 2, 3, 4]))
     """
-    file = resources.files("wengert").joinpath("data", "digits.npz")
+    file = resources.files("wengert").joinpath("cli", "demo", "digits.npz")
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
         images, labels = arrays["images"], arrays["labels"]
     return Digits(images.reshape(len(images), -1) / float(INK_LEVELS), labels.astype(np.intp))

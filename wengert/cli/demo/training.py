@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.demo.digits import CLASSES, SIDE, Digits
+from wengert.cli.demo.digits import CLASSES, SIDE, Digits
 
 Parameters = dict[str, Any]
 

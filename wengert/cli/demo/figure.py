@@ -12,7 +12,7 @@ from html import escape
 
 import numpy as np
 
-from wengert.demo.digits import SIDE
+from wengert.cli.demo.digits import SIDE
 
 WIDTH, HEIGHT = 1160, 690
 MARGIN = 40
