@@ -88,6 +88,47 @@ def test_an_ordinary_zero_times_infinity_is_nan(name: str) -> None:
         assert np.isnan(way(lambda x, f=f: wg.jvp(f, (x,), (1.0,))[1])(at))
 
 
+# what a Jacobian has in [0, 0] at (0, 2): by reverse mode, by forward mode, and what gradient and directional derivative are
+SLOPES_OF_ZERO = {
+    "sqrt(x * x)": (lambda x: wg.sqrt(x * x), np.nan, 0.0, np.nan),
+    "cbrt(x * x)": (lambda x: wg.cbrt(x * x), np.nan, 0.0, np.nan),
+    "sqrt(sin(x) - x)": (lambda x: wg.sqrt(wg.sin(x) - x), np.nan, 0.0, np.nan),
+    "log(x) * 0": (lambda x: wg.log(x) * 0.0, 0.0, np.nan, np.nan),
+    "log(x) * x": (lambda x: wg.log(x) * x, -np.inf, np.nan, np.nan),
+    "sqrt(x * x) * x": (lambda x: wg.sqrt(x * x) * x, 0.0, 0.0, np.nan),
+    "sqrt(relu(x))": (lambda x: wg.sqrt(wg.ops.relu(x)), 0.0, 0.0, 0.0),
+    "where(x > 0, log(x), 0)": (lambda x: wg.where(x > 0, wg.log(x), 0.0), 0.0, 0.0, 0.0),
+}
+
+
+def all_of_them(x: Any) -> Any:
+    return wg.stack([row[0](x) for row in SLOPES_OF_ZERO.values()])
+
+
+def test_unit_vectors_take_zeros_of_slopes_for_zeros_of_choices() -> None:
+    """The table of docs/kinks.md."""
+    x, ones = np.array([0.0, 2.0]), np.ones(2)
+    _, reverse, forward, along = zip(*SLOPES_OF_ZERO.values(), strict=True)
+    for way in (lambda g: g, wg.function):
+        rows, columns = way(lambda x: [wg.jacobian(all_of_them, mode=m)(x) for m in ("reverse", "forward")])(x)
+        np.testing.assert_equal(np.asarray(rows)[:, 0].tolist(), [[a, 0.0] for a in reverse])
+        np.testing.assert_equal(np.asarray(columns)[:, 0].tolist(), [[a, 0.0] for a in forward])
+        pushed, linear = way(
+            lambda x: [wg.jvp(all_of_them, (x,), (ones,))[1], wg.linearize(all_of_them, x)[1](ones)]
+        )(x)
+        np.testing.assert_equal(np.asarray(pushed)[:, 0].tolist(), along)
+        np.testing.assert_equal(np.asarray(linear)[:, 0].tolist(), along)
+    for f, _, _, wanted in SLOPES_OF_ZERO.values():
+        np.testing.assert_equal(wg.grad(lambda x, f=f: wg.sum(f(x)))(x)[0], wanted)
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward", "auto"])
+def test_of_one_number_by_one_number_the_jacobian_is_the_gradient(mode: str) -> None:
+    for f, _, _, wanted in SLOPES_OF_ZERO.values():
+        np.testing.assert_equal(wg.jacobian(f, mode=mode)(0.0), wanted)
+        np.testing.assert_equal(wg.jacobian(f, mode=mode)(np.zeros(1)), [[wanted]])
+
+
 def test_least_squares_meets_a_masked_root() -> None:
     def residuals(x: Any) -> Any:
         return wg.concatenate([wg.sqrt(wg.ops.relu(x)) - 1.0, x - 1.0])

@@ -755,7 +755,7 @@ class _JacobianRun:
             if tape.tracks(y._key):
 
                 def pull(seed: Tensor, y: Tensor = y) -> list[Tensor | None]:
-                    return _pulled(tape, [(y, seed)], self.tensors, masks=True)
+                    return _pulled(tape, [(y, seed)], self.tensors, masks=_total([y]) != 1)
 
                 found = images(pull, y, self.wish.chunk, self.name)
             rows.append(
