@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import abc
 import array
 import collections
 import contextvars
 import ctypes
 import dataclasses
+import decimal
 import enum
 import functools
 import gc
@@ -14,6 +16,7 @@ import itertools
 import os
 import pathlib
 import random
+import sys
 import threading
 import time
 import types
@@ -890,4 +893,99 @@ def test_questions_to_the_system_and_all_names_at_once_are_told(tmp_path: pathli
     ]
     for f, name in rows:
         with pytest.warns(UserWarning, match=rf"reads .*{name}, which changes by itself"):
+            wg.function(f)(1.0)
+
+
+class Marked(np.ndarray[Any, Any]):
+    """An array with a number beside it."""
+
+    factor = 1.0
+
+    def scaled(self) -> Any:
+        return np.asarray(self) * self.factor
+
+
+class Abstract(abc.ABC):  # noqa: B024  (what counts as one is registered)
+    pass
+
+
+class Dispatching:
+    @functools.singledispatchmethod
+    def of(self, key: object) -> float:
+        return 1.0
+
+
+def _set(array: Any, name: str, value: Any) -> None:
+    """Sets a shape, a dtype or strides in place, of which newer NumPy's warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        setattr(array, name, value)
+
+
+def test_arrays_that_become_others_in_place_are_seen() -> None:
+    six, sized, cut, seen = np.arange(6.0), np.arange(6.0), np.arange(6.0)[:2], np.arange(2.0)
+    marked, viewed = np.arange(2.0).view(Marked), np.arange(4.0)
+    rows: list[tuple[Callable[[Any], Any], Callable[[], Any]]] = [
+        (lambda x: wg.sum(x) * six, lambda: _set(six, "shape", (2, 3))),
+        (lambda x: wg.sum(x) * six, lambda: _set(six, "dtype", np.int64)),
+        (lambda x: x * sized.shape[0], lambda: _set(sized, "shape", (2, 3))),
+        (lambda x: x * cut, lambda: _set(cut, "strides", (16,))),
+        (lambda x: x * viewed[2:], lambda: _set(viewed, "shape", (2, 2))),
+        (lambda x: x * (2.0 if seen.flags.writeable else 3.0), lambda: seen.setflags(write=False)),
+        (lambda x: x * marked.factor, lambda: setattr(marked, "factor", 5.0)),
+        (lambda x: x * marked.scaled(), lambda: setattr(marked, "factor", 7.0)),
+        (lambda x: x * np.asarray(marked), lambda: marked.__setitem__(1, 9.0)),
+    ]
+    for f, change in rows:
+        compiled = wg.function(f)
+        for _ in range(2):
+            np.testing.assert_array_equal(compiled(X), f(X))
+        change()
+        for _ in range(2):
+            np.testing.assert_array_equal(compiled(X), f(X))
+    weights = np.arange(4.0)
+    total = wg.function(lambda x: wg.sum(wg.outer(x, weights)[0] ** 2))
+    wg.grad(total)(X)
+    _set(weights, "dtype", np.int64)
+    np.testing.assert_allclose(wg.grad(total)(X), wg.grad(lambda x: wg.sum(wg.outer(x, weights)[0] ** 2))(X))
+
+
+def test_memory_that_a_program_reads_is_not_moved() -> None:
+    whole, part = np.arange(2.0), np.arange(6.0)
+    compiled = wg.function(lambda x: x * whole + part[2:4])
+    wanted = compiled(X)
+    for held in (whole, part):
+        with pytest.raises(ValueError, match="cannot resize"):
+            held.resize((10_000_000,), refcheck=False)
+    np.testing.assert_array_equal(compiled(X), wanted)
+
+
+def test_what_is_registered_later_is_seen() -> None:
+    @functools.singledispatch
+    def of(key: object) -> float:
+        return 1.0
+
+    held = Dispatching()
+    rows: list[tuple[Callable[[Any], Any], Callable[[], Any]]] = [
+        (lambda x: x * of(3), lambda: of.register(int, lambda key: 7.0)),
+        (lambda x: x * held.of(3), lambda: Dispatching.of.register(int, lambda self, key: 5.0)),
+        (lambda x: x * (2.0 if isinstance(held, Abstract) else 3.0), lambda: Abstract.register(Dispatching)),
+    ]
+    for f, change in rows:
+        compiled = wg.function(f)
+        before = compiled(X)
+        change()
+        np.testing.assert_array_equal(compiled(X), f(X))
+        assert before[0] != compiled(X)[0]
+
+
+def test_settings_of_libraries_are_told() -> None:
+    rows: list[tuple[Callable[[Any], Any], str]] = [
+        (lambda x: x if np.geterr()["over"] == "warn" else 2 * x, "numpy.geterr"),
+        (lambda x: x * np.get_printoptions()["precision"], "numpy.get_printoptions"),
+        (lambda x: x * decimal.getcontext().prec, "decimal.getcontext"),
+        (lambda x: x * sys.getrecursionlimit(), "sys.getrecursionlimit"),
+    ]
+    for f, name in rows:
+        with pytest.warns(UserWarning, match=f"reads {name}, which changes by itself"):
             wg.function(f)(1.0)

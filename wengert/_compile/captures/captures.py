@@ -15,7 +15,7 @@ from .changing import global_sources, random_state
 from .guard import Guard, guard_of, guarded
 from .inputs import Inputs, tensor_around
 from .reach import Reach, Slot, is_array
-from .watch import MISSING, Contents, Elements, StaticAt, Watch, bytes_of, same_bytes, same_version, version_of
+from .watch import MISSING, Contents, Elements, Layout, StaticAt, Watch, bytes_of, same_bytes, same_version, version_of
 
 _COPIED_BEFORE = 1 << 20  # bytes; larger arrays are copied after the trace, and only where they must be compared
 _COMPARED = 1 << 26  # bytes that are compared in all; of what is beyond them no copy is kept
@@ -92,8 +92,13 @@ class Captures:
             slot.is_free = is_proved and id(slot) not in viewed
             if not is_proved:
                 self._compare(slot)
-            if id(slot) in taken and taken[id(slot)] in places:
+            is_passed = id(slot) in taken and taken[id(slot)] in places
+            if is_passed:
                 self._taken.append((places[taken[id(slot)]], slot))
+            if is_passed or id(slot) in viewed:
+                slot.pin()
+            if isinstance(slot.value, np.ndarray) and is_proved and not is_passed:
+                self._watches.append(Layout(slot, None, slot.path, (slot.value.shape, slot.value.dtype)))
         self._count_versions()
         self._tell_changes()
         self._guard = guard_of(self._watches)
@@ -150,6 +155,9 @@ class Captures:
         """Compiled code as a function that looks first whether the program is still the right one, and gives
         NotImplemented where that takes more than a look.
         """
+        natives = [*natives]
+        for place, array in self._arrays():
+            natives[place] = array  # not our view of it: the code sees what has become of it
         call = guarded(self._watches, run, natives)
         tensors = (*[tensor for tensor in self.tensors if is_array(tensor)],)
         if not tensors:
@@ -167,7 +175,24 @@ class Captures:
         """Whether the program is still what f would be traced to; arrays that were replaced by others like them are
         looked up.
         """
+        if not self._are_laid_out():
+            return False
         return (self._guard is not None and self._guard(statics)) or self._holds_by_value(statics)
+
+    def _arrays(self) -> list[tuple[int, np.ndarray[Any, Any]]]:
+        """The arrays among the captures, with their places."""
+        return [(place, slot.value) for place, slot in self._taken if isinstance(slot.value, np.ndarray)]
+
+    def _are_laid_out(self) -> bool:
+        """Whether the arrays of which the program has views lie in memory as these do."""
+        for place, slot in self._taken:
+            array, view = slot.value, self.tensors[place]._data
+            if isinstance(array, np.ndarray) and not (
+                array.shape == view.shape and array.dtype is view.dtype and array.strides == view.strides
+            ):
+                self.changed, self.is_stale = slot.path, True
+                return False
+        return True
 
     def _holds_by_value(self, statics: Sequence[Any]) -> bool:
         with self._lock:
@@ -202,7 +227,7 @@ class Captures:
         for watch in slot.watches:
             watch.value = array
         del slots[id(slot.value)]
-        slot.value = array
+        slot.put(array)
         slots[id(array)] = slot
         for place, taken in self._taken:
             if taken is slot:

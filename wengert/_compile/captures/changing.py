@@ -22,7 +22,11 @@ _CALLS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("posixpath", "ntpath", "genericpath"), ("exists", "isfile", "isdir", "getsize", "getmtime")),
     "uuid": ("uuid1", "uuid4"),
     "secrets": ("randbelow", "token_bytes", "token_hex", "choice", "randbits"),
-    "numpy": ("load", "loadtxt", "genfromtxt", "fromfile", "memmap"),
+    "numpy": (
+        "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "geterr", "geterrcall", "getbufsize", "get_printoptions",
+    ),
+    "sys": ("getrecursionlimit", "getswitchinterval"), "locale": ("getlocale", "localeconv"),
+    **dict.fromkeys(("decimal", "_decimal"), ("getcontext",)),
 }  # fmt: skip
 _BARE = {"numpy.random": ("default_rng",)}  # without arguments only: with a seed they give the same each time
 PATHS_ARE_READ = frozenset({"read_text", "read_bytes"})  # methods that nothing but a path has

@@ -10,6 +10,8 @@ from __future__ import annotations
 import builtins
 import functools
 import sys
+import weakref
+from abc import ABCMeta, get_cache_token
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
@@ -53,6 +55,7 @@ from .watch import (
     same_context,
     same_data,
     same_frame,
+    same_token,
 )  # fmt: skip
 
 LIMIT = 5000  # values that are looked at; who captures more has captured a program's whole state
@@ -92,7 +95,7 @@ class Slot:
         is_free: whether another array like it may take its place without a new trace.
     """
 
-    __slots__ = ("attributes", "is_free", "is_loose", "sites", "value", "watches")
+    __slots__ = ("_pin", "attributes", "is_free", "is_loose", "sites", "value", "watches")
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -101,6 +104,19 @@ class Slot:
         self.attributes: set[str] = set()
         self.is_loose = False
         self.is_free = False
+        self._pin: Any = None
+
+    def pin(self) -> None:
+        """Keeps NumPy from moving the array's memory, of which a program has views: what a reference knows is not
+        resized, with `refcheck=False` either.
+        """
+        self._pin = weakref.ref(self.value)
+
+    def put(self, value: Any) -> None:
+        """Another array in the place of this one."""
+        self.value = value
+        if self._pin is not None:
+            self.pin()
 
     @property
     def path(self) -> str:
@@ -192,9 +208,11 @@ class Reach:
         elif isinstance(value, ModuleType) or kind in (BuiltinFunctionType, BuiltinMethodType):
             self._source(path, getattr(value, "__self__", None))
         elif is_array(value):
-            self._slot(value).is_loose = True  # where a place was watched, the array is not visited
+            self._slot(value, path).is_loose = True  # where a place was watched, the array is not visited
         elif isinstance(value, type):
             self._class(value)
+            if isinstance(value, ABCMeta) and self._is_users(value.__module__):
+                self.watches.append(Contents(value, same_token, f"what counts as {path}", get_cache_token()))
         elif isinstance(value, tuple):
             for index, element in enumerate(value):
                 self._found(None, element, f"{path}[{index}]")
@@ -236,19 +254,22 @@ class Reach:
     def _found(self, watch: Watch | None, value: Any, path: str) -> None:
         """What stands at a place that is watched (by `watch`), but that no chain of names leads to."""
         if is_array(value):
-            slot = self._slot(value)
+            slot = self._slot(value, path)
             slot.is_loose = True
             if watch is not None:
                 slot.watches.append(watch)
         else:
             self._visit(value, path)
 
-    def _slot(self, value: Any) -> Slot:
+    def _slot(self, value: Any, path: str = "") -> Slot:
         slot = self.slots.get(id(value))
         if slot is None:
             slot = self.slots[id(value)] = Slot(value)
             if isinstance(value, np.ndarray) and value.dtype.hasobject:
                 self._all("", value.ravel().tolist())
+            if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+                slot.is_loose = True  # it has attributes and methods of its own
+                self._object(value, path, value)
         return slot
 
     def _object(self, value: Any, path: str, owner: Any) -> None:
@@ -339,6 +360,8 @@ class Reach:
             self._all(path, [part for part in (held.fget, held.fset) if part is not None])
         elif isinstance(held, functools.cached_property):
             self._visit(held.func, path)
+        elif isinstance(held, functools.singledispatchmethod):
+            self._visit(held.dispatcher, path)
         elif held is not MISSING and hasattr(type(held), "__get__") and self._is_users(type(held).__module__):
             self._visit(held, path)
         elif isinstance(held, FunctionType) or (held is not MISSING and not hasattr(type(held), "__get__")):
@@ -367,9 +390,9 @@ class Reach:
             watch = kind(owner, key, path, value)
             self.watches.append(watch)
             if is_array(value):
-                self._slot(value).watches.append(watch)
+                self._slot(value, path).watches.append(watch)
         if is_array(value):
-            slot = self._slot(value)
+            slot = self._slot(value, path)
             if site is not None:
                 slot.sites.append(site)
             elif kind is Attribute:
@@ -389,6 +412,8 @@ class Reach:
             return
         if vars(f):
             self._objects.append((f, f, path, set()))
+        if isinstance(registry := vars(f).get("registry"), MappingProxyType):  # of `functools.singledispatch`
+            self._visit(registry, f"{path}.registry")
         if not path:
             self._codes.append(f)
         elif f.__name__ == "__call__" or not f.__name__.startswith("__"):

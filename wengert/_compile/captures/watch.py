@@ -7,6 +7,7 @@ knows its text too, as part of the guard that compares all of it at once (`guard
 from __future__ import annotations
 
 import keyword
+from abc import get_cache_token
 from operator import is_
 from typing import Any, Protocol
 
@@ -198,6 +199,22 @@ class Contents(Whole):
         return owner
 
 
+class Layout(Whole):
+    """The shape and the dtype of an array, which `a.shape = ...` changes in place; `owner` is its slot."""
+
+    __slots__ = ()
+
+    def text(self, bind: Bind) -> str:
+        array = bind(self.owner.value)
+        return f"{array}.shape == {bind(self.value[0])} and {array}.dtype is {bind(self.value[1])}"
+
+    def holds(self, value: Any) -> bool:
+        return value == self.value
+
+    def _read(self, owner: Any) -> Any:
+        return owner.value.shape, owner.value.dtype
+
+
 class Names(Whole):
     """Names that an object, or a class, does not hold: where it comes to hold one, it hides what was found elsewhere.
 
@@ -258,9 +275,9 @@ def same_buffer(value: Any, kept: bytes) -> bool:
 
 
 def same_bytes(array: Any, kept: tuple[Any, ...]) -> bool:
-    """Whether an array holds what it did: `kept` is its type and its bytes."""
-    shape, dtype, held = kept
-    if array.shape != shape or array.dtype != dtype:
+    """Whether an array holds what it did: `kept` is its type, how it lies in memory, and its bytes."""
+    *looks, held = kept
+    if looks != _looks(array):
         return False
     if array.nbytes > _COMPARED_IN_PLACE and array.flags.c_contiguous:
         return _memcmp()(array.ctypes.data, held, array.nbytes) == 0
@@ -269,7 +286,11 @@ def same_bytes(array: Any, kept: tuple[Any, ...]) -> bool:
 
 def bytes_of(array: Any) -> tuple[Any, ...]:
     """What `same_bytes` compares with."""
-    return array.shape, array.dtype, array.tobytes()
+    return *_looks(array), array.tobytes()
+
+
+def _looks(array: Any) -> list[Any]:
+    return [array.shape, array.dtype, array.strides, array.flags.writeable]
 
 
 _COMPARED_IN_PLACE = 1 << 14  # bytes; for fewer a copy is made sooner than a call by ctypes
@@ -307,6 +328,11 @@ def same_context(variable: Any, before: Any) -> bool:
     return same(variable.get(MISSING), before)
 
 
+def same_token(_: Any, before: Any) -> bool:
+    """Whether no class was registered with an abstract one meanwhile."""
+    return get_cache_token() == before
+
+
 def same_data(found: Any, copy: Any) -> bool:
     """Whether a set or byte array equals its copy."""
     return type(found) is type(copy) and bool(found == copy)
@@ -323,7 +349,7 @@ def _labels(frame: Any) -> Any:
 
 
 __all__ = [
-    "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "StaticAt", "Watch",
-    "all_same", "bytes_of", "flat", "same", "same_bytes", "same_context", "same_data", "same_frame",
-    "same_version", "version_of",
+    "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "Layout", "StaticAt",
+    "Watch", "all_same", "bytes_of", "flat", "same", "same_bytes", "same_context", "same_data", "same_frame",
+    "same_token", "same_version", "version_of",
 ]  # fmt: skip

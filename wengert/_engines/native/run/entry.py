@@ -16,6 +16,7 @@ import ctypes
 import functools
 import os
 import struct
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -149,7 +150,9 @@ def bound(
     packed = struct.pack(f"{len(words)}q", *words)
     method = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
     # the built-in keeps all it points to: the words, the dtypes, the static objects, the code, the method's definition
-    needed = (loaded, method, (*takes,), (*gives,), form, (*constants,), sizes_function, kept)
+    # references keep NumPy from moving the memory of constants, by `resize(refcheck=False)`
+    pins = (*[weakref.ref(constant) for constant in constants],)
+    needed = (loaded, method, (*takes,), (*gives,), form, (*constants,), pins, sizes_function, kept)
     held = (packed, on_failure or _unexplained, on_flags, needed)
     return _new_function(ctypes.byref(method), held, None)
 
