@@ -113,9 +113,8 @@ def test_unit_vectors_take_zeros_of_slopes_for_zeros_of_choices() -> None:
         rows, columns = way(lambda x: [wg.jacobian(all_of_them, mode=m)(x) for m in ("reverse", "forward")])(x)
         np.testing.assert_equal(np.asarray(rows)[:, 0].tolist(), [[a, 0.0] for a in reverse])
         np.testing.assert_equal(np.asarray(columns)[:, 0].tolist(), [[a, 0.0] for a in forward])
-        pushed, linear = way(
-            lambda x: [wg.jvp(all_of_them, (x,), (ones,))[1], wg.linearize(all_of_them, x)[1](ones)]
-        )(x)
+        along_ones = lambda x: [wg.jvp(all_of_them, (x,), (ones,))[1], wg.linearize(all_of_them, x)[1](ones)]
+        pushed, linear = way(along_ones)(x)
         np.testing.assert_equal(np.asarray(pushed)[:, 0].tolist(), along)
         np.testing.assert_equal(np.asarray(linear)[:, 0].tolist(), along)
     for f, _, _, wanted in SLOPES_OF_ZERO.values():
