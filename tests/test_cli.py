@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shutil
@@ -14,6 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from wengert._engines.native import engine as native
 from wengert.cli import main
 from wengert.cli.demo.digits import load_digits, split_digits
 
@@ -109,6 +111,26 @@ def test_info_tells_versions_threads_and_engines(capsys: pytest.CaptureFixture[s
     assert facts["engines"]["numpy"] == f"ready (numpy {np.__version__})"
     assert main(["info"]) == 0
     assert f"ready (numpy {np.__version__})" in capsys.readouterr().out
+
+
+def _native_line(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    assert main(["info"]) == 0
+    return [line.split(maxsplit=1)[1] for line in capsys.readouterr().out.splitlines() if "NumPy's kernels run" in line]
+
+
+def test_info_says_once_that_there_is_no_machine_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native.target, "lack", lambda: "llvmlite does not work here, OSError: no such processor")
+    monkeypatch.setattr(native, "has_llvm", lambda: True)
+    monkeypatch.delenv("WENGERT_JIT", raising=False)
+    end = ": NumPy's kernels run"
+    assert _native_line(capsys) == [f"off (llvmlite does not work here, OSError: no such processor){end}"]
+    monkeypatch.setenv("WENGERT_JIT", "0")
+    assert _native_line(capsys) == [f"off (WENGERT_JIT is 0){end}"]
+    monkeypatch.setattr(native, "has_llvm", lambda: False)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert _native_line(capsys) == [f"absent (llvmlite is not installed){end}"]
 
 
 def test_digits_are_those_of_the_data_set() -> None:

@@ -16,7 +16,6 @@ Locks that the forking thread holds itself stay its own. A lock of another libra
 from __future__ import annotations
 
 import _imp
-import os
 import signal
 import sys
 import threading
@@ -26,6 +25,8 @@ import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
+
+from . import system
 
 _PATIENCE = 60.0  # seconds that a fork waits for imports and short locks; a deadlock among them must not stop it
 
@@ -167,7 +168,7 @@ def _tell(numbers: list[int], caller: FrameType, place: int) -> None:
     while caller.f_lasti == place and time.monotonic() < deadline:
         time.sleep(0.001)
     for number in numbers:
-        signal.pthread_kill(threading.main_thread().ident or 0, number)  # ends what it waits for, too
+        system.SYSTEM.signal_main_thread(number)
 
 
 def _after_in_child() -> None:
@@ -183,5 +184,4 @@ def _after_in_child() -> None:
         mend()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+system.SYSTEM.at_fork(_before, _after_in_parent, _after_in_child)

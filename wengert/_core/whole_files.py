@@ -9,6 +9,8 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
+from . import system
+
 
 def write_whole(path: str | bytes | os.PathLike[str] | os.PathLike[bytes], parts: Iterable[bytes]) -> None:
     """Writes a file aside under a name that nobody can foresee, makes sure of it on disk, and moves it into place.
@@ -35,7 +37,7 @@ def _write_whole(target: Path, parts: Iterable[bytes]) -> None:
         return
     # not named after the file, whose name may be as long as names can be
     aside = target.with_name(f".wengert-{secrets.token_hex(16)}.part")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.SYSTEM.safe_flags
     try:
         with open(os.open(aside, flags, 0o666 if mode is None else 0o600), "wb") as file:
             file.writelines(parts)
@@ -48,7 +50,7 @@ def _write_whole(target: Path, parts: Iterable[bytes]) -> None:
         with contextlib.suppress(OSError):
             os.unlink(aside)
         raise
-    _sync_folder(target.parent)
+    system.SYSTEM.sync_folder(target.parent)
 
 
 def _mode_of(path: Path) -> int | None:
@@ -56,15 +58,3 @@ def _mode_of(path: Path) -> int | None:
         return os.stat(path).st_mode
     except FileNotFoundError:
         return None
-
-
-def _sync_folder(folder: Path) -> None:
-    """Makes sure of the names in a folder, where the system can: it is written already, whatever comes of this."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    with contextlib.suppress(OSError):  # some file systems refuse it
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

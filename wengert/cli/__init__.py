@@ -23,7 +23,9 @@ from typing import Any
 
 import wengert as wg
 from wengert import _engines
+from wengert._core import system
 from wengert._core.progress import Bar
+from wengert._engines.native import engine as native
 from wengert.cli.commands import CANNOT_WORK, FOUND_WRONG, SUCCESS, add_commands
 from wengert.cli.completion import add_completion
 from wengert.cli.demo.digits import Digits, load_digits, split_digits
@@ -229,17 +231,10 @@ def _run_info(options: argparse.Namespace) -> int:
 def _facts() -> dict[str, dict[str, Any]]:
     versions = {name: _version_of(name) for name in ("wengert", "numpy", "scipy", "ml_dtypes")}
     versions["python"] = platform.python_version()
-    threads: dict[str, Any] = {"processors": _processors()}
+    threads: dict[str, Any] = {"processors": system.SYSTEM.processors()}
     threads |= {name: os.environ.get(name) for name in THREAD_VARIABLES}
     engines = {name: _engine_state(name) for name in _engine_names()}
     return {"versions": versions, "threads": threads, "engines": engines}
-
-
-def _processors() -> int:
-    """The processors this process may use, which a container or taskset can make fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _engine_names() -> list[str]:
@@ -250,8 +245,18 @@ def _engine_names() -> list[str]:
 def _engine_state(engine: str) -> str:
     package = ENGINE_PACKAGES.get(engine, engine)
     if importlib.util.find_spec(package) is None:
-        return f"absent ({package} is not installed)"
-    return f"ready ({package} {_version_of(package)})"
+        state = f"absent ({package} is not installed)"
+    elif engine == "native" and (reason := native.lack()):
+        state = f"off ({reason})"
+    else:
+        return f"ready ({package} {_version_of_module(package)})"
+    return f"{state}: NumPy's kernels run" if engine == "native" else state
+
+
+def _version_of_module(module: str) -> str:
+    """The version of what a module came with, which may have another name: `tensorflow` of tensorflow-cpu."""
+    names = importlib.metadata.packages_distributions().get(module, [module])
+    return _version_of(names[0])
 
 
 def _version_of(distribution: str) -> str:

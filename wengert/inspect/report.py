@@ -20,12 +20,13 @@ import numpy as np
 
 from .._compile.cache import Compiled
 from .._control.loop import Loop
+from .._core import system
 from .._core.dims import Atom, Dim
 from .._core.graph import Graph, Node
 from .._core.op import stated
 from .._core.printer import programs_of
 from .._core.where import Site
-from .._engines.native.engine import Segment, is_on
+from .._engines.native.engine import Segment, is_on, lack
 from .._engines.native.plan.support import called_within, culprit_of, reason_against
 from .._engines.numpy.execute import executable, observed
 from .._engines.refine import COMPILED
@@ -231,7 +232,7 @@ def _clocked(run: Callable[[], Any], is_once: bool) -> tuple[float, int]:
 
 
 def _high_water(run: Callable[[], Any]) -> int:
-    """The bytes that a run takes: of NumPy's arrays, and of what the process grows by where Linux tells that."""
+    """The bytes that a run takes: of NumPy's arrays, and of what the process grows by where the system tells that."""
     is_ours = not tracemalloc.is_tracing()
     if is_ours:
         tracemalloc.start()
@@ -243,20 +244,7 @@ def _high_water(run: Callable[[], Any]) -> int:
     finally:
         if is_ours:
             tracemalloc.stop()
-    try:
-        with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
-            file.write("5")  # the most so far is what there is now
-        now = _resident("VmRSS")
-        run()
-        return max(arrays, _resident("VmHWM") - now)
-    except OSError:  # another system, or one that does not let us
-        return arrays
-
-
-def _resident(what: str) -> int:
-    with open("/proc/self/status", encoding="ascii") as file:
-        line = next((line for line in file if line.startswith(what)), "x: 0")
-    return int(line.split()[1]) * 1024
+    return max(arrays, system.SYSTEM.grown_by(run) or 0)
 
 
 # -- the parts --------------------------------------------------------------------------------------------------------
@@ -367,7 +355,7 @@ def _bytes(x: Any) -> int:
 def _why(node: Node) -> tuple[str, Site | None, str | None]:
     """Why a node is not machine code; of a loop or a branch, the line and the op inside that it is for, too."""
     if not is_on():
-        return "there is no compiler: llvmlite is not installed, or WENGERT_JIT is 0", None, None
+        return f"there is no compiler: {lack()}", None, None
     culprit = culprit_of(node)
     if culprit is node:
         reason = reason_against(node)

@@ -16,7 +16,7 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._core import headroom
+from wengert._core import headroom, linux_memory
 from wengert._engines import refine
 from wengert._engines.native import engine
 from wengert._engines.native.llvm import jit
@@ -159,7 +159,7 @@ def test_control_groups_bound_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         (folder / "memory.current").write_text(f"{used}\n")
         (folder / "memory.stat").write_text("anon 5\ninactive_file 50\n")
     monkeypatch.setattr(
-        headroom, "_folders", lambda: ((str(inner), False), (str(outer), False), (str(tmp_path), False))
+        linux_memory, "_folders", lambda: ((str(inner), False), (str(outer), False), (str(tmp_path), False))
     )
     assert headroom.pages() == 350
     assert headroom.allowance() == 1000

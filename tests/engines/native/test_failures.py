@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,31 @@ def test_what_was_refused_runs_again_on_numpys_kernels() -> None:
         with pytest.raises(IndexError):
             f(x, np.array([3, 100]))
     np.testing.assert_array_equal(f(x, np.array([3, -1])), [6.0, 198.0])
+
+
+def test_where_llvm_does_not_work_kernels_run_and_one_warning_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> Any:
+        raise OSError("no such processor")
+
+    monkeypatch.setattr(engine, "IS_STRICT", False)
+    monkeypatch.setattr(engine, "_lacks", [])
+    monkeypatch.setattr(engine, "lowered", lambda *arguments: refused())
+    monkeypatch.setattr(engine.target, "machine", lambda level: refused())
+    monkeypatch.setattr(engine.target, "lack", engine.target.lack.__wrapped__)
+    x = np.linspace(0.1, 1.0, 5)
+    programs: list[tuple[Callable[[Any], Any], Any]] = [
+        (wg.grad(lambda v: wg.sum(wg.sin(v))), np.cos(x)),
+        (lambda v: wg.scan(lambda c, y: (c + y, c), 0.0, v)[0], np.sum(x)),
+        (wg.cumsum, np.cumsum(x)),
+    ]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = [wg.function(f)(x) for f, _ in programs]
+    for result, (_, wanted) in zip(found, programs, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-15)
+    (message,) = [str(warning.message) for warning in told]
+    assert re.search("kernels, not to machine code: .* OSError: no such processor", message)
+    assert not engine.is_on()
 
 
 def test_a_matrix_without_a_factor_raises_each_time() -> None:

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..._core import system
+
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 FEW = 16  # elements that are compared one by one in a guard's text
 
@@ -301,8 +303,7 @@ def _memcmp() -> Any:
     if _compare is None:
         import ctypes  # only large arrays need it
 
-        library = ctypes.CDLL(None)
-        _compare = library.memcmp
+        _compare = system.SYSTEM.c_memory().memcmp
         _compare.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t)
     return _compare
 

@@ -30,6 +30,7 @@ from ..regions import as_object
 from .dumps import dump
 from .ir.accesses import error_of
 from .ir.loops import ASTRAY, MEMORY, OVER_BUDGET, verify
+from .llvm import target
 from .llvm.codegen import module_text
 from .llvm.jit import LinkError, Loaded, shared
 from .lower.forms import TYPE_OF
@@ -68,9 +69,30 @@ def has_llvm() -> bool:
         return False
 
 
+_lacks: list[str] = []  # why no machine code can be made here, once that was found out
+
+
 def is_on() -> bool:
-    """Whether graphs become machine code: llvmlite is there, and WENGERT_JIT is not 0."""
-    return has_llvm() and os.environ.get("WENGERT_JIT", "1") != "0"
+    """Whether graphs become machine code: llvmlite is there, for all that is known works, and WENGERT_JIT is not 0."""
+    return has_llvm() and os.environ.get("WENGERT_JIT", "1") != "0" and not _lacks
+
+
+def lack() -> str:
+    """Why graphs do not become machine code in this process; empty where they do. Loads LLVM to find out."""
+    if not has_llvm():
+        return "llvmlite is not installed"
+    return "WENGERT_JIT is 0" if os.environ.get("WENGERT_JIT", "1") == "0" else target.lack()
+
+
+def _is_lacking() -> bool:
+    """Whether no machine code can be made here whatever the program; the first time it is told, and all others end."""
+    if _lacks:
+        return True
+    reason = target.lack()
+    if reason:
+        _lacks.append(reason)
+        warn(f"functions are compiled to calls of NumPy's kernels, not to machine code: {reason}", RuntimeWarning)
+    return bool(reason)
 
 
 def _tell(graph: Graph) -> None:
@@ -87,6 +109,8 @@ def _or_failure(make: Callable[..., T], *arguments: object, told: Any) -> T | No
     except FAILURES:
         if IS_STRICT:
             raise
+        if _is_lacking():
+            return None
         import logging  # takes longer to load than most of this package, and few programs come here
 
         logging.getLogger("wengert").warning("%s runs by NumPy's kernels: compiling it failed", told, exc_info=True)

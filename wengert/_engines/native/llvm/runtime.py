@@ -15,8 +15,8 @@
 from __future__ import annotations
 
 import functools
-import sys
 
+from ...._core import system
 from ..run import context
 from ..run.flags import flags_ir
 from . import symbols
@@ -289,10 +289,9 @@ define i32 @wengert_parallel(ptr %context, ptr %f, ptr %data, i64 %start, i64 %s
 
 def runtime_ir() -> str:
     """The library as one module."""
-    threads = _ONE_AFTER_THE_OTHER if sys.platform == "win32" else _PARALLEL.replace("MOST", str(MOST_THREADS))
+    threads = _PARALLEL.replace("MOST", str(MOST_THREADS)) if system.SYSTEM.has_threads else _ONE_AFTER_THE_OTHER
     tasks = _TASKS.replace("PIECES_LESS_ONE", str(PIECES - 1)).replace("PIECES", str(PIECES))
-    clock = _CLOCK_ON_WINDOWS if sys.platform == "win32" else _CLOCK
-    clock = clock.replace("MONOTONIC", "6" if sys.platform == "darwin" else "1")
+    clock = _CLOCK_ON_WINDOWS if system.SYSTEM.clock is None else _CLOCK.replace("MONOTONIC", str(system.SYSTEM.clock))
     poll = _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
     return flags_ir() + tasks + threads + clock + poll + _ASK
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from ...._core import forking
+from ...._core import forking, system
 
 _registered: dict[str, Callable[[], int]] = {}
 _families: dict[str, Callable[[str], int]] = {}
@@ -95,27 +93,10 @@ def has_libmvec() -> bool:
 
 @functools.cache
 def _libmvec() -> ctypes.CDLL | None:
-    if not sys.platform.startswith("linux"):
-        return None
-    try:
-        return ctypes.CDLL("libmvec.so.1")
-    except OSError:  # another C library, or an architecture that it does not serve
-        return None
+    return system.SYSTEM.vector_maths()
 
 
 @functools.cache
 def _libraries() -> list[ctypes.CDLL]:
-    found = [_libmvec(), ctypes.pythonapi]
-    if sys.platform == "win32":
-        found.append(ctypes.CDLL("ucrtbase"))
-    else:
-        found += [_libm(), ctypes.CDLL(None)]
+    found = [_libmvec(), ctypes.pythonapi, *system.SYSTEM.c_libraries()]
     return [library for library in found if library is not None]
-
-
-def _libm() -> ctypes.CDLL | None:
-    try:
-        return ctypes.CDLL("libm.so.6")  # glibc's; to search for it starts other programs
-    except OSError:
-        path = importlib.import_module("ctypes.util").find_library("m")
-        return ctypes.CDLL(path) if path else None

@@ -8,7 +8,7 @@ import sys
 import threading
 from typing import Any
 
-from ...._core import forking
+from ...._core import forking, system
 from ..run import contained
 
 # LLVM keeps to 256 bits on some CPUs because the first of them ran slower on 512; our loops gain from the whole width.
@@ -31,6 +31,18 @@ def llvm() -> Any:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding
+
+
+@functools.cache
+def lack() -> str:
+    """Why LLVM makes no code for this machine: it cannot be loaded, or does not know it; empty where it does."""
+    try:
+        machine(0)
+    except MemoryError:
+        return ""  # of this moment
+    except Exception as error:  # whatever a library of another system, or half of one, comes to
+        return f"llvmlite does not work here, {type(error).__name__}: {error}"
+    return ""
 
 
 @functools.cache
@@ -77,7 +89,9 @@ def identity() -> str:
     """What machine code depends on beside its IR: a part of each key of the cache on disk."""
     binding = llvm()
     version = ".".join(map(str, binding.llvm_version_info))
-    return "\n".join([sys.platform, version, binding.get_process_triple(), binding.get_host_cpu_name(), features()])
+    return "\n".join(
+        [system.SYSTEM.name, version, binding.get_process_triple(), binding.get_host_cpu_name(), features()]
+    )
 
 
 @functools.cache

@@ -12,11 +12,11 @@ added up in one chain, so its bits do not depend on blocks, threads or what is b
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from ...._core import system
 from ..ir.builder import Builder
 from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, Address, Array, Operand, Typed
 from ..llvm import multiply
@@ -149,7 +149,7 @@ def is_for_blas(m: Operand, k: Operand, n: Operand) -> bool:
     OpenBLAS 97 and 46; with AVX2 on the same 108 and 53, OpenBLAS 101 and 46), in products of any size. On a Mac,
     SciPy's BLAS is Apple's, with matrix units; on other processors we have not measured.
     """
-    if sys.platform != "darwin" and is_x86() and vector_bits() >= 256:
+    if not system.SYSTEM.has_matrix_units and is_x86() and vector_bits() >= 256:
         return False
     return not is_numbers((m, k, n)) or m * k * n >= BLAS_FROM  # pyright: ignore[reportOperatorIssue]  # extents that are numbers
 

@@ -18,7 +18,7 @@ import pickle
 import sys
 from collections.abc import Iterator
 
-from ...._core import forking, headroom
+from ...._core import forking, headroom, system
 
 MIB = 1 << 20
 LIBRARY = 256 * MIB, 128 * MIB  # addresses and pages: llvmlite takes 158 and 62 MiB
@@ -78,13 +78,9 @@ def reserved(ir: str) -> Iterator[bool]:
         _taken.pop(this, None)
 
 
-_BOOT = """
+_BOOT = f"""
 import contextlib, pickle, sys, types
-with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-    file.write("1000")  # if memory runs out, this process is the one that goes
-with contextlib.suppress(ImportError):
-    import resource
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+{system.SYSTEM.expendable}
 packages, sys.path[:], module, arguments = pickle.load(sys.stdin.buffer)
 for name, folder in packages:  # without what they load by themselves: arrays are not needed here
     package = sys.modules[name] = types.ModuleType(name)

@@ -17,9 +17,9 @@ import hashlib
 import hmac
 import os
 import re
-import sys
 from pathlib import Path
 
+from ...._core import system
 from .disk_folder import Folder, Refused, opened
 from .disk_secret import SECRETS, secret
 
@@ -51,19 +51,9 @@ def folder() -> Path | None:
 
 def _users_folder() -> Path | None:
     try:
-        return _users_cache() / "wengert"
+        return system.SYSTEM.users_cache() / "wengert"
     except RuntimeError:
         return None
-
-
-def _users_cache() -> Path:
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return Path(local) if local else Path.home() / "AppData" / "Local"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    chosen = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(chosen) if os.path.isabs(chosen) else Path.home() / ".cache"
 
 
 def digest(*parts: bytes) -> str:

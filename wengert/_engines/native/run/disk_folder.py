@@ -18,11 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-IS_POSIX = hasattr(os, "getuid")
-
-_NO_TRAPS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-_BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOINHERIT", 0)
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+from ...._core import system
 
 LARGEST = 2**30  # bytes of a file that is read: more was not written by us
 
@@ -55,10 +51,10 @@ class Folder:
 
     def read(self, name: str) -> bytes:
         """The contents of a plain file that only this user can have written; it is marked as used now."""
-        handle = os.open(self._named(name), os.O_RDONLY | _NO_TRAPS | _BINARY, dir_fd=self._handle)
+        handle = os.open(self._named(name), os.O_RDONLY | system.SYSTEM.safe_flags, dir_fd=self._handle)
         with open(handle, "rb") as file:
             about = os.fstat(handle)
-            if not stat.S_ISREG(about.st_mode) or not _is_private(about) or about.st_size > LARGEST:
+            if not stat.S_ISREG(about.st_mode) or not system.SYSTEM.is_private(about) or about.st_size > LARGEST:
                 raise PermissionError(f"{name} is no file of ours")
             held = file.read(LARGEST)
             with contextlib.suppress(OSError):
@@ -76,7 +72,7 @@ class Folder:
         Raises:
             FileExistsError: it has.
         """
-        if os.link not in os.supports_dir_fd:  # Windows, where renaming does not replace
+        if not system.SYSTEM.has_links:  # there, renaming does not replace
             with self._written_aside(name, contents) as aside:
                 os.rename(self._named(aside), self._named(name))
             return
@@ -93,7 +89,7 @@ class Folder:
     @contextlib.contextmanager
     def _written_aside(self, name: str, contents: bytes) -> Iterator[str]:
         aside = f"{name}.{secrets.token_hex(8)}.part"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_TRAPS | _BINARY
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.SYSTEM.safe_flags
         handle = os.open(self._named(aside), flags, 0o600, dir_fd=self._handle)  # its owner's alone
         try:
             with open(handle, "wb") as file:
@@ -144,7 +140,7 @@ def opened(path: Path, is_made: bool = False) -> Iterator[Folder]:
     """
     if is_made:
         _make(path)
-    if os.open not in os.supports_dir_fd or not IS_POSIX:
+    if not system.SYSTEM.has_handles:
         if not path.is_dir():
             raise NotADirectoryError(str(path))
         yield Folder(path, None)
@@ -152,7 +148,7 @@ def opened(path: Path, is_made: bool = False) -> Iterator[Folder]:
     real = Path(os.path.realpath(path, strict=True))
     for above in reversed(real.parents):
         _check(os.lstat(above), above, is_above=True)
-    handle = os.open(real, os.O_RDONLY | os.O_DIRECTORY | _NO_TRAPS)
+    handle = os.open(real, os.O_RDONLY | os.O_DIRECTORY | system.SYSTEM.safe_flags)
     try:
         _check(os.fstat(handle), real)
         yield Folder(real, handle)
@@ -173,14 +169,7 @@ def _make(path: Path) -> None:
 
 def _check(about: os.stat_result, path: Path, is_above: bool = False) -> None:
     is_common = is_above and stat.S_ISDIR(about.st_mode) and bool(about.st_mode & stat.S_ISVTX)
-    if not (_is_private(about) or (is_common and _is_ours(about))):
-        whose = f"its mode is {stat.S_IMODE(about.st_mode):03o}" if _is_ours(about) else "it is another user's"
+    is_ours = system.SYSTEM.is_ours(about)
+    if not (system.SYSTEM.is_private(about) or (is_common and is_ours)):
+        whose = f"its mode is {stat.S_IMODE(about.st_mode):03o}" if is_ours else "it is another user's"
         raise Refused(f"others may write to {path}: {whose}")
-
-
-def _is_private(about: os.stat_result) -> bool:
-    return not IS_POSIX or (_is_ours(about) and not about.st_mode & _OTHERS_WRITE)
-
-
-def _is_ours(about: os.stat_result) -> bool:
-    return about.st_uid in (os.getuid(), 0)

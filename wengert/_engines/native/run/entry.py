@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...._core import system
 from ...._core.constant import callers_own
 from ...._core.where import warn
 from ..ir import loops
@@ -186,8 +187,7 @@ def threads() -> int:
         if wanted.isdecimal() and len(wanted) <= DIGITS and 1 <= int(wanted) <= MOST_THREADS:
             return int(wanted)
         tell_malformed(wanted)
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+    return system.SYSTEM.processors()
 
 
 # -- records ----------------------------------------------------------------------------------------------------------

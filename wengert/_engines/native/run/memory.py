@@ -23,9 +23,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import sys
 
-from ...._core import forking
+from ...._core import forking, system
 from ...._core.headroom import allowance
 from ..llvm import symbols
 from ..llvm.jit import FINISHED, Loaded, library
@@ -321,7 +320,7 @@ ready:"""
 
 def memory_ir() -> str:
     """The functions above as IR."""
-    pages = _LARGE_PAGES if sys.platform.startswith("linux") else ""
+    pages = _LARGE_PAGES if system.SYSTEM.has_large_pages else ""
     declared = "declare i32 @madvise(ptr, i64, i32)\n" if pages else ""
     numbers = {"SLOTS": SLOTS, "LEAST": LEAST, "ALWAYS": ALWAYS, "LARGE": LARGE, "HUGEPAGE": _MADV_HUGEPAGE}
     text = declared + _IR.replace("PAGES", pages)

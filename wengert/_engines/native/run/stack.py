@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import platform
 import re
-import sys
+
+from ...._core import system
 
 LITTLE = 16 * 1024  # bytes: a thread that runs Python has so many
 SPARE = 16 * 1024  # for what compiled code calls, and for signals
@@ -72,4 +73,4 @@ define private i64 @stack.left() {
 
 def left_ir() -> str:
     """The function `i64 @stack.left()` as IR: the bytes left on this thread's stack, the largest number if unknown."""
-    return _LEFT if sys.platform == "linux" and platform.machine() == "x86_64" else _UNKNOWN
+    return _LEFT if system.SYSTEM.knows_stacks and platform.machine() == "x86_64" else _UNKNOWN
