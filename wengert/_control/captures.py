@@ -86,7 +86,19 @@ def _nothing() -> None:
     """What a mark gives whose tensor has died."""
 
 
-class Followed(_Noted):
+class Telling:
+    """A recorder that stands before outer ones: what leaves the differentiable path they hear of by it."""
+
+    __slots__ = ()
+    outer: tuple[Any, ...]
+
+    def note_exit(self, tensor: Tensor, what: str) -> None:
+        """Tells that a tensor becomes numbers."""
+        for recorder in self.outer:
+            recorder.note_exit(tensor, what)
+
+
+class Followed(Telling, _Noted):
     """Stands in for tapes that pause: also follows what depends on tensors that they follow, as long as it lives.
 
     So refusals to turn followed tensors into numbers stay as they are, and nothing grows with the number of steps.
@@ -108,10 +120,6 @@ class Followed(_Noted):
             or key in self.found
             or (key < self.start and any(recorder.tracks(key) for recorder in self.outer))
         )
-
-    def note_exit(self, tensor: Tensor, what: str) -> None:
-        for recorder in self.outer:
-            recorder.note_exit(tensor, what)
 
     def see(self, tensor: Tensor) -> None:
         """Asks the outer recorders, once, whether a tensor from outside is followed."""

@@ -1,7 +1,8 @@
-"""Kernels that are the same on all engines, since they only hand on operands."""
+"""Kernels that are the same on all engines, since they only hand on operands; and those that some of them share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -9,6 +10,16 @@ def _of_rule(*operands: Any) -> tuple[Any, ...]:
     """The results of a custom gradient's function, which come as operands behind its inputs, before the rule."""
     rule = operands[-1]
     return operands[rule.inputs :][: rule.outputs]
+
+
+def sliced(x: Any, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> Any:
+    """`slice` of arrays that are indexed as NumPy's are."""
+    return x[*map(slice, starts, limits, strides),]
+
+
+def over_axes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A reduction over some axes: none at all leaves the tensor as it is, where frameworks would take all of them."""
+    return lambda x, axes: function(x, axes) if axes else x
 
 
 PASSING: dict[str, Any] = {

@@ -10,6 +10,16 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 
+def lowest(dtype: np.dtype[Any]) -> float | int:
+    """What loses against every number of a dtype."""
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def highest(dtype: np.dtype[Any]) -> float | int:
+    """What wins against every number of a dtype."""
+    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+
+
 def tap(axis: int, ndim: int, start: int, count: int, stride: int) -> tuple[slice, ...]:
     """Along one axis the places where one element of every window lies."""
     own = slice(start, start + (count - 1) * stride + 1, stride)

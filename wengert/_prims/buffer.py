@@ -38,6 +38,7 @@ from .._core.op import (
 )
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, tensor_type
+from .indexing import ints
 from .structural import broadcast_to, fill, iota, reshape, select, slice_extent, zeros_of
 
 Template = tuple[Any, ...]
@@ -151,11 +152,6 @@ class Update(NamedTuple):
         return self.added_to(zeros_of(self.type))
 
 
-def _ints(*shape_and_limit: Any) -> Any:
-    *shape, limit = shape_and_limit
-    return lambda rng: rng.integers(-limit, limit, tuple(shape))
-
-
 def _duplicates(rng: np.random.Generator) -> Any:
     """Of four positions one three times, once counted from the end."""
     return rng.permutation([0, 2, 2, -1, -2])
@@ -167,10 +163,10 @@ _SAMPLES = [
     ((5, 3), (), (), (2, 1)),
     ((), (), (), ()),
     ((4, 3), (0, 3), (), ((2, 2, 1), (0, 3, 1))),
-    ((4, 3), (3,), (_ints(4),), (None, (0, 3, 1))),
+    ((4, 3), (3,), (ints(4),), (None, (0, 3, 1))),
     ((4, 3), (5, 2), (_duplicates,), (None, (0, 3, 2))),
     ((2, 4), (5, 2), (_duplicates,), ((0, 2, 1), None)),
-    ((3, 4, 2), (2, 2), (_ints(2, 2, 3), _ints(2, 2, 2)), (None, 3, None)),
+    ((3, 4, 2), (2, 2), (ints(2, 2, 3), ints(2, 2, 2)), (None, 3, None)),
 ]  # (shape of b, shape of the place, indices, template)
 
 _identity_type = elementwise_type("buffer", None, "any")
@@ -197,7 +193,7 @@ buffer_get = linear(
 last_writes = zero(
     "last_writes", "*indices", attrs="extents", batch=_batch_last, dtypes="integer",
     type=lambda indices, extents: tensor_type(indices[0].shape, dtypes.bool_), check=_last_check,
-    samples=[((_duplicates,), ((4,),)), ((_ints(2, 3, 2), _ints(2, 3, 2)), ((2, 2),)), ((_ints(3),), ((3,),))],
+    samples=[((_duplicates,), ((4,),)), ((ints(2, 3, 2), ints(2, 3, 2)), ((2, 2),)), ((ints(3),), ((3,),))],
     doc="whether each position that index arrays address is not addressed again by a later one",
 )  # fmt: skip
 

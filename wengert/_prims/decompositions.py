@@ -36,7 +36,7 @@ from .limits import (
     seldom,
     without_nothing,
 )
-from .linalg import adjoint, diagonal, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
+from .linalg import adjoint, diagonal, hermitian, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
 from .linalg import inv as _inv
 from .piecewise import abs_
 from .reductions import reduce_any, reduce_max
@@ -88,10 +88,6 @@ def known_cotangent(ct: Any) -> Tensor | None:
 
 def _real_part(x: Tensor) -> Tensor:
     return real(x) if dtypes.is_complex(x.dtype) else x
-
-
-def _hermitian(x: Tensor) -> Tensor:
-    return times_number(add(x, adjoint(x)), number=0.5)
 
 
 def column_scaled(x: Tensor, factors: Tensor) -> Tensor:
@@ -225,7 +221,7 @@ def _eigh_vjp(
 
         found = _sum(found, part_of_vectors(back, trail, eigh.spectrum, (values, vectors), [to_vectors]))
     assert found is not None
-    return (_hermitian(found),)
+    return (hermitian(found),)
 
 
 def _from_basis(vectors: Tensor, middle: Tensor) -> Tensor:
@@ -235,7 +231,7 @@ def _from_basis(vectors: Tensor, middle: Tensor) -> Tensor:
 
 def _eigh_push(outs: Sequence[Tensor], a_dot: Tensor, divide: Divide) -> tuple[Tensor, Tensor]:
     values, vectors = outs
-    seen = matmul(matmul(adjoint(vectors), _hermitian(a_dot)), vectors)
+    seen = matmul(matmul(adjoint(vectors), hermitian(a_dot)), vectors)
     difference, is_same = gaps(values)
     is_dropped = logical_or(on_diagonal(difference), is_aligned(seen))
     turn = off_diagonal(divide(seen, difference, is_same, is_dropped, rate_of_gaps))
@@ -414,7 +410,7 @@ def _svd_push(outs: Sequence[Tensor], a_dot: Tensor, divide: Divide) -> tuple[Te
     u, s, vh = outs
     v = adjoint(vh)
     seen = matmul(matmul(adjoint(u), a_dot), v)
-    even, odd = _hermitian(seen), times_number(sub(seen, adjoint(seen)), number=0.5)
+    even, odd = hermitian(seen), times_number(sub(seen, adjoint(seen)), number=0.5)
     difference, is_same = gaps(s)
     total, is_nothing = _sums(s)
     itself = on_diagonal(difference)

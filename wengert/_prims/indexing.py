@@ -92,7 +92,8 @@ def _repeated(operands: Sequence[Tensor], batched: Sequence[bool], size: DimLike
 # -- gather and scatter_add ------------------------------------------------------------------------
 
 
-def _ints(*shape_and_limit: Any) -> Any:
+def ints(*shape_and_limit: int) -> Callable[[np.random.Generator], Any]:
+    """A sample: indices of a shape, for an axis of the extent that comes last, also counted from its end."""
     *shape, limit = shape_and_limit
     return lambda rng: rng.integers(-limit, limit, tuple(shape))
 
@@ -110,8 +111,8 @@ gather = linear(
         lambda ct, x_type, indices: scatter_add(absent(shape=x_type.shape, dtype=x_type.dtype), ct, *indices), None
     ),
     samples=[
-        (((5, 3), _ints(4, 5)), ()), (((3, 4), _ints(2, 2, 3), _ints(2, 2, 4)), ()), (((6,), _ints(6)), ()),
-        (((2, 3, 2), _ints(0, 2), _ints(0, 3)), ()),
+        (((5, 3), ints(4, 5)), ()), (((3, 4), ints(2, 2, 3), ints(2, 2, 4)), ()), (((6,), ints(6)), ()),
+        (((2, 3, 2), ints(0, 2), ints(0, 3)), ()),
     ],
     doc="x[indices]: the elements, or rows, at integer positions of the first axes",
 )  # fmt: skip
@@ -119,9 +120,9 @@ gather = linear(
 _SCATTER_SAMPLES = [
     (((4, 3), (5, 3), _duplicates), ()),
     (((4,), (5,), _duplicates), ()),
-    (((3, 2), (2, 3), _ints(2, 3, 3), _ints(2, 3, 2)), ()),
-    (((3, 2), (2,), _ints(3)), ()),
-    (((3,), (0,), _ints(0, 3)), ()),
+    (((3, 2), (2, 3), ints(2, 3, 3), ints(2, 3, 2)), ()),
+    (((3, 2), (2,), ints(3)), ()),
+    (((3,), (0,), ints(0, 3)), ()),
 ]  # fmt: skip
 
 scatter_add = linear(

@@ -314,7 +314,8 @@ def _half(x: Tensor) -> Tensor:
     return times_number(add(tril(x, k=0), tril(x, k=-1)), number=0.5)
 
 
-def _hermitian(x: Tensor) -> Tensor:
+def hermitian(x: Tensor) -> Tensor:
+    """The Hermitian part of matrices."""
     return times_number(add(x, adjoint(x)), number=0.5)
 
 
@@ -326,11 +327,11 @@ def _cholesky_vjp(ct: Tensor, out: Tensor) -> Tensor:
     # L^-H half(L^H ct) L^-1, made Hermitian: the argument stands for a Hermitian matrix
     middle = _half(matmul(adjoint(out), ct))
     left = _solve_lower(out, middle, _ADJOINT)
-    return _hermitian(_solve_lower(out, adjoint(left), _ADJOINT))
+    return hermitian(_solve_lower(out, adjoint(left), _ADJOINT))
 
 
 def _cholesky_jvp(out: Tensor, a_dot: Tensor) -> Tensor:
-    left = _solve_lower(out, _hermitian(a_dot), _PLAIN)
+    left = _solve_lower(out, hermitian(a_dot), _PLAIN)
     return matmul(out, _half(_solve_lower(out, adjoint(left), _PLAIN)))
 
 

@@ -159,7 +159,7 @@ def _into(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     for out in outs:
         if out is not None and not isinstance(out, np.ndarray):
             refuse_target(out, name)
-    if _is_followed((inputs, kwargs)):
+    if is_followed((inputs, kwargs)):
         if method == "__call__" and inputs[0] is outs[0] and any(getattr(r, "rebinds", False) for r in STATE.recorders):
             return array_ufunc(inputs[1], ufunc, method, *inputs)
         refuse_out(name)
@@ -279,7 +279,7 @@ def _as_tensors(result: Any) -> Any:
 
 def _plainly(func: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: Any) -> Any:
     """NumPy's own function on plain arrays, or the refusal if a gradient would be lost."""
-    if _is_followed((args, kwargs)):
+    if is_followed((args, kwargs)):
         _refuse(name)
     return func(*_plain(args), **_plain(kwargs))
 
@@ -299,13 +299,15 @@ def _refuse(name: str) -> NoReturn:
     )
 
 
-def _is_followed(tree: tuple[Any, ...]) -> bool:
+def is_followed(tree: object) -> bool:
+    """Whether arguments hold a tensor that is under differentiation or being traced."""
     return any(tensor.is_followed for tensor in _tensors(tree))
 
 
-def _tensors(tree: tuple[Any, ...]) -> Iterable[Tensor]:
+def _tensors(tree: object) -> Iterable[Tensor]:
     """The tensors in nested arguments."""
-    waiting, opened = [tree], 0
+    waiting: list[Any] = [tree]
+    opened = 0
     while waiting:
         item = waiting.pop()
         if isinstance(item, Tensor):

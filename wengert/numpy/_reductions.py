@@ -13,7 +13,7 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.nans import axis_of_floats
 from ..ops.promotion import as_tensor, cast, normal_axes, number_of
-from ._writing import NO_VALUE, as_numpy, named_dtype
+from ._writing import NO_VALUE, as_numpy, is_kept, named_dtype
 
 _Reduced = Any
 
@@ -21,10 +21,6 @@ _Reduced = Any
 def _prepared(a: ArrayLike, dtype: DTypeLike, name: str) -> Tensor:
     x = as_tensor(a, name)
     return x if dtype is None else cast(x, named_dtype(dtype))
-
-
-def _kept(keepdims: object) -> bool:
-    return keepdims is not NO_VALUE and bool(keepdims)
 
 
 def _or_none(x: ArrayLike) -> Any:
@@ -55,7 +51,7 @@ def sum(
         3.0
     """
     return ops.sum(
-        a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
+        a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
     )
 
 
@@ -72,7 +68,7 @@ def prod(
         6.0
     """
     return ops.prod(
-        a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
+        a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
     )
 
 
@@ -92,7 +88,7 @@ def max(
         >>> float(np.max([3.0, 2.0]))
         3.0
     """
-    return ops.max(a, axis=axis, keepdims=_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
+    return ops.max(a, axis=axis, keepdims=is_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
 
 
 @as_numpy
@@ -111,7 +107,7 @@ def min(
         >>> float(np.min([3.0, 2.0]))
         2.0
     """
-    return ops.min(a, axis=axis, keepdims=_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
+    return ops.min(a, axis=axis, keepdims=is_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
 
 
 amax, amin = max, min
@@ -126,7 +122,7 @@ def ptp(a: ArrayLike, axis: Axes = None, out: Out | None = None, keepdims: bool 
         >>> float(np.ptp([3.0, 5.0]))
         2.0
     """
-    return ops.ptp(a, axis=axis, keepdims=_kept(keepdims))
+    return ops.ptp(a, axis=axis, keepdims=is_kept(keepdims))
 
 
 @as_numpy
@@ -146,7 +142,7 @@ def mean(
         >>> float(np.mean([3.0, 5.0]))
         4.0
     """
-    return ops.mean(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, where=_or_none(where))
+    return ops.mean(a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, where=_or_none(where))
 
 
 def _divisor_offset(ddof: float, correction: float) -> Any:
@@ -164,8 +160,8 @@ def _variance_about(
     x = _prepared(a, dtype, "var")
     off = ops.subtract(x, center)
     squares = ops.real(ops.multiply(off, ops.conj(off))) if x.dtype.kind == "c" else ops.square(off)
-    total = ops.sum(squares, axis=axis, keepdims=_kept(keepdims), where=_or_none(where))
-    freedom = ops.subtract(_count(x, axis, _kept(keepdims), where), ddof)
+    total = ops.sum(squares, axis=axis, keepdims=is_kept(keepdims), where=_or_none(where))
+    freedom = ops.subtract(_count(x, axis, is_kept(keepdims), where), ddof)
     return ops.divide(total, ops.cast(as_tensor(freedom), total.dtype))
 
 
@@ -183,7 +179,7 @@ def var(
     """
     ddof = _divisor_offset(ddof, correction)
     if mean is NO_VALUE:
-        return ops.var(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where))
+        return ops.var(a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where))
     return _variance_about(mean, a, axis, dtype, ddof, keepdims, where)
 
 
@@ -201,7 +197,7 @@ def std(
     """
     ddof = _divisor_offset(ddof, correction)
     if mean is NO_VALUE:
-        return ops.std(a, axis=axis, keepdims=_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where))
+        return ops.std(a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where))
     return ops.sqrt(_variance_about(mean, a, axis, dtype, ddof, keepdims, where))
 
 
@@ -216,7 +212,7 @@ def any(
         >>> bool(np.any([False, True]))
         True
     """
-    return ops.any(a, axis=axis, keepdims=_kept(keepdims), where=_or_none(where))
+    return ops.any(a, axis=axis, keepdims=is_kept(keepdims), where=_or_none(where))
 
 
 @as_numpy
@@ -230,7 +226,7 @@ def all(
         >>> bool(np.all([False, True]))
         False
     """
-    return ops.all(a, axis=axis, keepdims=_kept(keepdims), where=_or_none(where))
+    return ops.all(a, axis=axis, keepdims=is_kept(keepdims), where=_or_none(where))
 
 
 @as_numpy
@@ -242,7 +238,7 @@ def argmax(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdims:
         >>> int(np.argmax([3.0, 5.0]))
         1
     """
-    return ops.argmax(a, axis=axis, keepdims=_kept(keepdims))
+    return ops.argmax(a, axis=axis, keepdims=is_kept(keepdims))
 
 
 @as_numpy
@@ -254,7 +250,7 @@ def argmin(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdims:
         >>> int(np.argmin([3.0, 5.0]))
         0
     """
-    return ops.argmin(a, axis=axis, keepdims=_kept(keepdims))
+    return ops.argmin(a, axis=axis, keepdims=is_kept(keepdims))
 
 
 @as_numpy
@@ -285,7 +281,7 @@ def average(
         >>> float(np.average([3.0, 5.0], weights=[1.0, 3.0]))
         4.5
     """
-    return ops.average(a, axis=axis, weights=weights, returned=returned, keepdims=_kept(keepdims))
+    return ops.average(a, axis=axis, weights=weights, returned=returned, keepdims=is_kept(keepdims))
 
 
 # -- accumulations ---------------------------------------------------------------------------------------------------
@@ -493,10 +489,10 @@ def _nan_extreme(name: str, a: ArrayLike, axis: Axes, keepdims: bool, initial: A
     mask = _numbers(x)
     if mask is not True:
         x = ops.where(mask, x, _bound(x.dtype, name))
-    result = fold(x, axis=axis, keepdims=_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
+    result = fold(x, axis=axis, keepdims=is_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
     if mask is True or _or_none(initial) is not None:
         return result
-    is_empty = ops.logical_not(ops.any(mask, axis=axis, keepdims=_kept(keepdims)))
+    is_empty = ops.logical_not(ops.any(mask, axis=axis, keepdims=is_kept(keepdims)))
     return ops.where(is_empty, cast(as_tensor(np.nan), x.dtype), result)
 
 
@@ -573,7 +569,7 @@ def nanargmax(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdi
         >>> int(np.nanargmax([3.0, np.nan, 5.0]))
         2
     """
-    return ops.nanargmax(as_tensor(a, "nanargmax"), axis, _kept(keepdims))
+    return ops.nanargmax(as_tensor(a, "nanargmax"), axis, is_kept(keepdims))
 
 
 @as_numpy
@@ -585,7 +581,7 @@ def nanargmin(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdi
         >>> int(np.nanargmin([3.0, np.nan, 5.0]))
         0
     """
-    return ops.nanargmin(as_tensor(a, "nanargmin"), axis, _kept(keepdims))
+    return ops.nanargmin(as_tensor(a, "nanargmin"), axis, is_kept(keepdims))
 
 
 __all__ = [

@@ -11,18 +11,14 @@ from .._core.where import at_user_line
 from ..ops.ordering import require_shares
 from ..ops.promotion import as_float, as_ndarray, as_tensor, is_tensor_like
 from ._quantiles import FURTHER, quantile_by, weighted
-from ._writing import NO_VALUE, as_numpy
-
-
-def _kept(keepdims: object) -> bool:
-    return keepdims is not NO_VALUE and bool(keepdims)
+from ._writing import NO_VALUE, as_numpy, is_kept
 
 
 def _quantile(
     name: str, x: ArrayLike, q: ArrayLike, axis: Axes, method: str, keepdims: object, weights: Any, skip: bool
 ) -> Any:
     """The quantiles by NumPy's method of that name, with or without weights; `skip` leaves NaN out."""
-    a, kept = as_tensor(x, name), _kept(keepdims)
+    a, kept = as_tensor(x, name), is_kept(keepdims)
     require_shares(q, name)
     if weights is not None:
         return weighted(name, a, q, axis, method, weights, kept, skip)
@@ -48,7 +44,7 @@ def median(
         >>> float(np.median([3.0, 1.0, 2.0]))
         2.0
     """
-    return ops.median(as_tensor(a, "median"), axis, _kept(keepdims))
+    return ops.median(as_tensor(a, "median"), axis, is_kept(keepdims))
 
 
 @as_numpy
@@ -93,7 +89,7 @@ def nanmedian(
         >>> float(np.nanmedian([3.0, np.nan, 2.0]))
         2.5
     """
-    return ops.nanmedian(as_tensor(a, "nanmedian"), axis, _kept(keepdims))
+    return ops.nanmedian(as_tensor(a, "nanmedian"), axis, is_kept(keepdims))
 
 
 @as_numpy

@@ -29,6 +29,12 @@ R = TypeVar("R")
 
 NO_VALUE: Any = np._NoValue  # NumPy's own mark of an argument not given
 
+
+def is_kept(keepdims: object) -> bool:
+    """Whether reduced axes stay, with extent 1: not if nothing was said."""
+    return keepdims is not NO_VALUE and bool(keepdims)
+
+
 _GLOSSARY = {
     "a": "an array, a tensor, a number or a nested list (which may hold tensors)",
     "axis": "the axis or axes to work along; None for all elements, as NumPy's default says",

@@ -14,22 +14,15 @@ from .choices import clip, maximum, minimum
 from .elementwise import add, divide, equal, exp, log, multiply, negative, power, square, subtract
 from .indexing import where
 from .linalg import norm
-from .promotion import as_float, as_tensor, names_errors, normal_axis, outward
+from .promotion import as_tensor, floats_of, names_errors, normal_axis, outward
 from .reductions import max as largest
 from .reductions import sum as total
 from .regression import cosine_similarity, hinge
 
 
-def _floats(values: tuple[Any, ...], what: str) -> list[Tensor]:
-    """Values as floats of one dtype."""
-    tensors = [as_float(as_tensor(v, what)) for v in values]
-    dtype = promotion.common_dtype(tensors)
-    return [promotion.cast(t, dtype) for t in tensors]
-
-
 def _met(x: ArrayLike, y: ArrayLike, what: str) -> tuple[Tensor, Tensor]:
     """Two values as floats of one dtype and shape."""
-    first, second = _floats((x, y), what)
+    first, second = floats_of((x, y), what)
     return promotion.meet(first, second, what)
 
 
@@ -230,7 +223,7 @@ def triplet_margin(
         >>> wg.nn.triplet_margin([[0.0, 0.0]], [[3.0, 4.0]], [[0.0, 5.5]])
         array([0.5])
     """
-    a, near, far = _floats((anchor, positive, negative), "triplet_margin")
+    a, near, far = floats_of((anchor, positive, negative), "triplet_margin")
     if not (isinstance(p, (int, float)) and p > 0):
         raise ValueError(at_user_line(f"triplet_margin: p must be a positive number, got {p!r}"))
     to_near, to_far = norm(subtract(a, near), p, axis), norm(subtract(a, far), p, axis)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from typing import Any, ParamSpec, TypeVar
 
@@ -290,6 +290,13 @@ def as_float(x: Tensor) -> Tensor:
     """x in the dtype that a float function works in."""
     dtype = x._data.dtype
     return x if dtypes.is_inexact(dtype) else structural.convert(x, dtype=dtypes.float_of(dtype))
+
+
+def floats_of(values: Iterable[ArrayLike], what: str) -> list[Tensor]:
+    """Values as floats of one dtype."""
+    tensors = [as_float(as_tensor(v, what)) for v in values]
+    dtype = common_dtype(tensors)
+    return [cast(t, dtype) for t in tensors]
 
 
 def named(f: Callable[..., Any], name: str) -> None:

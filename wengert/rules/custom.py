@@ -21,6 +21,7 @@ import numpy as np
 
 from .._compile.arguments import array_argument, caller_kind, require_callable, result_of
 from .._compile.bridge import as_program, has_tracers
+from .._control.captures import Telling
 from .._control.closed import Closed
 from .._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
 from .._control.outside import Outside, described, refused
@@ -926,7 +927,7 @@ def _takes_saved(grad_func: Callable[..., Any]) -> str:
 # -- recompute_grad ---------------------------------------------------------------------------------------------------
 
 
-class _Captures:
+class _Captures(Telling):
     """The recorder of a first run: follows what depends on the inputs, and notes followed tensors from elsewhere."""
 
     __slots__ = ("found", "keys", "outer", "own", "since")
@@ -941,10 +942,6 @@ class _Captures:
 
     def tracks(self, key: int) -> bool:
         return key in self.keys or any(recorder.tracks(key) for recorder in self.outer)
-
-    def note_exit(self, tensor: Tensor, what: str) -> None:
-        for recorder in self.outer:
-            recorder.note_exit(tensor, what)
 
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         self.keys.add(tensor._key)

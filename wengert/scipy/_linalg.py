@@ -23,7 +23,7 @@ from ..ops.promotion import as_float, as_tensor, cast, outward
 from ..ops.reductions import sum as total
 from ..ops.shapes import joined, known_extent, matrix_transpose, part, reshaped, tril, triu
 from . import _refined
-from ._namespace import only
+from ._namespace import listed_in, only
 from ._refined import adjoint, found
 
 OURS: dict[str, Any] = {
@@ -32,11 +32,7 @@ OURS: dict[str, Any] = {
     "fractional_matrix_power": linalg.fractional_matrix_power,
 }  # fmt: skip
 _FLAG: Any = object()  # SciPy's mark of an argument not given, where it has one
-
-
-def _ours(f: Callable[..., Any]) -> Callable[..., Any]:
-    OURS[f.__name__] = f
-    return f
+_ours = listed_in(OURS)
 
 
 def _matrix(a: ArrayLike, name: str) -> Any:

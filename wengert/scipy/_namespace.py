@@ -14,7 +14,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
@@ -23,7 +23,9 @@ from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
-from ..numpy._protocols import _plain, _tensors  # the walk of NumPy's protocols
+from ..numpy._protocols import _plain, is_followed  # the walk of NumPy's protocols
+
+C = TypeVar("C", bound=Callable[..., Any])
 
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
@@ -118,9 +120,14 @@ def _leaves(tree: tuple[Any, ...]) -> Iterable[Any]:
             yield item
 
 
-def is_followed(tree: Any) -> bool:
-    """Whether arguments hold a tensor that is under differentiation or being traced."""
-    return any(tensor.is_followed for tensor in _tensors(tree))
+def listed_in(table: dict[str, Any]) -> Callable[[C], C]:
+    """A decorator that enters functions into a module's table of what is ours."""
+
+    def ours(f: C) -> C:
+        table[f.__name__] = f
+        return f
+
+    return ours
 
 
 def only(function: str, **arguments: tuple[Any, ...]) -> None:
@@ -229,4 +236,4 @@ def _refuse(name: str, what: str, near: str) -> NoReturn:
     )
 
 
-__all__ = ["guarded", "is_followed", "is_for_us", "namespace", "only", "public_names"]
+__all__ = ["guarded", "is_followed", "is_for_us", "listed_in", "namespace", "only", "public_names"]

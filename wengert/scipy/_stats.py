@@ -27,16 +27,11 @@ from ..ops.shapes import diagonal, known_extent, matrix_transpose, ravel
 from ..stats._distribution import Distribution, _given
 from ._families import FAMILIES
 from ._moments import MOMENTS
-from ._namespace import guarded, is_followed, is_for_us, only
+from ._namespace import guarded, is_followed, is_for_us, listed_in, only
 
 OURS: dict[str, Any] = {}
 _MISSING = inspect.Parameter.empty
-
-
-def _ours(f: Callable[..., Any]) -> Callable[..., Any]:
-    OURS[f.__name__] = f
-    return f
-
+_ours = listed_in(OURS)
 
 # -- objects whose methods are ours or SciPy's -----------------------------------------------------------------------
 

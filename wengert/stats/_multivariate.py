@@ -10,13 +10,12 @@ from .._core.dims import size_of
 from .._core.tensor import Tensor
 from .._core.types import is_one
 from .._core.where import at_user_line
-from ..ops import promotion
 from ..ops.creation import eye
 from ..ops.elementwise import abs as magnitude
 from ..ops.elementwise import exp, less, less_equal, log, logical_and, multiply
 from ..ops.indexing import where
 from ..ops.linalg import cholesky, solve_triangular
-from ..ops.promotion import as_float, as_tensor, outward
+from ..ops.promotion import floats_of, outward
 from ..ops.reductions import all as every
 from ..ops.reductions import sum as total
 from ..ops.shapes import broadcast_to, diagonal, expand_dims, joined, matrix_transpose, moveaxis, reshaped
@@ -25,15 +24,9 @@ from ..special import gammaln, xlogy
 _LOG_2PI = math.log(2 * math.pi)
 
 
-def _floats(values: tuple[Any, ...], what: str) -> list[Tensor]:
-    tensors = [as_float(as_tensor(v, what)) for v in values]
-    dtype = promotion.common_dtype(tensors)
-    return [promotion.cast(t, dtype) for t in tensors]
-
-
 def _with_dimension(x: ArrayLike, mean: Any, cov: ArrayLike, what: str) -> tuple[Tensor, Tensor, Tensor]:
     """Points with their components last, a mean vector and a covariance matrix."""
-    points, centre, spread = _floats((x, 0.0 if mean is None else mean, cov), what)
+    points, centre, spread = floats_of((x, 0.0 if mean is None else mean, cov), what)
     if spread.ndim > 2 or centre.ndim > 1 or (spread.ndim == 2 and spread.shape[0] != spread.shape[1]):
         raise ValueError(at_user_line(f"{what}: mean has shape {centre.shape} and cov has shape {spread.shape}"))
     size = spread.shape[0] if spread.ndim else centre.shape[0] if centre.ndim else 1
@@ -144,7 +137,7 @@ class Dirichlet:
             >>> wg.stats.dirichlet.logpdf([[0.5, 2.0], [0.5, -1.0]], [1.0, 1.0])
             array([  0., -inf])
         """
-        points, weights = _floats((x, alpha), "stats.dirichlet")
+        points, weights = floats_of((x, alpha), "stats.dirichlet")
         if weights.ndim != 1 or points.ndim < 1 or points.shape[0] not in (weights.shape[0], weights.shape[0] - 1):
             raise ValueError(at_user_line(f"stats.dirichlet: x has shape {points.shape}, alpha {weights.shape}"))
         if points.shape[0] == weights.shape[0] - 1:

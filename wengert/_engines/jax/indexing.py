@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..checks import require_inside
+from ..places import are_many, front, indexed_extents, whole_place
 from .common import canonical, in_float32, values_of, widened
 
 
@@ -108,34 +109,12 @@ def _add_along(x: jax.Array, index: Any, size: int) -> Any:
 # -- buffers -----------------------------------------------------------------------------------------------------------
 
 
-def _place(template: Any, indices: Any) -> Any:
-    """The index of a place without index arrays that have axes."""
-    following = iter(indices)
-    return (*[slice(*e) if type(e) is tuple else next(following) if e is None else e for e in template], ...)
-
-
-def _are_many(indices: Any) -> bool:
-    """Whether index arrays have axes; without, they are integers."""
-    return bool(indices) and indices[0].shape != ()
-
-
-def _front(template: Any) -> tuple[Any, list[int]]:
-    """The static part of a place, with whole axes for index arrays, and the order that puts these axes in front."""
-    static = (*[slice(*e) if type(e) is tuple else slice(None) if e is None else e for e in template], ...)
-    kept = [e for e in template if e is None or type(e) is tuple]
-    return static, sorted(range(len(kept)), key=lambda axis: kept[axis] is not None)
-
-
-def _indexed_extents(b: jax.Array, template: Any) -> list[int]:
-    return [n for n, e in zip(b.shape, template, strict=False) if e is None]
-
-
 def _get(b: jax.Array, *indices_and_template: Any) -> Any:
     *indices, template = indices_and_template
-    _require_inside(_indexed_extents(b, template), indices)
-    if not _are_many(indices):
-        return b[_place(template, indices)]
-    static, order = _front(template)
+    _require_inside(indexed_extents(b.shape, template), indices)
+    if not are_many(indices):
+        return b[whole_place(template, indices)]
+    static, order = front(template)
     view = b[static]
     return view.transpose((*order, *range(len(order), view.ndim)))[(*indices,)]
 
@@ -143,10 +122,10 @@ def _get(b: jax.Array, *indices_and_template: Any) -> Any:
 def _write(name: str) -> Any:
     def kernel(value: Any, b: jax.Array, *indices_and_template: Any) -> Any:
         *indices, template = indices_and_template
-        _require_inside(_indexed_extents(b, template), indices)
-        if not _are_many(indices):
-            return _put(b, _place(template, indices), value, name)
-        static, order = _front(template)
+        _require_inside(indexed_extents(b.shape, template), indices)
+        if not are_many(indices):
+            return _put(b, whole_place(template, indices), value, name)
+        static, order = front(template)
         view = b[static]
         perm = (*order, *range(len(order), view.ndim))
         turned = view.transpose(perm)

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from ..._core import dtypes
-from ..passing import PASSING
+from ..passing import PASSING, sliced
 from .common import XlaHistory, canonical, in_float32, is_concrete
 
 OPAQUE = np.dtype(object)
@@ -26,10 +26,6 @@ def _reduce_sum(x: jax.Array, axes: tuple[int, ...]) -> Any:
     if dtypes.is_half(x.dtype):
         return jnp.sum(x.astype(jnp.float32), axes).astype(x.dtype)
     return jnp.sum(x, axes, x.dtype)
-
-
-def _slice(x: jax.Array, starts: Any, limits: Any, strides: tuple[int, ...]) -> Any:
-    return x[(*map(slice, starts, limits, strides),)]
 
 
 def _pad(x: jax.Array, low: Any, high: Any, interior: Any) -> Any:
@@ -136,7 +132,7 @@ KERNELS: dict[str, Any] = {
     "transpose": lambda x, perm: jnp.transpose(x, perm),
     "broadcast_to": lambda x, shape: jnp.broadcast_to(x, shape),
     "reduce_sum": _reduce_sum,
-    "slice": _slice,
+    "slice": sliced,
     "pad": _pad,
     "flip": lambda x, axes: jnp.flip(x, axes),
     "concatenate": _concatenate,

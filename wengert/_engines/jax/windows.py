@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from ..._core.conv_shape import conv_out_shape
-from ..windows import count_of, places_of, tap
+from ..windows import count_of, highest, lowest, places_of, tap
 from .common import canonical, in_float32, widened
 
 # -- windows -----------------------------------------------------------------------------------------------------------
@@ -70,14 +70,6 @@ def _place(choose: Callable[..., Any], worst: Callable[..., Any]) -> Any:
         return jnp.where(chosen < 0, first, chosen).astype(canonical(np.int64))
 
     return kernel
-
-
-def _lowest(dtype: Any) -> Any:
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-
-
-def _highest(dtype: Any) -> Any:
-    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 
 # -- convolution -------------------------------------------------------------------------------------------------------
@@ -152,8 +144,8 @@ def _paired_scale(x: jax.Array, axis: int, size: int, factor: float) -> Any:
 KERNELS: dict[str, Any] = {
     "window_sum": in_float32(_window_sum),
     "window_spread": in_float32(_window_spread),
-    "window_argmax": _place(jnp.argmax, _lowest),
-    "window_argmin": _place(jnp.argmin, _highest),
+    "window_argmax": _place(jnp.argmax, lowest),
+    "window_argmin": _place(jnp.argmin, highest),
     "conv": in_float32(_conv),
     "linear_recurrence": in_float32(_linear),
     "segmented_cumsum": in_float32(_segmented_cumsum),

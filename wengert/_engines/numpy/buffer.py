@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes, forking
+from ..places import are_many, front
 
 # A write changes several versions' common array; what takes long (copies of whole arrays) is rare.
 _lock = forking.short_lock()
@@ -105,37 +106,29 @@ class BufferArray:
 
 def _view(array: np.ndarray[Any, Any], template: tuple[Any, ...]) -> Any:
     """What the slices and integers of a template leave, the axes of index arrays in front."""
-    view = array[(*[slice(*e) if type(e) is tuple else slice(None) if e is None else e for e in template], ...)]
-    if None not in template:
-        return view
-    kept = [e for e in template if e is None or type(e) is tuple]
-    return view.transpose(sorted(range(len(kept)), key=lambda axis: kept[axis] is not None))
+    static, order = front(template)
+    return array[static].transpose(order) if None in template else array[static]
 
 
 def _taken(array: np.ndarray[Any, Any], template: tuple[Any, ...], indices: tuple[Any, ...]) -> Any:
     view = _view(array, template)
-    if _are_many(indices):
+    if are_many(indices):
         return view[indices]
     return np.array(view[(*map(int, indices), ...)], order="C")[()]
-
-
-def _are_many(indices: tuple[Any, ...]) -> bool:
-    """Whether index arrays have axes; without, they are integers, and what they choose is a view."""
-    return bool(indices) and indices[0].shape != ()
 
 
 def _put(
     array: np.ndarray[Any, Any], template: tuple[Any, ...], indices: tuple[Any, ...], value: np.ndarray[Any, Any]
 ) -> None:
     view = _view(array, template)
-    view[indices if _are_many(indices) else (*map(int, indices), ...)] = value
+    view[indices if are_many(indices) else (*map(int, indices), ...)] = value
 
 
 def _add(
     array: np.ndarray[Any, Any], template: Any, indices: tuple[np.ndarray[Any, Any], ...], value: np.ndarray[Any, Any]
 ) -> None:
     view = _view(array, template)
-    if not _are_many(indices):
+    if not are_many(indices):
         view = view[(*map(int, indices), ...)]
         view += value
         return

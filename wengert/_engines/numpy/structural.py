@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
-from ..passing import PASSING
+from ..passing import PASSING, sliced
 from .summing import pairwise_sum
 
 _ndarray = np.ndarray
@@ -55,10 +55,6 @@ def _reduce_sum(x: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
         return np.logical_or.reduce(x, axes)
     # NumPy widens a buffer at a time, and float64 needs no order
     return np.add.reduce(np.asarray(x), axes, np.float64).astype(dtype)
-
-
-def _slice(x: np.ndarray[Any, Any], starts: tuple[int, ...], limits: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    return x[(*map(slice, starts, limits, strides),)]
 
 
 def _sum_of(low: int, extent: int, high: int) -> int:
@@ -163,7 +159,7 @@ KERNELS: dict[str, Any] = {
     "transpose": lambda x, perm: x.transpose(perm),
     "broadcast_to": _broadcast_to,
     "reduce_sum": _reduce_sum,
-    "slice": _slice,
+    "slice": sliced,
     "row": lambda x, position: x[position],  # half a microsecond instead of four
     "pad": _pad,
     "flip": lambda x, axes: np.flip(x, axes),

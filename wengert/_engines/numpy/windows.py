@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..windows import count_of, tap
+from ..windows import count_of, highest, lowest, tap
 from .common import in_float32, widened
 from .summing import pairwise_sum
 
@@ -200,14 +200,6 @@ def _places(
     return best.place
 
 
-def _lowest(dtype: np.dtype[Any]) -> Any:
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
-
-
-def _highest(dtype: np.dtype[Any]) -> Any:
-    return np.inf if dtype.kind == "f" else np.iinfo(dtype).max
-
-
 # -- elements at places of their own -----------------------------------------------------------------------------------
 
 
@@ -236,8 +228,8 @@ def _from_start(places: np.ndarray[Any, Any], size: int) -> Any:
 KERNELS: dict[str, Any] = {
     "window_sum": in_float32(_window_sum),
     "window_spread": in_float32(_window_spread),
-    "window_argmax": _place(np.less_equal, _lowest),
-    "window_argmin": _place(np.greater_equal, _highest),
+    "window_argmax": _place(np.less_equal, lowest),
+    "window_argmin": _place(np.greater_equal, highest),
     "take_along": lambda x, index: np.take_along_axis(x, index, -1),
     "add_along": in_float32(_add_along),
 }

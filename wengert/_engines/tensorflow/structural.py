@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core import dtypes
-from ..passing import PASSING
+from ..passing import PASSING, over_axes
 from .common import (
     TensorHistory,
     any_integer,
@@ -211,11 +211,6 @@ def _log_softmax(x: tf.Tensor, axis: int) -> Any:
     return shifted - tf.math.log(tf.reduce_sum(tf.exp(shifted), axis, keepdims=True))
 
 
-def _reduced(function: Callable[..., Any]) -> Any:
-    """A reduction over axes; none of them leave the tensor as it is."""
-    return lambda x, axes: function(x, axes) if axes else x
-
-
 def _extreme(function: Callable[..., Any]) -> Any:
     """The largest or the smallest; bools as integers."""
 
@@ -347,8 +342,8 @@ KERNELS: dict[str, Any] = {
     "reduce_min": _extreme(tf.reduce_min),
     "argmax": _place_or_nan(tf.argmax, True),
     "argmin": _place_or_nan(tf.argmin, False),
-    "reduce_any": _reduced(tf.reduce_any),
-    "reduce_all": _reduced(tf.reduce_all),
+    "reduce_any": over_axes(tf.reduce_any),
+    "reduce_all": over_axes(tf.reduce_all),
     "logsumexp": in_float32(_logsumexp),
     "softmax": in_float32(_softmax),
     "log_softmax": in_float32(_log_softmax),

@@ -8,15 +8,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..passing import PASSING
+from ..passing import PASSING, over_axes, sliced
 from .common import HALF, by_signed_bits, from_numpy, in_float32, to_numpy, torch_dtype
 
 OPAQUE = np.dtype(object)
-
-
-def _over_axes(function: Callable[..., Any]) -> Any:
-    """A reduction over some axes: none at all leaves the tensor as it is, where torch would take all of them."""
-    return lambda x, axes: function(x, axes) if axes else x
 
 
 def _sum(x: torch.Tensor, axes: tuple[int, ...]) -> Any:
@@ -29,10 +24,6 @@ def _prod(x: torch.Tensor, axes: tuple[int, ...]) -> Any:
     for axis in sorted(axes, reverse=True):
         x = torch.prod(x, axis, dtype=x.dtype)
     return x
-
-
-def _slice(x: torch.Tensor, starts: Any, limits: Any, strides: tuple[int, ...]) -> Any:
-    return x[(*map(slice, starts, limits, strides),)]
 
 
 def _pad(x: torch.Tensor, low: Any, high: Any, interior: Any) -> Any:
@@ -116,7 +107,7 @@ def _extreme(function: Callable[..., Any]) -> Any:
             raise ValueError("zero-size array to reduction operation that has no identity")
         return function(x, axes)
 
-    return _over_axes(kernel)
+    return over_axes(kernel)
 
 
 def _absent(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
@@ -162,8 +153,8 @@ KERNELS: dict[str, Any] = {
     "reshape": torch.reshape,
     "transpose": torch.permute,
     "broadcast_to": torch.Tensor.expand,
-    "reduce_sum": _over_axes(_sum),
-    "slice": _slice,
+    "reduce_sum": over_axes(_sum),
+    "slice": sliced,
     "pad": _pad,
     "flip": torch.flip,
     "concatenate": _concatenate,
@@ -175,9 +166,9 @@ KERNELS: dict[str, Any] = {
     "reduce_min": _extreme(torch.amin),
     "argmax": _place(torch.argmax),
     "argmin": _place(torch.argmin),
-    "reduce_any": _over_axes(torch.any),
-    "reduce_all": _over_axes(torch.all),
-    "logsumexp": in_float32(_over_axes(_logsumexp)),
+    "reduce_any": over_axes(torch.any),
+    "reduce_all": over_axes(torch.all),
+    "logsumexp": in_float32(over_axes(_logsumexp)),
     "softmax": in_float32(torch.softmax),
     "log_softmax": in_float32(torch.log_softmax),
 }

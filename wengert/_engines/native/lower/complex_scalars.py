@@ -13,6 +13,7 @@ from typing import Any
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from ..ir.pairs import Pair, Parts, pair_of
+from .scalars import plain
 
 Complex = Callable[..., Any]
 
@@ -24,10 +25,6 @@ _SMALL = {"f64": 2.0**-480, "f32": 2.0**-40}
 _SCALED_BY = {"f64": 600, "f32": 100}
 _FAR = {"f64": 22.0, "f32": 11.0}  # where tanh is 1 to the last bit
 MOST_FACTORS = 100  # whole exponents below this are products, as NumPy has it
-
-
-def _arithmetic(op: str) -> Complex:
-    return lambda b, t, attrs, *xs: b.let(op, t, *xs)
 
 
 def _function(rule: Callable[[Parts, Pair], Any]) -> Complex:
@@ -324,8 +321,8 @@ def _power(b: Builder, t: str, attrs: tuple[Any, ...], x: Any, y: Any) -> Any:
 
 
 COMPLEX_SCALARS: dict[str, Complex] = {
-    **{name: _arithmetic(name) for name in ("add", "sub", "mul", "div", "neg", "scale")},
-    **{name: _arithmetic(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{name: plain(name) for name in ("add", "sub", "mul", "div", "neg", "scale")},
+    **{name: plain(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
     "add_n": _add_n, "times_number": _with_number("mul"), "add_number": _with_number("add"), "select": _select,
     "square": lambda b, t, attrs, x: b.let("mul", t, x, x),
     "as_complex": _as_complex, "real": _function(lambda p, z: z.re), "imag": _function(lambda p, z: z.im),

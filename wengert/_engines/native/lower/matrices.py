@@ -26,6 +26,7 @@ from . import nests
 from .alone import is_alone
 from .blocks import Block
 from .forms import Form, Index, Lazy, Stored, count_of, is_numbers
+from .maps import zero_of
 
 NARROW = 32  # columns of one row of accumulators
 ACCUMULATORS = 64  # together; a loop of more runs out of registers
@@ -221,11 +222,6 @@ def accumulated(b: Builder, type_: str, total: Operand | None, x: Operand, y: Op
     if type_ in FRACTIONS:
         return b.let("fma", type_, x, y, total)
     return b.let("add", type_, total, b.let("mul", type_, x, y))
-
-
-def zero_of(type_: str) -> Operand:
-    """Where a sum starts."""
-    return 0.0 if type_ in FRACTIONS else False if type_ == "bool" else 0
 
 
 def _by_loops(block: Block, made: Plan, in_thread: bool) -> None:
@@ -558,4 +554,4 @@ def _gemm(b: Builder, made: Plan, sides: tuple[_Side, _Side], first: Operand, co
 
 _WAYS = {"loops": _by_loops, "dots": _dots, "row": _row, "rows": _by_rows, "blas": _by_blas}
 
-__all__ = ["Plan", "accumulated", "fortran_int", "letter", "plan", "product", "some_at_once", "turned", "zero_of"]
+__all__ = ["Plan", "accumulated", "fortran_int", "letter", "plan", "product", "some_at_once", "turned"]

@@ -20,7 +20,8 @@ from ..llvm.codegen import WORTH_THREADS
 from . import complex_products, nests
 from .blocks import SINGLES, Block
 from .forms import Elements, Extents, Form, Stored, all_indices, count_of, is_numbers, strides_of
-from .matrices import BLAS_LETTER, PER_ELEMENT, accumulated, add, fortran_int, letter, plan, product, zero_of
+from .maps import zero_of
+from .matrices import BLAS_LETTER, PER_ELEMENT, accumulated, add, fortran_int, letter, plan, product
 
 UNROLLED = 64  # multiplications that are written out
 

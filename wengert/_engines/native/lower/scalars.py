@@ -22,7 +22,7 @@ def f64(b: Builder, op: str, *xs: Operand) -> Operand:
     return b.let(op, "f64", *xs)
 
 
-def _plain(op: str) -> Rule:
+def plain(op: str) -> Rule:
     return lambda b, t, attrs, *xs: b.let(op, t, *xs)
 
 
@@ -412,8 +412,8 @@ _SAME = (
 )  # fmt: skip
 
 SCALARS: dict[str, Rule] = {
-    **{name: _plain(name) for name in _SAME},
-    **{name: _plain(op) for name, op in _RENAMED.items()},
+    **{name: plain(name) for name in _SAME},
+    **{name: plain(op) for name, op in _RENAMED.items()},
     **{name: _rounded(name) for name in ("floor", "ceil", "trunc", "rint")},
     "add": _add,
     "mul": _mul,

@@ -1,0 +1,29 @@
+"""Places in buffers (`_prims/buffer.py`) as indices of arrays, for the engines that index as NumPy does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def are_many(indices: Sequence[Any]) -> bool:
+    """Whether index arrays have axes; without, they are integers, and what they choose is a view."""
+    return bool(indices) and indices[0].shape != ()
+
+
+def whole_place(template: Sequence[Any], indices: Iterable[Any]) -> tuple[Any, ...]:
+    """The index of a place whose index arrays have no axes."""
+    following = iter(indices)
+    return (*[slice(*e) if type(e) is tuple else next(following) if e is None else e for e in template], ...)
+
+
+def front(template: Sequence[Any]) -> tuple[tuple[Any, ...], list[int]]:
+    """The static part of a place, with whole axes for index arrays, and the order that puts these axes in front."""
+    static = (*[slice(*e) if type(e) is tuple else slice(None) if e is None else e for e in template], ...)
+    kept = [e for e in template if e is None or type(e) is tuple]
+    return static, sorted(range(len(kept)), key=lambda axis: kept[axis] is not None)
+
+
+def indexed_extents(shape: Sequence[int], template: Sequence[Any]) -> list[int]:
+    """The extents of the axes that index arrays address."""
+    return [n for n, e in zip(shape, template, strict=False) if e is None]
