@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import collections
+import io
 import subprocess
 import sys
+import tokenize
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as onp
@@ -19,6 +24,7 @@ from wengert.compat.autograd.misc.fixed_points import fixed_point
 from wengert.compat.autograd.misc.optimizers import adam, rmsprop, sgd
 from wengert.compat.autograd.numpy.numpy_boxes import ArrayBox
 from wengert.compat.autograd.numpy.numpy_vjps import unbroadcast_f
+from wengert.compat.autograd.scipy.signal import convolve
 from wengert.compat.autograd.test_util import check_grads
 from wengert.compat.autograd.tracer import getval, isbox, trace
 
@@ -85,6 +91,27 @@ def test_containers_keep_their_structure_and_are_seen_as_containers() -> None:
     assert found["a"][0] == 3.0
     assert found["a"][1].tolist() == [2.0, 2.0]
     assert found["b"] == 1.0
+
+
+def test_names_of_containers_are_classes_apart_from_pythons() -> None:
+    ours = autograd.builtins
+    table = {kind: kind.__name__ for kind in (list, tuple, dict, ours.list, ours.tuple, ours.dict, ours.SequenceBox)}
+    assert len(table) == 7  # PennyLane registers each with JAX, which takes no type twice
+    assert [type(made) for made in (ours.list("ab"), ours.tuple("ab"), ours.dict(a=1))] == [list, tuple, dict]
+    assert isinstance([], ours.SequenceBox)
+    assert not isinstance({}, ours.SequenceBox)
+
+
+def test_arguments_may_be_dictionaries_of_any_kind() -> None:
+    table = collections.defaultdict(lambda: 4.0, a=3.0)
+
+    @extend.primitive
+    def looked_up(table: Any, x: float) -> float:
+        return table["a"] * x + table["b"]
+
+    extend.defvjp(looked_up, None, lambda ans, table, x: lambda g: g * table["a"] * table["b"])
+    assert grad(looked_up, 1)(table, 2.0) == 12.0
+    assert grad(lambda x: looked_up(collections.defaultdict(float, a=x), x) * 0.0 + x)(2.0) == 1.0
 
 
 def test_second_derivatives_in_all_combinations_of_modes() -> None:
@@ -283,6 +310,14 @@ def test_nodes_of_a_trace_know_the_derivatives_of_ops_and_of_primitives() -> Non
     onp.testing.assert_allclose(end.g, (onp.cos(x) * x + onp.sin(x) + 1) * v, rtol=1e-12)
     assert trace(core.VJPNode.new_root(), lambda x: 2.0, x) == (2.0, None)
 
+    @extend.primitive
+    def power(x: float, n: int = 1) -> float:
+        return x**n
+
+    extend.defvjp(power, lambda ans, x, n=1: lambda g: g * n * x ** (n - 1))
+    _, end = trace(core.VJPNode.new_root(), lambda x: 2.0 * power(x, n=3), 2.0)
+    assert core.backward_pass(1.0, end) == 24.0
+
 
 def test_a_checkpointed_function_has_the_same_derivatives() -> None:
     f = lambda x, y: np.sin(x * y) * x
@@ -314,6 +349,7 @@ def test_flattening_is_undone_and_differentiated() -> None:
     vector, unflatten = flatten({"b": 2.0, "a": [1.0, onp.array([[3.0, 4.0]])]})
     assert vector.tolist() == [1.0, 3.0, 4.0, 2.0]
     assert unflatten(vector)["b"] == 2.0
+    assert list(unflatten(vector)) == ["b", "a"]
     assert grad(lambda v: np.sum(unflatten(v)["a"][1] ** 2))(vector).tolist() == [0.0, 6.0, 8.0, 0.0]
 
 
@@ -404,3 +440,29 @@ def test_nothing_is_warned_of_in_an_everyday_gradient() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert value_and_grad(lambda x: x**2)(3) == (9.0, 6.0)
+
+
+def test_convolutions_along_some_axes_in_either_order() -> None:
+    a, b = onp.sin(onp.arange(24.0)).reshape(2, 3, 4), onp.cos(onp.arange(20.0)).reshape(2, 2, 5)
+    settings = {"axes": ([1], [1]), "dot_axes": ([0], [0])}
+    full = convolve(a, b, **settings)
+    wanted = [[sum(onp.convolve(a[d, :, i], b[d, :, j]) for d in range(2)) for j in range(5)] for i in range(4)]
+    onp.testing.assert_allclose(full, wanted, rtol=1e-12, atol=1e-12)
+    onp.testing.assert_allclose(convolve(b, a, **settings, mode="valid"), full[:, :, 1:-1].swapaxes(0, 1), rtol=1e-12)
+    check_grads(lambda a, b: convolve(a, b, **settings, mode="valid"), (0, 1), modes=["rev"], order=1)(b, a)
+
+
+def test_the_package_is_small_enough_to_read() -> None:
+    def code(path: Path) -> int:
+        """Lines with code: not those of docstrings, comments or nothing."""
+        text = path.read_text()
+        lines: set[int] = set()
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.string.strip() and token.type != tokenize.COMMENT:
+                lines.update(range(token.start[0], token.end[0] + 1))
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node) is not None:
+                lines -= {*range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)}
+        return len(lines)
+
+    assert sum(map(code, Path(core.__file__).parent.rglob("*.py"))) <= 1500

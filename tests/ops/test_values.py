@@ -128,7 +128,7 @@ SHAPES = [
     ("reshape", (np.zeros((0, 3)), (3, 0)), {}), ("ravel", (CUBE,), {}), ("ravel", (np.float64(1.0),), {}),
     ("transpose", (CUBE,), {}), ("transpose", (CUBE, (1, 2, 0)), {}), ("transpose", (CUBE, (-1, 0, 1)), {}),
     ("swapaxes", (CUBE, 0, -1), {}), ("moveaxis", (CUBE, 0, -1), {}), ("moveaxis", (CUBE, (0, 1), (2, 0)), {}),
-    ("moveaxis", (CUBE, [0, 1], [-1, -2]), {}), ("rollaxis", (CUBE, 2), {}), ("rollaxis", (CUBE, 0, 3), {}),
+    ("moveaxis", (CUBE, [0, 1], [-1, -2]), {}), ("moveaxis", (CUBE, range(2), range(1, 3)), {}), ("rollaxis", (CUBE, 2), {}), ("rollaxis", (CUBE, 0, 3), {}),
     ("expand_dims", (MATRIX, 1), {}), ("expand_dims", (MATRIX, (0, -1)), {}),
     ("squeeze", (MATRIX[:1, :, None],), {}), ("squeeze", (MATRIX[:1, :, None], -1), {}),
     ("broadcast_to", (VECTOR, (2, 5)), {}), ("broadcast_to", (np.float64(2.0), (2, 3)), {}),

@@ -603,7 +603,7 @@ def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
     """Axis numbers counted from 0: None means all; repeated ones are a `ValueError`."""
     if axis is None:
         return tuple(range(ndim))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = axis if isinstance(axis, (tuple, list, range)) else (axis,)
     normal = (*[normal_axis(a, ndim, what) for a in axes],)
     if len(set(normal)) != len(normal):
         raise ValueError(at_user_line(f"{what}: axis {axis} repeats an axis"))

@@ -10,51 +10,15 @@ Example:
     array([0.        , 0.63970001])
 """
 
-from __future__ import annotations
-
 from . import builtins as builtins
-from . import (
-    core,
-    differential_operators,
-    extend,
-    misc,
-    numpy,
-    scipy,
-    test_util,
-    tracer,
-    util,
-    wrap_util,
-)
+from . import core, differential_operators, extend, misc, numpy, scipy, test_util, tracer, util, wrap_util
 from ._install import install
 from .builtins import dict, isinstance, list, tuple, type
 from .core import primitive_with_deprecation_warnings as primitive
-from .differential_operators import (
-    checkpoint,
-    deriv,
-    elementwise_grad,
-    grad,
-    grad_and_aux,
-    grad_named,
-    hessian,
-    hessian_tensor_product,
-    hessian_vector_product,
-    holomorphic_grad,
-    jacobian,
-    make_ggnvp,
-    make_hvp,
-    make_jvp,
-    make_jvp_reversemode,
-    make_vjp,
-    multigrad_dict,
-    tensor_jacobian_product,
-    value_and_grad,
-    vector_jacobian_product,
-)
+from .differential_operators import *  # noqa: F403
 
 __all__ = [
-    "builtins", "checkpoint", "core", "deriv", "dict", "differential_operators", "elementwise_grad", "extend", "grad",
-    "grad_and_aux", "grad_named", "hessian", "hessian_tensor_product", "hessian_vector_product", "holomorphic_grad",
-    "install", "isinstance", "jacobian", "list", "make_ggnvp", "make_hvp", "make_jvp", "make_jvp_reversemode",
-    "make_vjp", "misc", "multigrad_dict", "numpy", "primitive", "scipy", "tensor_jacobian_product", "test_util",
-    "tracer", "tuple", "type", "util", "value_and_grad", "vector_jacobian_product", "wrap_util",
+    "builtins", "core", "dict", "differential_operators", "extend", "install", "isinstance", "list", "misc", "numpy",
+    "primitive", "scipy", "test_util", "tracer", "tuple", "type", "util", "wrap_util",
 ]  # fmt: skip
+__all__ += differential_operators.__all__

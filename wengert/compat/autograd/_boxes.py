@@ -5,47 +5,50 @@ Containers are not boxed. A list, tuple or dictionary stays one, with tensors in
 
 from __future__ import annotations
 
-import builtins
+import copy
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as onp
 
 from ..._core.dtypes import is_inexact, is_supported
 from ..._core.engine import ENGINE_OF, ENGINES, ndarray_of
-from ..._core.state import STATE, next_serial, pausing
+from ..._core.state import STATE, next_serial, pausing, raise_our_own
 from ..._core.tensor import Tensor, Value, held_now
 from ..._prims.structural import alias, convert
 from ...ops.promotion import as_tensor
 
-_NUMBERS = (builtins.int, builtins.float, builtins.complex, onp.number, onp.ndarray)
+_NUMBERS = (int, float, complex, onp.number, onp.ndarray)
 # packages enter kinds of arrays of their own here: a function that makes a box of one, or refuses to
 TYPE_MAPPINGS: dict[type, Callable[..., Any]] = {}
-_CONTAINERS = (builtins.list, builtins.tuple, builtins.dict)
+_CONTAINERS = (list, tuple, dict)
+
+
+def rebuilt(container: Any, items: Any) -> Any:
+    """A container of the same kind with other items."""
+    if isinstance(container, dict):
+        made = copy.copy(container)  # not every kind of dictionary is made of a dictionary
+        made.update(items)
+        return made
+    return type(container)(*items) if hasattr(container, "_fields") else type(container)(items)
 
 
 def map_tree(f: Callable[..., Any], tree: object, *others: Any) -> Any:
     """A nested structure with f of each leaf, and of what lies at its place in other structures of the kind."""
-    if isinstance(tree, builtins.dict):
+    if isinstance(tree, dict):
         found = {key: map_tree(f, value, *(o[key] for o in others)) for key, value in tree.items()}
-        return found if type(tree) is builtins.dict else type(tree)(found)
-    if isinstance(tree, (builtins.list, builtins.tuple)):
-        items = [map_tree(f, *group) for group in zip(tree, *others, strict=True)]
-        return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
+        return found if type(tree) is dict else rebuilt(tree, found)
+    if isinstance(tree, (list, tuple)):
+        return rebuilt(tree, [map_tree(f, *group) for group in zip(tree, *others, strict=True)])
     return f(tree, *others)
 
 
-def leaves(tree: object) -> Iterator[Any]:
+def leaves(tree: Any) -> list[Any]:
     """The leaves of a nested structure, in order."""
-    if isinstance(tree, builtins.dict):
-        for value in tree.values():
-            yield from leaves(value)
-    elif isinstance(tree, (builtins.list, builtins.tuple)):
-        for value in tree:
-            yield from leaves(value)
-    else:
-        yield tree
+    if not isinstance(tree, _CONTAINERS):
+        return [tree]
+    return [leaf for part in (tree.values() if isinstance(tree, dict) else tree) for leaf in leaves(part)]
 
 
 def source(value: Any) -> Tensor:
@@ -59,26 +62,19 @@ def source(value: Any) -> Tensor:
         found = alias(value) if STATE.recorders else Tensor(value._data, next_serial())
         found._weak = value._weak
         return found
-    if kind is builtins.float or kind is builtins.int:
-        return Tensor(onp.array(value, onp.float64), next_serial(), None, True)  # weak, as Python's numbers are
-    if kind is builtins.complex:
-        return Tensor(onp.array(value), next_serial(), None, True)
+    if kind is float or kind is int or kind is complex:  # weak, as Python's numbers are
+        return Tensor(onp.array(value, onp.complex128 if kind is complex else onp.float64), next_serial(), None, True)
     if kind in TYPE_MAPPINGS:
         value = onp.asarray(TYPE_MAPPINGS[kind](value, 0, None)._data)
     if isinstance(value, _NUMBERS):
         array = onp.asarray(value)
-        if array.dtype.kind in "biuO":
-            array = array.astype(onp.complex128 if _is_complex_object(array) else onp.float64)
-        elif not is_supported(array.dtype):  # the long ones: no engine computes with them
-            array = array.astype(onp.complex128 if array.dtype.kind == "c" else onp.float64)
+        if array.dtype.kind in "biuO" or not is_supported(array.dtype):  # the long ones: no engine computes with them
+            is_complex = any(map(onp.iscomplexobj, array.flat if array.dtype.kind == "O" else [array]))
+            array = array.astype(onp.complex128 if is_complex else onp.float64)
         return Tensor(array, next_serial())
     if hasattr(kind, "__array__") and not hasattr(kind, "__wengert_tensor__"):
         return source(onp.asarray(value))
     raise TypeError(f"Can't differentiate w.r.t. type {kind}")
-
-
-def _is_complex_object(array: Any) -> bool:
-    return array.dtype.kind == "O" and any(isinstance(x, builtins.complex) for x in array.flat)
 
 
 def plain(value: Any) -> Any:
@@ -104,6 +100,11 @@ def plain(value: Any) -> Any:
     return data if data.flags.writeable else data.copy()
 
 
+def plain_tree(tree: object) -> Any:
+    """A structure with arrays in place of tensors that nobody follows."""
+    return map_tree(plain, tree)
+
+
 def getval(value: Any) -> Any:
     """The numbers of a box, also of those in a container; anything else as it is."""
     if isinstance(value, Tensor):
@@ -112,6 +113,20 @@ def getval(value: Any) -> Any:
     if isinstance(value, _CONTAINERS) and any(isinstance(leaf, Tensor) for leaf in leaves(value)):
         return map_tree(getval, value)
     return value
+
+
+class following(pausing):
+    """Context manager: a recorder is open beside those that are; a lost gradient is told in our words."""
+
+    __slots__ = ()
+
+    def __init__(self, recorder: Any) -> None:
+        super().__init__((*STATE.recorders, recorder))
+
+    def __exit__(self, kind: object = None, error: BaseException | None = None, traceback: object = None) -> None:
+        super().__exit__()
+        if error is not None:
+            raise_our_own(error)
 
 
 class _Rules(threading.local):
@@ -146,11 +161,9 @@ def isbox(value: Any) -> bool:
 
 def boxes_in(value: Any) -> list[Tensor]:
     """The tensors in an argument that somebody follows, in order."""
-    if isinstance(value, Tensor):
-        return [value] if value.is_followed else []
     if isinstance(value, _CONTAINERS):
         return [leaf for leaf in leaves(value) if isbox(leaf)]
-    return []
+    return [value] if isbox(value) else []
 
 
 def fitted(value: Any, like: Any) -> Tensor:
@@ -167,7 +180,7 @@ def fitted(value: Any, like: Any) -> Tensor:
     spare = len(found.shape) - len(like.shape)
     if spare <= 0:
         return found + as_tensor(onp.zeros(like.shape, like.dtype))
-    return found.sum(axis=builtins.tuple(range(spare))).reshape(like.shape)
+    return found.sum(axis=tuple(range(spare))).reshape(like.shape)
 
 
 def conjugate(value: Any) -> Any:
@@ -177,4 +190,4 @@ def conjugate(value: Any) -> Any:
 
 def is_differentiable(value: Any) -> bool:
     """Whether a leaf is a floating-point number or an array of them."""
-    return isinstance(value, (builtins.float, builtins.complex)) or is_inexact(getattr(value, "dtype", onp.dtype(bool)))
+    return isinstance(value, (float, complex)) or is_inexact(getattr(value, "dtype", onp.dtype(bool)))

@@ -27,17 +27,13 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def create_module(self, spec: Any) -> types.ModuleType:
-        name = HOME + spec.name[len("autograd") :]
-        module = importlib.import_module(name)
-        self.known = (module, module.__spec__, getattr(module, "__loader__", None), module.__name__)
+        module = importlib.import_module(HOME + spec.name[len("autograd") :])
+        self.its_own = module.__spec__
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """The module has run under its own name, which it keeps."""
-        kept, spec, loader, name = self.known
-        kept.__spec__, kept.__loader__, kept.__name__ = spec, loader, name
-        if spec is not None and spec.parent is not None:
-            kept.__package__ = spec.parent
+        """The module has run under its own name, and keeps what was known of it: Python has put in a spec of ours."""
+        module.__spec__ = self.its_own
 
 
 def install() -> None:
@@ -60,6 +56,3 @@ def install() -> None:
     sys.meta_path.insert(0, _Finder())
     Tensor.__module__ = "autograd.numpy.numpy_boxes"
     Tensor.__name__ = Tensor.__qualname__ = "ArrayBox"
-
-
-__all__ = ["install"]

@@ -10,42 +10,45 @@ from ._boxes import getval
 
 
 class _Kind(builtins.type):
-    """The class of names for Python's containers: calling one makes the container, and isinstance asks for it."""
+    """The class of names for Python's containers: calling one makes the container, and isinstance asks for it.
 
-    real: builtins.type
+    They are classes apart from Python's, since packages put both in tables of types.
+    """
+
+    kinds: builtins.tuple[builtins.type, ...]
 
     def __call__(cls, *args: object, **kwargs: object) -> Any:
-        return cls.real(*args, **kwargs)
+        return cls.kinds[0](*args, **kwargs)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return builtins.isinstance(instance, cls.real)
-
-    def __eq__(cls, other: object) -> bool:
-        return other is cls or other is cls.real
-
-    def __hash__(cls) -> int:
-        return hash(cls.real)
+        return builtins.isinstance(instance, cls.kinds)
 
 
 class list(builtins.list[Any], metaclass=_Kind):
     """Python's list."""
 
-    real = builtins.list
+    kinds = (builtins.list,)
 
 
 class tuple(builtins.tuple[Any, ...], metaclass=_Kind):
     """Python's tuple."""
 
-    real = builtins.tuple
+    kinds = (builtins.tuple,)
+
+
+class SequenceBox(metaclass=_Kind):
+    """A tuple or a list; a new one is a tuple."""
+
+    kinds = (builtins.tuple, builtins.list)
 
 
 class dict(builtins.dict[Any, Any], metaclass=_Kind):
     """Python's dict."""
 
-    real = builtins.dict
+    kinds = (builtins.dict,)
 
 
-DictBox, ListBox, TupleBox, SequenceBox = dict, list, tuple, tuple  # the boxes of containers: themselves
+DictBox, ListBox, TupleBox = dict, list, tuple  # the boxes of containers: themselves
 
 
 def isinstance(x: Any, A: Any) -> bool:

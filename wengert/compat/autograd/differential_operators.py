@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -180,8 +179,7 @@ def grad_and_aux(fun: Callable[..., Any], x: Any) -> tuple[Any, Any]:
     Returns a function which gives the gradient of the first result of `fun`, and the second result as it is.
     """
     run = Run(fun, x)
-    y, aux = run.y
-    run.y = y
+    run.y, aux = run.y
     return run.ones(), plain_tree(aux)
 
 
@@ -194,7 +192,7 @@ def multigrad_dict(fun: Callable[..., Any]) -> Callable[..., Any]:
         bound.apply_defaults()
 
         def of_named(named: dict[str, Any]) -> Any:
-            again = inspect.BoundArguments(signature, OrderedDict(named))
+            again = inspect.BoundArguments(signature, named)
             return fun(*again.args, **again.kwargs)
 
         return grad(of_named)(dict(bound.arguments))

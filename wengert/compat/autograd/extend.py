@@ -1,26 +1,11 @@
 """What packages use to declare primitives, derivatives and vector spaces of their own."""
 
-from __future__ import annotations
-
-from .core import (
-    JVPNode,
-    SparseObject,
-    VJPNode,
-    VSpace,
-    def_linear,
-    defjvp,
-    defjvp_argnum,
-    defjvp_argnums,
-    defvjp,
-    defvjp_argnum,
-    defvjp_argnums,
-    defvspace,
-    vspace,
-)
+from . import _declarations, _spaces
+from ._declarations import *  # noqa: F403
+from ._spaces import *  # noqa: F403
+from .core import JVPNode, VJPNode
 from .tracer import Box, notrace_primitive, primitive, register_notrace
 
-__all__ = [
-    "Box", "JVPNode", "SparseObject", "VJPNode", "VSpace", "def_linear", "defjvp", "defjvp_argnum", "defjvp_argnums",
-    "defvjp", "defvjp_argnum", "defvjp_argnums", "defvspace", "notrace_primitive", "primitive", "register_notrace",
-    "vspace",
-]  # fmt: skip
+__all__ = ["Box", "JVPNode", "VJPNode", "notrace_primitive", "primitive", "register_notrace"]
+__all__ += _declarations.__all__
+__all__ += _spaces.__all__

@@ -35,13 +35,10 @@ def check_vjp(f: Callable[..., Any], x: Any) -> None:
     """Compares a vector-Jacobian product with differences, along a random direction."""
     vjp, y = make_vjp(f, x)
     space, of = vspace(x), vspace(y)
-    numerical = make_numerical_jvp(f, x)
     x_v, y_v = space.randn(), of.randn()
-    covector = of.covector(y_v)
-    found = vjp(covector)
-    found_space = vspace(found)
-    assert space == found_space, f"Vector spaces don't match: {found_space} {space}"
-    wanted = of.inner_prod(numerical(x_v), y_v)
+    found = vjp(of.covector(y_v))
+    assert space == vspace(found), f"Vector spaces don't match: {vspace(found)} {space}"
+    wanted = of.inner_prod(make_numerical_jvp(f, x)(x_v), y_v)
     got = space.inner_prod(x_v, space.covector(found))
     assert scalar_close(wanted, got), (
         f"Derivative (VJP) check of {get_name(f)} failed with arg {x}:\nanalytic: {got}\nnumeric:  {wanted}"
@@ -73,27 +70,17 @@ def check_grads(f: Callable[..., Any], x: Any, modes: Any = ("fwd", "rev"), orde
             continue
         check(f, x)
         if order > 1:
-            derived, direction = (_jvp_of(f), vspace(x).randn()) if mode == "fwd" else (_vjp_of(f), _cotangent(f, x))
-            check_grads(derived, (0, 1), modes, order=order - 1)(x, direction)
+            direction = vspace(x if mode == "fwd" else f(x)).randn()
+            check_grads(_derived(f, mode), (0, 1), modes, order=order - 1)(x, direction)
 
 
-def _cotangent(f: Callable[..., Any], x: Any) -> Any:
-    return vspace(f(x)).randn()
+def _derived(f: Callable[..., Any], mode: str) -> Callable[..., Any]:
+    """The derivative of f along a direction, or its gradient for a cotangent, as a function of x and that."""
 
-
-def _jvp_of(f: Callable[..., Any]) -> Callable[..., Any]:
     def derived(x: Any, v: Any) -> Any:
-        return make_jvp(f, x)(v)[1]
+        return make_jvp(f, x)(v)[1] if mode == "fwd" else make_vjp(f, x)[0](v)
 
-    derived.__name__ = f"jvp_{get_name(f)}"
-    return derived
-
-
-def _vjp_of(f: Callable[..., Any]) -> Callable[..., Any]:
-    def derived(x: Any, v: Any) -> Any:
-        return make_vjp(f, x)[0](v)
-
-    derived.__name__ = f"vjp_{get_name(f)}"
+    derived.__name__ = f"{'jvp' if mode == 'fwd' else 'vjp'}_{get_name(f)}"
     return derived
 
 
@@ -101,9 +88,9 @@ def combo_check(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[
     """A function that checks the derivatives at all combinations of the arguments that it is given lists of."""
 
     def check(*choices: Any, **named: Any) -> None:
-        settings = [[(key, value) for value in values] for key, values in named.items()]
-        for chosen, extra in itertools.product(itertools.product(*choices), itertools.product(*settings)):
-            check_grads(lambda *a, extra=extra: fun(*a, **dict(extra)), *args, **kwargs)(*chosen)
+        for chosen, values in itertools.product(itertools.product(*choices), itertools.product(*named.values())):
+            extra = dict(zip(named, values))
+            check_grads(lambda *a, extra=extra: fun(*a, **extra), *args, **kwargs)(*chosen)
 
     return check
 

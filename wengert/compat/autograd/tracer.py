@@ -6,6 +6,7 @@ they are needed, so that `defvjp` and `defjvp` may come after the function has b
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,19 +18,9 @@ from ..._core.op import Facts, Op, Rule
 from ..._core.state import STATE, pausing
 from ..._core.tensor import Tensor
 from ..._core.types import type_of
-from ._boxes import (
-    RULES,
-    boxes_in,
-    conjugate,
-    fitted,
-    getval,
-    is_differentiable,
-    isbox,
-    leaves,
-    map_tree,
-    plain,
-    source,
-)
+from ..._transforms.steps import Steps
+from . import _boxes
+from ._boxes import boxes_in, conjugate, fitted, following, getval, isbox, leaves, map_tree, plain, plain_tree, source
 from .util import subval, toposort
 from .wrap_util import get_name, wraps
 
@@ -66,14 +57,14 @@ class Call:
         values = [a if a.shape else a[()] for a in arrays]
         with pausing():
             self.result = map_tree(getval, self.f(*self.filled(values), **self.kwargs))
-        found = (*[onp.asarray(leaf) for leaf in leaves(self.result) if is_differentiable(leaf)],)
+        found = (*[onp.asarray(leaf) for leaf in leaves(self.result) if _boxes.is_differentiable(leaf)],)
         self.types = (*map(type_of, map(source, found)),)
         return found
 
     def answer(self, outs: Sequence[Any]) -> Any:
         """The result with tensors at the floating-point leaves."""
         waiting = iter(outs)
-        return map_tree(lambda leaf: next(waiting) if is_differentiable(leaf) else leaf, self.result)
+        return map_tree(lambda leaf: next(waiting) if _boxes.is_differentiable(leaf) else leaf, self.result)
 
     def argnums(self, needed: Sequence[bool]) -> tuple[int, ...]:
         """The positions of arguments that hold one of the operands asked for."""
@@ -92,8 +83,12 @@ class _Place:
         self.index = index
 
 
-def _types(inputs: Any, call: Call) -> tuple[Any, ...]:
-    return call.types
+def rule_of(wrapped: Any, kind: str, argnums: object) -> Any:
+    """What was declared for a primitive as its "VJP" or "JVP"."""
+    rule = (primitive_vjps if kind == "VJP" else primitive_jvps).get(wrapped)
+    if rule is None:
+        raise NotImplementedError(f"{kind} of {get_name(wrapped)} wrt argnums {argnums} not defined")
+    return rule
 
 
 def _vjp(
@@ -103,19 +98,17 @@ def _vjp(
     cts = [plain(conjugate(c)) if isinstance(c, Tensor) else onp.zeros(y.shape, y.dtype)[()] for c, y in zip(ct, outs)]
     pull = None if STATE.recorders else call.rules.get(argnums)
     if pull is None:
-        maker = primitive_vjps.get(call.wrapped)
-        if maker is None:
-            raise NotImplementedError(f"VJP of {get_name(call.wrapped)} wrt argnums {argnums} not defined")
+        maker = rule_of(call.wrapped, "VJP", argnums)
         values = [plain(x) for x in inputs]
         pull = maker(argnums, plain_tree(call.answer(outs)), call.filled(values), call.kwargs)
         if not STATE.recorders:
             call.rules[argnums] = pull
     found: list[Any] = [None] * len(inputs)
-    before, RULES.taken = RULES.taken, set()
+    before, _boxes.RULES.taken = _boxes.RULES.taken, set()
     try:
         pulled = pull(call.answer(cts))
     finally:
-        RULES.taken = before
+        _boxes.RULES.taken = before
     for argnum, grads in zip(argnums, pulled, strict=True):
         _gather(call.args[argnum], grads, needed, inputs, found)
     return (found,)
@@ -138,19 +131,12 @@ def _gather(arg: Any, grads: Any, needed: Sequence[bool], inputs: Sequence[Tenso
 def _jvp(inputs_dot: tuple[Any, ...], inputs: tuple[Tensor, ...], outs: tuple[Tensor, ...], call: Call) -> Any:
     active = [isinstance(d, Tensor) for d in inputs_dot]
     argnums = call.argnums(active)
-    rule = primitive_jvps.get(call.wrapped)
-    if rule is None:
-        raise NotImplementedError(f"JVP of {get_name(call.wrapped)} wrt argnums {argnums} not defined")
+    rule = rule_of(call.wrapped, "JVP", argnums)
     dots = [plain(d) if a else onp.zeros(x.shape, x.dtype)[()] for d, a, x in zip(inputs_dot, active, inputs)]
     args = call.filled([plain(x) for x in inputs])
     tangents = call.filled(dots)
     found = rule(argnums, [tangents[i] for i in argnums], plain_tree(call.answer(outs)), args, call.kwargs)
     return (*[fitted(d, y) for d, y in zip(leaves(found), outs, strict=True)],)
-
-
-def plain_tree(tree: object) -> Any:
-    """A structure with arrays in place of tensors that nobody follows."""
-    return map_tree(plain, tree)
 
 
 def _batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
@@ -159,8 +145,8 @@ def _batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
 
 _op = Op(
     name="autograd_primitive", operands=("inputs",), attrs=("call",), outs=("outs",), kind="general",
-    type_rule=_types, batch_rule=_batch, is_variadic=True, has_many_outs=True, takes_missing=True,
-    facts=Facts(doc="the results of a function whose derivative is given apart", dtypes="any"),
+    type_rule=lambda inputs, call: call.types, batch_rule=_batch, is_variadic=True, has_many_outs=True,
+    takes_missing=True, facts=Facts(doc="the results of a function whose derivative is given apart", dtypes="any"),
 )  # fmt: skip
 _op.joint = Rule(_vjp, _op.reverse_layout(), "autograd_primitive")
 _op.jvp = Rule(_jvp, _op.forward_layout(), "autograd_primitive")
@@ -184,10 +170,7 @@ def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function on raw values one step of what is differentiated; `defvjp` and `defjvp` say how."""
 
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
-        for arg in args:
-            if boxes_in(arg):
-                break
-        else:
+        if not any(map(boxes_in, args)):
             return f_raw(*map(getval, args), **{k: getval(v) for k, v in kwargs.items()})
         call = Call(f_wrapped, f_raw, args, {k: getval(v) for k, v in kwargs.items()})
         call.natives = call.run([ndarray_of(x._data) for x in call.operands])
@@ -229,9 +212,7 @@ class Node:
     __slots__ = ("fun", "parents", "value")
     is_forward = False
 
-    def __init__(
-        self, value: Any, fun: Any, args: Any, kwargs: dict[str, Any], parent_argnums: object, parents: Any
-    ) -> None:
+    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
         self.value, self.fun, self.parents = value, fun, list(parents)
 
     def initialize_root(self, *args: Any, **kwargs: object) -> None:
@@ -244,44 +225,19 @@ class Node:
         return root
 
 
-class Steps:
-    """A recorder that files the ops on the way from some tensors, with what they ran on."""
-
-    def __init__(self, sources: Sequence[Tensor]) -> None:
-        self.sources = list(sources)
-        self.tracked = {x._key for x in sources}
-        self.steps: list[tuple[Op, tuple[Tensor, ...], tuple[Any, ...], tuple[Tensor, ...]]] = []
-
-    def tracks(self, key: int) -> bool:
-        return key in self.tracked
+class Graph(Steps):
+    """The recorder of all that depends on some tensors, whole numbers and truth values included."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
-        if any(x._key in self.tracked for x in operands):
-            self.steps.append((op, operands, attrs, outs))
-            self.tracked.update(y._key for y in outs)
-
-    def note_exit(self, tensor: Tensor, what: str) -> None:
-        """Numbers that go out are nobody's concern here."""
-
-    def on_read(self, variable: object, tensor: Tensor) -> None:
-        """Variables are nobody's concern here."""
-
-    def trace(self, fun: Callable[..., Any], *args: Any) -> Any:
-        """Runs a function with this recorder open."""
-        before = STATE.recorders
-        STATE.recorders = (*before, self)
-        try:
-            return fun(*args)
-        finally:
-            STATE.recorders = before
+        if any(self.tracks(x._key) for x in operands):
+            self.keep(op, operands, attrs, outs)
+            self._tracked.update(y._key for y in outs)
 
 
 class _TraceStack:
     """autograd's stack of traces: ours is the stack of recorders."""
 
-    @property
-    def top(self) -> int:
-        return len(STATE.recorders) - 1
+    top = property(lambda self: len(STATE.recorders) - 1)
 
 
 trace_stack = _TraceStack()
@@ -290,21 +246,21 @@ trace_stack = _TraceStack()
 def trace(start_node: Any, fun: Callable[..., Any], x: Any) -> tuple[Any, Any]:
     """A function's value, and its node in a graph of nodes like the one given (None if it does not depend on x)."""
     box = source(x)
-    recorder = Steps([box])
-    end = recorder.trace(fun, box)
+    graph = Graph([box._key])
+    with following(graph):
+        end = fun(box)
     nodes = {box._key: start_node}
-    for op, operands, attrs, outs in recorder.steps:
-        argnums = (*[i for i, a in enumerate(operands) if a._key in nodes],)
-        parents, args = [nodes[operands[i]._key] for i in argnums], (*map(plain, operands),)
+    for op, operands, attrs, outs in graph.steps:
+        held = [x._key in nodes for x in operands]
+        args, parents = (*map(plain, operands),), [nodes[x._key] for x, is_held in zip(operands, held) if is_held]
         if op is _op:
-            argnums = attrs[0].argnums([a._key in nodes for a in operands])
-        for place, out in enumerate(outs):
-            fun, given = (
-                (attrs[0].wrapped, attrs[0].filled(args))
-                if op is _op
-                else (Step(op, operands, attrs, outs, place), args)
-            )
-            nodes[out._key] = type(start_node)(plain(out), fun, given, {}, argnums, parents)
+            call = attrs[0]
+            rest = call.filled(args), call.kwargs, call.argnums(held), parents
+            steps = [call.wrapped] * len(outs)
+        else:
+            rest = args, {}, (*itertools.compress(itertools.count(), held),), parents
+            steps = [Step(op, operands, attrs, outs, place) for place in range(len(outs))]
+        nodes.update((y._key, type(start_node)(plain(y), step, *rest)) for y, step in zip(outs, steps))
     return plain(end), nodes.get(end._key) if isinstance(end, Tensor) else None
 
 

@@ -1,7 +1,5 @@
 """Flattening, optimisers, fixed points, and graphs that are run again."""
 
-from __future__ import annotations
-
 from . import fixed_points, optimizers, tracers
 from .flatten import flatten
 from .tracers import const_graph, full_graph

@@ -20,9 +20,7 @@ def fixed_point(f: Callable[..., Any], a: ArrayLike, x0: ArrayLike, distance: Ca
     return x
 
 
-def _pull_back(
-    ans: Any, f: Any, a: Any, x0: ArrayLike, distance: Callable[..., Any], tol: float
-) -> Callable[[Any], Any]:
+def _pull_back(ans: Any, f: Any, a: Any, x0: ArrayLike, distance: Any, tol: float) -> Callable[[Any], Any]:
     def vjp(g: Any) -> Any:
         of_a, _ = make_vjp(lambda a: f(a)(ans), a)
         of_x, _ = make_vjp(lambda x: f(a)(x), ans)

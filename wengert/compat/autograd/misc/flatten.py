@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as onp
 
-from .._boxes import leaves, map_tree
+from .._boxes import leaves, map_tree, rebuilt
 from ..numpy import numpy_wrapper as np
 
 
@@ -16,46 +18,34 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     ordered = _sorted(value)
     parts = [np.reshape(leaf, (-1,)) for leaf in leaves(ordered)]
     vector = np.concatenate(parts) if len(parts) > 1 else parts[0] if parts else onp.zeros((0,))
-    forms = map_tree(_Form, ordered)
+    # dictionaries come back in the order in which they came
+    shapes, form = [onp.shape(leaf) for leaf in leaves(ordered)], map_tree(lambda leaf: None, value)
+    ends = list(itertools.accumulate(map(math.prod, shapes), initial=0))
 
     def unflatten(vector: Any) -> Any:
-        place = 0
+        pieces = iter(zip(ends, ends[1:], shapes))
 
-        def taken(form: _Form) -> Any:
-            nonlocal place
-            start, place = place, place + int(onp.prod(form.shape))
-            part = vector[start:place]
-            return np.reshape(part, form.shape) if form.shape else part[0]
+        def taken(_: object) -> Any:
+            start, end, shape = next(pieces)
+            return np.reshape(vector[start:end], shape) if shape else vector[start]
 
-        return map_tree(taken, forms)
+        return map_tree(lambda leaf, made: made, form, map_tree(taken, _sorted(form)))
 
     return vector, unflatten
 
 
-class _Form:
-    """A leaf's shape (which, being a tuple, would not be a leaf)."""
-
-    def __init__(self, leaf: Any) -> None:
-        self.shape = onp.shape(leaf)
-
-
 def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
-        return type(value)({key: _sorted(value[key]) for key in sorted(value)})
+        return {key: _sorted(value[key]) for key in sorted(value)}
     if isinstance(value, (list, tuple)):
-        items = [_sorted(item) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        return rebuilt(value, map(_sorted, value))
     return value
 
 
 def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Any, Any, Any]:
     """A function of structures as one of vectors: `(flat function, unflatten, the example's vector)`."""
     vector, unflatten = flatten(example)
-
-    def flat(x: Any, *args: object) -> Any:
-        return flatten(func(unflatten(x), *args))[0]
-
-    return flat, unflatten, vector
+    return lambda x, *args: flatten(func(unflatten(x), *args))[0], unflatten, vector
 
 
 __all__ = ["flatten", "flatten_func"]

@@ -2,80 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as onp
 
 from ...._core.argument_types import ArrayLike
+from ..wrap_util import wraps
 from .flatten import flatten
 
 
-def _on_structures(optimize: Callable[..., Any]) -> Callable[..., Any]:
-    """An optimiser of vectors as one of structures."""
+def _optimizer(num_iters: int) -> Callable[..., Any]:
+    """A generator that is sent gradients of a vector and gives the next point, as an optimiser of structures."""
 
-    def on_structure(
-        grad: Callable[..., Any], x0: ArrayLike, callback: Any = None, *args: object, **kwargs: object
-    ) -> Any:
-        vector, unflatten = flatten(x0)
+    def decorate(steps: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
+        def optimize(
+            grad: Any, x0: ArrayLike, callback: Any = None, num_iters: int = num_iters, *args: Any, **kwargs: Any
+        ) -> Any:
+            x, unflatten = flatten(x0)
+            run: Any = steps(x, *args, **kwargs)
+            next(run)
+            for i in range(num_iters):
+                g = flatten(grad(unflatten(x), i))[0]
+                if callback:
+                    callback(unflatten(x), i, unflatten(g))
+                x = run.send(g)
+            return unflatten(x)
 
-        def flat_grad(x: Any, i: int) -> Any:
-            return flatten(grad(unflatten(x), i))[0]
+        return wraps(steps)(optimize)
 
-        def flat_callback(x: Any, i: int, g: Any) -> None:
-            if callback:
-                callback(unflatten(x), i, unflatten(g))
-
-        return unflatten(optimize(flat_grad, vector, flat_callback, *args, **kwargs))
-
-    on_structure.__name__ = optimize.__name__
-    on_structure.__doc__ = optimize.__doc__
-    return on_structure
+    return decorate
 
 
-@_on_structures
-def sgd(
-    grad: Any, x: Any, callback: Any = None, num_iters: int = 200, step_size: float = 0.1, mass: float = 0.9
-) -> Any:
-    """Gradient descent with momentum."""
+@_optimizer(num_iters=200)
+def sgd(x: Any, step_size: float = 0.1, mass: float = 0.9) -> Iterator[Any]:
+    """Gradient descent with momentum: `step_size=0.1, mass=0.9`, 200 steps if nothing is said."""
     velocity = onp.zeros(len(x))
-    for i in range(num_iters):
-        g = grad(x, i)
-        callback(x, i, g)
+    while True:
+        g = yield x
         velocity = mass * velocity - (1.0 - mass) * g
         x = x + step_size * velocity
-    return x
 
 
-@_on_structures
-def rmsprop(
-    grad: Any, x: Any, callback: Any = None, num_iters: int = 100, step_size: float = 0.1, gamma: float = 0.9,
-    eps: float = 1e-8,
-) -> Any:  # fmt: skip
-    """Steps divided by the root of a moving mean of squared gradients."""
+@_optimizer(num_iters=100)
+def rmsprop(x: Any, step_size: float = 0.1, gamma: float = 0.9, eps: float = 1e-8) -> Iterator[Any]:
+    """Steps divided by the root of a moving mean of squared gradients: `step_size=0.1, gamma=0.9, eps=1e-8`."""
     mean_square = onp.ones(len(x))
-    for i in range(num_iters):
-        g = grad(x, i)
-        callback(x, i, g)
+    while True:
+        g = yield x
         mean_square = gamma * mean_square + (1 - gamma) * g**2
         x = x - step_size * g / (onp.sqrt(mean_square) + eps)
-    return x
 
 
-@_on_structures
-def adam(
-    grad: Any, x: Any, callback: Any = None, num_iters: int = 100, step_size: float = 0.001, b1: float = 0.9,
-    b2: float = 0.999, eps: float = 1e-8,
-) -> Any:  # fmt: skip
-    """Adam: moving means of gradients and of their squares, both corrected for their start at zero."""
+@_optimizer(num_iters=100)
+def adam(x: Any, step_size: float = 0.001, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8) -> Iterator[Any]:
+    """Moving means of gradients and of their squares: `step_size=0.001, b1=0.9, b2=0.999, eps=1e-8`."""
     mean, square = onp.zeros(len(x)), onp.zeros(len(x))
-    for i in range(num_iters):
-        g = grad(x, i)
-        callback(x, i, g)
+    for i in itertools.count(1):
+        g = yield x
         mean = (1 - b1) * g + b1 * mean
         square = (1 - b2) * g**2 + b2 * square
-        x = x - step_size * (mean / (1 - b1 ** (i + 1))) / (onp.sqrt(square / (1 - b2 ** (i + 1))) + eps)
-    return x
+        x = x - step_size * (mean / (1 - b1**i)) / (onp.sqrt(square / (1 - b2**i)) + eps)
 
 
 __all__ = ["adam", "rmsprop", "sgd"]

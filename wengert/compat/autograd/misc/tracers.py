@@ -7,27 +7,29 @@ from typing import Any
 
 from ...._core.apply import apply_prepared
 from ...._core.tensor import Tensor
-from .._boxes import leaves, map_tree, source
+from .._boxes import following, leaves, map_tree, plain_tree, source
 from ..core import VJPNode
-from ..tracer import Steps, plain_tree, trace
+from ..tracer import Graph, trace
 from ..wrap_util import wraps
 
 
 def const_graph(fun: Callable[..., Any], *args: object, **kwargs: object) -> Callable[..., Any]:
     """`fun` with some arguments given; from the second call on, the ops of the first run again on new values."""
-    known: list[tuple[Steps, Any]] = []
+    known: list[tuple[list[int], Graph, Any]] = []
 
     def again(*rest: object) -> Any:
         boxes = map_tree(source, rest)
-        inputs = list(leaves(boxes))
+        inputs = leaves(boxes)
         if not known:
-            recorder = Steps(inputs)
-            result = recorder.trace(lambda: fun(*args, *boxes, **kwargs))
-            known.append((recorder, result))
+            keys = [x._key for x in inputs]
+            graph = Graph(keys)
+            with following(graph):
+                result = fun(*args, *boxes, **kwargs)
+            known.append((keys, graph, result))
             return plain_tree(result)
-        recorder, result = known[0]
-        values = {x._key: y for x, y in zip(recorder.sources, inputs, strict=True)}
-        for op, operands, attrs, outs in recorder.steps:
+        keys, graph, result = known[0]
+        values = dict(zip(keys, inputs, strict=True))
+        for op, operands, attrs, outs in graph.steps:
             found = apply_prepared(op, tuple(values.get(x._key, x) for x in operands), attrs)
             values.update((y._key, z) for y, z in zip(outs, found if op.is_multi else (found,), strict=True))
         return plain_tree(map_tree(lambda leaf: values.get(leaf._key, leaf) if type(leaf) is Tensor else leaf, result))

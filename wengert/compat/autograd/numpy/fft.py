@@ -1,7 +1,5 @@
 """`numpy.fft`, whose functions follow boxes by NumPy's protocols."""
 
-from __future__ import annotations
-
 import numpy.fft as _theirs
 
 NAMESPACE = {name: value for name, value in vars(_theirs).items() if not name.startswith("_")}

@@ -1,7 +1,5 @@
 """The box of arrays, which is our tensor."""
 
-from __future__ import annotations
-
 from ...._core.tensor import Tensor
 from .._boxes import TYPE_MAPPINGS, value_below
 

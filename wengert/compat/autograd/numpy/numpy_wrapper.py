@@ -51,26 +51,20 @@ for _name in (
     "ravel", "reshape", "transpose", "dot", "diag", "linspace", "append",
 ):  # fmt: skip
     NAMESPACE[_name] = of_lists(getattr(onp, _name), getattr(recorded, _name))
-for _name in (
-    "full",
-    "full_like",
-    "ascontiguousarray",
-    "asanyarray",
-):  # which NumPy's protocols do not ask about all arguments
+for _name in ("full", "full_like", "ascontiguousarray", "asanyarray"):  # NumPy's ask not about all their arguments
     NAMESPACE[_name] = either(getattr(onp, _name), getattr(recorded, _name))
 
 
 def array(A: Any, *args: Any, **kwargs: Any) -> Any:
     """An array of what may hold boxes, those in arrays of objects included."""
     A = _listed(A)
-    if isinstance(A, Tensor) or boxes_in(A):
-        if args or kwargs.get("dtype") is not None:
-            dtype = onp.dtype(kwargs.get("dtype") or args[0])
-            if dtype.kind == "O":
-                return _objects(A)
-            return recorded.array(A).astype(dtype)
-        return recorded.array(A)
-    return onp.array(A, *args, **kwargs)
+    if not boxes_in(A):
+        return onp.array(A, *args, **kwargs)
+    dtype = args[0] if args else kwargs.get("dtype")
+    if dtype is not None and onp.dtype(dtype).kind == "O":
+        return _objects(A)
+    found = recorded.array(A)
+    return found if dtype is None else found.astype(dtype)
 
 
 def _listed(A: Any) -> Any:
@@ -130,37 +124,24 @@ def wrap_namespace(old: dict[str, Any], new: dict[str, Any]) -> None:
     new.update({name: value for name, value in old.items() if not name.startswith("__")})
 
 
-def _plain_answer(name: str) -> Callable[..., Any]:
-    return notrace_primitive(getattr(onp, name))
-
-
 for _name in (
     "zeros_like", "ones_like", "isnan", "isinf", "isfinite", "sign", "argmax", "argmin", "nonzero", "count_nonzero",
     "shape", "ndim", "size", "iscomplexobj", "isrealobj", "result_type", "floor", "ceil", "round", "rint", "all", "any",
     "allclose", "isclose", "array_equal", "argsort", "searchsorted", "greater", "greater_equal", "less", "less_equal",
     "equal", "not_equal", "logical_and", "logical_or", "logical_not", "logical_xor", "empty_like",
 ):  # fmt: skip
-    NAMESPACE[_name] = _plain_answer(_name)
+    NAMESPACE[_name] = notrace_primitive(getattr(onp, _name))
 
 
-def _joiner(theirs: Any) -> Any:
+class _Joiner:
     """`r_` and `c_`, which give NumPy no word on what they are given."""
 
-    class Joiner:
-        def __getitem__(self, key: Any) -> Any:
-            items = key if isinstance(key, builtins.tuple) else (key,)
-            if not builtins.any(map(boxes_in, items)):
-                return theirs[key]
-            parts = [
-                item if isinstance(item, Tensor) else theirs[item] if isinstance(item, slice) else item
-                for item in items
-            ]
-            if theirs is onp.c_:
-                columns = [onp.reshape(p, (-1, 1)) if onp.ndim(p) < 2 else p for p in map(asarray, parts)]
-                return onp.concatenate(columns, axis=-1)
-            return onp.concatenate([onp.reshape(p, (1,)) if onp.ndim(p) == 0 else p for p in map(asarray, parts)])
+    def __init__(self, theirs: Any, ours: Any) -> None:
+        self.theirs, self.ours = theirs, ours
 
-    return Joiner()
+    def __getitem__(self, key: Any) -> Any:
+        items = key if isinstance(key, builtins.tuple) else (key,)
+        return (self.ours if builtins.any(map(boxes_in, items)) else self.theirs)[key]
 
 
 def _whole(kind: type) -> type:
@@ -173,7 +154,7 @@ for _name in ("int8", "int16", "int32", "int64"):
 NAMESPACE.update(
     array=array, asarray=asarray, stack=stack,
     where=where, make_diagonal=make_diagonal, concatenate_args=concatenate_args,
-    metadata=metadata, r_=_joiner(onp.r_), c_=_joiner(onp.c_),
+    metadata=metadata, r_=_Joiner(onp.r_, recorded.r_), c_=_Joiner(onp.c_, recorded.c_),
 )  # fmt: skip
 globals().update(NAMESPACE)  # so `any` and its like are NumPy's in this file: Python's own are in `builtins`
 

@@ -1,7 +1,5 @@
 """`numpy.random`, as it is: draws are constants."""
 
-from __future__ import annotations
-
 import numpy.random as _theirs
 
 NAMESPACE = {name: value for name, value in vars(_theirs).items() if not name.startswith("_")}

@@ -5,11 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-MODULES = ("integrate", "linalg", "misc", "signal", "special", "stats")
-
 
 def __getattr__(name: str) -> Any:
-    if name not in MODULES:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return importlib.import_module(f"{__name__}.{name}")
 

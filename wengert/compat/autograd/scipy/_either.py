@@ -23,13 +23,13 @@ def either(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
     return chosen
 
 
-def finder(home: dict[str, Any], theirs: str, ours: object) -> Callable[[str], Any]:
+def finder(home: dict[str, Any], theirs: object, ours: object) -> Callable[[str], Any]:
     """A module's `__getattr__`: functions of a module of SciPy's, each beside ours of the name, put in the module."""
 
     def find(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = getattr(importlib.import_module(theirs), name)
+        found = getattr(importlib.import_module(theirs) if isinstance(theirs, str) else theirs, name)
         mine = getattr(ours, name, None)
         home[name] = either(found, mine) if mine is not None and callable(found) else found
         return home[name]
@@ -37,21 +37,9 @@ def finder(home: dict[str, Any], theirs: str, ours: object) -> Callable[[str], A
     return find
 
 
-class Distribution(types.ModuleType):
+def distribution(home: str, name: str, theirs: object, ours: object) -> types.ModuleType:
     """A distribution's functions, each SciPy's or ours; a module, as autograd's are."""
-
-    def __init__(self, home: str, name: str, theirs: object, ours: object) -> None:
-        super().__init__(f"{home}.{name}", theirs.__doc__)
-        self._theirs, self._ours = theirs, ours
-        sys.modules[f"{home}.{name}"] = self
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        found, mine = getattr(self._theirs, name), getattr(self._ours, name, None)
-        made = either(found, mine) if mine is not None and callable(found) else found
-        setattr(self, name, made)
-        return made
-
-
-__all__ = ["Distribution", "either", "finder"]
+    module = types.ModuleType(f"{home}.{name}", theirs.__doc__)
+    sys.modules[module.__name__] = module
+    vars(module)["__getattr__"] = finder(vars(module), theirs, ours)
+    return module

@@ -1,7 +1,5 @@
 """What SciPy's `misc` had once."""
 
-from __future__ import annotations
-
 from .special import __getattr__ as _special
 
 logsumexp = _special("logsumexp")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,26 +13,21 @@ from ..core import defjvp, defvjp
 from ..tracer import primitive
 from ._either import finder
 
-jn: Any = primitive(_theirs.jn)
-yn: Any = primitive(_theirs.yn)
-rgamma: Any = primitive(_theirs.rgamma)
-gammasgn: Any = primitive(_theirs.gammasgn)
 
-for _bessel in (jn, yn):
-    defvjp(
-        _bessel, None,
-        lambda ans, n, x, f=_bessel: lambda g: g * (f(n - 1, x) - f(n + 1, x)) / 2.0,
-    )  # fmt: skip
-    defjvp(_bessel, None, lambda g, ans, n, x, f=_bessel: g * (f(n - 1, x) - f(n + 1, x)) / 2.0)
-defvjp(rgamma, lambda ans, x: lambda g: -g * _theirs.psi(x) * ans)
-defjvp(rgamma, lambda g, ans, x: -g * _theirs.psi(x) * ans)
-defvjp(gammasgn, lambda ans, x: lambda g: g * np.zeros(np.shape(x)))
-defjvp(gammasgn, lambda g, ans, x: g * np.zeros(np.shape(x)))
+def _with_slope(theirs: Any, slope: Callable[..., Any]) -> Any:
+    """A function whose slope in its last argument is `slope(ans, *args)`; the others are orders."""
+    f, orders = primitive(theirs), [None] * (theirs.nin - 1)
+    defvjp(f, *orders, lambda ans, *args: lambda g: g * slope(ans, *args))
+    defjvp(f, *orders, lambda g, ans, *args: g * slope(ans, *args))
+    return f
 
-erf: Any = primitive(_theirs.erf)
-erfc: Any = primitive(_theirs.erfc)
-for _error, _slope in ((erf, 2 / np.sqrt(np.pi)), (erfc, -2 / np.sqrt(np.pi))):  # ours take no complex numbers
-    defvjp(_error, lambda ans, x, slope=_slope: lambda g: slope * g * np.exp(-(x**2)))
-    defjvp(_error, lambda g, ans, x, slope=_slope: slope * g * np.exp(-(x**2)))
+
+jn = _with_slope(_theirs.jn, lambda ans, n, x: (jn(n - 1, x) - jn(n + 1, x)) / 2.0)
+yn = _with_slope(_theirs.yn, lambda ans, n, x: (yn(n - 1, x) - yn(n + 1, x)) / 2.0)
+rgamma = _with_slope(_theirs.rgamma, lambda ans, x: -_theirs.psi(x) * ans)
+gammasgn = _with_slope(_theirs.gammasgn, lambda ans, x: np.zeros(np.shape(x)))
+# ours take no complex numbers
+erf = _with_slope(_theirs.erf, lambda ans, x: 2 / np.sqrt(np.pi) * np.exp(-(x**2)))
+erfc = _with_slope(_theirs.erfc, lambda ans, x: -2 / np.sqrt(np.pi) * np.exp(-(x**2)))
 
 __getattr__ = finder(globals(), "scipy.special", _ours)

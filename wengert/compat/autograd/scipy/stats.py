@@ -11,7 +11,7 @@ import scipy.stats as _theirs
 from .... import stats as _ours
 from ...._core.argument_types import ArrayLike
 from .._boxes import getval
-from ._either import Distribution, finder
+from ._either import distribution, either, finder
 
 
 def _logpdf(x: Any, mean: Any = None, cov: ArrayLike = 1, allow_singular: bool = False) -> Any:
@@ -42,11 +42,8 @@ _ROOT = float(onp.sqrt(2 * onp.pi))
 _normal = types.SimpleNamespace(logpdf=_logpdf, pdf=_pdf, entropy=_entropy)
 for _name in ("beta", "chi2", "dirichlet", "gamma", "multivariate_normal", "norm", "poisson", "t"):
     _mine = _normal if _name == "multivariate_normal" else getattr(_ours, _name, None)
-    if _name == "norm":
-        _mine = types.SimpleNamespace(
-            **{**{n: getattr(_mine, n) for n in dir(_mine) if n[0] != "_"}, "logpdf": _norm_logpdf}
-        )
-    globals()[_name] = Distribution(__name__, _name, getattr(_theirs, _name), _mine)
+    globals()[_name] = distribution(__name__, _name, getattr(_theirs, _name), _mine)
+vars(globals()["norm"])["logpdf"] = either(_theirs.norm.logpdf, _norm_logpdf)
 
 __getattr__ = finder(globals(), "scipy.stats", _ours)
 __path__: list[str] = []  # so that an import of `stats.norm` looks here
