@@ -126,7 +126,8 @@ class ByType(dict[type, Any]):
             if base in self:
                 found = self[native_type] = self[base]
                 return found
-        package = native_type.__module__.partition(".")[0]
+        home: Any = native_type.__module__  # some types of C's describe those of their instances
+        package = home.partition(".")[0] if isinstance(home, str) else ""
         if package not in FRAMEWORKS:
             raise KeyError(native_type)
         importlib.import_module(FRAMEWORKS[package])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import wengert as wg
@@ -151,3 +152,18 @@ def test_tensorflows_forward_mode_is_refused() -> None:
             f(x)
         with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)):
             f(tf.constant(2.0))  # what it does not follow
+
+
+def test_variables_read_outside_of_ops_are_looked_at_again() -> None:
+    v = tf.Variable(2.0, dtype="float64")
+    programs = [
+        lambda x: x * float(v), lambda x: x * v.numpy(), lambda x: x * np.asarray(v),
+        lambda x: x if v > 3.0 else 2 * x, lambda x: wg.sin(v) * x + v.numpy(),
+    ]  # fmt: skip
+    for f in programs:
+        v.assign(2.0)
+        compiled = wg.function(f)
+        before = float(compiled(3.0))
+        v.assign(5.0)
+        assert float(compiled(3.0)) == pytest.approx(float(f(3.0)), rel=1e-14)
+        assert float(compiled(3.0)) != before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -148,3 +149,29 @@ def test_a_batch_of_what_is_no_argument_is_no_loss() -> None:
     np.testing.assert_allclose(many(_times)(w, x), w * torch.sin(x), rtol=1e-12)
     slopes = torch.func.grad(lambda x: many(lambda w: _times(w, x))(w).sum())(x)
     np.testing.assert_allclose(slopes, [10.0, 10.0], rtol=1e-12)
+
+
+def test_parameters_read_outside_of_ops_are_looked_at_again() -> None:
+    weight, module = torch.nn.Parameter(torch.tensor(2.0)), torch.nn.Linear(2, 1)
+    shared = np.array([1.0, 2.0])
+    view = torch.from_numpy(shared)
+    rows: list[tuple[Callable[[Any], Any], Callable[[], Any]]] = [
+        (lambda x: x * weight.item(), lambda: weight.data.fill_(5.0)),
+        (lambda x: x * weight.detach().numpy(), lambda: setattr(weight, "data", torch.tensor(7.0))),
+        (lambda x: x if weight > 3.0 else 2 * x, lambda: weight.data.fill_(1.0)),
+        (lambda x: x * float(module.weight.sum().item()), lambda: module.weight.data.add_(1.0)),
+        (lambda x: x * float(view.sum()), lambda: shared.fill(9.0)),
+    ]
+    for f, change in rows:
+        compiled = wg.function(f)
+        before = compiled(3.0)
+        change()
+        assert compiled(3.0) == f(3.0) != before
+    # what no code reads, and what ops alone take, is no reason to trace again
+    compiled = wg.function(lambda x: wg.sum(wg.asarray(module.weight) * x))
+    for _ in range(3):
+        with torch.no_grad():
+            module.bias.add_(1.0)
+            module.weight.add_(1.0)
+        compiled(3.0)
+    assert compiled.trace_count == 1

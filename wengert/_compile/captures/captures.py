@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..._core import forking
-from ..._core.engine import ENGINE_OF, stands_in
+from ..._core.engine import ENGINE_OF
 from ..._core.graph import Graph
-from ..._core.tensor import Tensor, Written
+from ..._core.tensor import Tensor, Written, source_of
 from .changing import global_sources, random_state
+from .foreign import held_by, same_held, version_of
 from .guard import Guard, guard_of, guarded
 from .inputs import Inputs, tensor_around
 from .reach import Reach, Slot, is_array
-from .watch import MISSING, Contents, Elements, Layout, StaticAt, Watch, bytes_of, same_bytes, same_version, version_of
+from .watch import MISSING, Contents, Elements, Layout, StaticAt, Watch, bytes_of, same_bytes
 
 _COPIED_BEFORE = 1 << 20  # bytes; larger arrays are copied after the trace, and only where they must be compared
 _COMPARED = 1 << 26  # bytes that are compared in all; of what is beyond them no copy is kept
@@ -99,26 +100,27 @@ class Captures:
                 slot.pin()
             if isinstance(slot.value, np.ndarray) and is_proved and not is_passed:
                 self._watches.append(Layout(slot, None, slot.path, (slot.value.shape, slot.value.dtype)))
-        self._count_versions()
+        self._compare_natives()
         self._tell_changes()
         self._guard = guard_of(self._watches)
         self._inputs.forget()
         self._copies, self._inputs, graph.arrays = {}, None, None
         self._reach.forget()
 
-    def _count_versions(self) -> None:
-        """Frameworks' arrays that no op took: where they count what is written to them, the count is compared.
+    def _compare_natives(self) -> None:
+        """Frameworks' arrays and variables that no op took, or that code takes plain numbers of: these were read.
 
-        Parameters, which are read at each call, are written to at each step of a training.
+        What an op takes is looked up at each call; variables are written to at each step of a training.
         """
-        natives = [found for found in self._reach.natives if not stands_in(type(found[1]))]
-        if not natives:
+        if not self._reach.natives:
             return
-        counted = [(path, array, version_of(array)) for path, array in natives]
-        held = {_memory_of(ENGINE_OF[type(t._data)].leave(t._data)) for t in self.tensors if not t.is_symbolic}
-        for path, array, version in counted:
-            if version is not None and _memory_of(array) not in held:
-                self._watches.append(Contents(array, same_version, path, version))
+        kept = [(path, array, held_by(array)) for path, array in self._reach.natives]  # before any is looked at by us
+        taken = {_memory_of(ENGINE_OF[type(t._data)].leave(t._data)) for t in self.tensors if not t.is_symbolic}
+        taken |= {id(source_of(t)) for t in self.tensors}
+        for path, array, held in kept:
+            is_taken = not {id(array), _memory_of(array)}.isdisjoint(taken)
+            if held is not None and (not is_taken or id(array) in self._reach.is_read):
+                self._watches.append(Contents(array, same_held, path, held))
 
     def _compare(self, slot: Slot) -> None:
         """Keeps a copy of an array whose contents something else than an op may have read."""

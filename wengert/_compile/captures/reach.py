@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import itertools
 import sys
 import weakref
 from abc import ABCMeta, get_cache_token
@@ -133,7 +134,8 @@ class Reach:
         changes: names of what changes by itself.
         sources: random numbers' sources, with their paths.
         chains: those of all code reached.
-        natives: frameworks' arrays, with their paths.
+        natives: frameworks' arrays and variables, with their paths.
+        is_read: which of them (by `id`) some code reads by a method that gives plain numbers.
     """
 
     def __init__(self, f: Callable[..., Any], statics: Sequence[Any], paths: Sequence[str]) -> None:
@@ -143,6 +145,9 @@ class Reach:
         self.sources: list[tuple[str, Any]] = []
         self.chains: list[tuple[CodeType, Chain]] = []
         self.natives: list[tuple[str, Any]] = []
+        self.is_read: set[int] = set()
+        self._held: list[tuple[set[str], Any]] = []  # what objects of libraries hold, with the names that it goes by
+        self._attribute_of: list[tuple[str, Any]] = []  # natives found as attributes
         self.names: set[str] = set()
         self.grown: set[str] = set()
         self.is_cut = False  # at the limit
@@ -170,6 +175,7 @@ class Reach:
         if self.watches:  # else the call looks at nothing, which is faster
             for f in self._codes:
                 self._code(f, "the function")
+        self._choose_natives()
         if named := self.names & PATHS_ARE_READ:
             self._note(f"Path.{min(named)}")
         for owner, value, path, looked_up in self._objects:
@@ -177,12 +183,24 @@ class Reach:
             if isinstance(held, (dict, MappingProxyType)) and (absent := looked_up.difference(held)):
                 self.watches.append(Names(owner, frozenset(absent), path, len(held)))
 
+    def _choose_natives(self) -> None:
+        """Leaves those out that objects of libraries hold under names that no code reads: other layers' weights."""
+        if not self.names & _ALL_WEIGHTS:
+            unread = {id(value) for names, value in self._held if not names & self.names}
+            self.natives = [found for found in self.natives if id(found[1]) not in unread]
+        pairs = {(a.key, b.key) for _, chain in self.chains for a, b in itertools.pairwise(chain.steps)}
+        for name, value in self._attribute_of:
+            if any((name, key) in pairs for key in _GIVES_NUMBERS):
+                self.is_read.add(id(value))
+
     def forget(self) -> None:
         """Lets go of what only the search needs; watches and slots stay."""
         self._seen.clear()
         self._objects.clear()
         self.chains.clear()
         self.natives.clear()
+        self._held.clear()
+        self._attribute_of.clear()
 
     # -- values -----------------------------------------------------------------------------------------
 
@@ -305,6 +323,9 @@ class Reach:
             if is_ours:
                 self._callables(held, path)
             elif isinstance(held, _DATA):
+                self._held += [
+                    ({str(key), str(getattr(v, "name", ""))}, v) for key, v in _entries(held) if _is_standing(v)
+                ]
                 self._watch(Attribute, owner, name, f"{path}.{name}", held)
                 if is_array(held):
                     self._slot(held).is_loose = True
@@ -401,6 +422,8 @@ class Reach:
                 slot.is_loose = True
         elif value is not MISSING and site is None:
             self._visit(value, path)
+            if kind is Attribute and _is_standing(value):
+                self._attribute_of.append((key, value))
 
     # -- code -------------------------------------------------------------------------------------------
 
@@ -452,6 +475,8 @@ class Reach:
                 return  # nothing is read of what it holds
             after = self._step(value, step, path, (where, chain, taken))
             if after is None:
+                if step.key in _GIVES_NUMBERS and _is_standing(value):
+                    self.is_read.add(id(value))
                 break
             value, path = after
         if not chain.steps:
@@ -509,6 +534,27 @@ _QUIET_BUILTINS = frozenset({
     "callable", "repr", "complex", "reversed", "property", "object", "__build_class__", "__name__",
 })  # fmt: skip
 _DATA = (*_ATOMS, np.ndarray, Tensor, list, tuple, dict, set, frozenset, Enum, Number, date)
+
+
+# methods and attributes of frameworks' arrays and variables that lead out of ops
+_GIVES_NUMBERS = frozenset({"item", "tolist", "numpy", "detach", "data", "value", "read_value", "cpu"})
+# what hands out all that a layer or a module holds
+_ALL_WEIGHTS = frozenset({
+    "parameters", "named_parameters", "buffers", "state_dict", "weights", "get_weights", "variables",
+    "trainable_weights", "trainable_variables", "non_trainable_weights", "non_trainable_variables",
+})  # fmt: skip
+
+
+def _is_standing(value: Any) -> bool:
+    """Whether a value is an array or a variable of a framework."""
+    return not isinstance(value, (*_ATOMS, np.ndarray, Tensor, type)) and is_native(type(value))
+
+
+def _entries(held: Any) -> Iterable[tuple[Any, Any]]:
+    """What a container holds, with its keys where it has some."""
+    if isinstance(held, dict):
+        return [*held.items()]
+    return [("", value) for value in held] if isinstance(held, (list, tuple)) else []
 
 
 def _content(cell: CellType) -> Any:

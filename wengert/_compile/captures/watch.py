@@ -311,19 +311,6 @@ def _memcmp() -> Any:
 _compare: Any = None
 
 
-def version_of(array: Any) -> int | None:
-    """How often an array of torch was written to; None for others, and for its arrays that count no writes."""
-    try:
-        return getattr(array, "_version", None)
-    except RuntimeError:  # made in its inference mode
-        return None
-
-
-def same_version(array: Any, before: int) -> bool:
-    """Whether nobody has written to an array that counts it."""
-    return version_of(array) == before
-
-
 def same_context(variable: Any, before: Any) -> bool:
     """Whether a variable of the context stands for what it did."""
     return same(variable.get(MISSING), before)
@@ -352,5 +339,5 @@ def _labels(frame: Any) -> Any:
 __all__ = [
     "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "Layout", "StaticAt",
     "Watch", "all_same", "bytes_of", "flat", "same", "same_bytes", "same_context", "same_data", "same_frame",
-    "same_token", "same_version", "version_of",
+    "same_token",
 ]  # fmt: skip

@@ -1,0 +1,54 @@
+"""What frameworks' arrays and variables hold, where code has read numbers of them that no op took."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._core.engine import ENGINE_OF, array_of, stands_in
+from .watch import bytes_of, same_bytes
+
+_COMPARED = 1 << 24  # bytes; of larger ones, and of those on other devices, the writes are counted where they are
+
+
+def held_by(array: Any) -> Any:
+    """What `same_held` compares with: the contents, a count of writes, or None where nothing can change or be read."""
+    numbers = _numbers(array)
+    if numbers is not None:
+        return bytes_of(numbers)
+    return version_of(array)
+
+
+def same_held(array: Any, before: Any) -> bool:
+    """Whether an array or variable holds what it did."""
+    if not isinstance(before, tuple):
+        return version_of(array) == before
+    numbers = _numbers(array)
+    return numbers is None or same_bytes(numbers, before)  # in a graph of the framework's it is as it was traced
+
+
+def version_of(array: Any) -> int | None:
+    """How often an array of torch was written to; None for others, and for its arrays that count no writes."""
+    try:
+        return getattr(array, "_version", None)
+    except RuntimeError:  # made in its inference mode
+        return None
+
+
+def _numbers(array: Any) -> Any:
+    """The contents as an array of NumPy's, if they are at hand and may change."""
+    if not (stands_in(type(array)) or type(array).__module__.partition(".")[0] == "torch"):
+        return None  # the arrays of TensorFlow and JAX hold what they were made with
+    plain = array_of(array)
+    engine = ENGINE_OF[type(plain)]
+    native = engine.enter(plain)
+    device = engine.device(native)
+    size = getattr(plain, "nbytes", 0)
+    if not engine.is_concrete(native) or "cpu" not in device.lower() or not isinstance(size, int) or size > _COMPARED:
+        return None
+    try:
+        return engine.to_numpy(native)
+    except RuntimeError:  # while torch traces, where tensors have no contents
+        return None
+
+
+__all__ = ["held_by", "same_held", "version_of"]
