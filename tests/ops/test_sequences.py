@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+import wengert.numpy as wnp
 from wengert import ops
 
 RNG = np.random.default_rng(0)
@@ -169,6 +170,48 @@ def test_rearrange():
             ops.rearrange(x, pattern)
     with pytest.raises(ValueError, match="does not make"):
         ops.rearrange(x, "(a d) b c -> a d b c", d=3)
+
+
+def test_rows_of_unknown_extents_are_convolved_as_numpys():
+    """Either row may be the longer one, in one trace."""
+    pairs = [(name, mode) for name in ("convolve", "correlate") for mode in ("full", "same", "valid")]
+    spec = [wg.TensorSpec((None,), "float64")] * 2
+
+    def total(x, y):
+        return sum(wg.sum(getattr(wnp, name)(x, y, mode) ** 2) for name, mode in pairs[1::2])
+
+    rows = wg.function(lambda x, y: [getattr(wnp, name)(x, y, mode) for name, mode in pairs], input_signature=spec)
+    slopes = wg.function(wg.grad(total, argnums=(0, 1)), input_signature=spec)
+    for n, m in ((5, 3), (3, 5), (4, 4), (1, 6), (6, 1), (8, 4), (4, 8), (1, 1)):
+        x, y = RNG.normal(size=n), RNG.normal(size=m)
+        for (name, mode), got in zip(pairs, rows(x, y), strict=True):
+            close(got, getattr(np, name)(x, y, mode))
+        for got, want in zip(slopes(x, y), wg.grad(total, argnums=(0, 1))(x, y), strict=True):
+            close(got, want)
+    assert len(rows.traces) == len(slopes.traces) == 1
+
+
+def test_a_kernel_beside_a_row_of_unknown_extent():
+    kernel = np.array([1.0, -2.0, 0.5])
+    same = wg.function(lambda x: wnp.convolve(x, kernel, "same"), input_signature=[wg.TensorSpec((None,), "float64")])
+    for size in (1, 2, 3, 7):
+        x = RNG.normal(size=size)
+        close(same(x), np.convolve(x, kernel, "same"))
+
+
+def test_masked_writes_of_unknown_extents():
+    def f(x, c):
+        out = wnp.zeros_like(x) + c
+        np.add(x, 1.0, out=out, where=x > 1.0)
+        np.multiply(out, x, out=out, where=np.array([True]))
+        return wg.sum(out * x)
+
+    spec = [wg.TensorSpec((None,), "float64"), wg.TensorSpec((), "float64")]
+    compiled = wg.function(wg.grad(f, argnums=(0, 1)), input_signature=spec)
+    for size in (1, 2, 6):
+        x = np.linspace(0.5, 2.0, size)
+        for got, want in zip(compiled(x, 0.3), wg.grad(f, argnums=(0, 1))(x, 0.3), strict=True):
+            close(got, want)
 
 
 def test_histogram_is_numpys():

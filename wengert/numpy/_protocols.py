@@ -25,7 +25,7 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
 from ..ops.memory import write_all
-from ..ops.promotion import as_tensor, cast
+from ..ops.promotion import as_tensor, broadcast_shapes, cast
 from ._iteration import folded
 from ._mutation import write_each
 from ._writing import refuse_out, refuse_target, written
@@ -183,7 +183,7 @@ def _into_tensors(
             continue
         found = as_tensor(result)
         if where is not True:
-            wide = ops.broadcast_to(where, np.broadcast_shapes(found.shape, out.shape))
+            wide = ops.broadcast_to(where, broadcast_shapes(found.shape, out.shape, name))
             found = as_tensor(ops.where(wide, cast(found, out.dtype), out))
         write_all(out, found, name, casting)
     if not many:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike
+from .._core.dims import Dim, maximum, minimum
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D
@@ -18,7 +19,8 @@ from .._prims import indexing as I
 from .._prims import structural as S
 from . import promotion
 from .choices import conj
-from .elementwise import multiply
+from .creation import arange
+from .elementwise import add, multiply
 from .indexing import take
 from .linalg import matmul
 from .promotion import as_float, as_tensor, names_errors, outward
@@ -229,18 +231,43 @@ def convolved(x: Tensor, y: Tensor, mode: str, what: str) -> Tensor:
         raise ValueError(at_user_line(f"{what}: shapes {x.shape} and {y.shape}; wanted two rows that are not empty"))
     dtype = promotion.common_dtype([x, y])
     x, y = promotion.cast(x, dtype), promotion.cast(y, dtype)
+    if mode not in ("full", "same", "valid"):
+        raise ValueError(at_user_line(f"{what}: mode is 'full', 'same' or 'valid', got {mode!r}"))
+    if any(isinstance(size, Dim) for size in (*x.shape, *y.shape)):
+        return _of_unknown_extents(x, y, mode)
     if y.shape[0] > x.shape[0]:
         x, y = y, x
     n: Any = x.shape[0]
     m: Any = y.shape[0]
     # windows of the row, padded by zeros, times the kernel turned round
     margins = {"full": (m - 1, m - 1), "same": (m - 1 - (m - 1) // 2, (m - 1) // 2), "valid": (0, 0)}
-    if mode not in margins:
-        raise ValueError(at_user_line(f"{what}: mode is 'full', 'same' or 'valid', got {mode!r}"))
     low, high = margins[mode]
     padded = joined([S.full(shape=(low,), value=0, dtype=x.dtype), x, S.full(shape=(high,), value=0, dtype=x.dtype)], 0)
     windows = take(padded, _places(n + low + high - m + 1, m, 1), axis=0)
     return matmul(windows, flip(y))
+
+
+def _of_unknown_extents(x: Tensor, y: Tensor, mode: str, is_correlation: bool = False) -> Tensor:
+    """A convolution whose longer row nobody knows: a part of the full one, in which either may be.
+
+    Args:
+        x: a row.
+        y: another one of its dtype.
+        mode: as of `numpy.convolve`.
+        is_correlation: whether "same" is `numpy.correlate`'s, which rounds up where the second row is the longer one.
+    """
+    n: Any = x.shape[0]
+    m: Any = y.shape[0]
+    margin = S.full(shape=(m - 1,), value=0, dtype=x.dtype)
+    places = add(reshaped(arange(n + m - 1), (n + m - 1, 1)), arange(m))
+    full = matmul(take(joined([margin, x, margin], 0), places, axis=0), flip(y))
+    less, more = minimum(n, m), maximum(n, m)
+    if mode == "full":
+        return full
+    if mode == "valid":
+        return part(full, 0, less - 1, more)
+    start = (less - 1 + (minimum(1, maximum(m - n, 0)) if is_correlation else 0)) // 2
+    return part(full, 0, start, start + more)
 
 
 @names_errors
@@ -265,6 +292,10 @@ def correlate(x1: ArrayLike, x2: ArrayLike, mode: str = "valid") -> Any:
     """
     x, y = as_tensor(x1, "correlate"), as_tensor(x2, "correlate")
     turned = flip(conj(y)) if y.ndim else y
+    if mode == "same" and x.ndim == y.ndim == 1 and any(isinstance(size, Dim) for size in (*x.shape, *y.shape)):
+        dtype = promotion.common_dtype([x, turned])
+        found = _of_unknown_extents(promotion.cast(x, dtype), promotion.cast(turned, dtype), mode, is_correlation=True)
+        return outward(found, x1, x2)
     if mode == "same" and x.ndim == y.ndim == 1 and x.shape[0] < y.shape[0]:
         full = convolved(x, turned, "full", "correlate")
         start = (x.shape[0] - 1) - (x.shape[0] - 1) // 2

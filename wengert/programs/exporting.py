@@ -200,7 +200,7 @@ class ExportedFunction:
     ) -> np.ndarray[Any, Any]:  # fmt: skip
         """An argument as the library takes it; tells the sizes that it has."""
         array = np.asarray(leaf)
-        is_number = type(leaf) in (float, list)
+        is_number = type(leaf) in (float, complex, list)
         if array.dtype != dtype and not (is_number and np.can_cast(array.dtype, dtype, "same_kind")):
             message = (
                 f"{self.__name__}: argument {place} has dtype {array.dtype.name}, but the library is for {dtype.name}"

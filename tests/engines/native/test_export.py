@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -85,11 +86,24 @@ def _likelihood(a: Any, b: Any, x: Any) -> Any:
     return wnp.sum(probit) + wg.special.gammaln(a * b) + wg.special.betaln(a, b)
 
 
+def _waves(z: Any) -> Any:
+    return z[::-1] * 1j + wnp.sqrt(z), wnp.concatenate([z, z[:2]]), wnp.cumsum(z), wnp.sort(wnp.abs(z))
+
+
+def _energy(z: Any) -> Any:
+    def step(c: Any, v: Any) -> Any:
+        return c * v * 1.01j + wnp.conj(v), c
+
+    return wnp.sum(wnp.abs(_MIXING @ wg.scan(step, z[0], z)[1]) ** 2)
+
+
 _RNG = np.random.default_rng(3)
 _X, _V = _RNG.normal(size=5), _RNG.normal(size=5)
 _MATRIX = _RNG.normal(size=(4, 4)) + 4 * np.eye(4)
 _LARGE = _RNG.normal(size=(40, 40)) * 0.1 + 8 * np.eye(40)
 _TABLE = np.arange(6.0)
+_WAVES = np.exp(1j * np.arange(9.0)) * np.linspace(0.5, 1.5, 9)
+_MIXING = np.arange(36.0).reshape(4, 9) * (0.01 + 0.005j)
 
 CASES = {
     "value": Case(lambda: _spring, (_X, _V)),
@@ -125,6 +139,10 @@ CASES = {
     ),
     "likelihood": Case(lambda: wg.grad(_likelihood, argnums=(0, 1)), (3.3, 0.7, _X)),
     "sum_of_nothing": Case(lambda: wg.grad(lambda x, y: wnp.sum(wnp.sum(x, axis=0) * y)), (np.ones((0, 5)), _X)),
+    "complex_numbers": Case(lambda: _waves, (_WAVES,)),
+    "complex_gradient": Case(lambda: wg.value_and_grad(_energy), (_WAVES,)),
+    "complex_single": Case(lambda: lambda z: (z * z, wnp.abs(z)), (_WAVES.astype(np.complex64),)),
+    "complex_inside": Case(lambda: wg.grad(lambda x: wnp.sum(wnp.abs(wnp.exp(1j * x) + x) ** 2)), (_X,)),
     "structure": Case(lambda: lambda p: {"a": p["w"] * 2, "b": [p["b"], 1.5]}, ({"w": _X, "b": _V},)),
 }
 
@@ -246,7 +264,7 @@ def _in_a_loop(x: Any) -> Any:
 
 @pytest.mark.parametrize(("f", "named"), [
     (_prints, "debug_print"), (_in_a_loop, "debug_print"), (_roots, "sqrtm"),
-    (lambda x: wg.linalg.sqrtm(wnp.outer(x, x)), "sqrtm"), (lambda x: wnp.abs(wnp.exp(1j * x)), "convert"),
+    (lambda x: wg.linalg.sqrtm(wnp.outer(x, x)), "sqrtm"),
     (lambda x: wnp.tanh(wnp.astype(x, "float16")), "convert"),
 ])  # fmt: skip
 def test_what_cannot_leave_python_is_named(f: Any, named: str, tmp_path: Path) -> None:
@@ -376,6 +394,75 @@ def test_spectra_need_lapack_in_each_form(tmp_path: Path) -> None:
     words = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-c", tmp_path / "spectrum.c"]
     run(compiler(), *words, "-o", tmp_path / "spectrum.o")
     assert "U dsyevd_" in run("nm", tmp_path / "spectrum.o")
+
+
+def test_headers_say_what_complex_numbers_are(tmp_path: Path) -> None:
+    fn = wg.function(lambda z: z * 2, name="twice")
+    fn.export(tmp_path / "twice.c", _WAVES)
+    text = (tmp_path / "twice.h").read_text()
+    assert "int twice(const double *z, double *out);" in text
+    assert text.count("pairs: the real part, then the imaginary one") == 2
+
+
+def _spectra(a: Any, b: Any) -> Any:
+    even = a + wnp.swapaxes(a, 0, 1)
+    values, vectors = wnp.linalg.eigh(even)
+    singular = wnp.linalg.svd(a, compute_uv=False)
+    triangle = wnp.linalg.qr(a)[1]
+    fit = wnp.linalg.lstsq(a, b, rcond=None)[0]
+    inverse = wnp.linalg.pinv(a)
+    return (
+        wnp.sum(values**3 * vectors[0] ** 2) + wnp.sum(singular) + wnp.sum(triangle**2) + wnp.sum(fit) + inverse[0, 0]
+    )
+
+
+def test_spectra_run_with_the_lapack_that_they_are_linked_with(tmp_path: Path) -> None:
+    """SciPy's own, whose names begin otherwise: who links an object may rename what it calls."""
+    scipy = pytest.importorskip("scipy", reason="its wheels bring the only LAPACK that is there for sure")
+    found = sorted(Path(scipy.__file__).parents[1].glob("scipy.libs/libscipy_openblas*.so"))
+    if not found or shutil.which("objcopy") is None:
+        pytest.skip("this SciPy brings no LAPACK of its own, or nothing renames what an object calls")
+    fn = wg.function(wg.value_and_grad(_spectra, argnums=(0, 1)), name="spectra")
+    arguments = (_MATRIX, _X[:4])
+    fn.export(tmp_path / "spectra.o", *arguments)
+    routines = re.findall(
+        r"\b[a-z]+_\b", (tmp_path / "spectra.h").read_text().partition("of which it calls")[2].partition(".")[0]
+    )
+    assert {"dsyevd_", "dgesdd_", "dgeqrf_"} <= {*routines}
+    renamed = [word for name in routines for word in ("--redefine-sym", f"{name}=scipy_{name}")]
+    run("objcopy", *renamed, tmp_path / "spectra.o")
+    where = found[0].parent
+    run(
+        compiler(),
+        "-shared",
+        tmp_path / "spectra.o",
+        found[0],
+        f"-Wl,-rpath,{where}",
+        "-lm",
+        "-o",
+        tmp_path / "made.so",
+    )
+    wanted = leaves(fn(*arguments))
+    got = [np.empty_like(leaf) for leaf in wanted]
+    given = [ctypes.c_void_p(x.ctypes.data) for x in (*arguments, *got)]
+    assert ctypes.CDLL(str(tmp_path / "made.so")).spectra(*given) == 0
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+def test_convolutions_and_masked_writes_of_any_size(tmp_path: Path) -> None:
+    def f(x: Any, y: Any) -> Any:
+        out = wnp.zeros_like(x)
+        np.add(x, 1.0, out=out, where=x > 0.2)
+        table = wnp.interp(x, np.array([-1.0, 0.0, 2.0]), np.array([0.0, 3.0, 1.0]))
+        return wnp.sum(wnp.convolve(x, y, "same") ** 2) + wnp.sum(wnp.convolve(x, y)) + wnp.sum(out * table)
+
+    fn = wg.function(wg.grad(f, argnums=(0, 1)), input_signature=[wg.TensorSpec((None,))] * 2, name="sizes")
+    fn.export(tmp_path / "sizes.so")
+    loaded = wg.load(tmp_path / "sizes.so")
+    for n, m in ((5, 3), (3, 5), (4, 4), (1, 2)):
+        x, y = _RNG.normal(size=n), _RNG.normal(size=m)
+        close(loaded(x, y), wg.grad(f, argnums=(0, 1))(x, y))
 
 
 def test_extents_that_meet_may_be_one(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ from .header import C_TYPE, prototype
 from .helpers import helpers
 from .lapack import LAPACK_WANTED, are_own, lapack_routine
 from .program import SPECIAL, Exported, lapack_name
+from .program import Operand as Outer
 
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 16 * 1024  # ... while they are no more than this together
@@ -70,6 +71,11 @@ _INFIX = {
 _INTEGER = {**_INFIX, "rem": "%", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>"}
 _COMPARES = ("eq", "ne", "lt", "le", "gt", "ge")
 _PLAIN_FUNCTIONS = {"sqrt", "floor", "ceil", "trunc", "rint", "copysign", "fma", *UNARY_MATH, *BINARY_MATH}
+
+# complex elements: pairs, which the interface has as parts that lie one behind the other
+_PAIRS = {"c128": "complex_double", "c64": "complex_float"}
+_PART = {"c128": "f64", "c64": "f32"}
+_ELEMENT = {**C_TYPE, **_PAIRS}
 
 
 def c_source(program: Exported, heading: str, include: str) -> str:
@@ -93,16 +99,26 @@ def c_source(program: Exported, heading: str, include: str) -> str:
         begin += ["if (derive(sizes) != 0) {", "    return 5;", "}"]
     elif has_sizes:
         begin.append("(void)sizes;")
-    arrays = [x.name for x in program.operands]
-    arrays += [f"constant{i}" for i in range(len(program.constants))] + [x.name for x in program.results]
+    arrays = [_pairs(x, "const ") for x in program.operands]
+    arrays += [f"constant{i}" for i in range(len(program.constants))] + [_pairs(x) for x in program.results]
     names = [*sizes, *[f"sizes[{i}]" for i in range(len(sizes), program.count)]]
     given = [*program.sizes, *[x.name for x in (*program.operands, *program.results)]]
     parts.append(_Writer(program.function, arrays, names, given).text(prototype(program), begin))
     body = "\n\n".join(parts)
+    whole = "\n".join([*constants, body])
+    pairs = [
+        f"typedef struct {{\n    {C_TYPE[kind]} re, im;\n}} {name};" for kind, name in _PAIRS.items() if name in whole
+    ]
     return "\n\n".join([part for part in (
         f"{heading}#include \"{include}\"\n\n#include <math.h>\n#include <stddef.h>\n#include <stdlib.h>\n"
-        "#include <string.h>", _lapack(program), helpers(body), *constants, body,
+        "#include <string.h>", *pairs, _lapack(program), helpers(body), *constants, body,
     ) if part]) + "\n"  # fmt: skip
+
+
+def _pairs(x: Outer, const: str = "") -> str:
+    """What an array of the interface is called inside: a complex one is the pairs that its parts are."""
+    kind = _PAIRS.get(TYPE_OF[x.dtype])
+    return x.name if kind is None else f"(({const}{kind} *){x.name})"
 
 
 def _lapack(program: Exported) -> str:
@@ -124,9 +140,14 @@ def _pointer(given: Any) -> str:
 
 def _constant(name: str, array: np.ndarray[Any, Any]) -> str:
     type_ = TYPE_OF[array.dtype]
-    numbers = [number(x, type_) for x in array.ravel().tolist()] or ["0"]
+    numbers = [_element(x, type_) for x in array.ravel().tolist()] or ["{0}" if type_ in _PAIRS else "0"]
     lines = [", ".join(numbers[i : i + 6]) for i in range(0, len(numbers), 6)]
-    return f"static const {C_TYPE[type_]} {name}[{len(numbers)}] = {{\n    {f',{chr(10)}    '.join(lines)}\n}};"
+    return f"static const {_ELEMENT[type_]} {name}[{len(numbers)}] = {{\n    {f',{chr(10)}    '.join(lines)}\n}};"
+
+
+def _element(value: Any, type_: str) -> str:
+    part = _PART.get(type_)
+    return number(value, type_) if part is None else f"{{{number(value.real, part)}, {number(value.imag, part)}}}"
 
 
 def number(value: Any, type_: str) -> str:
@@ -223,7 +244,7 @@ class _Writer:
             name = self.arrays[array] = f"a{self.mark}{array.number}"
             if array not in touched:
                 continue
-            kind = C_TYPE[array.type]
+            kind = _ELEMENT[array.type]
             count = item.count if type(item.count) is int else ON_STACK + 1  # what only a run tells is on the heap
             size = count * WIDTHS[array.type]
             if type(item) is Local or (
@@ -268,6 +289,11 @@ class _Writer:
 
     def at(self, array: Array, index: Operand) -> str:
         return f"{self.arrays[array]}[{_bare(self.count(index))}]"
+
+    def part(self, item: Load | Store) -> str:
+        """The place of an element, or of one part of a complex one."""
+        place = self.at(item.array, item.index)
+        return f"{place}.{('re', 'im')[item.part]}" if item.array.type in _PAIRS else place
 
     def define(self, out: Reg, text: str, may_join: bool = True) -> None:
         """A register's value: kept for its one reader, or a constant."""
@@ -323,10 +349,11 @@ class _Writer:
         self.put(f"{self._var(item.var)} = {_bare(self.operand(item.value, item.var.type))};")
 
     def _load(self, item: Load) -> None:
-        self.define(item.out, self.at(item.array, item.index), False)
+        self.define(item.out, self.part(item), False)
 
     def _store(self, item: Store) -> None:
-        self.put(f"{self.at(item.array, item.index)} = {_bare(self.operand(item.value, item.array.type))};")
+        type_ = _PART.get(item.array.type, item.array.type)
+        self.put(f"{self.part(item)} = {_bare(self.operand(item.value, type_))};")
 
     def _accumulate(self, item: Accumulate) -> None:
         array, type_ = item.array, item.array.type
@@ -405,7 +432,7 @@ class _Writer:
 
     def _swap(self, item: Swap) -> None:
         x, y = self.arrays[item.x], self.arrays[item.y]
-        self.put(f"{{ {C_TYPE[item.x.type]} *held = {x}; {x} = {y}; {y} = held; }}")
+        self.put(f"{{ {_ELEMENT[item.x.type]} *held = {x}; {x} = {y}; {y} = held; }}")
 
     def _setsize(self, item: SetSize) -> None:
         self.put(f"sizes[{item.place}] = {_bare(self.count(item.value))};")

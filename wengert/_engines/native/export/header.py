@@ -13,7 +13,7 @@ from .names import MATHS
 from .program import Exported, Operand, functions
 
 C_TYPE = {
-    "f64": "double", "f32": "float", "bool": "bool",
+    "f64": "double", "f32": "float", "bool": "bool", "c128": "double", "c64": "float",
     **{f"{s}{w}": f"{'u' * (s == 'u')}int{w}_t" for s in "iu" for w in (8, 16, 32, 64)},
 }  # fmt: skip
 
@@ -27,7 +27,7 @@ _STATUSES = """\
 
 
 def c_type(operand: Operand) -> str:
-    """The type of an operand's elements in C."""
+    """The type of an operand's elements in C; of a complex one's parts, since C++ does not know C's complex types."""
     return C_TYPE[TYPE_OF[operand.dtype]]
 
 
@@ -117,7 +117,7 @@ def needs_text(program: Exported, undefined: Set[str], lapack: Literal["own", "l
 
 
 def _described(x: Operand, program: Exported) -> str:
-    kind = c_type(x)
+    kind = f"{c_type(x)} (pairs: the real part, then the imaginary one)" if x.dtype.kind == "c" else c_type(x)
     if not x.shape:
         return f"one {kind}"
     return f"{kind}, {' x '.join(map(str, _extents(x, program)))}"

@@ -30,6 +30,8 @@ static_cast template this thread_local throw try typeid typename using virtual w
 NULL NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL MATH_ERRNO MATH_ERREXCEPT EXIT_SUCCESS EXIT_FAILURE RAND_MAX MB_CUR_MAX
 OVERFLOW UNDERFLOW DOMAIN SING PLOSS TLOSS alloca errno linux unix i386 offsetof isfinite isinf isnan isnormal signbit
 fpclassify isgreater isless size_t ptrdiff_t max_align_t div_t ldiv_t lldiv_t double_t float_t
+
+complex_double complex_float
 """
 _MACROS = re.compile(r"(U?INT(_LEAST|_FAST)?(8|16|32|64)|U?INT(MAX|PTR)|SIZE|PTRDIFF|WCHAR|WINT|SIG_ATOMIC)_(C|MAX|MIN)"
                      r"|u?int(_least|_fast)?(8|16|32|64)_t|u?int(max|ptr)_t|FP_\w+|M_\w+")  # fmt: skip
