@@ -20,7 +20,7 @@ from .._core.state import STATE, next_serial
 from .._core.tensor import Cut, Tensor, Value, Written, as_recorded
 from .._core.types import TensorType, same_shape, type_of, typed
 from .._core.where import Site, at_user_line, user_site
-from .._prims.buffer import Update
+from .._prims.buffer import Update, buffer_set
 from .._prims.discrete import logical_and, logical_or
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
@@ -353,6 +353,8 @@ def _sweep(
                 if kernels is not None and _pull_back_at_once(entry, ct, key in cts.masked, cts, kernels):
                     continue
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
+            elif kernels is not None and op is buffer_set and len(entry[3]) == 2 and _is_numpys(ct, kernels):
+                _pull_back_write(entry, ct, cts, kernels)
             elif is_lazy and op is gather and len(entry[3]) == 2 and ct is not ZERO:
                 _add_rows(Rows(_as_type(entry[4][0]), [(ct, entry[7][1])]), entry[3][0], cts)
             else:
@@ -385,6 +387,29 @@ def _sweep_at_once(
     except Exception:  # what is wrong is said by the rules, which run next
         return None
     return [None if term is None else Tensor(term, next_serial()) for term in found]
+
+
+def _is_numpys(ct: Any, kernels: dict[str, Kernel]) -> bool:
+    return type(ct) is Tensor and KERNELS_OF[type(ct._data)] is kernels
+
+
+def _pull_back_write(entry: Entry, ct: Tensor, cts: Cotangents, kernels: dict[str, Kernel]) -> None:
+    """Adds what a write to a place without index arrays contributes, by kernels alone: programs write very often.
+
+    The order is that of its rules: what stands at the place is the value's, and is erased for what was there before.
+    """
+    (template,) = entry[1]
+    data, wanted = ct._data, entry[2].wanted
+    cut = getattr(data, "cut", None)  # NumPy's engine has it for versions: both at the cost of one
+    if cut is not None and len(wanted) == 2:
+        terms = cut(template)
+    else:
+        terms = [
+            kernels["buffer_set"](0, data, template) if index else kernels["buffer_get"](data, template)
+            for index in wanted
+        ]
+    for index, term in zip(wanted, terms, strict=True):
+        _contribute(entry, index, entry[3][index], Tensor(term, next_serial()), True, cts)
 
 
 def _idle_flag(entry: Entry, cts: Cotangents) -> Tensor | None:

@@ -7,13 +7,14 @@ index arrays first and no axis backwards; from there to NumPy's order, and back,
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Index
 from .._core.dims import Shape
+from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import structural as S
@@ -37,6 +38,9 @@ class Place(NamedTuple):
 
 def take(b: Tensor, index: Index, what: str) -> Tensor:
     """What stands at b[index], a copy."""
+    plain = _plain_place(b.shape, index)
+    if plain is not None:
+        return apply(buffer_get, (b,), (plain[0],))
     place = _place_of(b, index, what)
     taken = buffer_get(b, *place.indices, template=place.template)
     if place.flipped:
@@ -54,14 +58,57 @@ def add(b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
     return _written(buffer_add, b, index, value, what)
 
 
-def _written(op: Callable[..., Any], b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
-    updates = fitting(promotion.tensors_of(b, value, what)[1], b, what)
+def _written(op: Op, b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
+    if type(value) is not Tensor or value.dtype != b.dtype:
+        value = fitting(promotion.tensors_of(b, value, what)[1], b, what)
+    updates: Tensor = value
+    plain = _plain_place(b.shape, index)
+    if plain is not None:
+        template, core = plain
+        return apply(op, (updates if updates.shape == core else filling(updates, core, what), b), (template,))
     place = _place_of(b, index, what)
     updates = filling(updates, (*[place.wide[p] for p in place.perm],), what)
     updates = reshaped(permuted(updates, S.inverse(place.perm)), place.core)
     if place.flipped:
         updates = S.flip(updates, axes=place.flipped)
     return op(updates, b, *place.indices, template=place.template)
+
+
+def _plain_place(shape: Shape, index: Any) -> tuple[tuple[Any, ...], Shape] | None:
+    """The template and the shape of what integers and slices forward address, without the steps of other indices.
+
+    None where there is more in an index: arrays, new axes, extents that are not known, what is out of bounds.
+    """
+    items = index if type(index) is tuple else (index,)
+    if len(items) > len(shape):
+        return None
+    template: list[Any] = []
+    core: list[int] = []
+    for size, item in zip(shape, items, strict=False):
+        if type(size) is not int:
+            return None
+        if type(item) is int:
+            if not -size <= item < size:
+                return None
+            template.append(item if item >= 0 else item + size)
+        elif type(item) is slice and item.step is None and _are_ints(item.start, item.stop):
+            start, stop, _ = item.indices(size)
+            if start >= stop:
+                return None
+            template.append((start, stop, 1))
+            core.append(stop - start)
+        else:
+            return None
+    for size in shape[len(items) :]:
+        if type(size) is not int or not size:
+            return None
+        template.append((0, size, 1))
+        core.append(size)
+    return (*template,), (*core,)
+
+
+def _are_ints(start: Any, stop: Any) -> bool:
+    return (start is None or type(start) is int) and (stop is None or type(stop) is int)
 
 
 def _place_of(b: Tensor, index: Index, what: str) -> Place:
@@ -95,6 +142,8 @@ def _place_of(b: Tensor, index: Index, what: str) -> Place:
 
 def is_lone_truth(index: Index) -> bool:
     """Whether a True or False stands among the entries of an index."""
+    if type(index) is slice or type(index) is int:
+        return False
     items = index if isinstance(index, tuple) else (index,)
     return builtins.any(isinstance(i, (bool, np.bool_)) or (isinstance(i, (np.ndarray, Tensor)) and i.shape == ()
                         and i.dtype == np.bool_) for i in items)  # fmt: skip

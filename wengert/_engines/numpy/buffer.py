@@ -51,6 +51,9 @@ class BufferArray:
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(self)[index]
 
+    def __add__(self, other: Any) -> Any:  # of two cotangents, each of which may be a version
+        return np.asarray(self) + np.asarray(other)
+
     def __getattr__(self, name: str) -> Any:
         # what a kernel of another op may ask of an array (`astype`, `real`) is asked of a copy
         if name.startswith("_"):
@@ -100,6 +103,20 @@ class BufferArray:
             write(array, template, indices, value)
             return newer
 
+    def cut(self, template: tuple[Any, ...]) -> tuple[Any, BufferArray]:
+        """What stands at a place without index arrays, and the next version, with zeros there: a write's backward pass.
+
+        The copy of the place serves both, since this version remembers what it replaces.
+        """
+        with _lock:
+            array = self._elements()
+            view = _view(array, template)
+            found = np.array(view, order="C")[()]
+            newer = BufferArray(array)
+            self._array, self._newer, self._replaced = None, newer, (template, (), found)
+            view[...] = 0
+            return found, newer
+
 
 # -- places in an array --------------------------------------------------------------------------------------------
 
@@ -112,6 +129,8 @@ def _view(array: np.ndarray[Any, Any], template: tuple[Any, ...]) -> Any:
 
 def _taken(array: np.ndarray[Any, Any], template: tuple[Any, ...], indices: tuple[Any, ...]) -> Any:
     view = _view(array, template)
+    if not indices:
+        return np.array(view, order="C")[()]
     if are_many(indices):
         return view[indices]
     return np.array(view[(*map(int, indices), ...)], order="C")[()]
@@ -121,6 +140,9 @@ def _put(
     array: np.ndarray[Any, Any], template: tuple[Any, ...], indices: tuple[Any, ...], value: np.ndarray[Any, Any]
 ) -> None:
     view = _view(array, template)
+    if not indices:
+        view[...] = value
+        return
     view[indices if are_many(indices) else (*map(int, indices), ...)] = value
 
 
@@ -175,12 +197,16 @@ def _value(b: object) -> Any:
 
 
 def _get(b: np.ndarray[Any, Any], *indices_and_template: Any) -> Any:
+    if type(b) is BufferArray and len(indices_and_template) == 1:
+        return b.at(indices_and_template[0], ())
     *indices, template = indices_and_template
     return b.at(template, (*indices,)) if type(b) is BufferArray else _taken(np.asarray(b), template, (*indices,))
 
 
 def _write(write: Callable[..., Any]) -> Any:
-    def kernel(value: np.ndarray[Any, Any], b: object, *indices_and_template: Any) -> Any:
+    def kernel(value: np.ndarray[Any, Any], b: Any, *indices_and_template: Any) -> Any:
+        if type(b) is BufferArray and len(indices_and_template) == 1:
+            return b.written(write, indices_and_template[0], (), value)
         *indices, template = indices_and_template
         return _version(b).written(write, template, (*indices,), value)
 
