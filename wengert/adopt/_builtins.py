@@ -15,9 +15,18 @@ from .._core.tensor import ADOPTED_MARK, Tensor
 from ..numpy._kinds import standing_type
 from ._casts import COMPLEX, FLOAT, TYPE, real_of, without_casts
 
+COPIED_FROM = "__wengert_copied_from__"  # an attribute of a copied class: the original, whose objects are also its own
+
 
 def _isinstance(x: Any, kinds: Any) -> bool:
-    return isinstance(x, kinds) or (isinstance(x, Tensor) and issubclass(standing_type(x), kinds))
+    if isinstance(x, kinds):
+        return True
+    if isinstance(x, Tensor):
+        return issubclass(standing_type(x), kinds)
+    if type(kinds) is tuple:
+        return any(_isinstance(x, kind) for kind in kinds)
+    original = getattr(kinds, COPIED_FROM, None)
+    return original is not None and isinstance(x, original)
 
 
 def _issubclass(cls: Any, kinds: Any) -> bool:

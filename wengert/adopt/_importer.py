@@ -53,7 +53,10 @@ class Adoption:
         self.replaced: dict[str, list[str]] = {}
         self.left: dict[str, str] = {}
         self.builtins = builtins_for(self)
-        self._own = {"sys": system_of(self.modules), "importlib": importlib_of(self.import_module)}
+        self._own: dict[str, ModuleType] = {
+            "sys": system_of(self.modules),
+            "importlib": importlib_of(self.import_module),
+        }
 
     # -- what adopted code calls --------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import inspect
 import sys
 from collections import ChainMap
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -39,7 +40,9 @@ class StandIn(ModuleType):
         real, ours, recorded = vars(self)["_parts"]
         if name == "__path__":
             return real.__path__
-        theirs = getattr(real, name)
+        theirs: Any = getattr(real, name)
+        if followed_part(f"{real.__name__}.{name}"):
+            return stand_in(f"{real.__name__}.{name}")
         if name not in recorded:
             return theirs
         found = getattr(ours, name)
@@ -180,6 +183,13 @@ def _numba(name: str) -> StandIn:
 
 RECORDED = frozenset({"numpy", "scipy", "math", "cmath", "numba"})
 NUMPY = _numpy()
+_PARTS = "wengert.adopt._parts"  # which stands above this module
+_FOLLOWED = ("numpy.polynomial",)  # plain Python that computes, whose source is executed anew as a package's is
+
+
+def followed_part(name: str) -> str:
+    """The module of a recorded library that is followed and holds this name, or nothing."""
+    return next((part for part in _FOLLOWED if f"{name}.".startswith(f"{part}.")), "")
 
 
 @functools.cache
@@ -194,6 +204,8 @@ def stand_in(name: str) -> ModuleType:
         return MATH if top == "math" else CMATH
     if top == "numba":
         return _numba(name)
+    if followed_part(name):
+        return importlib.import_module(_PARTS).part(name)
     real = importlib.import_module(name)
     if top == "numpy":
         found: Any = NUMPY
@@ -216,12 +228,31 @@ def replacement(value: Any) -> Any:
         return value
     name = getattr(value, "__name__", None)
     home = getattr(value, "__module__", None) or ("numpy" if isinstance(value, np.ufunc) else "")
+    if name is None and type(value).__module__.startswith(_OBJECT_HOMES):
+        return _object_anew(value)
     if not isinstance(name, str) or not isinstance(home, str) or home.partition(".")[0] not in RECORDED:
         return value
-    for module in (home, home.partition(".")[0], "numpy", "numpy.linalg"):
-        if module in sys.modules and getattr(sys.modules[module], name, None) is value:
-            return getattr(stand_in(module), name, value)
+    above = [*accumulate(home.split("."), "{}.{}".format)][::-1]  # SciPy's functions come from private modules
+    for module in (*above, "numpy", "numpy.linalg"):
+        if getattr(sys.modules.get(module), name, None) is value:
+            found = getattr(stand_in(module), name, value)
+            if found is not value:
+                return found
     return value
+
+
+_OBJECT_HOMES = ("numpy.polynomial", "scipy.stats")
+
+
+def _object_anew(value: Any) -> Any:
+    """An object that stands for one of a library's: a distribution, a polynomial which a script made before."""
+    if not followed_part(type(value).__module__):
+        stats: Any = sys.modules["scipy.stats"]
+        name = next((name for name, found in vars(stats).items() if found is value), None)
+        return value if name is None else getattr(stand_in("scipy.stats"), name)
+    anew = object.__new__(replacement(type(value)))
+    vars(anew).update(vars(value))
+    return anew
 
 
 def system_of(copies: dict[str, ModuleType]) -> StandIn:

@@ -44,7 +44,7 @@ _STANDARD = "wengert.array_api"  # stands above this package; known by name once
 _LOOKING = frozenset({np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj})
 # These print, compare memory or look at types: no gradient is asked of them.
 _HARMLESS = frozenset({
-    np.array_repr, np.array_str, np.array2string, np.shares_memory, np.may_share_memory, np.common_type,
+    np.array_repr, np.array_str, np.array2string, np.shares_memory, np.may_share_memory,
     np.min_scalar_type, np.isfortran,
 })  # fmt: skip
 # The results are integers or booleans, which are constants to a gradient.
@@ -229,6 +229,8 @@ def array_function(
         return ours(*args, **kwargs)
     if func in _LOOKING:
         return func.__wrapped__(*args, **kwargs)
+    if func is np.common_type:
+        return func(*(np.empty(0, x.dtype) if isinstance(x, Tensor) else x for x in args))
     if func is np.result_type or func is np.can_cast:
         return func(*(x.dtype if isinstance(x, Tensor) else x for x in args), **kwargs)
     if func in _HARMLESS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from . import choices, linalg
 from . import elementwise as E
 from .array_methods import attach_methods
 from .memory import write_all
-from .promotion import as_tensor, is_number_list
+from .promotion import as_tensor, holds_tensors, is_number_list
 from .sparse import is_sparse, right_product, sparse_matmul
 
 _TAKES = (Tensor, np.ndarray, np.generic, bool, int, float, complex, Dim)
@@ -32,18 +33,30 @@ def _is_operand(x: Any) -> bool:
     return framework_of(type(x)) is not None or family_of(type(x)) == "frame"
 
 
-def _operator(f: Callable[[Any, Any], Any], swapped: bool = False) -> Callable[[Tensor, Any], Any]:
+def _operator(f: Callable[[Any, Any], Any], python: str, swapped: bool = False) -> Callable[[Tensor, Any], Any]:
     """A binary operator method. Two weak tensors (traced Python numbers) give a weak one, as Python would."""
+    by_objects: Callable[[Any, Any], Any] = getattr(operator, python)
 
-    def forward(self: Tensor, other: ArrayLike) -> Any:
-        if type(other) not in _FAST and not _is_operand(other):
+    def forward(self: Tensor, other: Any) -> Any:
+        kind = type(other)
+        if kind not in _FAST and not _is_operand(other):
             return NotImplemented
+        if kind is np.ndarray and other.dtype.char == "O" and not holds_tensors(other):
+            return by_objects(other, _cells(self)) if swapped else by_objects(_cells(self), other)
         result = f(other, self) if swapped else f(self, other)
         if self._weak and _is_weak(other):
             result._weak = True
         return result
 
     return forward
+
+
+def _cells(x: Tensor) -> np.ndarray[Any, Any]:
+    """An array of objects that holds a tensor's elements: beside other objects, NumPy asks each for its arithmetic."""
+    cells = np.empty(x.shape, object)
+    for index in np.ndindex(cells.shape):
+        cells[index] = x[index]
+    return cells
 
 
 def _in_place(f: Callable[[Any, Any], Any], sign: str) -> Callable[[Tensor, Any], Any]:
@@ -123,15 +136,15 @@ _SPARSE = "wengert.scipy._sparse"
 def attach_operators() -> None:
     """Gives `Tensor` Python's operators."""
     for name, f in _BINARY.items():
-        setattr(Tensor, f"__{name}__", _operator(f))
-        setattr(Tensor, f"__r{name}__", _operator(f, swapped=True))
+        setattr(Tensor, f"__{name}__", _operator(f, f"__{name}__"))
+        setattr(Tensor, f"__r{name}__", _operator(f, f"__{name}__", swapped=True))
     setattr(Tensor, "__matmul__", _or_sparse(Tensor.__matmul__, right_product))  # noqa: B010
     setattr(Tensor, "__mul__", _or_sparse(Tensor.__mul__, _scaled))  # noqa: B010
     setattr(Tensor, "__rmatmul__", _or_sparse(Tensor.__rmatmul__, sparse_matmul))  # noqa: B010
     for name, sign in _IN_PLACE.items():
         setattr(Tensor, f"__i{name}__", _in_place(getattr(Tensor, f"__{name}__"), sign))
     for name, f in _COMPARE.items():
-        setattr(Tensor, f"__{name}__", _operator(f))
+        setattr(Tensor, f"__{name}__", _operator(f, f"__{name}__"))
     setattr(Tensor, "__neg__", _unary(E.negative))  # noqa: B010  # the class declares them for type checkers only
     setattr(Tensor, "__pos__", _unary(E.positive))  # noqa: B010
     setattr(Tensor, "__abs__", _unary(E.abs))  # noqa: B010

@@ -65,7 +65,7 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     if kind is np.ndarray and STATE.builder is None and x.dtype.char in _EVERYDAY and x.dtype.isnative:
         return Tensor(x.view(), next_serial())  # as `constant` makes it, without its questions
     if isinstance(x, ARRAYS):
-        return given_constant(checked_array(x, what))
+        return _from_objects(x, what) if x.dtype.char == "O" else given_constant(checked_array(x, what))
     if is_number(x):
         return number(x)
     if type(x) is Dim:
@@ -86,6 +86,21 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
         values = values_of(x, what)
         return as_tensor(np.asarray(x) if values is None else values, what)
     raise TypeError(at_user_line(f"{what}: wanted an array, a tensor or a number, got {type(x).__name__}"))
+
+
+def _from_objects(x: Any, what: str) -> Tensor:
+    """An array of objects that holds tensors (a table that code fills cell by cell) as one tensor."""
+    if not holds_tensors(x):
+        checked_array(x, what)  # its error
+    found = _from_list(x.ravel().tolist(), what)
+    return structural.reshape(found, shape=(*x.shape, *found.shape[1:]))
+
+
+def holds_tensors(x: np.ndarray[Any, Any]) -> bool:
+    """Whether an array of objects holds tensors, and nothing else but numbers."""
+    leaves = x.ravel().tolist()
+    ours = [type(leaf) is Tensor or hasattr(type(leaf), "__wengert_tensor__") for leaf in leaves]
+    return any(ours) and all(one or is_number(leaf) for one, leaf in zip(ours, leaves, strict=True))
 
 
 def _from_list(x: Any, what: str) -> Tensor:

@@ -123,8 +123,10 @@ class BufferArray:
 
 def _view(array: np.ndarray[Any, Any], template: tuple[Any, ...]) -> Any:
     """What the slices and integers of a template leave, the axes of index arrays in front."""
+    if None not in template:  # as most writes of programs are, which are many
+        return array[(*[slice(*e) if type(e) is tuple else e for e in template], ...)]
     static, order = front(template)
-    return array[static].transpose(order) if None in template else array[static]
+    return array[static].transpose(order)
 
 
 def _taken(array: np.ndarray[Any, Any], template: tuple[Any, ...], indices: tuple[Any, ...]) -> Any:
