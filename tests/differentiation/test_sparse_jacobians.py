@@ -391,8 +391,53 @@ def test_a_sparse_matrix_holds_numbers_only() -> None:
     x = np.ones(3)
     with pytest.raises(wg.LostGradientError, match="leave out sparsity"):
         wg.grad(lambda x: wg.jacobian(lambda x: x**2, sparsity="detect")(x).sum())(x)
-    with pytest.raises(wg.TracingError, match="outside of the trace"):
-        wg.function(lambda x: wg.jacobian(lambda x: x**2, sparsity="detect")(x))(x)
+
+
+def chain(x: Array, shift: Any = 0.5) -> Array:
+    """A Jacobian with a full row, which mixed plans take by a reverse pass."""
+    return np.concatenate([np.sum(x**3)[None], np.sin(x[1:]) * x[:-1] + shift])
+
+
+@pytest.mark.parametrize("mode", ["detect", "row", "mixed"])
+def test_inside_of_a_trace_the_data_are_an_array_that_can_be_differentiated(mode: str) -> None:
+    x = np.random.default_rng(4).normal(size=9)
+    given = "detect" if mode == "detect" else wg.coloring(wg.sparsity(chain)(x), mode)
+    jacobian = wg.value_and_jacobian(chain, sparsity=given)
+    value, matrix = jacobian(x)
+    np.testing.assert_allclose(matrix.toarray(), wg.jacobian(chain)(x), rtol=1e-13)
+    cubes = wg.grad(lambda x: np.sum(jacobian(x)[1] ** 3))
+    found = wg.function(lambda x: (jacobian(x), cubes(x)))(x)
+    np.testing.assert_allclose(found[0][0], value, rtol=1e-13)
+    np.testing.assert_allclose(found[0][1], matrix.data, rtol=1e-13)
+    np.testing.assert_allclose(found[1], wg.grad(lambda x: np.sum(wg.jacobian(chain)(x) ** 3))(x), rtol=1e-12)
+
+
+def test_inside_of_a_trace_hessians_and_other_arguments() -> None:
+    x, w = np.random.default_rng(4).normal(size=(2, 9))
+    energy = lambda x, w: np.sum((x[1:] - x[:-1] ** 2) ** 2 * w[1:]) + np.sum(np.cos(x))
+    wanted = wg.hessian(energy)(x, w)
+    compiled = wg.function(wg.hessian(energy, sparsity="detect"))
+    found = wg.hessian(energy, sparsity="detect")(x, w)
+    np.testing.assert_allclose(found.toarray(), wanted, rtol=1e-12)
+    for scale in (1.0, 2.0):
+        data = compiled(x, scale * w)
+        wanted = wg.hessian(energy)(x, scale * w)
+        np.testing.assert_allclose(sp.csr_array((data, found.indices, found.indptr)).toarray(), wanted, rtol=1e-12)
+
+
+def test_inside_of_a_trace_captured_masks_that_change_are_seen() -> None:
+    mask = np.array([True, False, True, True])
+    x = np.arange(1.0, 5.0)
+    compiled = wg.function(wg.jacobian(lambda x: np.where(mask, x**2, 0.0), sparsity="detect"))
+    np.testing.assert_array_equal(compiled(x), [2, 6, 8])
+    mask[:] = ~mask
+    np.testing.assert_array_equal(compiled(x), [4])
+
+
+def test_nothing_to_differentiate_has_no_entries() -> None:
+    f = lambda x: x[:0]
+    assert wg.jacobian(f, sparsity="detect")(np.ones(3)).shape == (0, 3)
+    assert wg.function(wg.jacobian(f, sparsity="detect"))(np.ones(3)).shape == (0,)
 
 
 def test_extents_that_depend_on_values_are_refused() -> None:

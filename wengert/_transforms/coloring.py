@@ -233,32 +233,29 @@ def seeds(colors: Array, count: int, start: int, stop: int, dtype: Any) -> Array
     return found
 
 
-def entries(plan: Plan, pattern: Pattern, by_columns: Array | None, by_rows: Array | None, dtype: Any) -> Array:
-    """The entries of the pattern, in its order.
+def places(plan: Plan, pattern: Pattern) -> Array:
+    """Where the entries of the pattern, in its order, stand among all that the products give.
 
-    Args:
-        by_columns: one product J s a row, s the seeds of the columns' colours.
-        by_rows: one product s^T J a row.
+    Those with columns come first (one J s a row, s the seeds of a colour of columns), then those with rows (one s^T J
+    a row), each row by row.
     """
-    rows = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-    columns = pattern.indices
+    rows = np.repeat(np.arange(pattern.shape[0], dtype=np.int64), np.diff(pattern.indptr))
+    columns = pattern.indices.astype(np.int64)
     if plan.mode == "symmetric":
-        assert by_columns is not None
-        return _symmetric_entries(plan.columns, rows, columns, by_columns)
-    found = np.zeros(len(columns), dtype)
-    backward = plan.rows[rows] >= 0 if len(plan.rows) else np.zeros(len(rows), bool)
-    if by_rows is not None and plan.backward:
-        found[backward] = by_rows[plan.rows[rows[backward]], columns[backward]]
-    if by_columns is not None and plan.forward:
-        forward = ~backward
-        found[forward] = by_columns[plan.columns[columns[forward]], rows[forward]]
+        return _symmetric_places(plan.columns, rows, columns)
+    found = np.zeros(len(columns), np.int64)
+    if plan.forward:
+        found = plan.columns[columns] * pattern.shape[0] + rows
+    if plan.backward:
+        own = plan.forward * pattern.shape[0] + plan.rows[rows] * pattern.shape[1] + columns
+        found = np.where(plan.rows[rows] >= 0, own, found)
     return found
 
 
-def _symmetric_entries(colors: Array, rows: Array, columns: Array, products: Array) -> Array:
+def _symmetric_places(colors: Array, rows: Array, columns: Array) -> Array:
     """Entry (i, j) is alone in row i of the product for j's colour, or its mirror image is in row j of that for i's."""
-    is_alone = _are_alone(colors, rows, columns)
-    return np.where(is_alone, products[colors[columns], rows], products[colors[rows], columns])
+    is_alone, size = _are_alone(colors, rows, columns), len(colors)
+    return np.where(is_alone, colors[columns] * size + rows, colors[rows] * size + columns)
 
 
 def _are_alone(colors: Array, rows: Array, columns: Array) -> Array:
@@ -280,6 +277,6 @@ def is_star_coloring(pattern: Pattern, colors: Array) -> bool:
 
 
 __all__ = [
-    "NONE", "Plan", "best_plan", "color_columns", "color_stars", "column_plan", "entries", "is_column_coloring",
-    "is_star_coloring", "mixed_plan", "row_plan", "seeds", "symmetric_plan",
+    "NONE", "Plan", "best_plan", "color_columns", "color_stars", "column_plan", "is_column_coloring",
+    "is_star_coloring", "mixed_plan", "places", "row_plan", "seeds", "symmetric_plan",
 ]  # fmt: skip

@@ -346,14 +346,16 @@ def jacobian(
         them if `argnums` is a list or tuple), in each place of that an array of shape `y.shape + x.shape`, in the
         arguments' kind of array. The rows of a real result by a complex argument are gradients: directions of
         steepest ascent. g can be differentiated again. With `sparsity` a
-        `scipy.sparse.csr_array` of shape `(y.size, x.size)` with the pattern's entries.
+        `scipy.sparse.csr_array` of shape `(y.size, x.size)` with the pattern's entries; in a trace (inside of
+        `function`) its `data` alone, an array that can be differentiated: pattern and passes are found once, while
+        tracing, and stand for all calls.
 
     Raises:
         TypeError: f is not callable, an argument is not floating; the result is complex and `holomorphic` is not set,
             or it is set and something is not complex; "forward" with a complex argument and a real result.
         ValueError: an unknown `mode`; `chunk` is not positive; `argnums` does not fit.
-        LostGradientError, TracingError: `sparsity` is given where the result takes part in differentiation or is
-            symbolic: a sparse matrix holds numbers only.
+        LostGradientError: `sparsity` is given where the result takes part in differentiation outside of a trace: a
+            sparse matrix holds numbers only.
         DisconnectedError: the result does not depend on an argument.
 
     Example:
@@ -412,12 +414,13 @@ def hessian(
     Returns:
         `g(*args, **kwargs)`: in the structure of the arguments (a tuple of them if `argnums` is a list or tuple), in
         each place that structure again, in each place of that an array of shape `x_i.shape + x_j.shape`. Zeros where
-        the second derivative vanishes. With `sparsity` a `scipy.sparse.csr_array` of shape `(x.size, x.size)`.
+        the second derivative vanishes. With `sparsity` a `scipy.sparse.csr_array` of shape `(x.size, x.size)`,
+        in a trace its `data`.
 
     Raises:
         TypeError: f is not callable, an argument is not floating or complex.
         ValueError: f's result is not a scalar; `chunk` is not positive; `argnums` does not fit.
-        LostGradientError, TracingError: as `jacobian`.
+        LostGradientError: as `jacobian`.
         DisconnectedError: the result does not depend on an argument.
 
     Example:

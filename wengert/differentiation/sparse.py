@@ -29,15 +29,16 @@ from .._core.scipy_modules import scipy
 from .._core.state import building, pausing, recording, watchers
 from .._core.structure import LEAF, describe
 from .._core.tensor import Tensor, Value
-from .._core.types import type_of
+from .._core.types import tensor_type, type_of
 from .._core.where import at_user_line
-from .._prims.structural import zeros_of
+from .._prims.indexing import gather
+from .._prims.structural import attach, cast, concatenate, reshape, zeros_of
 from .._transforms import coloring as plans
 from .._transforms import sparsity as structure
 from .._transforms.linearize import LinearPart
 from .._transforms.reverse import Tape, sweep
 from .._transforms.steps import Steps
-from ..errors import LostGradientError, TracingError
+from ..errors import LostGradientError
 from .functional import chosen_arguments, grad, of_scalar, parameters
 
 __all__ = ["Coloring", "coloring", "sparsity"]
@@ -63,11 +64,18 @@ class Coloring:
             reverse passes.
     """
 
-    __slots__ = ("_plan", "pattern")
+    __slots__ = ("_places", "_plan", "pattern")
 
     def __init__(self, pattern: Matrix, plan: plans.Plan) -> None:
         self.pattern = pattern
         self._plan = plan
+        self._places: np.ndarray[Any, Any] | None = None
+
+    def places(self) -> np.ndarray[Any, Any]:
+        """Where the entries stand among what the passes give."""
+        if self._places is None:
+            self._places = plans.places(self._plan, self.pattern)
+        return self._places
 
     @property
     def mode(self) -> str:
@@ -282,35 +290,50 @@ class _SparseCall:
                 )
             )
         try:
-            found = self._matrix(plan, coloring.pattern, chunk)
+            found = self._entries(coloring, chunk)
         except LookupError:  # an op or a custom gradient without a forward derivative
             if plan.mode != "symmetric" and not (may_turn and plan.forward):
                 raise
             self._record(forward=False, backward=True)
-            turned = plan if plan.mode == "symmetric" else plans.row_plan(coloring.pattern)
-            found = self._matrix(turned, coloring.pattern, chunk, is_reverse=True)
-        return result_of(self.y, self.keep, Owned()), found
+            turned = coloring
+            if plan.mode != "symmetric":
+                turned = Coloring(coloring.pattern, plans.row_plan(coloring.pattern))
+            found = self._entries(turned, chunk, is_reverse=True)
+        own = Owned()
+        value = result_of(self.y, self.keep, own)
+        if self.is_traced:
+            return value, result_of(found, self.keep, own)
+        return value, _matrix(found, coloring.pattern, _matrix_dtype(self.x.dtype))
 
     def _record(self, forward: bool, backward: bool) -> None:
         """Runs f under the recorders that these passes need."""
         self.tape, self.steps = Tape([self.x._key]), Steps([self.x._key])
         with recording(self.tape) if backward else nullcontext(), recording(self.steps) if forward else nullcontext():
             self.y = self.run(self.x)
-        _require_numbers(self.y, self.name)
+        self.is_traced = type(self.y._data) is Value
+        if not self.is_traced:
+            _require_numbers(self.y, self.name)
 
-    def _matrix(self, plan: plans.Plan, pattern: Matrix, chunk: int | None, is_reverse: bool = False) -> Matrix:
-        dtype = _matrix_dtype(self.x.dtype)  # as of a dense Jacobian
-        by_columns = by_rows = None
-        with pausing(watchers()):
+    def _entries(self, coloring: Coloring, chunk: int | None, is_reverse: bool = False) -> Tensor:
+        """The entries of the pattern, in its order, in the dtype of a dense Jacobian."""
+        plan, parts = coloring._plan, list[Tensor]()
+        if self.is_traced and chunk is None:
+            chunk = max(plan.forward, plan.backward, 1)  # a pass for each batch would be compiled
+        with nullcontext() if self.is_traced else pausing(watchers()):
             if plan.forward:  # of a symmetric matrix the rows are the columns
                 get = self._pulled if is_reverse else self._pushed
-                by_columns = get(plan.columns, plan.forward, chunk).astype(dtype, copy=False)
+                parts.append(get(plan.columns, plan.forward, chunk))
             if plan.backward:
-                by_rows = self._pulled(plan.rows, plan.backward, chunk).astype(dtype, copy=False)
-        entries = plans.entries(plan, pattern, by_columns, by_rows, dtype)
-        return scipy("sparse").csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
+                parts.append(self._pulled(plan.rows, plan.backward, chunk))
+            dtype = self.x.dtype if self.is_traced else _matrix_dtype(self.x.dtype)
+            if not parts:
+                return zeros_of(tensor_type((0,), dtype))
+            flat = [cast(reshape(part, shape=(structure.size_of(part),)), dtype) for part in parts]
+            whole = concatenate(*flat, axis=0) if len(flat) > 1 else flat[0]
+            found = gather(whole, beside(constant(coloring.places()), whole))
+            return attach(found, self.y) if self.is_traced else found
 
-    def _pushed(self, colors: Any, count: int, chunk: int | None) -> Any:
+    def _pushed(self, colors: Any, count: int, chunk: int | None) -> Tensor:
         """One row for each colour of columns: the Jacobian times the sum of its unit vectors."""
         x, y = self.x, self.y
         part = LinearPart(self.steps.steps, [x], [y], may_hold_zeros=True)
@@ -319,10 +342,9 @@ class _SparseCall:
             (found,) = part([dot])
             return [found if isinstance(found, Tensor) else zeros_of(type_of(y))]
 
-        (found,) = products(push, x, _directions(x, colors, count, chunk, y), self.name)
-        return _numpy(found).reshape(count, -1)
+        return _only(products(push, x, _directions(x, colors, count, chunk, y), self.name))
 
-    def _pulled(self, colors: Any, count: int, chunk: int | None) -> Any:
+    def _pulled(self, colors: Any, count: int, chunk: int | None) -> Tensor:
         """One row for each colour of rows: the sum of its unit vectors times the Jacobian."""
         tape, x, y = self.tape, self.x, self.y
 
@@ -331,8 +353,7 @@ class _SparseCall:
                 (found,) = sweep(tape.entries, [(y._key, ct)], [x._key], [True])
             return [found if isinstance(found, Tensor) else zeros_of(type_of(x))]
 
-        (found,) = products(pull, y, _directions(y, colors, count, chunk, x), self.name)
-        return _numpy(found).reshape(count, -1)
+        return _only(products(pull, y, _directions(y, colors, count, chunk, x), self.name))
 
 
 def _directions(x: Tensor, colors: Any, count: int, chunk: int | None, other: Tensor) -> Iterator[Tensor]:
@@ -345,9 +366,15 @@ def _directions(x: Tensor, colors: Any, count: int, chunk: int | None, other: Te
         yield beside(constant(array.astype(x.dtype)), x)
 
 
-def _numpy(x: Tensor | None) -> Any:
-    assert x is not None  # the functions that are applied give tensors
-    return np.asarray(ENGINE_OF[type(x._data)].to_numpy(x._data))
+def _only(found: list[Tensor | None]) -> Tensor:
+    (one,) = found
+    assert one is not None  # the functions that are applied give tensors
+    return one
+
+
+def _matrix(entries: Tensor, pattern: Matrix, dtype: Any) -> Matrix:
+    data = np.array(ENGINE_OF[type(entries._data)].to_numpy(entries._data), dtype)
+    return scipy("sparse").csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
 
 def _matrix_dtype(dtype: Any) -> Any:
@@ -371,13 +398,6 @@ def _only_position(argnums: Any, name: str) -> int:
 
 def _require_numbers(y: Tensor, name: str) -> None:
     """Raises unless y is an array of numbers that nobody follows: SciPy's matrices hold numbers only."""
-    if type(y._data) is Value:
-        raise TracingError(
-            at_user_line(
-                f"{name}: a sparse matrix holds numbers, and f(x) is symbolic here; call it outside of the trace, or "
-                f"leave out sparsity"
-            )
-        )
     if y.is_followed:
         raise LostGradientError(
             at_user_line(
