@@ -23,6 +23,8 @@ from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import Apply, Function, Operand, function_text, pieces_of, verify
 from wengert._engines.native.ir.renaming import walk
 from wengert._engines.native.llvm import codegen, jit
+from wengert._engines.native.lower.blocks import kind_of
+from wengert._engines.native.plan import schedule
 from wengert._engines.native.run import entry
 
 X = np.linspace(0.1, 2.0, 12)
@@ -256,6 +258,56 @@ def test_steps_that_repeat_are_written_once(modules: list[str]) -> None:
         assert len(re.findall(r"call i32 @piece", longest)) > length
         found.append((len(pieces), sum(len(piece.split("\n")) for piece in pieces)))
     assert found[0] == found[1]
+
+
+def test_long_chains_of_small_arrays_are_loops_that_are_alike(modules: list[str]) -> None:
+    """One loop of thousands of members would be straight code, which is compiled in haste, without vectors."""
+
+    def f(x: Any) -> Any:
+        for k in range(150):
+            x = wg.abs(x) * (1.0 + 0.01 * k) - x * x / 3
+        return x
+
+    x = np.linspace(0.1, 1.0, 40)
+    found = wg.function(f)(x)
+    with numpy_only():
+        np.testing.assert_allclose(found, f(x), rtol=1e-12)
+    calls = max(module.count("call i32 @piece") for module in modules)
+    assert calls >= 600 / schedule.RUN  # two loops at the end are alone, and may stay where they are
+    assert max(module.count("\n") for module in modules if "call i32 @piece" in module) < 20 * calls
+
+
+@pytest.mark.parametrize(
+    ("ops", "runs"),
+    [("ab" * 600, {32}), ("abcde" * 200, {30}), ("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN" * 20, {40})],
+    ids=["2", "5", "40"],
+)
+def test_short_loops_of_a_crowd_are_whole_repetitions(ops: str, runs: set[int]) -> None:
+    places = [*range(3, 3 + len(ops))]
+    pieces = schedule._pieces(places, [*ops], schedule.NEAR)
+    assert [p for piece in pieces for p in piece] == places
+    assert {len(piece) for piece in pieces[:-3]} == runs  # the end repeats nothing that follows
+    assert len(schedule._pieces(places, [*ops], schedule.NEAR + 1)[0]) == schedule.CROWD
+    assert schedule._pieces(places[: schedule.CROWD], [*ops], 1) == [places[: schedule.CROWD]]
+
+
+def test_joined_arrays_that_are_read_often_are_stored_once() -> None:
+    """As stages of a Runge-Kutta method are, each of which is read by all that follow."""
+
+    def f(x: Any) -> Any:
+        rows: list[Any] = []
+        for _ in range(6):
+            rows.append(np.concatenate([x[6:] * 0.5, x[:5] * x[5:10], x[:1] - 1.0]))
+            x = x + 0.1 * (np.array([0.5**k for k in range(len(rows))]) @ np.stack(rows))
+        return x
+
+    x = np.linspace(0.1, 1.0, 11)
+    compiled = wg.function(f)
+    np.testing.assert_allclose(compiled(x), f(x), rtol=1e-13)
+    graph = compiled.trace(x)
+    kinds = schedule.schedule(graph.nodes, [*map(kind_of, graph.nodes)], graph.outputs).kinds
+    joined = [k for k, n in zip(kinds, graph.nodes, strict=True) if n.op.name == "concatenate" and len(n.inputs) == 3]
+    assert [k for k in joined if k == "assemble"] == ["assemble"] * (6 - schedule.MOST_READS)
 
 
 def straight(lines: int) -> str:

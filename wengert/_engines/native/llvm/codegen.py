@@ -280,7 +280,7 @@ class _Kernel:
             return
         self.declare("take", "declare noalias ptr @wengert_take(i64)")
         self.declare("drop", "declare void @wengert_drop(ptr nocapture)")
-        failed = "-1"
+        failed, began = "-1", len(self.checks)
         for item in self.statics:
             if item.array in self.pointers:
                 continue
@@ -295,6 +295,10 @@ class _Kernel:
             ]
             self.frees.append(f"  call void @wengert_drop(ptr {name})")
             failed = chosen
+            if len(self.checks) - began > LONGEST_BLOCK // 2:  # what is on the stack stands before them
+                label = self.label()
+                self.checks += [f"  br label %{label}", f"{label}:"]
+                began = len(self.checks)
         bad = self.temp()
         self.checks.append(f"  {bad} = icmp ne i64 {failed}, -1")
         self.checks += [f"  br i1 {bad}, label %no.memory, label %start", "no.memory:", *self.out_of_memory(failed)]

@@ -158,6 +158,7 @@ class Block:
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
         self.heirs: dict[int, int] = {}  # by the key of what is read last by a member, the key of what takes its place
         self.left_by: dict[int, int] = {}  # the other way round
+        self.assembled: set[int] = set()  # what is put together from parts in memory
         self.filled: set[Array] = set()  # results that are where they belong
         self.lasting: dict[int, Any] = {}  # histories among the outputs that what follows must not overwrite
         self.dying: dict[int, int] = {}  # by the key of what is read for the last time now, how many operands read it
@@ -326,6 +327,7 @@ class Block:
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
         plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width > 1 else MOST_REPEATS)
+        self.assembled = {n.outputs[0].key for n, kind in zip(nodes, plan.kinds, strict=True) if kind == "assemble"}
         through = self._through(plan.kinds)
         last = self._last_reads(plan.steps, through)
         makers = {v.key: (n, kind) for n, kind in zip(nodes, plan.kinds, strict=True) for v in n.outputs}
@@ -446,7 +448,7 @@ class Block:
                 self._file(value, form)
         elif is_small(node.outputs[0]):
             self.forms[node.outputs[0].key] = self._small(node, forms)
-        elif is_assembled(node):
+        elif node.outputs[0].key in self.assembled:
             self.forms[node.outputs[0].key] = self._assembled(node, forms)
         else:
             self.forms[node.outputs[0].key] = self._lazy(node, forms)

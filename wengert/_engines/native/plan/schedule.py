@@ -28,8 +28,10 @@ from ...._core.tensor import Value
 
 SMALL = 8  # elements up to which a value is in registers
 LONG = 1000  # nodes from which on fewer elements are few
-CROWD = 512  # members of one loop: LLVM takes longer for one long loop than for several short ones ...
-FEW = 64  # ... unless it has so few iterations that it is no loop for LLVM
+CROWD = 512  # members of one loop: LLVM takes longer for one long loop than for several short ones
+RUN = 32  # members of each loop of a crowd whose arrays stay in the cache, where what loops store costs little
+NEAR = 1024  # elements of such an array
+MOST_READS = 3  # of an array near the processor that is joined from parts: each has a piece of code for each part
 DEEP = 30  # points that one map may compute one from the other
 HEAVY = 16  # maps that one map may read through others before it is stored
 
@@ -116,9 +118,27 @@ def schedule(
     return _Scheduling(nodes, kinds, outputs, repeats).run()
 
 
-def _pieces(places: list[int], most: int) -> list[list[int]]:
+def _pieces(places: list[int], names: list[str], size: int | None) -> list[list[int]]:
     """Members that are too many for one loop, in several: each reads what those before it have stored."""
-    return [places[i : i + most] for i in range(0, len(places), most)]
+    if len(places) <= CROWD:
+        return [places]
+    is_near = size is not None and size <= NEAR
+    pieces: list[list[int]] = []
+    start = 0
+    while start < len(places):
+        end = start + (_run(names, start) if is_near else CROWD)
+        pieces.append(places[start:end])
+        start = end
+    return pieces
+
+
+def _run(names: list[str], start: int) -> int:
+    """How many members from one on make a loop: whole repetitions, where ops repeat, so that many loops are alike."""
+    window = names[start : start + 2 * RUN]
+    for period in range(1, 2 * RUN + 1):
+        if window == names[start + period : start + period + 2 * RUN]:
+            return max(period, RUN // period * period)
+    return RUN
 
 
 class _Scheduling:
@@ -141,6 +161,7 @@ class _Scheduling:
         self.moving: set[int] = set()  # maps that became members, as they would be read too often
 
     def run(self) -> Schedule:
+        self.store_joined()
         self.find_inlined()
         self.set_stages()
         if self.repeat_light():
@@ -150,6 +171,23 @@ class _Scheduling:
         return Schedule(self.kinds, self.ordered(groups), self.stored(groups))
 
     # -- what is computed where it is read ------------------------------------------------------------------------
+
+    def store_joined(self) -> None:
+        """Stores small arrays that are joined from few parts and read in many places, through other maps too."""
+        reads: dict[int, int] = {}
+        for place in range(len(self.nodes) - 1, -1, -1):
+            for value in self.nodes[place].outputs:
+                readers = self.readers[value.key]
+                reads[value.key] = sum(reads[self.nodes[r].outputs[0].key] if self.is_map(r) else 1 for r in readers)
+            if self.is_map(place) and self.nodes[place].op.name == "concatenate":
+                (value,) = self.nodes[place].outputs
+                size = static_size(value.shape)
+                if reads[value.key] > MOST_READS and size is not None and size <= NEAR:
+                    self.kinds[place] = "assemble"
+                    reads[value.key] = 1
+
+    def is_map(self, place: int) -> bool:
+        return self.kinds[place] in ("map", "repeat")
 
     def find_inlined(self) -> None:
         depth: dict[int, int] = {}
@@ -311,14 +349,16 @@ class _Scheduling:
         result: list[tuple[int, Group, list[int]]] = []
         for (stage, shape), places in found.items():
             size = static_size(shape)
-            most = len(places) if size is not None and size <= FEW else CROWD
-            for part in (piece for whole in self.connected(places) for piece in _pieces(whole, most)):
+            for part in (piece for whole in self.connected(places) for piece in self.pieces(whole, size)):
                 group = Group(shape)
                 group.members = [self.nodes[p] for p in part]
                 result.append((stage, group, part))
         self.add_copies(result)
         result.sort(key=lambda item: item[0])
         return result
+
+    def pieces(self, places: list[int], size: int | None) -> list[list[int]]:
+        return _pieces(places, [self.nodes[p].op.name for p in places], size)
 
     def connected(self, places: list[int]) -> list[list[int]]:
         """The parts of a set of members that share operands or read one another."""
