@@ -245,3 +245,7 @@ def test_higher_derivatives_that_have_vanished_are_zero_at_infinities(name: str,
     by_columns = wg.jvp(first, (x,), (np.ones(5, dtype),))[1]
     for found in (first(x), second(x), third(x), by_columns, wg.function(second)(x)):
         np.testing.assert_array_equal(found, [0.0, 0.0, 0.0, 0.0, np.nan])
+
+
+def test_zeta_of_infinite_arguments() -> None:
+    assert special.zeta(2.0, np.inf) == special.zeta(np.inf, np.inf) == special.zeta(1e300, 1e10) == 0.0

@@ -361,3 +361,12 @@ def test_printing_inside_xla(capfd: pytest.CaptureFixture[str]) -> None:
     close(wg.function(f)(jnp.asarray(X)), X * 2)
     jax.effects_barrier()
     assert "the sum is 3.00" in capfd.readouterr().out
+
+
+def test_poles_and_limits_of_gamma_functions() -> None:
+    zeros, q = np.array([-0.0, 0.0], "f4"), np.array([2.0, 1.0, 0.5, 0.0, -2.0, -2.5], "f4")
+    np.testing.assert_array_equal(wg.special.digamma(jax.numpy.asarray(zeros)), [np.inf, -np.inf])
+    poles = wg.special.zeta(jax.numpy.asarray(np.full(6, 3.0, "f4")), jax.numpy.asarray(q))
+    np.testing.assert_array_equal(np.isposinf(poles), [False, False, False, True, True, False])
+    limits = wg.special.zeta(jax.numpy.asarray(np.full(3, np.inf, "f4")), jax.numpy.asarray(q[:3]))
+    np.testing.assert_array_equal(limits, [0.0, 1.0, np.inf])

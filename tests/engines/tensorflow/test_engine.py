@@ -484,3 +484,12 @@ def test_what_a_scan_stacks_has_as_many_rows_as_it_has_steps() -> None:
         return wg.greater_equal(rows, 1.0)  # of complex numbers: computed by NumPy
 
     np.testing.assert_array_equal(wg.function(f)(tf.constant(X)), X >= 1.0)
+
+
+def test_poles_and_limits_of_gamma_functions() -> None:
+    zeros, q = np.array([-0.0, 0.0], "f4"), np.array([2.0, 1.0, 0.5, 0.0, -2.0, -2.5], "f4")
+    np.testing.assert_array_equal(wg.special.digamma(tf.constant(zeros)), [np.inf, -np.inf])
+    poles = wg.special.zeta(tf.constant(np.full(6, 3.0, "f4")), tf.constant(q))
+    np.testing.assert_array_equal(np.isposinf(poles), [False, False, False, True, True, False])
+    limits = wg.special.zeta(tf.constant(np.full(3, np.inf, "f4")), tf.constant(q[:3]))
+    np.testing.assert_array_equal(limits, [0.0, 1.0, np.inf])

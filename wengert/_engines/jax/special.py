@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import jax.scipy.special as jss
 
 from ..checks import unless_derived
@@ -15,6 +16,18 @@ from .common import in_float32, on_host
 
 def _unless_derived(name: str, function: Callable[..., Any], orders: int) -> Any:
     return unless_derived(on_host(name), in_float32(function), orders)
+
+
+def _digamma(x: Any) -> Any:
+    """JAX's own is NaN at the pole at 0, whose sides a zero's sign tells."""
+    return jnp.where(x == 0, -1 / x, jss.digamma(x))
+
+
+def _zeta(s: Any, q: Any) -> Any:
+    """JAX's own is NaN at the infinities and at poles of a negative q."""
+    only_first = jnp.where(q == 1, 1.0, jnp.where(q > 1, 0.0, jnp.inf))  # the limit of q**-s, the first term
+    value = jnp.where(jnp.isposinf(s) & (q > 0), only_first, jnp.where((s > 1) & jnp.isposinf(q), 0.0, jss.zeta(s, q)))
+    return jnp.where((s > 1) & (q <= 0) & (q == jnp.floor(q)), jnp.inf, value)
 
 
 # the log and the ratio of gamma functions lose digits in JAX, and so do the tail of log_ndtr, 1 - x for betaincc,
@@ -39,7 +52,7 @@ _ON_HOST = (
     "exp1",
 )
 _SAME_NAME = (
-    "erf", "erfc", "erfinv", "ndtr", "ndtri", "digamma", "gamma", "i0", "i1", "i0e", "i1e",
+    "erf", "erfc", "erfinv", "ndtr", "ndtri", "gamma", "i0", "i1", "i0e", "i1e",
 )  # fmt: skip
 # kept exact by series and searches in NumPy, which no framework has
 _ONLY_ON_HOST = (
@@ -51,8 +64,9 @@ KERNELS: dict[str, Any] = {
     **{name: on_host(name) for name in _ON_HOST},
     **{name: in_float32(getattr(jss, name)) for name in _SAME_NAME},
     "lgamma": in_float32(jss.gammaln),
+    "digamma": in_float32(_digamma),
     "gammainc": _unless_derived("gammainc", jss.gammainc, 1),
     "betainc": _unless_derived("betainc", jss.betainc, 2),
-    "zeta": _unless_derived("zeta", jss.zeta, 1),
+    "zeta": _unless_derived("zeta", _zeta, 1),
     **{name: on_host(name) for name in _ONLY_ON_HOST},
 }

@@ -191,6 +191,7 @@ def _betainc(
 # -- Hurwitz's zeta function -------------------------------------------------------------------------------------------
 
 _FAR = 20.0
+_STEEP = 1e3  # from here on 20**-s is 0
 _AHEAD = 20  # terms summed before the Euler-Maclaurin formula takes over
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 
@@ -199,7 +200,7 @@ def _zeta(s: np.ndarray[Any, Any], q: np.ndarray[Any, Any], order: int) -> Any:
     from scipy.special import zeta
 
     if order == 0:
-        is_far = (q > _FAR) & (s > 1) & np.isfinite(s)
+        is_far = (q > _FAR) & np.isfinite(q) & (s > 1) & (s < _STEEP)
         value = zeta(s, q)
         if is_far.any():  # where SciPy's powers lose digits
             value[is_far] = _zeta_sum(variable(s[is_far], (0, 0), (0, 0)), q[is_far]).derivative()

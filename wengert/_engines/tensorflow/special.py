@@ -34,6 +34,17 @@ def _erfinv(x: tf.Tensor) -> Any:
     return tf.where(is_small, series, tf.math.erfinv(x))
 
 
+def _digamma(x: tf.Tensor) -> Any:
+    """TensorFlow's own is NaN at the pole at 0, whose sides a zero's sign tells."""
+    return tf.where(x == 0, -1 / x, tf.math.digamma(x))
+
+
+def _zeta(s: tf.Tensor, q: tf.Tensor) -> Any:
+    """TensorFlow's own is NaN at poles of a negative q."""
+    is_pole = (s > 1) & (q <= 0) & (q == tf.floor(q))
+    return tf.where(is_pole, tf.constant(math.inf, s.dtype), tf.math.zeta(s, q))
+
+
 # polygamma is wrong for negative arguments, gammaincc has five digits for small parameters, 1 - x none for a small x
 # TensorFlow has none of these; by the log of the gamma function, which it has, large values lose digits
 _ON_HOST = (
@@ -50,10 +61,10 @@ KERNELS: dict[str, Any] = {
     "ndtr": in_float32(_ndtr),
     "ndtri": in_float32(tf.math.ndtri),
     "lgamma": in_float32(tf.math.lgamma),
-    "digamma": in_float32(tf.math.digamma),
+    "digamma": in_float32(_digamma),
     "gammainc": _unless_derived("gammainc", tf.math.igamma, 1),
     "betainc": _unless_derived("betainc", tf.math.betainc, 2),
-    "zeta": _unless_derived("zeta", tf.math.zeta, 1),
+    "zeta": _unless_derived("zeta", _zeta, 1),
     "i0": in_float32(tf.math.special.bessel_i0),
     "i1": in_float32(tf.math.special.bessel_i1),
     "i0e": in_float32(tf.math.special.bessel_i0e),
