@@ -309,7 +309,12 @@ def test_functions_of_every_half_float(dtype: np.dtype[Any]) -> None:
             assert np.mean(same) > 0.999, name
             with np.errstate(all="ignore"):
                 steps = np.abs(places(ours) - places(theirs))
+                wide = np.floor_divide(x.astype(np.float32), y.astype(np.float32))
             same |= (steps <= 1) & ~np.isnan(ours) & ~np.isnan(theirs)
+            if name.startswith(
+                "floor_divide"
+            ):  # where it overflows, older releases of ml_dtypes give NaN, float32 infinity
+                same |= np.isnan(theirs) & np.isinf(wide) & (ours == wide)
         assert np.all(same), f"{name}: {ours[~same][:5]}, wanted {theirs[~same][:5]}"
 
 
