@@ -110,7 +110,7 @@ def test_modules_beside_the_script_are_followed(tmp_path: Path, monkeypatch: pyt
     """
     (tmp_path / "beside_a_script.py").write_text(textwrap.dedent(source))
     monkeypatch.syspath_prepend(tmp_path)
-    import beside_a_script as beside  # pyright: ignore[reportMissingImports]
+    import beside_a_script as beside  # pyright: ignore[reportMissingImports]  # written by the test
 
     bend, Model = beside.bend, beside.Model
     assert_followed(lambda x: bend(x) + Model(x[1]).run(x) + beside.bend(x))

@@ -150,7 +150,7 @@ def test_with_tqdm_its_bar_is_moved_and_closed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_terminal_has_a_bar_that_is_drawn_anew() -> None:
     stream = io.StringIO()
-    stream.isatty = lambda: True  # type: ignore[method-assign]
+    stream.isatty = lambda: True  # type: ignore[method-assign]  # a terminal, for once
     bar = Bar(4, stream)
     for i in range(5):
         bar.step(i, "on")

@@ -48,7 +48,7 @@ def test_gradients_are_differences_of_numpys(family: str, name: str) -> None:
 
 def test_functions_and_imports_of_the_modules_below() -> None:
     from wengert.numpy.polynomial.chebyshev import chebval  # pyright: ignore[reportMissingImports]  # made when its parent loads
-    from wengert.numpy.polynomial.polynomial import polyval2d, polyvalfromroots  # pyright: ignore[reportMissingImports]
+    from wengert.numpy.polynomial.polynomial import polyval2d, polyvalfromroots  # pyright: ignore[reportMissingImports]  # likewise
 
     import wengert.numpy.polynomial
 

@@ -15,7 +15,7 @@ from . import core, differential_operators, extend, misc, numpy, scipy, test_uti
 from ._install import install
 from .builtins import dict, isinstance, list, tuple, type
 from .core import primitive_with_deprecation_warnings as primitive
-from .differential_operators import *  # noqa: F403
+from .differential_operators import *  # noqa: F403  # all that its `__all__` names
 
 __all__ = [
     "builtins", "core", "dict", "differential_operators", "extend", "install", "isinstance", "list", "misc", "numpy",

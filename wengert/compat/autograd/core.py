@@ -16,9 +16,9 @@ from ..._transforms.forward import Tangents
 from ..._transforms.reverse import Tape, entry_of, ones_like_type, sweep
 from . import _declarations, _spaces
 from ._boxes import conjugate, fitted, following, getval, isbox, leaves, map_tree, plain, plain_tree, source
-from ._declarations import *  # noqa: F403
+from ._declarations import *  # noqa: F403  # all that its `__all__` names
 from ._declarations import primitive_with_deprecation_warnings as primitive_with_deprecation_warnings
-from ._spaces import *  # noqa: F403
+from ._spaces import *  # noqa: F403  # all that its `__all__` names
 from ._spaces import vspace
 from .tracer import Box, Node, Step, primitive_jvps, primitive_vjps, rule_of, toposort, trace
 from .util import subvals
