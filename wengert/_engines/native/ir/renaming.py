@@ -2,49 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
 from .loops import NESTING, Address, Array, Block, For, If, Lanes, Operand, Reg, Typed, While, blocks_of
 
 
-def walk(block: Block) -> list[Any]:
+def walk(block: Block) -> Iterator[Any]:
     """All instructions of a block and of the blocks inside it."""
-    found: list[Any] = []
-    _gather(block, found)
-    return found
-
-
-def _gather(block: Block, found: list[Any]) -> None:
     for item in block:
-        found.append(item)
+        yield item
         if type(item) in NESTING:
             for inner in blocks_of(item):
-                _gather(inner, found)
+                yield from walk(inner)
 
 
-def reads(item: Any) -> list[Reg | Array]:
+def reads(item: Any) -> Iterator[Reg | Array]:
     """The registers and arrays that an instruction names, but for those in blocks inside it."""
-    found: list[Reg | Array] = []
     for slot in type(item).__slots__:
         if slot != "out":
-            _name(getattr(item, slot), found)
-    return found
+            yield from _named(getattr(item, slot))
 
 
-def _name(value: Any, found: list[Reg | Array]) -> None:
-    kind = type(value)
-    if kind is Reg or kind is Array:
-        found.append(value)
-    elif kind is Address:
-        found.append(value.array)
-        _name(value.index, found)
-    elif kind is Typed:
-        _name(value.value, found)
-    elif kind is tuple:
+def _named(value: Any) -> Iterator[Reg | Array]:
+    if type(value) in (Reg, Array):
+        yield value
+    elif type(value) is Address:
+        yield value.array
+        yield from _named(value.index)
+    elif type(value) is Typed:
+        yield from _named(value.value)
+    elif type(value) is tuple:
         for part in value:
-            _name(part, found)
+            yield from _named(part)
 
 
 def substitute(item: Any, names: Mapping[Reg, Operand]) -> None:

@@ -69,7 +69,7 @@ def shared(function: Function, fresh: Callable[[str], Reg]) -> None:
 
 def length(block: Block) -> int:
     """How many instructions a block and those inside it have."""
-    return len(walk(block))
+    return sum(1 for _ in walk(block))
 
 
 def may_fail(piece: Piece) -> bool:
@@ -275,55 +275,42 @@ class _Form:
                     self._numbers[value] = len(self._numbers)
                 self.key.append(value and value.type)
             elif slot != "node":
-                self._value(item, slot, (), value, _type_in)
+                self._value(item, slot, (), value, _type_in(item, slot))
 
-    def _value(
-        self, item: Any, slot: str, path: tuple[int, ...], value: Any, type_in: Callable[[Any, str], str | None]
-    ) -> None:  # fmt: skip
-        """Tokens of what stands in a place; `type_in` tells the type of a number that may differ there."""
+    def _value(self, item: Any, slot: str, path: tuple[int, ...], value: Any, type_: str | None) -> None:
+        """Tokens of what stands in a place; `type_` of a number that may differ there."""
         kind = type(value)
-        if kind is Reg or kind is Array or kind is Var:
+        if kind in (Reg, Array, Var):
             self._name(value)
-        elif kind is tuple:
-            for place, part in enumerate(value):
-                self._value(item, slot, (*path, place), part, type_in)
         elif kind is Address:
             self._name(value.array)
-            self._value(item, slot, (*path, 1), value.index, _of_index)
+            self._value(item, slot, (*path, 1), value.index, "i64")
         elif kind is Typed:
             self.key += [value.type, value.by_address]
-            self._value(item, slot, (*path, 1), value.value, _of_none)
+            self._value(item, slot, (*path, 1), value.value, None)
+        elif kind is tuple:
+            for place, part in enumerate(value):
+                self._value(item, slot, (*path, place), part, type_)
+        elif type_ is not None and kind in (int, float):
+            self.key.append(type_)
+            self.holes.append(_Hole(item, slot, path, type_, value))
         else:
-            type_ = type_in(item, slot) if kind is int or kind is float else None
-            if type_ is not None:
-                self.key.append(type_)
-                self.holes.append(_Hole(item, slot, path, type_, value))
-            else:
-                self.key.append(value if kind is str else repr(value))
+            self.key.append(repr(value))
 
     def _name(self, value: Any) -> None:
         """A token for a register, an array or a variable: its place among those that the loop names."""
         kind = type(value)
-        number = self._numbers.get(value)
-        if number is None:
-            number = self._numbers[value] = len(self._numbers)
+        if value not in self._numbers:
+            self._numbers[value] = len(self._numbers)
             if kind is Array:
                 self.arrays.append(value)
             elif kind is Reg:
                 self.registers.append(value)
         if kind is Var:
             self.variables[value] += 1
-        elif kind is Array and value in self.own_arrays:
+        elif value in self.own_arrays:
             self.own_arrays[value] += 1
-        self.key += [number, value.type]
-
-
-def _of_index(_item: Any, _slot: str) -> str:
-    return "i64"
-
-
-def _of_none(_item: Any, _slot: str) -> None:
-    return None
+        self.key += [self._numbers[value], value.type]
 
 
 _STARTS = {
