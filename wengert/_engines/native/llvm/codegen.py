@@ -296,9 +296,7 @@ class _Kernel:
             self.frees.append(f"  call void @wengert_drop(ptr {name})")
             failed = chosen
             if len(self.checks) - began > LONGEST_BLOCK // 2:  # what is on the stack stands before them
-                label = self.label()
-                self.checks += [f"  br label %{label}", f"{label}:"]
-                began = len(self.checks)
+                began = self.cut(self.checks)
         bad = self.temp()
         self.checks.append(f"  {bad} = icmp ne i64 {failed}, -1")
         self.checks += [f"  br i1 {bad}, label %no.memory, label %start", "no.memory:", *self.out_of_memory(failed)]
@@ -327,6 +325,12 @@ class _Kernel:
     def label(self) -> str:
         self.labels += 1
         return f"b{self.labels}"
+
+    def cut(self, lines: list[str]) -> int:
+        """Ends a block of code without a jump, and gives where the next one begins: just behind."""
+        label = self.label()
+        lines += [f"  br label %{label}", f"{label}:"]
+        return len(lines)
 
     # -- operands -------------------------------------------------------------------------------------------------
 
@@ -359,9 +363,7 @@ class _Kernel:
         began = len(self.lines)
         for item in block:
             if len(self.lines) - began > LONGEST_BLOCK:
-                label = self.label()
-                self.lines += [f"  br label %{label}", f"{label}:"]
-                began = len(self.lines)
+                began = self.cut(self.lines)
             if self.watch is not None:
                 self.watch.look(item)
             self.emitters[type(item)](self, item)
