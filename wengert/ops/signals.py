@@ -225,8 +225,16 @@ def _overlapping_sum(frames: Tensor, step: int) -> Tensor:
 # -- convolution of rows -----------------------------------------------------------------------------------------------
 
 
-def convolved(x: Tensor, y: Tensor, mode: str, what: str) -> Tensor:
-    """The convolution of two rows as `numpy.convolve` has it."""
+def convolved(x: Tensor, y: Tensor, mode: str, what: str, is_correlation: bool = False) -> Tensor:
+    """The convolution of two rows as `numpy.convolve` has it.
+
+    Args:
+        x: a row.
+        y: another one.
+        mode: as of `numpy.convolve`.
+        what: the function, for errors.
+        is_correlation: whether "same" is `numpy.correlate`'s, which rounds up where the second row is the longer one.
+    """
     if x.ndim != 1 or y.ndim != 1 or 0 in (x.shape[0], y.shape[0]):
         raise ValueError(at_user_line(f"{what}: shapes {x.shape} and {y.shape}; wanted two rows that are not empty"))
     dtype = promotion.common_dtype([x, y])
@@ -234,7 +242,10 @@ def convolved(x: Tensor, y: Tensor, mode: str, what: str) -> Tensor:
     if mode not in ("full", "same", "valid"):
         raise ValueError(at_user_line(f"{what}: mode is 'full', 'same' or 'valid', got {mode!r}"))
     if any(isinstance(size, Dim) for size in (*x.shape, *y.shape)):
-        return _of_unknown_extents(x, y, mode)
+        return _of_unknown_extents(x, y, mode, is_correlation)
+    if is_correlation and mode == "same" and x.shape[0] < y.shape[0]:
+        start = (x.shape[0] - 1) - (x.shape[0] - 1) // 2
+        return part(convolved(x, y, "full", what), 0, start, start + y.shape[0])
     if y.shape[0] > x.shape[0]:
         x, y = y, x
     n: Any = x.shape[0]
@@ -247,15 +258,8 @@ def convolved(x: Tensor, y: Tensor, mode: str, what: str) -> Tensor:
     return matmul(windows, flip(y))
 
 
-def _of_unknown_extents(x: Tensor, y: Tensor, mode: str, is_correlation: bool = False) -> Tensor:
-    """A convolution whose longer row nobody knows: a part of the full one, in which either may be.
-
-    Args:
-        x: a row.
-        y: another one of its dtype.
-        mode: as of `numpy.convolve`.
-        is_correlation: whether "same" is `numpy.correlate`'s, which rounds up where the second row is the longer one.
-    """
+def _of_unknown_extents(x: Tensor, y: Tensor, mode: str, is_correlation: bool) -> Tensor:
+    """A convolution whose longer row nobody knows: a part of the full one, in which either may be."""
     n: Any = x.shape[0]
     m: Any = y.shape[0]
     margin = S.full(shape=(m - 1,), value=0, dtype=x.dtype)
@@ -292,15 +296,7 @@ def correlate(x1: ArrayLike, x2: ArrayLike, mode: str = "valid") -> Any:
     """
     x, y = as_tensor(x1, "correlate"), as_tensor(x2, "correlate")
     turned = flip(conj(y)) if y.ndim else y
-    if mode == "same" and x.ndim == y.ndim == 1 and any(isinstance(size, Dim) for size in (*x.shape, *y.shape)):
-        dtype = promotion.common_dtype([x, turned])
-        found = _of_unknown_extents(promotion.cast(x, dtype), promotion.cast(turned, dtype), mode, is_correlation=True)
-        return outward(found, x1, x2)
-    if mode == "same" and x.ndim == y.ndim == 1 and x.shape[0] < y.shape[0]:
-        full = convolved(x, turned, "full", "correlate")
-        start = (x.shape[0] - 1) - (x.shape[0] - 1) // 2
-        return outward(part(full, 0, start, start + y.shape[0]), x1, x2)
-    return outward(convolved(x, turned, mode, "correlate"), x1, x2)
+    return outward(convolved(x, turned, mode, "correlate", is_correlation=True), x1, x2)
 
 
 __all__ = ["correlate", "extract_sequences", "istft", "stft"]
