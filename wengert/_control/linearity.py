@@ -15,7 +15,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.analysis import needed_for
-from .._core.engine import ENGINE_OF
+from .._core.engine import ndarray_of
 from .._core.op import ZERO, Op, stated
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
@@ -239,7 +239,7 @@ def is_zero(x: Tensor) -> bool:
     """Whether a tensor is known to hold zeros only; a symbolic one by the op that made it."""
     data = x._data
     if type(data) is not Value:
-        return not np.any(np.asarray(ENGINE_OF[type(data)].to_numpy(data)))
+        return not np.any(ndarray_of(data))
     builder = STATE.builder
     return builder is not None and _is_zero_value(builder, data.key)
 

@@ -20,7 +20,7 @@ from .._core.apply import apply
 from .._core.constant import constant
 from .._core.dims import Dim
 from .._core.dtypes import is_inexact
-from .._core.engine import ENGINE_OF
+from .._core.engine import ndarray_of
 from .._core.graph import Graph, Node
 from .._core.op import Op
 from .._core.state import building
@@ -224,7 +224,7 @@ def numbers(shape: Sequence[int]) -> Array:
 
 def array_of(known: Known) -> Array | None:
     """A known value as a NumPy array."""
-    return None if known.value is None else np.asarray(ENGINE_OF[type(known.value._data)].to_numpy(known.value._data))
+    return None if known.value is None else ndarray_of(known.value._data)
 
 
 # -- rules ------------------------------------------------------------------------------------------------------------
@@ -332,7 +332,7 @@ def on_numbers(site: Site, offsets: dict[int, int]) -> list[Array]:
         found = found if site.op.is_multi else (found,)
         if site.op.name == "buffer_set":
             found = (buffer_value(found[0]),)
-    return [np.asarray(ENGINE_OF[type(x._data)].to_numpy(x._data)) for x in found]
+    return [ndarray_of(x._data) for x in found]
 
 
 def _is_buffer_operand(op: Op, index: int) -> bool:

@@ -20,7 +20,7 @@ from .._control.jacobians import products
 from .._control.values import Leaves
 from .._core import dtypes
 from .._core.constant import constant
-from .._core.engine import ENGINE_OF
+from .._core.engine import ndarray_of
 from .._core.graph import Graph, quietly
 from .._core.kinds import SEQUENCES
 from .._core.moving import beside
@@ -373,7 +373,7 @@ def _only(found: list[Tensor | None]) -> Tensor:
 
 
 def _matrix(entries: Tensor, pattern: Matrix, dtype: Any) -> Matrix:
-    data = np.array(ENGINE_OF[type(entries._data)].to_numpy(entries._data), dtype)
+    data = np.array(ndarray_of(entries._data), dtype)
     return scipy("sparse").csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
 

@@ -14,7 +14,7 @@ Example:
 
 from __future__ import annotations
 
-import importlib
+import importlib as _importlib
 from typing import Any
 
 import numpy as _numpy
@@ -92,8 +92,8 @@ def __getattr__(name: str) -> Any:
     """What this package does not write is NumPy's own."""
     if name.startswith("__"):
         raise AttributeError(name)
-    if name == "polynomial":  # NumPy's source, followed by what stands above this module
-        return importlib.import_module("wengert.adopt._stand_ins").stand_in("numpy.polynomial")
+    if name == "polynomial":  # loaded where it is asked for
+        return _importlib.import_module(f"{__name__}.polynomial")
     try:
         return getattr(_numpy, name)
     except AttributeError:

@@ -661,11 +661,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
         array([1, 2])
     """
     values, edges = as_tensor(x, "digitize"), as_tensor(bins, "digitize")
-    if is_tensor_like(bins):
-        edges._require_concrete("np.digitize")
-        ordered = ndarray_of(edges._data)
-    else:
-        ordered = as_ndarray(bins, "digitize")
+    ordered = _found("digitize", bins)
     if np.all(ordered[1:] >= ordered[:-1]):
         return searchsorted(edges, values, "left" if right else "right")
     if not np.all(ordered[1:] <= ordered[:-1]):

@@ -19,7 +19,7 @@ from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Index
 from .._core.constant import constant
 from .._core.dims import Dim, DimLike, Shape
-from .._core.engine import ENGINE_OF
+from .._core.engine import ndarray_of
 from .._core.graph import open_graph
 from .._core.state import STATE
 from .._core.tensor import Tensor, Value
@@ -190,7 +190,7 @@ def known_values(x: ArrayLike, what: str) -> np.ndarray[Any, Any]:
             )
         )
     x._note_exit("an index")
-    return np.asarray(ENGINE_OF[type(x._data)].to_numpy(x._data))
+    return ndarray_of(x._data)
 
 
 def is_known(x: Tensor) -> bool:

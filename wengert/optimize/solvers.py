@@ -21,7 +21,7 @@ from .._control.values import Leaves, connected
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.constant import constant
-from .._core.engine import ENGINE_OF
+from .._core.engine import ndarray_of
 from .._core.kinds import DICTS, TUPLES
 from .._core.progress import following
 from .._core.public import public
@@ -337,7 +337,7 @@ class _Problem:
 def numbers(x: ArrayLike) -> Array:
     """Values as doubles, for SciPy."""
     tensor = as_tensor(x)
-    return np.array(ENGINE_OF[type(tensor._data)].to_numpy(tensor._data), np.float64)
+    return np.array(ndarray_of(tensor._data), np.float64)
 
 
 def plain(x: ArrayLike) -> Tensor:

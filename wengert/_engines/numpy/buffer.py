@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes, forking
-from ..places import are_many, front
+from ..places import are_many, front, whole_place
 
 # A write changes several versions' common array; what takes long (copies of whole arrays) is rare.
 _lock = forking.short_lock()
@@ -124,7 +124,7 @@ class BufferArray:
 def _view(array: np.ndarray[Any, Any], template: tuple[Any, ...]) -> Any:
     """What the slices and integers of a template leave, the axes of index arrays in front."""
     if None not in template:  # as most writes of programs are, which are many
-        return array[(*[slice(*e) if type(e) is tuple else e for e in template], ...)]
+        return array[whole_place(template, ())]
     static, order = front(template)
     return array[static].transpose(order)
 

@@ -29,8 +29,6 @@ HALF = frozenset({torch.float16, torch.bfloat16})
 # integers that torch can hold and hardly compute with
 _SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 WIDE_UNSIGNED = frozenset(_SIGNED)
-
-
 INTEGERS = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}) | WIDE_UNSIGNED
 
 

@@ -1,6 +1,6 @@
 """Owns the handwritten digits: reads them from the package and splits them.
 
-Their source and licence stand in data/DIGITS.md.
+Their source and licence stand in DIGITS.md.
 """
 
 from __future__ import annotations
