@@ -8,16 +8,15 @@ are resident sizes too: tracemalloc would make a million ops several times slowe
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
 import textwrap
-import tracemalloc
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.profiled import growth_of_calls
 
 X = np.ones(3)
 BYTES_A_CALL = 0.02 * 1024
@@ -141,28 +140,7 @@ CALLS = [
 @pytest.mark.sampled(2)  # two seconds each
 @pytest.mark.parametrize("call", CALLS)
 def test_calls_leave_nothing_behind(call):
-    gc.collect()
-    gc.disable()
-    fill_free_lists()
-    tracemalloc.start()
-    growths = []
-    try:
-        for _ in range(3):
-            before = tracemalloc.get_traced_memory()[0]
-            for _ in range(300):
-                call()
-            growths.append(tracemalloc.get_traced_memory()[0] - before)
-    finally:
-        tracemalloc.stop()
-        gc.enable()
-    # the first calls fill caches; what leaks grows in every stretch
-    assert min(growths) / 300 < BYTES_A_CALL, growths
-
-
-def fill_free_lists():
-    """CPython keeps up to 2,000 dead tuples of each small size, which looks like growth until it has them."""
-    tuples = [tuple([None] * size) for size in range(1, 20) for _ in range(2000)]
-    del tuples
+    assert growth_of_calls(call, times=300) < BYTES_A_CALL
 
 
 def in_a_process(program: str, *arguments: object) -> list[float]:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.support.profiled import run_profiled
+from tests.support.profiled import run_profiled, settle
 from wengert import ops
 
 F32 = np.dtype(np.float32)
@@ -262,8 +262,8 @@ def test_sums_agree_with_wide_ones_for_any_layout() -> None:
 
 
 def calls_of(f: Callable[[], Any]) -> int:
-    """How many functions run, Python's and those written in C, warmed up."""
-    f()
+    """How many functions run, Python's and those written in C, of a call that has often come."""
+    settle(f)
     count = 0
 
     def profile(frame: Any, event: str, arg: Any) -> None:

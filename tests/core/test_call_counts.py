@@ -11,28 +11,18 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.support.profiled import run_profiled
+from tests.support.profiled import python_calls, run_profiled
 from wengert._core.apply import apply
 from wengert._core.engine import ENGINES
-from wengert._transforms.formulas import AGAIN
 from wengert.ops import elementwise
 
 PACKAGE = wg.__path__[0]
 KERNELS = ENGINES["numpy"].kernels
 
 
-def python_calls(f: Callable[..., Any], *args: Any) -> list[str]:
-    """The names of the Python functions that run while f does, f itself left out: of a call that has often come."""
-    for _ in range(AGAIN + 4):  # until what comes again has its formula, whatever ran before
-        f(*args)
-    names: list[str] = []
-
-    def profile(frame: Any, event: str, arg: Any) -> None:
-        if event == "call":
-            names.append(frame.f_code.co_name)
-
-    run_profiled(profile, f, *args)
-    return names[1:]
+def inner_calls(f: Callable[..., Any], *args: Any) -> list[str]:
+    """The names of the Python functions that f calls."""
+    return python_calls(f, *args)[1:]
 
 
 def stack_of(kernel: str, f: Callable[..., Any], *args: Any) -> list[str]:
@@ -60,21 +50,21 @@ def stack_of(kernel: str, f: Callable[..., Any], *args: Any) -> list[str]:
 def test_calls_of_a_small_gradient():
     x = wg.tensor(np.linspace(0.0, 1.0, 5))
     gradient = wg.value_and_grad(lambda x: wg.ops.sum(wg.ops.sin(x) * x))
-    names = python_calls(gradient, x)
+    names = inner_calls(gradient, x)
     assert len(names) <= 160, names  # four of them make the argument f's own, which f may write to
 
 
 def test_calls_of_a_small_gradient_through_numpy():
     x = np.linspace(0.0, 1.0, 5)
     gradient = wg.value_and_grad(lambda x: np.sum(np.sin(x) * x))
-    names = python_calls(gradient, x)
+    names = inner_calls(gradient, x)
     assert len(names) <= 160, names  # four of them make the argument f's own, which f may write to
 
 
 def test_calls_do_not_grow_with_the_array_or_the_calls():
     gradient = wg.value_and_grad(lambda x: wg.ops.sum(wg.ops.sin(x) * x))
     small, large = wg.tensor(np.ones(2)), wg.tensor(np.ones((40, 50)))
-    counts = [len(python_calls(gradient, x)) for x in (small, small, large)]
+    counts = [len(inner_calls(gradient, x)) for x in (small, small, large)]
     assert len(set(counts)) == 1
 
 
@@ -91,7 +81,7 @@ def test_calls_grow_linearly_with_the_program():
     counts = []
     for length in (10, 20, 40):
         gradient = chain(length)
-        counts.append(len(python_calls(gradient, x)))
+        counts.append(len(inner_calls(gradient, x)))
     assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
     assert (counts[1] - counts[0]) / 10 <= 45
 
@@ -104,7 +94,7 @@ def test_a_number_beside_an_array_costs_little():
         (lambda x: 0.25 > x, 9),  # noqa: SIM300  # the number on the left is what is counted
         (lambda x: wg.ops.where(mask, x, 0.25), 40),  # 32 where no framework's engine is loaded
     ):
-        assert len(python_calls(f, x)) <= most
+        assert len(inner_calls(f, x)) <= most
 
 
 def test_frames_from_an_op_to_its_kernel():

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import tracemalloc
 import warnings
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.profiled import growth_of_calls, uncollected
 from wengert._core.state import STATE
 from wengert._core.tensor import Tensor
 
@@ -757,28 +757,12 @@ def test_ten_thousand_uses_leave_nothing_behind():
     x, v = wg.tensor([1.0, 2.0]), wg.Variable(2.0)
     for _ in range(500):
         use_once(x, v)
-    gc.collect()
-    gc.disable()
-    tuples = [tuple([None] * size) for size in range(1, 20) for _ in range(2000)]
-    del tuples
-    try:
-        tracemalloc.start()
-        for _ in range(300):
-            use_once(x, v)
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(1000):
-            use_once(x, v)
-        traced = tracemalloc.get_traced_memory()[0] - before
-        tracemalloc.stop()
-        blocks = len(gc.get_objects())
+    assert growth_of_calls(use_once, x, v, times=500) < 0.02 * 1024
+    with uncollected():
+        objects = len(gc.get_objects())
         for _ in range(10_000):
             use_once(x, v)
-        grown = len(gc.get_objects()) - blocks
-    finally:
-        tracemalloc.stop()
-        gc.enable()
-    assert traced / 1000 < 0.02 * 1024
-    assert grown < 100
+        assert len(gc.get_objects()) - objects < 100
 
 
 def test_a_used_tape_lets_go():

@@ -4,8 +4,6 @@ and traced programs and both modes."""
 from __future__ import annotations
 
 import functools
-import gc
-import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 
 import wengert as wg
 from tests.support.modes import every_way, graph_of, mapped, pushed, pushed_traced
+from tests.support.profiled import growth_of_calls
 from wengert._core.state import STATE, recording
 from wengert._passes import optimise
 from wengert._transforms.forward import Tangents
@@ -848,20 +847,7 @@ def test_a_masked_zero_meets_the_rule_as_a_plain_zero() -> None:
 @pytest.mark.parametrize("call", [wg.grad(square10), wg.grad(wg.grad(square10)), wg.function(wg.grad(square10))])
 def test_calls_leave_nothing_behind(call: Any) -> None:
     x = wg.tensor(3.0)
-    gc.collect()
-    gc.disable()
-    try:
-        for _ in range(2_500):  # Python keeps up to 2,000 tuples of each length for reuse
-            call(x)
-        tracemalloc.start()
-        before = tracemalloc.get_traced_memory()[0]
-        for _ in range(3_000):
-            call(x)
-        grown = tracemalloc.get_traced_memory()[0] - before
-    finally:
-        tracemalloc.stop()
-        gc.enable()
-    assert grown / 3_000 < 0.02 * 1024
+    assert growth_of_calls(call, x, times=1_000) < 0.02 * 1024
 
 
 def test_a_python_number_stays_weak() -> None:
