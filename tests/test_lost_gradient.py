@@ -630,3 +630,18 @@ def test_a_ufunc_costs_one_python_frame_more() -> None:
 def test_a_traced_whole_number_where_a_number_must_be_known_is_a_lost_gradient(f: Any) -> None:
     with pytest.raises(LostGradientError, match=r"Tensor.__index__"):
         wg.function(f)(np.array(1))
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")  # NumPy's own word on it
+@pytest.mark.parametrize("adopted", [False, True])
+def test_masked_arrays_and_matrices_say_what_to_write(adopted: bool) -> None:
+    ma: Any = np.ma  # its parameters' types know no tensors
+    masked = [
+        lambda x: ma.masked_array(x, mask=[0, 1, 0]).sum(),
+        lambda x: ma.array(x).mean(),
+        lambda x: ma.masked_where(x > 1, x).sum(),
+    ]
+    programs = [(f, r"keep the mask beside the values, np\.where") for f in masked]
+    for f, cure in (*programs, (lambda x: np.matrix(x).sum(), "use an array of two axes")):
+        with pytest.raises(wg.LostGradientError, match=cure):
+            wg.grad(wg.adopt(f) if adopted else f)(np.array([1.0, 2.0, 3.0]))

@@ -24,7 +24,7 @@ CONTINUOUS = {
     "arcsine": (), "powerlaw": (1.8,), "lomax": (3.3,), "fisk": (2.6,), "burr": (2.1, 1.4), "burr12": (2.1, 1.4),
     "exponweib": (1.6, 1.3), "loguniform": (0.5, 4.0), "halfcauchy": (), "halflogistic": (), "hypsecant": (),
     "laplace_asymmetric": (1.4,), "bradford": (1.2,), "semicircular": (), "triang": (0.4,), "truncexpon": (2.1,),
-    "erlang": (2.0,), "reciprocal": (0.5, 4.0),
+    "erlang": (2.0,), "reciprocal": (0.5, 4.0), "wrapcauchy": (0.4,),
 }  # fmt: skip
 DISCRETE = {
     "bernoulli": (0.3,), "binom": (7.0, 0.3), "nbinom": (2.5, 0.4), "poisson": (2.3,), "geom": (0.35,),

@@ -197,6 +197,13 @@ def cure_for(who: Asker) -> str:
         return "save x.numpy() instead, which is meant for that"
     if package in ("builtins", "numpy") and who.name in _CASTS:
         return f"leave it out, for a tensor computes as a number does, or use x.astype(dtype); or {_ON_PURPOSE}"
+    if f"{who.module}.".startswith("numpy.ma."):
+        return (
+            "masked arrays hold plain numbers: keep the mask beside the values, np.where(mask, other, x), "
+            f"np.sum(x, where=~mask), or x[~mask] and np.nansum; or {_ON_PURPOSE}"
+        )
+    if package == "numpy" and (who.name in ("asmatrix", "bmat", "matrix") or "matrixlib" in who.module):
+        return f"np.matrix holds plain numbers: use an array of two axes, whose product is A @ B; or {_ON_PURPOSE}"
     if package == "numpy" and who.name in _BUILDERS:
         return (
             "build arrays from tensors with wengert.numpy (import wengert.numpy as np) or wg.tensor([...]), which "

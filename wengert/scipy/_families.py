@@ -16,6 +16,7 @@ from ..ops.elementwise import (
     arctan2,
     arctanh,
     ceil,
+    cos,
     equal,
     exp,
     expm1,
@@ -358,6 +359,12 @@ _family("semicircular", {}, {
     "cdf": lambda z: 0.5 + (z * sqrt(1.0 - z * z) + arcsin(z)) / math.pi,
     "sf": lambda z: 0.5 - (z * sqrt(1.0 - z * z) + arcsin(z)) / math.pi,
 }, support=(-1.0, 1.0), middle=0.0)  # fmt: skip
+_family("wrapcauchy", {"c": 0.5}, {
+    "logpdf": lambda z, c: log1p(-c * c) - _LOG_2 - _LOG_PI - log((1.0 - c) ** 2 + 4.0 * c * sin(z * 0.5) ** 2),
+    "cdf": lambda z, c: arctan2((1.0 + c) * sin(z * 0.5), (1.0 - c) * cos(z * 0.5)) / math.pi,
+    "sf": lambda z, c: arctan2((1.0 + c) * sin(z * 0.5), -(1.0 - c) * cos(z * 0.5)) / math.pi,
+    "ppf": lambda q, c: 2.0 * arctan2((1.0 - c) * sin(q * math.pi), (1.0 + c) * cos(q * math.pi)),
+}, support=(0.0, 2 * math.pi), is_valid=lambda c: logical_and(less(0.0, c), less(c, 1.0)), middle=math.pi)  # fmt: skip
 _family("triang", {"c": 0.5}, {
     "logpdf": lambda z, c: _LOG_2 + where(less(z, c), log(z) - log(c), log1p(-z) - log1p(-c)),
     "cdf": lambda z, c: where(less(z, c), z * z / c, 1.0 - (1.0 - z) ** 2 / (1.0 - c)),
