@@ -1,12 +1,15 @@
 """Programs of HIPS/autograd's kind, by autograd itself and by `wengert.compat.autograd`, both in one process.
 
-    python benchmarks/autograd.py
+    python benchmarks/autograd.py [--compiled]
 
 Each row is one call: the least processor time of several rounds, which take turns; the ratio is ours by autograd's.
+With `--compiled` a `wg.function` is around ours, called once before it is measured.
 """
 
 from __future__ import annotations
 
+import argparse
+import functools
 import importlib
 import pathlib
 import sys
@@ -21,11 +24,13 @@ import numpy as onp
 sys.path[:] = [
     path for path in sys.path if pathlib.Path(path or ".").resolve() != pathlib.Path(__file__).resolve().parent
 ]
+import wengert as wg  # noqa: E402
+
 HOMES = ("autograd", "wengert.compat.autograd")
 
 
-def programs(home: str) -> dict[str, Callable[[], Any]]:
-    """The programs, on one of the two packages."""
+def programs(home: str) -> dict[str, tuple[Callable[[], Any], Any]]:
+    """What makes each derivative, on one of the two packages, and where it is taken."""
     ag, np = importlib.import_module(home), importlib.import_module(f"{home}.numpy")
     norm = importlib.import_module(f"{home}.scipy.stats").norm
     special = importlib.import_module(f"{home}.scipy.special")
@@ -81,21 +86,21 @@ def programs(home: str) -> dict[str, Callable[[], Any]]:
         return np.sum(np.linalg.solve(k, x) * x) + np.linalg.slogdet(k)[1]
 
     return {
-        "x ** 2": lambda: ag.grad(lambda x: x**2)(2.0),
-        "sum(x sin x)": lambda: ag.grad(lambda x: np.sum(x * np.sin(x)))(x),
-        "50 sines": lambda: ag.grad(chain)(2.0),
-        "500 sums of a value with itself": lambda: ag.grad(fan)(2.0),
-        "10 elements squared": lambda: ag.grad(slices)(x),
-        "logistic regression": lambda: ag.grad(logistic)(onp.ones(4) / 4),
-        "network of two layers": lambda: ag.grad(network)(weights),
-        "recurrent network": lambda: ag.grad(rnn)(0.3 * onp.ones((4, 4))),
-        "normal likelihood": lambda: ag.grad(gaussian)(onp.array([0.1, 0.2])),
-        "Weibull likelihood": lambda: ag.grad(weibull)(onp.array([1.5, 0.2])),
-        "Dirichlet's constant": lambda: ag.grad(gammas)(x),
-        "Gaussian process": lambda: ag.grad(process)(onp.array([0.5, -1.0])),
-        "Jacobian, 10 by 10": lambda: ag.jacobian(lambda x: np.tanh(x) * np.sum(x))(x),
-        "Hessian, 4 by 4": lambda: ag.hessian(logistic)(onp.ones(4) / 4),
-        "det of 20 by 20": lambda: ag.grad(np.linalg.det)(matrix),
+        "x ** 2": (lambda: ag.grad(lambda x: x**2), 2.0),
+        "sum(x sin x)": (lambda: ag.grad(lambda x: np.sum(x * np.sin(x))), x),
+        "50 sines": (lambda: ag.grad(chain), 2.0),
+        "500 sums of a value with itself": (lambda: ag.grad(fan), 2.0),
+        "10 elements squared": (lambda: ag.grad(slices), x),
+        "logistic regression": (lambda: ag.grad(logistic), onp.ones(4) / 4),
+        "network of two layers": (lambda: ag.grad(network), weights),
+        "recurrent network": (lambda: ag.grad(rnn), 0.3 * onp.ones((4, 4))),
+        "normal likelihood": (lambda: ag.grad(gaussian), onp.array([0.1, 0.2])),
+        "Weibull likelihood": (lambda: ag.grad(weibull), onp.array([1.5, 0.2])),
+        "Dirichlet's constant": (lambda: ag.grad(gammas), x),
+        "Gaussian process": (lambda: ag.grad(process), onp.array([0.5, -1.0])),
+        "Jacobian, 10 by 10": (lambda: ag.jacobian(lambda x: np.tanh(x) * np.sum(x)), x),
+        "Hessian, 4 by 4": (lambda: ag.hessian(logistic), onp.ones(4) / 4),
+        "det of 20 by 20": (lambda: ag.grad(np.linalg.det), matrix),
     }
 
 
@@ -107,23 +112,40 @@ def least(call: Callable[[], Any], count: int) -> float:
     return (time.process_time() - start) / count
 
 
+def called(make: Callable[[], Any], x: Any) -> Any:
+    """A derivative that is made anew, as programs do."""
+    return make()(x)
+
+
+def compared(theirs: Callable[[], Any], ours: Callable[[], Any]) -> tuple[float, float]:
+    """Processor times of two calls that give the same numbers."""
+    wanted, found = theirs(), ours()
+    if not isinstance(wanted, list):
+        onp.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+    count = max(3, int(0.03 / max(least(theirs, 3), 1e-6)))
+    times = [(least(theirs, count), least(ours, count)) for _ in range(5)]
+    a, b = (min(column) for column in zip(*times, strict=True))
+    return a, b
+
+
 def main() -> None:
     """Prints the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--compiled", action="store_true", help="ours with wg.function around, made once")
+    options = parser.parse_args()
     warnings.simplefilter("ignore")
     theirs, ours = (programs(home) for home in HOMES)
     ratios = []
     print("| program | autograd, us | ours, us | ratio |\n|---|---:|---:|---:|")
-    for name, of_theirs in theirs.items():
-        of_ours = ours[name]
-        wanted, found = of_theirs(), of_ours()
-        if not isinstance(wanted, list):
-            onp.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
-        count = max(3, int(0.03 / max(least(of_theirs, 3), 1e-6)))
-        times = [(least(of_theirs, count), least(of_ours, count)) for _ in range(5)]
-        a, b = (min(column) for column in zip(*times, strict=True))
+    for name, (make, x) in theirs.items():
+        make_ours = ours[name][0]
+        ways = functools.partial(called, make, x), functools.partial(called, make_ours, x)
+        if options.compiled:
+            ways = ways[0], functools.partial(wg.function(make_ours()), x)
+        a, b = compared(*ways)
         ratios.append(b / a)
-        print(f"| {name} | {a * 1e6:.0f} | {b * 1e6:.0f} | {b / a:.2f} |")
-    print(f"\nmedian {onp.median(ratios):.2f}, largest {max(ratios):.2f}")
+        print(f"| {name} | {a * 1e6:.0f} | {b * 1e6:.0f} | {b / a:.3f} |", flush=True)
+    print(f"\nmedian {onp.median(ratios):.3f}, largest {max(ratios):.3f}")
 
 
 if __name__ == "__main__":

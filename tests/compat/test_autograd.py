@@ -15,6 +15,7 @@ from typing import Any
 import numpy as onp
 import pytest
 
+import wengert as wg
 from wengert.compat import autograd
 from wengert.compat.autograd import core, extend, grad, jacobian, make_jvp, make_vjp, value_and_grad
 from wengert.compat.autograd import numpy as np
@@ -25,8 +26,10 @@ from wengert.compat.autograd.misc.optimizers import adam, rmsprop, sgd
 from wengert.compat.autograd.numpy.numpy_boxes import ArrayBox
 from wengert.compat.autograd.numpy.numpy_vjps import unbroadcast_f
 from wengert.compat.autograd.scipy.signal import convolve
+from wengert.compat.autograd.scipy.special import erf
 from wengert.compat.autograd.test_util import check_grads
 from wengert.compat.autograd.tracer import getval, isbox, trace
+from wengert.errors import LostGradientError
 
 
 def test_a_gradient_of_arrays_is_a_plain_array() -> None:
@@ -450,6 +453,23 @@ def test_convolutions_along_some_axes_in_either_order() -> None:
     onp.testing.assert_allclose(full, wanted, rtol=1e-12, atol=1e-12)
     onp.testing.assert_allclose(convolve(b, a, **settings, mode="valid"), full[:, :, 1:-1].swapaxes(0, 1), rtol=1e-12)
     check_grads(lambda a, b: convolve(a, b, **settings, mode="valid"), (0, 1), modes=["rev"], order=1)(b, a)
+
+
+def test_derivatives_are_compiled_by_a_function_around() -> None:
+    x = onp.array([0.1, 0.7, 0.4])
+
+    def f(x: Any) -> Any:
+        chosen = np.where(np.greater(x, 0.3), np.tanh(x), np.sign(x) * x**2)
+        return np.sum(chosen * x[np.argmax(x)] + erf(x)) / np.size(x)
+
+    def all_of(x: Any) -> Any:
+        rows = jacobian(lambda x: np.sin(x) * x[1])(x), autograd.hessian_vector_product(f)(x, x)
+        return grad(f)(x), autograd.deriv(lambda t: t * np.exp(t))(x[0]), autograd.elementwise_grad(np.tanh)(x), *rows
+
+    for found, wanted in zip(wg.function(all_of)(x), all_of(x), strict=True):
+        onp.testing.assert_allclose(found, wanted, rtol=1e-12)
+    with pytest.raises(LostGradientError, match="traced"):
+        wg.function(lambda x: getval(x))(x)
 
 
 def test_the_package_is_small_enough_to_read() -> None:

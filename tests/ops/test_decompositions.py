@@ -56,6 +56,16 @@ def test_det_has_the_adjugate_at_singular_matrices(x, cofactors):
     close(gradient(linalg.det, x), cofactors)
 
 
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_the_gradient_of_det_is_its_inverse_times_det_at_small_and_large_matrices(is_complex):
+    for n in (1, 2, 5, 20, 32, 33):  # more rows than 32 go another way
+        a = np.eye(n)[::-1] + 0.3 * np.cos(np.arange(n * n)).reshape(n, n) / n
+        x = a + 0.2j * a.T if is_complex else a
+        _, pullback = wg.vjp(linalg.det, x)
+        found = pullback(np.ones((), x.dtype))[0]
+        close(found, np.conj(np.linalg.det(x) * np.linalg.inv(x).T), 1e-9)
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_the_gradient_of_det_beside_an_infinity_is_made_of_minors():
     x = np.array([[1.0, np.inf], [2.0, 3.0]])

@@ -670,7 +670,8 @@ lu = general(
 
 def _scaled_to(ct: Tensor, matrix: Tensor) -> Tensor:
     """A matrix times one number each."""
-    return mul(broadcast_to(reshape(ct, shape=(*ct.shape, 1, 1)), shape=matrix.shape), matrix)
+    beside = reshape(ct, shape=(*ct.shape, 1, 1)) if ct.shape else ct
+    return mul(broadcast_to(beside, shape=matrix.shape), matrix)
 
 
 def _det_type(name: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -176,13 +178,41 @@ _MODEST = 1e3  # a condition number up to which an inverse loses three digits of
 def _cofactor(a: np.ndarray[Any, Any]) -> Any:
     """The cofactors, of one matrix that is far from singular by its inverse, at a fraction of the cost."""
     if a.ndim == 2 and a.dtype.itemsize == (16 if a.dtype.kind == "c" else 8) and a.size:
-        try:
-            inverse = np.linalg.inv(a)
-        except np.linalg.LinAlgError:
-            return _cofactor_by_values(a)
-        if np.vdot(a, a).real * np.vdot(inverse, inverse).real < _MODEST**2:
-            return np.linalg.det(a) * inverse.T
+        det, inverse = _det_and_inverse(a)
+        if det and np.vdot(a, a).real * np.vdot(inverse, inverse).real < _MODEST**2:
+            return det * inverse.T
     return _cofactor_by_values(a)
+
+
+_SMALL = 32  # rows up to which one LU for both is quicker than NumPy's two, which are blocked
+
+
+def _det_and_inverse(a: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+    """Both of one matrix; a determinant of 0 where there is no inverse."""
+    if len(a) > _SMALL or (lapack := _lapack()) is None:
+        try:
+            return np.linalg.det(a), np.linalg.inv(a)
+        except np.linalg.LinAlgError:
+            return 0, a
+    getrf, getri = lapack[a.dtype.kind]
+    factors, exchanged, is_singular = getrf(a)
+    if is_singular:
+        return 0, a
+    exchanges = sum(map(operator.ne, exchanged.tolist(), range(len(a))))
+    det = np.multiply.reduce(factors.diagonal())
+    return (-det if exchanges % 2 else det), getri(factors, exchanged)[0]
+
+
+@functools.cache
+def _lapack() -> dict[str, Any] | None:
+    """The steps of an LU for real and complex numbers, where SciPy is installed."""
+    try:
+        from scipy.linalg import get_lapack_funcs
+    except ImportError:
+        return None
+    return {
+        kind: get_lapack_funcs(("getrf", "getri"), dtype=np.dtype(name)) for kind, name in (("f", "f8"), ("c", "c16"))
+    }
 
 
 def _cofactor_by_values(a: np.ndarray[Any, Any]) -> Any:

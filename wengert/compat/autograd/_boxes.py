@@ -105,10 +105,15 @@ def plain_tree(tree: object) -> Any:
     return map_tree(plain, tree)
 
 
+def numbers(box: Tensor) -> Any:
+    """The array in a box; what is traced has none, and says so."""
+    return onp.asarray(box, box.dtype) if type(box._data) is Value else ndarray_of(box._data)
+
+
 def getval(value: Any) -> Any:
     """The numbers of a box, also of those in a container; anything else as it is."""
     if isinstance(value, Tensor):
-        array = ndarray_of(value._data)
+        array = numbers(value)
         return array if array.shape else array[()]
     if isinstance(value, _CONTAINERS) and any(isinstance(leaf, Tensor) for leaf in leaves(value)):
         return map_tree(getval, value)

@@ -42,10 +42,9 @@ def install() -> None:
     Raises:
         RuntimeError: autograd itself is imported already.
     """
-    known = sys.modules.get("autograd")
-    if known is not None:
-        if known is sys.modules[HOME]:
-            return
+    if sys.modules.get("autograd") is sys.modules[HOME]:
+        return
+    if "autograd" in sys.modules:
         raise RuntimeError(
             "wengert.compat.autograd.install: autograd itself is imported already; call install before the "
             "first import of autograd, or run the program by python -m wengert.compat.autograd"

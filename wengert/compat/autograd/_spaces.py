@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import numpy as onp
 
 from ..._core.argument_types import ArrayLike
 from ..._core.tensor import Tensor
-from ._boxes import getval, map_tree, rebuilt
+from ._boxes import map_tree, rebuilt
 
 
 class VSpace:
@@ -53,12 +54,14 @@ class ArrayVSpace(VSpace):
     units: ClassVar[tuple[Any, ...]] = (1.0,)  # what spans the numbers of an element
 
     def __init__(self, value: Any) -> None:
-        array = onp.asarray(getval(value))
+        array: Any = (
+            value if isinstance(value, Tensor) else onp.asarray(value)
+        )  # what is traced has a shape, and no numbers
         self.shape, self.dtype = array.shape, array.dtype
 
     @property
     def size(self) -> int:
-        return len(self.units) * int(onp.prod(self.shape))
+        return len(self.units) * math.prod(self.shape)
 
     @property
     def ndim(self) -> int:

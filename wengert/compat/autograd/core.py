@@ -144,7 +144,7 @@ def make_jvp(fun: Callable[..., Any], x: Any) -> Callable[[Any], tuple[Any, Any]
 
 
 def _tangent(leaf: Tensor, found: Tensor) -> Any:
-    return vspace(getval(leaf)).zeros() if found is None or found is ZERO else plain(found)
+    return vspace(leaf).zeros() if found is None or found is ZERO else plain(found)
 
 
 class JVPNode(Node):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as onp
 
 from ..._core.public import at_home
-from ._boxes import getval, plain
+from ._boxes import plain
 from .core import Run, defvjp_argnum, vspace
 from .core import make_jvp as _make_jvp
 from .core import make_vjp as _make_vjp
@@ -53,7 +53,7 @@ def elementwise_grad(fun: Callable[..., Any], x: Any) -> Any:
     Where the Jacobian is diagonal, those are the derivatives of the elements.
     """
     run = Run(fun, x)
-    if onp.iscomplexobj(getval(run.y)):
+    if vspace(run.y).iscomplex:
         raise TypeError("Elementwise_grad only applies to real-output functions.")
     return run.ones()
 
@@ -63,7 +63,7 @@ def deriv(fun: Callable[..., Any], x: Any) -> Any:
     """
     Returns a function which computes the derivative of `fun`, by forward mode.
     """
-    return _make_jvp(fun, x)(vspace(getval(x)).ones())[1]
+    return _make_jvp(fun, x)(vspace(x).ones())[1]
 
 
 @unary_to_nary
@@ -72,9 +72,9 @@ def jacobian(fun: Callable[..., Any], x: Any) -> Any:
     Returns a function which computes the Jacobian of `fun`: the axes of its result, then those of its argument.
     """
     vjp, ans = _make_vjp(fun, x)
-    space = vspace(getval(ans))
+    space = vspace(ans)
     rows = [vjp(vector) for vector in space.standard_basis()]
-    if space.iscomplex and len(rows) == 2 * int(onp.prod(space.shape)) and not onp.iscomplexobj(getval(x)):
+    if space.iscomplex and len(rows) == 2 * int(onp.prod(space.shape)) and not vspace(x).iscomplex:
         raise TypeError("jacobian of a complex function of real arguments: take its real and imaginary parts apart")
     return np.reshape(np.stack(rows), (*onp.shape(ans), *onp.shape(rows[0])) if rows else onp.shape(ans))
 
@@ -84,7 +84,7 @@ def holomorphic_grad(fun: Callable[..., Any], x: Any) -> Any:
     """
     Returns a function which computes the derivative of a holomorphic function of complex numbers.
     """
-    if not onp.iscomplexobj(getval(x)):
+    if not vspace(x).iscomplex:
         warnings.warn("Input to holomorphic_grad is not complex", stacklevel=3)
     return _make_vjp(fun, x)[0](1.0 + 0.0j)
 
@@ -143,7 +143,7 @@ def make_jvp_reversemode(fun: Callable[..., Any], x: Any) -> Any:
     Returns a function which gives the Jacobian-vector product of `fun`, by reverse mode twice.
     """
     vjp, y = _make_vjp(fun, x)
-    return _make_vjp(vjp, vspace(getval(y)).zeros())[0]
+    return _make_vjp(vjp, vspace(y).zeros())[0]
 
 
 def _half_square(x: Any) -> Any:
@@ -157,7 +157,7 @@ def make_ggnvp(f: Callable[..., Any], g: Callable[..., Any] = _half_square, f_ar
     def ggnvp_maker(f: Callable[..., Any], x: Any) -> Any:
         f_vjp, f_x = _make_vjp(f, x)
         g_hvp, _ = _make_vjp(grad(g), f_x)
-        f_jvp, _ = _make_vjp(f_vjp, vspace(getval(f_x)).zeros())
+        f_jvp, _ = _make_vjp(f_vjp, vspace(f_x).zeros())
         return lambda v: f_vjp(g_hvp(f_jvp(v)))
 
     return ggnvp_maker(f, f_argnum)

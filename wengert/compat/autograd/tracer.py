@@ -173,7 +173,7 @@ def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
         if not any(map(boxes_in, args)):
             return f_raw(*map(getval, args), **{k: getval(v) for k, v in kwargs.items()})
         call = Call(f_wrapped, f_raw, args, {k: getval(v) for k, v in kwargs.items()})
-        call.natives = call.run([ndarray_of(x._data) for x in call.operands])
+        call.natives = call.run([*map(_boxes.numbers, call.operands)])
         if not call.natives:
             return call.result
         return call.answer(apply(_op, (*call.operands,), (call,)))

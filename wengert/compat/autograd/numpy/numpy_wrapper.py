@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from .... import numpy as recorded
+from ...._core.state import STATE
 from ...._core.tensor import Tensor
 from .._boxes import boxes_in, getval, isbox
 from ..scipy._either import either
@@ -21,9 +22,8 @@ from ..tracer import notrace_primitive
 
 NAMESPACE: dict[str, Any] = {
     name: value for name, value in vars(onp).items()
-    if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    if (name == "__version__" or not name.startswith("_")) and not isinstance(value, types.ModuleType)
 }  # fmt: skip
-NAMESPACE["__version__"] = onp.__version__
 
 
 _LISTS = (builtins.list, builtins.tuple)
@@ -63,8 +63,7 @@ def array(A: Any, *args: Any, **kwargs: Any) -> Any:
     dtype = args[0] if args else kwargs.get("dtype")
     if dtype is not None and onp.dtype(dtype).kind == "O":
         return _objects(A)
-    found = recorded.array(A)
-    return found if dtype is None else found.astype(dtype)
+    return recorded.array(A, dtype)
 
 
 def _listed(A: Any) -> Any:
@@ -124,13 +123,19 @@ def wrap_namespace(old: dict[str, Any], new: dict[str, Any]) -> None:
     new.update({name: value for name, value in old.items() if not name.startswith("__")})
 
 
+def _constant(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function of a box's numbers, whose result is a constant; in a trace, where there are none, ours."""
+    of_numbers = notrace_primitive(theirs)
+    return functools.wraps(theirs)(lambda *a, **k: (of_numbers if STATE.builder is None else ours)(*a, **k))
+
+
 for _name in (
     "zeros_like", "ones_like", "isnan", "isinf", "isfinite", "sign", "argmax", "argmin", "nonzero", "count_nonzero",
     "shape", "ndim", "size", "iscomplexobj", "isrealobj", "result_type", "floor", "ceil", "round", "rint", "all", "any",
     "allclose", "isclose", "array_equal", "argsort", "searchsorted", "greater", "greater_equal", "less", "less_equal",
     "equal", "not_equal", "logical_and", "logical_or", "logical_not", "logical_xor", "empty_like",
 ):  # fmt: skip
-    NAMESPACE[_name] = notrace_primitive(getattr(onp, _name))
+    NAMESPACE[_name] = _constant(getattr(onp, _name), getattr(recorded, _name))
 
 
 class _Joiner:
