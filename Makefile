@@ -42,7 +42,7 @@ PYTEST = $(if $(ENGINES),WENGERT_TEST_ENGINES="$(ENGINES)" )$(BIN)/python -m pyt
 WORKERS ?= 2
 
 test: $(TESTED)
-	$(PYTEST) --sample=$(or $(SEED),drawn) $(if $(SHARE),--share=$(SHARE)) $(TESTS)
+	$(PYTEST) --sample=$(or $(SEED),drawn) $(if $(SHARE),--share=$(SHARE)) $(TESTS) $(OPTIONS)
 
 test-all: $(TESTED)
 	$(PYTEST) $(TESTS)
