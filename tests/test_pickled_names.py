@@ -13,12 +13,15 @@ import pytest
 
 import wengert as wg
 import wengert.compat.autograd as autograd
+import wengert.compat.autograd.numpy as autograd_numpy
 import wengert.numpy as wnp
 
 O = wg.optimize  # the usual short name of an optimiser's module
 
 
-@pytest.mark.parametrize("module", [wg, wnp, wg.tree, autograd], ids=["wengert", "numpy", "tree", "autograd"])
+@pytest.mark.parametrize(
+    "module", [wg, wnp, wg.tree, autograd, autograd_numpy], ids=["wengert", "numpy", "tree", "autograd", "anp"]
+)
 def test_functions_are_pickled_by_name(module: Any) -> None:
     lost = []
     for name in getattr(module, "__all__", dir(module)):

@@ -87,6 +87,13 @@ def derived(function: Callable[..., Any], doc: str, maker: Callable[..., Any], *
     return made
 
 
+def alike(function: Callable[..., Any], f: Callable[..., Any], maker: Callable[..., Any], **options: Any) -> Derived:
+    """A function that a public function has made of f to stand for f, whose name and docstring it has."""
+    made = derived(function, "", maker, f, **options)
+    made.__name__, vars(made)["__qualname__"], made.__doc__ = f.__name__, f.__qualname__, f.__doc__
+    return made
+
+
 def _dask_token(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What Dask names a task by: it looks into a partial object and asks the function that it finds there.
 
@@ -152,4 +159,4 @@ def _under(module: str, name: str, depth: int) -> Any:
 Derived.__name__ = "function"
 
 
-__all__ = ["SIGNATURE", "Derived", "derived", "kept", "pickles_by_value"]
+__all__ = ["SIGNATURE", "Derived", "alike", "derived", "kept", "pickles_by_value"]

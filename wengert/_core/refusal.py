@@ -16,6 +16,7 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from ..errors import LostGradientError
+from .copied import home_of
 from .where import Site, foreign_callee, is_library_file, is_wengert_file, public_module, site_of, user_frame
 
 # The module that users call, what they write for ours, and the name of our module, which loads for the message.
@@ -121,7 +122,7 @@ def _of_call(func: ast.expr, frame: FrameType) -> Asker:
     if not module or module.startswith("builtins"):
         module = _module_written(ast.unparse(func), frame) or getattr(type(found), "__module__", "")
     name = getattr(found, "__name__", "")
-    module = public_module(module if isinstance(module, str) else "")
+    module = public_module(home_of(module) if isinstance(module, str) else "")
     return Asker(written, module, name if isinstance(name, str) and name else written.rpartition(".")[2])
 
 

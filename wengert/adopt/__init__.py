@@ -13,8 +13,9 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from .._core.derived import Derived, alike
 from .._core.where import at_user_line
 from ._builtins import REPLACED, adoption_of
 from ._importer import Adoption, adoption_for, code_of
@@ -23,7 +24,8 @@ from ._report import Report
 from ._stand_ins import RECORDED, stand_in
 
 T = TypeVar("T")
-_rebound: WeakKeyDictionary[Any, dict[frozenset[str], Any]] = WeakKeyDictionary()
+_rebound: WeakKeyDictionary[Any, dict[frozenset[str], FunctionType]] = WeakKeyDictionary()
+_given: WeakValueDictionary[tuple[int, frozenset[str]], Derived] = WeakValueDictionary()  # they hold the original
 
 
 @overload
@@ -145,16 +147,31 @@ def _named(target: Any, skip: frozenset[str]) -> Any:
 
 
 def _own_copy(target: FunctionType, home: str, skip: frozenset[str]) -> Any:
+    """The copy of a function that no module can give anew, which is pickled as the original and the call of `adopt`."""
+    found = _given.get((id(target), skip))
+    if found is not None:
+        return found
     copies = _rebound.setdefault(target, {})
     if skip not in copies:
         copies[skip] = Rebinding(Adoption(home.partition(".")[0], skip)).copy(target)
-    return copies[skip]
+    given = _given[id(target), skip] = alike(_twin(copies[skip]), target, adopt, skip=(*sorted(skip),))
+    return given
+
+
+def _twin(f: FunctionType) -> FunctionType:
+    """The same function as another object: what is kept for a function must not hold it, as `Derived` does."""
+    twin = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    twin.__kwdefaults__, twin.__module__ = f.__kwdefaults__, f.__module__
+    vars(twin).update(vars(f))
+    return twin
 
 
 def _adoption_of(copy: Any) -> Adoption | None:
     """The adoption that a copy comes from: its namespace tells, or its methods' namespaces do."""
     if isinstance(copy, ModuleType):
         return adoption_of(vars(copy))
+    if isinstance(copy, Derived):
+        copy = copy.func
     names = getattr(copy, "__globals__", None)
     if isinstance(names, dict):
         return adoption_of(cast("dict[str, Any]", names))

@@ -24,6 +24,7 @@ from .._core import forking
 from .._core.state import STATE
 from ._builtins import builtins_for
 from ._casts import SCALARS
+from ._copies import Copy, alias_of, publish
 from ._stand_ins import RECORDED, importlib_of, stand_in, system_of
 
 _LOCK = forking.long_lock()
@@ -45,7 +46,12 @@ class Adoption:
         top: the name of the package.
         skip: modules (with what is below them) that stay as they are.
         folder: modules that lie in this folder are followed, too (a script's neighbours).
+
+    Attributes:
+        is_known: whether the copies can be found again by the package's name and what was left out.
     """
+
+    is_known = False
 
     def __init__(self, top: str, skip: frozenset[str] = frozenset(), folder: Path | None = None) -> None:
         self.top, self.skip, self.folder = top, skip, folder
@@ -162,11 +168,13 @@ class Adoption:
         module = self.modules.get(name, module)  # code may put another object in its place
         if parent is not None:
             setattr(parent, last, module)
+        if self.is_known and isinstance(module, Copy):
+            publish(module, alias_of(name, self.top, self.skip))
         return module
 
     def blank(self, name: str, spec: ModuleSpec | None) -> ModuleType:
         """A new module with the adoption's builtins, before its code runs."""
-        module = importlib.util.module_from_spec(ModuleSpec(name, None)) if spec is None else ModuleType(name)
+        module = importlib.util.module_from_spec(ModuleSpec(name, None)) if spec is None else Copy(name)
         if spec is not None:
             names = vars(module)
             names["__spec__"], names["__loader__"], names["__package__"] = spec, spec.loader, spec.parent
@@ -196,6 +204,7 @@ def adoption_for(top: str, skip: frozenset[str]) -> Adoption:
         key = (top, skip)
         if key not in _ADOPTIONS:
             _ADOPTIONS[key] = Adoption(top, skip)
+            _ADOPTIONS[key].is_known = True
         return _ADOPTIONS[key]
 
 

@@ -25,6 +25,8 @@ _PARTS: dict[str, Part] = {}
 class Part(Adoption):
     """The copies of one module of a recorded library and of what is below it."""
 
+    is_known = True
+
     def __init__(self, top: str) -> None:
         super().__init__(top)
         # what dispatches on the kinds of arrays would come back to NumPy's own function

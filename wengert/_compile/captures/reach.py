@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.copied import home_of
 from ..._core.engine import is_native
 from ..._core.tensor import Tensor
 from ..._core.where import is_library_file
@@ -318,7 +319,7 @@ class Reach:
         if hasattr(value, "__wrapped__"):  # a function behind a cache
             self._visit(value.__wrapped__, path)
             return
-        is_ours = type(value).__module__.partition(".")[0] == "wengert"
+        is_ours = home_of(type(value).__module__).partition(".")[0] == "wengert"
         for name, held in _instance_data(value):
             if is_ours:
                 self._callables(held, path)
@@ -396,7 +397,10 @@ class Reach:
         """Whether a module's code is looked at: the user's own, and the package that f itself comes from."""
         if type(module) not in (str, type(None)):  # some types of C's describe those of their instances
             return False
-        return module is None or is_users(module) or module.partition(".")[0] == self._home
+        if module is None:
+            return True
+        home = home_of(module)
+        return is_users(home) or home.partition(".")[0] == self._home
 
     # -- places -----------------------------------------------------------------------------------------
 
@@ -609,7 +613,7 @@ def _package_of(f: Any) -> str:
     inner = getattr(f, "__wrapped__", f)
     module = getattr(inner, "__module__", None) or ""
     file = getattr(sys.modules.get(module), "__file__", None)
-    return "" if file is None or is_library_file(file) else module.partition(".")[0]
+    return "" if file is None or is_library_file(file) else home_of(module).partition(".")[0]
 
 
 __all__ = ["SIZES", "Reach", "Slot", "is_array"]

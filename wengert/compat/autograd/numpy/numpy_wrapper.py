@@ -161,6 +161,9 @@ NAMESPACE.update(
     where=where, make_diagonal=make_diagonal, concatenate_args=concatenate_args,
     metadata=metadata, r_=_Joiner(onp.r_, recorded.r_), c_=_Joiner(onp.c_, recorded.c_),
 )  # fmt: skip
+for _name, _f in NAMESPACE.items():
+    if isinstance(_f, types.FunctionType) and vars(onp).get(_name) is not _f and _f.__module__ != __name__:
+        _f.__module__, _f.__qualname__ = __name__, _name  # where pickle finds it
 globals().update(NAMESPACE)  # so `any` and its like are NumPy's in this file: Python's own are in `builtins`
 
 if TYPE_CHECKING:
