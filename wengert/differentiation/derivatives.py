@@ -348,7 +348,9 @@ def jacobian(
         steepest ascent. g can be differentiated again. With `sparsity` a
         `scipy.sparse.csr_array` of shape `(y.size, x.size)` with the pattern's entries; in a trace (inside of
         `function`) its `data` alone, an array that can be differentiated: pattern and passes are found once, while
-        tracing, and stand for all calls.
+        tracing, and stand for all calls. Outside of traces NumPy's arrays of the same shapes and types that come again
+        are answered by a program that is compiled then, as in `function` (what f reads is read at each call, what it
+        prints is not printed again; `eager` switches that off).
 
     Raises:
         TypeError: f is not callable, an argument is not floating; the result is complex and `holomorphic` is not set,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from .._core.moving import beside
 from .._core.public import public
 from .._core.scipy_modules import scipy
 from .._core.state import building, pausing, recording, watchers
-from .._core.structure import LEAF, describe
+from .._core.structure import LEAF, describe, flatten
 from .._core.tensor import Tensor, Value
 from .._core.types import tensor_type, type_of
 from .._core.where import at_user_line
@@ -39,6 +40,7 @@ from .._transforms.linearize import LinearPart
 from .._transforms.reverse import Tape, sweep
 from .._transforms.steps import Steps
 from ..errors import LostGradientError
+from ._sparse_programs import Repeated, Unfit
 from .functional import chosen_arguments, grad, of_scalar, parameters
 
 __all__ = ["Coloring", "coloring", "sparsity"]
@@ -50,6 +52,7 @@ _MODES = {
     "symmetric": plans.symmetric_plan,
 }  # fmt: skip
 _MOST_ELEMENTS = 2**15  # of the directions that go at once, where no chunk is given: more leave the caches
+_MOST_COMPILED = 2**24  # of those of a program
 
 
 class Coloring:
@@ -249,6 +252,8 @@ class _SparseCall:
         _require_real(self.x, name, path)
         self.args = [array_argument(a) for a in args]
         self.kwargs = {k: array_argument(v) for k, v in kwargs.items()}
+        others = flatten(([a for i, a in enumerate(self.args) if i != place], self.kwargs))[0]
+        self.has_other_arrays = any(isinstance(leaf, Tensor) for leaf in others)
 
     def run(self, x: Tensor) -> Tensor:
         """f's result, one array."""
@@ -303,7 +308,7 @@ class _SparseCall:
         value = result_of(self.y, self.keep, own)
         if self.is_traced:
             return value, result_of(found, self.keep, own)
-        return value, _matrix(found, coloring.pattern, _matrix_dtype(self.x.dtype))
+        return value, _matrix(found, coloring.pattern)
 
     def _record(self, forward: bool, backward: bool) -> None:
         """Runs f under the recorders that these passes need."""
@@ -372,9 +377,13 @@ def _only(found: list[Tensor | None]) -> Tensor:
     return one
 
 
-def _matrix(entries: Tensor, pattern: Matrix, dtype: Any) -> Matrix:
-    data = np.array(ndarray_of(entries._data), dtype)
-    return scipy("sparse").csr_array((data, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
+def _matrix(entries: Any, pattern: Matrix) -> Matrix:
+    """The matrix of a pattern with these entries: a tensor, or an array that nobody else has."""
+    data = ndarray_of(entries._data) if type(entries) is Tensor else entries
+    data = np.array(data, _matrix_dtype(data.dtype), copy=type(entries) is Tensor or None)
+    found = copy(pattern)  # SciPy's constructor checks what is known here: it takes as long as a small program
+    found.data, found.indices, found.indptr = data, pattern.indices.copy(), pattern.indptr.copy()
+    return found
 
 
 def _matrix_dtype(dtype: Any) -> Any:
@@ -450,22 +459,50 @@ def sparse_function(
         _require_use(given, wanted, is_hessian, name)
     elif not isinstance(given, str):
         known = _colored(_pattern_of(given, name), wanted, name)
+    may_turn = wanted == "auto" and not isinstance(given, Coloring)
 
-    @public
-    def sparse_derivative(*args: Any, **kwargs: Any) -> Any:
+    def current(call: _SparseCall) -> Coloring:
         nonlocal known
-        call = _SparseCall(f, name, argnums, args, kwargs)
-        current = known
         if isinstance(given, str):
             found = call.detected()
             found = _mirrored(found, name) if is_hessian else found
-            if current is None or not _same_pattern(current.pattern, found):
-                current = known = _colored(found, wanted, name)
-        assert current is not None
-        may_turn = wanted == "auto" and not isinstance(given, Coloring)
-        return combine(*call.value_and_matrix(current, chunk, may_turn))
+            if known is None or not _same_pattern(known.pattern, found):
+                known = _colored(found, wanted, name)
+        assert known is not None
+        return known
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        call, before = _SparseCall(f, name, argnums, args, kwargs), known
+        coloring = current(call)
+        # with values of other arguments it may be smaller than without
+        _require_program(call, coloring, chunk, before is coloring or not call.has_other_arrays)
+        value, entries = call.value_and_matrix(coloring, chunk, may_turn)
+        colorings.append(coloring)
+        # a number tells which one it is: a structure of arrays alone is what a program gives fastest
+        results = entries, np.array(len(colorings) - 1)
+        return (value, *results) if wants_value else results
+
+    wants_value, colorings = name == "value_and_jacobian", list[Coloring]()
+    repeated = Repeated(traced)
+
+    @public
+    def sparse_derivative(*args: Any, **kwargs: Any) -> Any:
+        found = repeated(args, kwargs)
+        if found is not None:
+            *value, entries, place = found
+            return combine(value[0] if value else None, _matrix(entries, colorings[int(place)].pattern))
+        call = _SparseCall(f, name, argnums, args, kwargs)
+        return combine(*call.value_and_matrix(current(call), chunk, may_turn))
 
     return sparse_derivative
+
+
+def _require_program(call: _SparseCall, coloring: Coloring, chunk: int | None, is_for_all: bool) -> None:
+    """Raises unless the passes may become one program, which takes all directions at once."""
+    if not is_for_all:
+        raise Unfit("the values of other arguments decide the pattern")
+    if chunk is None and coloring.count * max(coloring.pattern.shape) > _MOST_COMPILED:
+        raise Unfit("the directions would take much memory at once")
 
 
 def _colored(pattern: Matrix, mode: str, name: str) -> Coloring:
