@@ -19,7 +19,7 @@ from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Index
 from .._core.constant import constant
 from .._core.dims import Dim, DimLike, Shape
-from .._core.engine import ndarray_of
+from .._core.engine import ENGINE_OF, ndarray_of
 from .._core.graph import open_graph
 from .._core.state import STATE
 from .._core.tensor import Tensor, Value
@@ -126,7 +126,7 @@ def _item(item: Any, what: str) -> Any:
     if isinstance(item, (bool, np.ndarray, np.generic)):
         return _known_item(np.asarray(item), what)
     tensor = as_tensor(item, f"{what}: the index")
-    if type(tensor._data) is not Value:
+    if type(tensor._data) is not Value and is_known(tensor):
         return _known_item(known_values(tensor, what), what)
     if tensor.dtype == dtypes.bool_:
         return known_values(tensor, what)
@@ -180,22 +180,23 @@ def known_values(x: ArrayLike, what: str) -> np.ndarray[Any, Any]:
     """The values of an array on which a shape depends, as the number of true elements of a mask; a trace lacks them."""
     if not isinstance(x, Tensor):
         return as_ndarray(x, what)
-    if type(x._data) is Value:
-        if is_known(x):
-            return np.asarray(_constant_of(x))
+    if not is_known(x):
         raise TracingError(
             at_user_line(
                 f"{what}: how many elements are chosen by a symbolic mask of shape {x.shape} is not known while "
                 f"tracing; use wg.where(mask, x, other), or a mask of known values"
             )
         )
+    if type(x._data) is Value:
+        return np.asarray(_constant_of(x))
     x._note_exit("an index")
     return ndarray_of(x._data)
 
 
 def is_known(x: Tensor) -> bool:
-    """Whether the elements of a tensor are known: those of a constant are in a trace, too."""
-    return type(x._data) is not Value or _constant_of(x) is not None
+    """Whether the elements of a tensor are known: a constant's are in a trace, too, a framework's tracers have none."""
+    native = x._data
+    return _constant_of(x) is not None if type(native) is Value else ENGINE_OF[type(native)].is_concrete(native)
 
 
 def _constant_of(x: Tensor) -> Any:

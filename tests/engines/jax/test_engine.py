@@ -370,3 +370,14 @@ def test_poles_and_limits_of_gamma_functions() -> None:
     np.testing.assert_array_equal(np.isposinf(poles), [False, False, False, True, True, False])
     limits = wg.special.zeta(jax.numpy.asarray(np.full(3, np.inf, "f4")), jax.numpy.asarray(q[:3]))
     np.testing.assert_array_equal(limits, [0.0, 1.0, np.inf])
+
+
+def test_a_traced_array_is_an_index() -> None:
+    x, i = jnp.arange(5.0), jnp.array([3, 0, 3])
+    read = jax.jit(lambda x, i: (wg.tensor(x)[i] * wg.tensor(x)[i[0]]).native)
+    np.testing.assert_array_equal(read(x, i), [9.0, 0.0, 9.0])
+    np.testing.assert_array_equal(
+        jax.jit(lambda x, i: wg.tensor(x).at[i].add(1.0).native)(x, i), [1.0, 1.0, 2.0, 5.0, 4.0]
+    )
+    with pytest.raises(wg.TracingError, match="how many elements"):
+        jax.jit(lambda x: wg.tensor(x)[wg.tensor(x) > 1.0].native)(x)

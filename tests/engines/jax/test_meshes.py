@@ -1,4 +1,4 @@
-"""Programs among JAX's typed arrays: in a `shard_map` that checks what varies, and on meshes of explicit axes.
+"""Programs and single operations among JAX's typed arrays: in a `shard_map` that checks what varies, and on explicit axes.
 
 One program holds what makes types of its own: constants, a rule, a loop, a call of the host.
 """
@@ -61,6 +61,22 @@ for run in (jax.jit(jax.grad(total, argnums=(0, 1))), wg.function(d_both)):
     for got, want in zip(run(x, w), (d_x, d_w)):
         near(got, want)
     assert run(x, w)[0].sharding.spec == P("b", "c")
+
+# single operations: each of these families has some that JAX refuses on a sharded axis, as it cannot lay out the result
+def families(x, i):
+    found = [
+        x.T @ x, wg.sort(x, axis=0), wg.reshape(x, (4, 4)), x[1:4] * x[:1], x[i], wg.linalg.inv(x[:, :1, None] + 1.0),
+        wg.ops.segment_sum(x[:, 0], i, 8),
+    ]
+    return sum(wg.sum(wg.sin(r)) for r in found)
+
+
+i = np.array([3, 0, 0, 7, 1, 2, 5, 5])
+on_mesh = jax.device_put(i, NamedSharding(laid_out, P("b")))
+near(jax.jit(wg.grad(families))(x, on_mesh), wg.grad(families)(X, i))
+near(wg.grad(lambda x: wg.sum(x[::2].T @ x[::2]))(x), wg.grad(lambda x: wg.sum(x[::2].T @ x[::2]))(X))
+assert wg.sort(x, axis=0).sharding.spec == P("b", "c")
+near(wg.tensor(x)[wg.tensor(x) > 0.7].native, X[X > 0.7])
 print("done", flush=True)
 os._exit(0)  # XLA's threads for four devices may end the process with an abort while it exits
 """

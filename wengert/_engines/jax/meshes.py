@@ -3,11 +3,13 @@
 In a `shard_map` an array's type says over which axes of the mesh its values vary, and operations on several arrays
 want that of all of them; on a mesh of explicit axes the type says how the array is laid out. Inside a program of ours
 neither is of use: XLA lays it out, or each device runs it on what it has. So operands are made to vary alike, results
-vary as they do, and the inside is traced as if there were no mesh.
+vary as they do, and the inside is traced as if there were no mesh. A single operation is JAX's own as long as JAX knows
+how to lay out what it gives; where it does not (a sort along a sharded axis), each device computes all of it.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -90,4 +92,78 @@ def laid_out_by_xla(run: Callable[..., Any], leaves: Sequence[Any], results: Seq
     return whole(*leaves)
 
 
-__all__ = ["explicit_mesh", "laid_out_by_xla", "off_meshes", "plain", "typed", "varying", "vary_alike"]
+def on_any_mesh(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that also runs on arrays of which JAX will not say by itself how the result is to be laid out."""
+
+    @functools.wraps(kernel)
+    def run(*operands: Any) -> Any:
+        try:
+            return kernel(*operands)
+        except Exception as error:
+            if not _is_about_layout(error):
+                raise
+            leaves = [x for x in operands if isinstance(x, jax.Array)]
+            mesh = explicit_mesh(leaves)
+            if mesh is None:
+                raise
+            try:
+                return _relaid(kernel, operands, leaves, mesh)
+            except Exception:  # the first one tells what was asked for
+                raise error from None
+
+    return run
+
+
+def _is_about_layout(error: Exception) -> bool:
+    """Also what is said of layouts as of wrong values; an error about values is found again by the second run."""
+    return type(error).__name__ == "ShardingTypeError" or isinstance(error, ValueError)
+
+
+def _relaid(kernel: Callable[..., Any], operands: Sequence[Any], leaves: Sequence[Any], mesh: Any) -> Any:
+    """What a kernel gives where XLA lays out its results; where sizes follow from values, all devices have all."""
+    places = (*[i for i, x in enumerate(operands) if isinstance(x, jax.Array)],)
+    rest = (*[None if i in places else x for i, x in enumerate(operands)],)
+    sizes_follow_from_values = (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError)
+    try:
+        return _jitted(kernel, rest, places, mesh)(*leaves)
+    except (TypeError, *sizes_follow_from_values):
+        everywhere = NamedSharding(mesh, PartitionSpec())
+        return _refilled(kernel, rest, places)(*[jax.device_put(x, everywhere) for x in leaves])
+
+
+def _refilled(kernel: Callable[..., Any], rest: tuple[Any, ...], places: tuple[int, ...]) -> Callable[..., Any]:
+    """A kernel as a function of the arrays among its operands."""
+
+    def run(*leaves: Any) -> Any:
+        found = [*rest]
+        for i, x in zip(places, leaves, strict=True):
+            found[i] = x
+        return kernel(*found)
+
+    return run
+
+
+def _on_all(x: Any) -> Any:
+    """An array of which each device has all: XLA's partitioner fails at slices of parts that are not alike."""
+    return jax.lax.with_sharding_constraint(x, PartitionSpec())
+
+
+@functools.lru_cache(maxsize=1024)
+def _jitted(
+    kernel: Callable[..., Any], rest: tuple[Any, ...], places: tuple[int, ...], mesh: Any
+) -> Callable[..., Any]:
+    run = _refilled(kernel, rest, places)
+
+    def relaid(*leaves: Any) -> Any:
+        with off_meshes():
+            types = jax.eval_shape(
+                run, *[jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in leaves]
+            )
+        results, tree = jax.tree.flatten(types)
+        outs = laid_out_by_xla(lambda *xs: jax.tree.leaves(run(*map(_on_all, xs))), leaves, results, mesh)
+        return jax.tree.unflatten(tree, outs)
+
+    return jax.jit(relaid)
+
+
+__all__ = ["explicit_mesh", "laid_out_by_xla", "off_meshes", "on_any_mesh", "plain", "typed", "varying", "vary_alike"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import elementwise, indexing, linalg, random, sparse, special, structural, windows
+from .meshes import on_any_mesh
 
 KERNELS: dict[str, Any] = {}
 for _family in (structural, elementwise, indexing, linalg, windows, random, sparse, special):
-    KERNELS.update(_family.KERNELS)
+    KERNELS.update({name: on_any_mesh(kernel) for name, kernel in _family.KERNELS.items()})
