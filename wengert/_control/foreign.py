@@ -6,17 +6,23 @@ are calls of the same op. Frameworks say in a `Foreign` of their own how they ru
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import numpy as np
+
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.dims import Dim
 from .._core.engine import ENGINES, Engine, ndarray_of, register_host_kernel, transferred
 from .._core.op import Facts, Op, Rule
 from .._core.tensor import Tensor
-from .._core.types import TensorType, tensor_type
+from .._core.types import TensorType, tensor_type, type_of
 from .._prims.structural import cast
+from .unknown_extents import types_for_unknown
+
+Types = Sequence[TensorType]
 
 
 class Foreign:
@@ -25,10 +31,17 @@ class Foreign:
     Attributes:
         engine: the name of the engine whose arrays it takes.
         keeps_numbers: whether Python numbers reach the user's function as they are, for want of weak types.
+        follows: of a derived function the types of its results, told by those of the function that it came from.
+        met: the types of results for operands of unknown extents, as traces found them.
     """
 
     engine: str
     keeps_numbers = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.follows: Callable[[Types], Types] | None = None
+        self.met: dict[Any, Types] = {}
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         """The types of the results for operands of these types."""
@@ -60,28 +73,56 @@ class Foreign:
         raise NotImplementedError
 
 
-def _types(inputs: tuple[TensorType, ...], function: Foreign) -> tuple[TensorType, ...]:
-    for x in inputs:
-        if not all(isinstance(d, int) for d in x.shape):
-            raise TypeError(f"{function}: an operand has shape {tuple(x.shape)}; give sizes that are known")
-    return (*function.types(inputs),)
+def _types(inputs: Types, function: Foreign) -> tuple[TensorType, ...]:
+    key = _signature(inputs)
+    if None not in [d for shape, _ in key for d in shape]:
+        return (*(function.types if function.follows is None else function.follows)(inputs),)
+    if function.follows is not None:
+        found = (*function.follows(inputs),)
+    else:
+        found = types_for_unknown(function.types, inputs, function)
+    function.met[key] = found
+    return found
+
+
+def _signature(inputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Shapes and dtypes of operands, None for extents that are not known."""
+    return (*[((*[d if isinstance(d, int) else None for d in x.shape],), np.dtype(x.dtype)) for x in inputs],)
+
+
+def _following(derived: Foreign, follows: Callable[[Types], Types]) -> Foreign:
+    """A derived function that knows the types of its results."""
+    derived.follows = follows
+    return derived
 
 
 def _vjp(ct: tuple[Any, ...], needed: tuple[bool, ...], inputs: tuple[Tensor, ...], function: Foreign) -> Any:
     wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed, inputs, strict=True)],)
     given = (*[isinstance(c, Tensor) for c in ct],)
-    found = iter(foreign(*inputs, *(c for c in ct if isinstance(c, Tensor)), function=function.pullback(wanted, given)))
+    pullback = _following(
+        function.pullback(wanted, given),
+        lambda types: [type_of(t) for t, flag in zip(types, wanted, strict=False) if flag],
+    )
+    found = iter(foreign(*inputs, *(c for c in ct if isinstance(c, Tensor)), function=pullback))
     return ((*[cast(next(found), x.dtype) if w else None for w, x in zip(wanted, inputs, strict=True)],),)
 
 
 def _jvp(inputs_dot: tuple[Any, ...], inputs: tuple[Tensor, ...], outs: tuple[Tensor, ...], function: Foreign) -> Any:
     active = (*[isinstance(d, Tensor) for d in inputs_dot],)
-    found = foreign(*inputs, *(d for d in inputs_dot if isinstance(d, Tensor)), function=function.pushforward(active))
+    pushforward = _following(function.pushforward(active), lambda types: _types(types[: len(active)], function))
+    found = foreign(*inputs, *(d for d in inputs_dot if isinstance(d, Tensor)), function=pushforward)
     return (*[d if dtypes.is_inexact(y.dtype) else None for d, y in zip(found, outs, strict=True)],)
 
 
 def _batch(op: Op, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
-    return apply(op, operands, (attrs[0].batched(batched),))
+    (function,) = attrs
+
+    def types(inputs: Types) -> Types:
+        size = next(t.shape[0] for t, flag in zip(inputs, batched, strict=True) if flag)
+        ones = [tensor_type(t.shape[1:], t.dtype) if flag else t for t, flag in zip(inputs, batched, strict=True)]
+        return [tensor_type((size, *t.shape), t.dtype) for t in _types(ones, function)]
+
+    return apply(op, operands, (_following(function.batched(batched), types),))
 
 
 foreign = Op(
@@ -114,7 +155,12 @@ def _called_back(function: Foreign, natives: Sequence[Any], engine: Engine, home
         with function.at_width(arrays):
             return (*map(ndarray_of, function.run([*map(home.from_numpy, arrays)])),)
 
-    return engine.host_call(run, natives, function.types([tensor_type((*x.shape,), x.dtype) for x in natives]))
+    key = _signature(natives)
+    found = function.met.get(key)  # a trace came first, and knows more of extents that the framework does not know
+    if found is None:
+        shapes = [tensor_type((*[Dim.free("n") if d is None else d for d in shape],), dtype) for shape, dtype in key]
+        found = _types((*shapes,), function)
+    return engine.host_call(run, natives, found)
 
 
 register_host_kernel("foreign", _for_engine)

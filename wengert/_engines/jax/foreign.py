@@ -30,7 +30,7 @@ class JaxFunction(Foreign):
     engine = "jax"
 
     def __init__(self, function: Function, name: str) -> None:
-        self.name = name
+        super().__init__(name)
         self._function = function
         self._jitted = jax.jit(function)
         self._derived: dict[Any, JaxFunction] = {}

@@ -25,7 +25,7 @@ class TensorFlowFunction(Foreign):
     keeps_numbers = True
 
     def __init__(self, function: Function, name: str, variables: Sequence[Any] = ()) -> None:
-        self.name = name
+        super().__init__(name)
         self._function = function
         self._compiled = tf.function(function, autograph=False)
         self._variables = (*variables,)

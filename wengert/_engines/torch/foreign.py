@@ -30,7 +30,7 @@ class TorchFunction(Foreign):
     engine = "torch"
 
     def __init__(self, function: Function, name: str) -> None:
-        self.name = name
+        super().__init__(name)
         self._function = function
         self._types: dict[Any, tuple[TensorType, ...]] = {}
         self._derived: dict[Any, TorchFunction] = {}
