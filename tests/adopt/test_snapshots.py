@@ -125,3 +125,18 @@ def test_arrays_of_objects_beside_tensors() -> None:
 
     assert_followed(f)
     np.testing.assert_allclose(wg.grad(f)(X), differences(f), rtol=1e-6)
+
+
+def test_a_matrix_of_which_one_triangle_is_filled_has_the_gradient_of_that_triangle() -> None:
+    def from_triangle(x: Any) -> Any:
+        a = np.zeros((3, 3))
+        a[np.tril_indices(3)] = x
+        values, vectors = np.linalg.eigh(a)
+        upper = np.linalg.eigvalsh(a.T, "U")
+        return values @ np.arange(3.0) + np.abs(vectors[0]) @ upper + np.linalg.cholesky(a @ a.T + a)[2].sum()
+
+    x = np.array([2.0, 0.3, 1.0, 0.2, 0.5, 3.0])
+    f = wg.adopt(from_triangle)
+    moved = x + 1e-6 * np.eye(6)
+    slopes = [(from_triangle(m) - from_triangle(2 * x - m)) / 2e-6 for m in moved]
+    np.testing.assert_allclose(wg.grad(f)(x), slopes, rtol=1e-6, atol=1e-8)

@@ -26,6 +26,7 @@ from .._core.tensor import Tensor, is_tensor_or_variable
 from ..numpy._submodules import Partly
 from ._casts import SCALARS
 from ._math import CMATH, MATH
+from ._triangles import OF_A_TRIANGLE
 
 
 class StandIn(ModuleType):
@@ -141,9 +142,10 @@ def _numpy() -> StandIn:
     replaced = {name: _maker(name) for name in (*_BLANK, *_FROM_DATA, *_RANGES) if hasattr(np, name)}
     replaced |= {name: SCALARS[found] for name, found in _scalar_types()}
     replaced |= {name: getattr(wnp, name) for name in _ITERATORS}  # NumPy's own where no tensor is given
+    triangles = {name: _by_arguments(getattr(np.linalg, name), ours) for name, ours in OF_A_TRIANGLE.items()}
     replaced |= {"emath": wnp.emath, "lib": wnp.lib}
     replaced |= {"isscalar": _isscalar, "__all__": [*np.__all__], "random": np.random,
-                 "linalg": StandIn(np.linalg, {"__all__": [*np.linalg.__all__]}, linalg),
+                 "linalg": StandIn(np.linalg, {"__all__": [*np.linalg.__all__]} | triangles, linalg),
                  "fft": StandIn(np.fft, {"__all__": [*np.fft.__all__]}, fft)}  # fmt: skip
     return StandIn(np, replaced, wnp)
 
