@@ -224,7 +224,7 @@ class Place:
         self.index = index
         self._pull = pull
         self.origin: Tensor | None = None  # what tapes mean that have kept the tensor itself
-        self._cached: tuple[int, Any, Any, Tensor] | None = None
+        self._cached: tuple[int, Any, Any, Tensor | None] | None = None
 
     @property
     def is_root(self) -> bool:
@@ -261,6 +261,12 @@ class Place:
             value = Tensor(value._data, held._key, held._cut)
         self._cached = (held._key, STATE.builder, STATE.recorders, value)
         return value
+
+    def remember(self) -> None:
+        """What was read to make the view is what it holds until the next write, as in `a[i] += x`."""
+        memory = self.family.memory
+        if memory is not None and memory._tensor is not None and STATE.builder is STATE.pins is None:
+            self._cached = (memory._tensor._key, None, STATE.recorders, self.origin)
 
     def _read(self, held: Tensor) -> Tensor:
         if self.is_root:
@@ -386,6 +392,7 @@ def item_of(x: Tensor, index: Index) -> Any:
         at = Place(place.family, type_of(found), layout, *away)
         found = found if found._link is None else copy(found)
         place.family.take_in(found, at)
+        at.remember()
     return found
 
 
