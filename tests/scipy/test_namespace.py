@@ -20,7 +20,7 @@ import wengert.scipy
 
 MODULES = (
     "special", "stats", "linalg", "fft", "signal", "integrate", "interpolate", "optimize", "ndimage", "sparse",
-    "sparse.linalg", "spatial", "spatial.distance", "constants",
+    "sparse.linalg", "spatial", "spatial.distance", "spatial.transform", "constants",
 )  # fmt: skip
 
 

@@ -8,4 +8,4 @@ from .._namespace import namespace
 
 OURS: dict[str, Any] = {}
 
-__getattr__, __dir__ = namespace(__name__, OURS, submodules=("distance",))
+__getattr__, __dir__ = namespace(__name__, OURS, submodules=("distance", "transform"))
