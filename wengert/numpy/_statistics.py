@@ -6,10 +6,11 @@ from typing import Any
 
 from .. import ops
 from .._core.argument_types import ArrayLike, Axes, Out
+from .._core.dims import Dim
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.ordering import require_shares
-from ..ops.promotion import as_float, as_ndarray, as_tensor, is_tensor_like
+from ..ops.promotion import as_float, as_ndarray, as_tensor, is_tensor_like, meet
 from ._quantiles import FURTHER, quantile_by, weighted
 from ._writing import NO_VALUE, as_numpy, is_kept
 
@@ -142,6 +143,8 @@ def interp(
     """
     at, places = as_float(as_tensor(x, "interp")), as_float(as_tensor(xp, "interp"))
     values = as_float(as_tensor(fp, "interp"))
+    if places.ndim == values.ndim == 1 and any(isinstance(t.shape[0], Dim) for t in (places, values)):
+        places, values = meet(places, values, "interp")  # extents that only a call tells are alike there
     if places.ndim != 1 or places.shape != values.shape or places.shape == (0,):
         raise ValueError(at_user_line(f"np.interp: xp has shape {places.shape} and fp has shape {values.shape}"))
     if period is not None:

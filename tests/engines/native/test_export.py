@@ -97,6 +97,25 @@ def _energy(z: Any) -> Any:
     return wnp.sum(wnp.abs(_MIXING @ wg.scan(step, z[0], z)[1]) ** 2)
 
 
+def _waiting(a: Any, x: Any) -> Any:
+    """Functions with loops of their own, in a loop and outside."""
+    s = wg.special
+    total, _ = wg.scan(lambda c, v: (c + s.gammainc(a, v) * s.jv(2.5, v), c), 0.0 * a, x)
+    return total + wnp.sum(s.expi(x) * s.zeta(x + 1, 0.7))
+
+
+def _spectrum(z: Any, r: Any) -> Any:
+    rows = wnp.fft.ifft(wnp.fft.fft(wnp.reshape(wnp.concatenate([z, z[:3]]), (4, 3)), axis=0) * r[:3])
+    return wnp.abs(rows), wnp.fft.irfft(wnp.fft.rfft(r) ** 2, 7), wnp.fft.fft(z)
+
+
+def _narrow(x: Any) -> Any:
+    half, brain = (wnp.astype(x, dtype) for dtype in ("float16", "bfloat16"))
+    last, steps = wg.scan(lambda c, v: (wnp.sin(c) + v, c * v), half[0], half)
+    return wnp.sum(half * 3.3), last, wnp.sort(steps), wnp.tanh(brain) * _NARROW, brain > 0.5
+
+
+_NARROW = np.array([0.1, -2.0, 3e4, 1e-7, 5.0], np.float16).astype(np.float32)
 _RNG = np.random.default_rng(3)
 _X, _V = _RNG.normal(size=5), _RNG.normal(size=5)
 _MATRIX = _RNG.normal(size=(4, 4)) + 4 * np.eye(4)
@@ -143,6 +162,13 @@ CASES = {
     "complex_gradient": Case(lambda: wg.value_and_grad(_energy), (_WAVES,)),
     "complex_single": Case(lambda: lambda z: (z * z, wnp.abs(z)), (_WAVES.astype(np.complex64),)),
     "complex_inside": Case(lambda: wg.grad(lambda x: wnp.sum(wnp.abs(wnp.exp(1j * x) + x) ** 2)), (_X,)),
+    "waiting": Case(lambda: wg.grad(_waiting, argnums=(0, 1)), (1.3, np.array([0.4, 1.1, 2.7, 9.0]))),
+    "transforms": Case(lambda: _spectrum, (_WAVES, np.cos(np.arange(7.0)))),
+    "transform_gradient": Case(
+        lambda: wg.grad(lambda r, z: wnp.sum(wnp.abs(wnp.fft.rfft(r)) ** 4) + wnp.sum(_spectrum(z, r)[0] ** 2)),
+        (np.sin(np.arange(7.0)), _WAVES),
+    ),
+    "half_floats": Case(lambda: _narrow, (np.linspace(-1.5, 2.0, 5),)),
     "structure": Case(lambda: lambda p: {"a": p["w"] * 2, "b": [p["b"], 1.5]}, ({"w": _X, "b": _V},)),
 }
 
@@ -155,7 +181,9 @@ def close(got: Any, wanted: Any) -> None:
     for one, other in zip(leaves(got), leaves(wanted), strict=True):
         assert one.dtype == other.dtype
         assert one.shape == other.shape
-        few = 1e-5 if one.dtype == np.float32 else 1e-13
+        few = 1e-5 if one.dtype == np.float32 else 0 if one.dtype.itemsize == 2 else 1e-13
+        if one.dtype.kind == "V":
+            one, other = one.astype(np.float32), other.astype(np.float32)
         np.testing.assert_allclose(one, other, rtol=few, atol=few)
 
 
@@ -265,7 +293,6 @@ def _in_a_loop(x: Any) -> Any:
 @pytest.mark.parametrize(("f", "named"), [
     (_prints, "debug_print"), (_in_a_loop, "debug_print"), (_roots, "sqrtm"),
     (lambda x: wg.linalg.sqrtm(wnp.outer(x, x)), "sqrtm"),
-    (lambda x: wnp.tanh(wnp.astype(x, "float16")), "convert"),
 ])  # fmt: skip
 def test_what_cannot_leave_python_is_named(f: Any, named: str, tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=f"export: stays uses {named}"):
@@ -463,6 +490,35 @@ def test_convolutions_and_masked_writes_of_any_size(tmp_path: Path) -> None:
     for n, m in ((5, 3), (3, 5), (4, 4), (1, 2)):
         x, y = _RNG.normal(size=n), _RNG.normal(size=m)
         close(loaded(x, y), wg.grad(f, argnums=(0, 1))(x, y))
+
+
+def test_tables_of_unknown_length(tmp_path: Path) -> None:
+    slopes = wg.grad(lambda x, xp, fp: wnp.sum(wnp.interp(x, xp, fp) ** 2), argnums=(0, 1, 2))
+    fn = wg.function(slopes, input_signature=[wg.TensorSpec((None,))] * 3, name="table")
+    fn.export(tmp_path / "table.so")
+    loaded = wg.load(tmp_path / "table.so")
+    for n, m in ((3, 4), (5, 1), (1, 6)):
+        arguments = (np.linspace(0.1, 2.0, n), np.arange(m) / 2.0, np.cos(np.arange(m)))
+        close(loaded(*arguments), slopes(*arguments))
+        close(fn(*arguments), slopes(*arguments))
+    with pytest.raises(ValueError, match="sizes do not fit"):
+        loaded(np.ones(2), np.arange(3.0), np.ones(2))
+
+
+def test_transforms_of_any_length(tmp_path: Path) -> None:
+    unknown = [wg.TensorSpec((None,), np.complex128)]
+    wg.function(wnp.fft.fft, input_signature=unknown, name="any").export(tmp_path / "any.so")
+    loaded = wg.load(tmp_path / "any.so")
+    for n in (1, 2, 12, 37, 256):
+        z = np.exp(1j * np.arange(n) ** 2) * np.linspace(1.0, 2.0, n)
+        np.testing.assert_allclose(loaded(z), np.fft.fft(z), atol=1e-13 * n)
+
+
+def test_headers_say_what_half_floats_are(tmp_path: Path) -> None:
+    wg.function(lambda x: x * 2, name="twice").export(tmp_path / "twice.c", np.ones(3, np.float16))
+    text = (tmp_path / "twice.h").read_text()
+    assert "int twice(const uint16_t *x, uint16_t *out);" in text
+    assert "uint16_t (the bits of a float16), 3" in text
 
 
 def test_extents_that_meet_may_be_one(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..stirling import beyond_stirling
+from ..taylor import Taylor, fraction, through, variable
 from .common import lazy
 from .large_parameters import FROM, NEAR, beta_derivative, beta_start, gamma_derivative, off
 from .special import betaln, polygamma_step
-from .taylor import Taylor, fraction, through, variable
 
 _MOST_STEPS = 100_000
 _TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, which overflow nowhere

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ..stirling import beyond_stirling
+from ..taylor import Taylor
 from .special import polygamma_step
-from .taylor import Taylor
 
 FROM = 1000.0  # parameters from here on are large
 NEAR = 0.3  # how far from the peak, in units of its place, is near

@@ -17,6 +17,7 @@ import numpy as np
 from ..ir.loops import (
     BINARY_MATH,
     FLOATS,
+    HALVES,
     UNARY_MATH,
     WIDTHS,
     Accumulate,
@@ -51,6 +52,7 @@ from ..ir.loops import (
 )
 from ..ir.renaming import reads, walk
 from ..lower.forms import TYPE_OF
+from ..lower.own import Own, c_word
 from .header import C_TYPE, prototype
 from .helpers import helpers
 from .lapack import LAPACK_WANTED, are_own, lapack_routine
@@ -74,7 +76,7 @@ _PLAIN_FUNCTIONS = {"sqrt", "floor", "ceil", "trunc", "rint", "copysign", "fma",
 
 # complex elements: pairs, which the interface has as parts that lie one behind the other
 _PAIRS = {"c128": "complex_double", "c64": "complex_float"}
-_PART = {"c128": "f64", "c64": "f32"}
+_PART = {"c128": "f64", "c64": "f32", "f16": "u16", "bf16": "u16"}
 _ELEMENT = {**C_TYPE, **_PAIRS}
 
 
@@ -104,7 +106,7 @@ def c_source(program: Exported, heading: str, include: str) -> str:
     names = [*sizes, *[f"sizes[{i}]" for i in range(len(sizes), program.count)]]
     given = [*program.sizes, *[x.name for x in (*program.operands, *program.results)]]
     parts.append(_Writer(program.function, arrays, names, given).text(prototype(program), begin))
-    body = "\n\n".join(parts)
+    body = "\n\n".join([*map(_own_function, program.own), *parts])
     whole = "\n".join([*constants, body])
     pairs = [
         f"typedef struct {{\n    {C_TYPE[kind]} re, im;\n}} {name};" for kind, name in _PAIRS.items() if name in whole
@@ -113,6 +115,21 @@ def c_source(program: Exported, heading: str, include: str) -> str:
         f"{heading}#include \"{include}\"\n\n#include <math.h>\n#include <stddef.h>\n#include <stdlib.h>\n"
         "#include <string.h>", *pairs, _lapack(program), helpers(body), *constants, body,
     ) if part]) + "\n"  # fmt: skip
+
+
+def _own_function(own: Own) -> str:
+    """A special function: one of arrays, as the loop language has it, and one of numbers."""
+    name = c_word(own.name)
+    tables = [_constant(f"{name}_table{i}", table) for i, table in enumerate(own.tables)]
+    given = [f"x{i}" for i in range(own.operands)]
+    arrays = [*given, *[f"{name}_table{i}" for i in range(len(own.tables))], "out"]
+    pointers = ", ".join(f"const double *{x}" for x in given)
+    work = _Writer(own.function, arrays, []).text(f"static int {name}_work({pointers}, double *out)", [])
+    lines = [
+        f"static double {name}({', '.join(f'double {x}' for x in given)}) {{", "    double out = 0.0;",
+        f"    {name}_work({', '.join(f'&{x}' for x in given)}, &out);", "    return out;", "}",
+    ]  # fmt: skip
+    return "\n\n".join([*tables, work, "\n".join(lines)])
 
 
 def _pairs(x: Outer, const: str = "") -> str:
@@ -140,14 +157,15 @@ def _pointer(given: Any) -> str:
 
 def _constant(name: str, array: np.ndarray[Any, Any]) -> str:
     type_ = TYPE_OF[array.dtype]
+    array = array.view(np.uint16) if type_ in HALVES else array
     numbers = [_element(x, type_) for x in array.ravel().tolist()] or ["{0}" if type_ in _PAIRS else "0"]
     lines = [", ".join(numbers[i : i + 6]) for i in range(0, len(numbers), 6)]
     return f"static const {_ELEMENT[type_]} {name}[{len(numbers)}] = {{\n    {f',{chr(10)}    '.join(lines)}\n}};"
 
 
 def _element(value: Any, type_: str) -> str:
-    part = _PART.get(type_)
-    return number(value, type_) if part is None else f"{{{number(value.real, part)}, {number(value.imag, part)}}}"
+    part = _PART.get(type_, type_)
+    return number(value, part) if type_ not in _PAIRS else f"{{{number(value.real, part)}, {number(value.imag, part)}}}"
 
 
 def number(value: Any, type_: str) -> str:
@@ -185,8 +203,8 @@ class _Writer:
         self.arrays.update(zip(of_interface, arrays, strict=True))
         self.places: set[Reg] = {*function.sizes}  # integers that count elements: they never wrap
         items = [*walk(function.body)]
-        self.got = {item.var for item in items if type(item) is Get}
-        self.live = _live(items, self.got, {a for a in function.outputs if a is not None})
+        self.live = _live(items, {a for a in function.outputs if a is not None})
+        self.got = {item.var for item in self.live if type(item) is Get}
         self.uses = Counter(r for item in items if item in self.live for r in reads(item))
         self.inlined = self._single(function.body)
         self.has_failed = False
@@ -473,7 +491,7 @@ class _Writer:
             name = "log_gamma" if item.name == "special.gammaln" else SPECIAL[item.name]
         else:
             args = [self._argument(a) for a in item.args]
-            name = lapack_name(item.name) if item.name.startswith("lapack.") else item.name
+            name = lapack_name(item.name) if item.name.startswith("lapack.") else c_word(item.name)
         text = f"{name}({', '.join(args)})"
         if item.out is None or not self.uses[item.out]:
             self.put(f"{text};")
@@ -488,14 +506,16 @@ class _Writer:
         return f"&({C_TYPE[given.type]}){{{value}}}" if given.by_address else value
 
 
-def _live(items: list[Any], got: set[Any], outputs: set[Array]) -> set[Any]:
+def _live(items: list[Any], outputs: set[Array]) -> set[Any]:
     """The instructions that somebody needs: not those whose results, or what they write, nobody reads."""
-    live = {item for item in items if not (type(item) is Set and item.var not in got)}
+    live = {*items}
     while True:
         read = {r for item in live for r in reads(item) if type(r) is Reg}
         kept = outputs.union(*[_read_arrays(item) for item in live])
+        got = {item.var for item in live if type(item) is Get}
         dead = {item for item in live if (isinstance(item, _PURE) and item.out not in read)
-                or (isinstance(item, _WRITES) and _written(item) not in kept)}  # fmt: skip
+                or (isinstance(item, _WRITES) and _written(item) not in kept)
+                or (type(item) is Set and item.var not in got)}  # fmt: skip
         if not dead:
             return live
         live -= dead

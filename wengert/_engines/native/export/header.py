@@ -7,6 +7,7 @@ from collections.abc import Set
 from typing import Literal
 
 from ...._core.dims import Dim
+from ...._core.dtypes import is_half
 from ..lower.forms import TYPE_OF
 from .lapack import LAPACK_WANTED
 from .names import MATHS
@@ -14,6 +15,7 @@ from .program import Exported, Operand, functions
 
 C_TYPE = {
     "f64": "double", "f32": "float", "bool": "bool", "c128": "double", "c64": "float",
+    "f16": "uint16_t", "bf16": "uint16_t",  # their bits, since C has no such types everywhere
     **{f"{s}{w}": f"{'u' * (s == 'u')}int{w}_t" for s in "iu" for w in (8, 16, 32, 64)},
 }  # fmt: skip
 
@@ -117,7 +119,11 @@ def needs_text(program: Exported, undefined: Set[str], lapack: Literal["own", "l
 
 
 def _described(x: Operand, program: Exported) -> str:
-    kind = f"{c_type(x)} (pairs: the real part, then the imaginary one)" if x.dtype.kind == "c" else c_type(x)
+    kind = c_type(x)
+    if x.dtype.kind == "c":
+        kind += " (pairs: the real part, then the imaginary one)"
+    elif is_half(x.dtype):
+        kind += f" (the bits of a {x.dtype.name})"
     if not x.shape:
         return f"one {kind}"
     return f"{kind}, {' x '.join(map(str, _extents(x, program)))}"

@@ -34,7 +34,7 @@ fpclassify isgreater isless size_t ptrdiff_t max_align_t div_t ldiv_t lldiv_t do
 complex_double complex_float
 """
 _MACROS = re.compile(r"(U?INT(_LEAST|_FAST)?(8|16|32|64)|U?INT(MAX|PTR)|SIZE|PTRDIFF|WCHAR|WINT|SIG_ATOMIC)_(C|MAX|MIN)"
-                     r"|u?int(_least|_fast)?(8|16|32|64)_t|u?int(max|ptr)_t|FP_\w+|M_\w+")  # fmt: skip
+                     r"|u?int(_least|_fast)?(8|16|32|64)_t|u?int(max|ptr)_t|FP_\w+|M_\w+|own_\w+")  # fmt: skip
 
 # what generated files call or declare themselves, and functions that <math.h> of some systems has beside C's own
 _OURS = """

@@ -14,6 +14,7 @@ from ..llvm.jit import parsed
 from ..llvm.target import features, llvm
 from ..llvm.vectormath import TYPES, c_name, operands
 from ..lower.forms import TYPE_OF
+from ..lower.own import Own, c_word
 from ..run import context
 from .program import SPECIAL, Exported, lapack_name
 
@@ -22,6 +23,7 @@ _MOST = 2**63 - 1
 _ALIKE = 50_000  # lines from which on code is made without much ado
 _used = re.compile(r"@wg\.([\w.]+)")
 _called = re.compile(r"@((?:lapack|special)\.\w+)")
+_own = re.compile(r"@own\.[\w.]+")
 
 
 _MEMORY = """
@@ -64,15 +66,17 @@ def object_code(program: Exported, cpu: str, signature: bytes = b"", more: str =
     texts = [_own_names(module_text(program.function, "work"), is_here)]
     if program.derived is not None:
         texts.append(_own_names(module_text(program.derived, "derive"), is_here))
+    texts += [_own_names(module_text(x.function, c_word(x.name)), is_here) for x in program.own]
     is_huge = sum(map(len, texts)) > 40 * _ALIKE
     options = binding.create_pipeline_tuning_options(1 if is_huge else 2)
     options.loop_vectorization = options.slp_vectorization = not is_huge
     with parsed(_interface(program, signature) + more, *texts) as module:
         module.triple = binding.get_process_triple()
         module.data_layout = str(target.target_data)
-        for name in ("work", "derive", "wengert_take", "wengert_grow", "wengert_drop"):
-            if name != "derive" or program.derived is not None:
-                module.get_function(name).linkage = "internal"
+        inner = ["work", "derive"] if program.derived is not None else ["work"]
+        inner += [name for x in program.own for name in (c_word(x.name), _entry(x))]
+        for name in (*inner, "wengert_take", "wengert_grow", "wengert_drop"):
+            module.get_function(name).linkage = "internal"
         module.verify()
         passes = binding.create_pass_builder(target, options)
         passes.getModulePassManager().run(module, passes)
@@ -86,6 +90,7 @@ def _own_names(text: str, is_here: bool) -> str:
     declared = [_declaration(name) for name in names]
     text = _used.sub(lambda m: "@" + c_name(*m[1].split(".")[:2]), text)
     text = _called.sub(lambda m: "@" + _outside(m[1], is_here), text)
+    text = _own.sub(lambda m: m[0].replace(".", "_") + "_of", text)
     return "\n".join([text, *declared, ""])
 
 
@@ -159,7 +164,32 @@ def _interface(program: Exported, signature: bytes) -> str:
     if signature:
         constants.append(f"@{SIGNATURE} = constant {_text(signature + bytes(1))}")
     log_gamma = _LOG_GAMMA_OF_WINDOWS if "windows" in llvm().get_process_triple() else _LOG_GAMMA
-    return "\n".join([*constants, *lines, _MEMORY, _GAMMA, log_gamma])
+    own = map(_own_function, program.own)
+    return "\n".join([*constants, *lines, *own, _MEMORY, _GAMMA, log_gamma])
+
+
+def _entry(own: Own) -> str:
+    """The function of numbers that calls the one of arrays."""
+    return f"{c_word(own.name)}_of"
+
+
+def _own_function(own: Own) -> str:
+    """The function of numbers, and the tables that it has."""
+    name = c_word(own.name)
+    count = own.operands + len(own.tables) + 1
+    given = ", ".join(f"double %x{i}" for i in range(own.operands))
+    tables = [f"@{name}.table{i} = private constant {_bytes(t)}, align 64" for i, t in enumerate(own.tables)]
+    numbers = [f"%held{i}" for i in range(own.operands)]
+    lines = [f"  {held} = alloca double" for held in (*numbers, "%out")]
+    lines += [f"  store double %x{i}, ptr {held}" for i, held in enumerate(numbers)]
+    arrays = [*numbers, *[f"@{name}.table{i}" for i in range(len(own.tables))], "%out"]
+    return "\n".join([
+        *tables, f"declare i32 @{name}(ptr, ptr, ptr)", f"define double @{_entry(own)}({given}) {{",
+        f"  %buffers = alloca [{count} x ptr]", f"  %context = alloca [{context.SIZE} x i8], align 8", *lines,
+        *_stored("buffers", "ptr", arrays),
+        f"  %status = call i32 @{name}(ptr %buffers, ptr null, ptr %context)",
+        "  %found = load double, ptr %out", "  ret double %found", "}",
+    ])  # fmt: skip
 
 
 def _stored(place: str, kind: str, values: list[str]) -> list[str]:

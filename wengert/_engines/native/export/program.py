@@ -13,9 +13,13 @@ from ...._core.op import REGISTRY
 from ...._passes import optimise
 from ..ir.loops import Call, For, Function, Let, Poll, blocks_of, verify
 from ..ir.renaming import walk
+from ..lower import cylinders as cylinders
+from ..lower import incomplete as incomplete
+from ..lower import integrals as integrals
+from ..lower import quantiles as quantiles  # whose formulas join those of `own`
 from ..lower.alone import alone
-from ..lower.forms import TYPE_OF, is_plain
 from ..lower.functions import lowered
+from ..lower.own import PREFIX, Own, own_function, stands_alone
 from ..plan.outside import OUTSIDE
 from ..plan.pooling import pooled
 from ..plan.prepare import prepared, ready
@@ -50,6 +54,7 @@ class Exported(NamedTuple):
         operands, results: arrays of the interface.
         constants: arrays of the program's.
         lapack: the names of routines of LAPACK that it calls, as C sees them.
+        own: the special functions that are part of it, each behind those that it calls.
     """
 
     name: str
@@ -62,6 +67,7 @@ class Exported(NamedTuple):
     results: tuple[Operand, ...]
     constants: tuple[np.ndarray[Any, Any], ...]
     lapack: tuple[str, ...]
+    own: tuple[Own, ...]
 
 
 def exported(graph: Graph, name: str, argument_names: Sequence[str]) -> Exported:
@@ -83,7 +89,9 @@ def exported(graph: Graph, name: str, argument_names: Sequence[str]) -> Exported
         raise TypeError(f"export: {name} has a result of a size that only a run tells; give it a fixed size")
     _stand_alone(made.function)
     verify(made.function)
-    _require_calls(name, made.function)
+    own = _own_of(made.function)
+    for function in (made.function, *[x.function for x in own]):
+        _require_calls(name, function)
     if derived is not None:
         _stand_alone(derived)
     taken: set[str] = set()
@@ -96,6 +104,7 @@ def exported(graph: Graph, name: str, argument_names: Sequence[str]) -> Exported
         (*[Operand(n, v.dtype, (*v.shape,)) for n, v in zip(outs, whole.outputs, strict=True)],),
         (*[np.ascontiguousarray(c) for c in made.constants],),
         (*sorted({lapack_name(n) for n in _called(made.function) if n.startswith("lapack.")}),),
+        own,
     )  # fmt: skip
 
 
@@ -142,27 +151,39 @@ def _require_native(name: str, nodes: Iterable[Node]) -> None:
 def _refused(nodes: Iterable[Node]) -> Iterator[tuple[Node, str]]:
     """The nodes that are no machine code, the innermost ones."""
     for node in nodes:
+        inner = node.attrs[0] if node.op is OUTSIDE else node
+        if stands_alone(inner):
+            continue
         if node.op is OUTSIDE:
-            yield node.attrs[0], reason_against(node.attrs[0])
+            yield inner, reason_against(inner)
             continue
         for program in programs_of(node):
             yield from _refused(prepared(program).nodes)
-        reason = reason_against(node) or _of_no_c_type(node)
+        reason = reason_against(node)
         if reason:
             yield node, reason
 
 
-def _of_no_c_type(node: Node) -> str:
-    for value in (*node.inputs, *node.outputs):
-        if value.dtype in TYPE_OF and not (is_plain(value.dtype) or value.dtype.kind == "c"):
-            return f"half floats have no type in exported code: {value.dtype}"
-    return ""
-
-
 def _require_calls(name: str, function: Function) -> None:
     for called in _called(function):
-        if called not in LIBM and called not in SPECIAL and not called.startswith("lapack."):
+        if called not in LIBM and called not in SPECIAL and not called.startswith(("lapack.", PREFIX)):
             raise TypeError(f"export: {name} uses {called.partition('.')[2] or called} of a Python library's")
+
+
+def _own_of(function: Function) -> tuple[Own, ...]:
+    """The special functions that a function calls, at whatever depth."""
+    found: dict[str, Own] = {}
+
+    def visit(caller: Function) -> None:
+        for name in dict.fromkeys(_called(caller)):
+            if name.startswith(PREFIX) and name not in found:
+                made = own_function(name)
+                verify(made.function)
+                visit(made.function)
+                found[name] = made
+
+    visit(function)
+    return (*found.values(),)
 
 
 def _called(function: Function) -> list[str]:
@@ -171,7 +192,8 @@ def _called(function: Function) -> list[str]:
 
 def functions(program: Exported) -> set[str]:
     """The functions of the C maths library that a program names."""
-    bodies = [f.body for f in (program.function, program.derived) if f is not None]
+    whole = (program.function, program.derived, *[x.function for x in program.own])
+    bodies = [f.body for f in whole if f is not None]
     items = [item for body in bodies for item in walk(body)]
     ends = {"f64": "", "f32": "f"}
     found = {item.op + ends[item.type] for item in items if type(item) is Let and item.type in ends}

@@ -22,6 +22,7 @@ from ..ir.loops import COMPLEX, FLOATS, HALVES, REFUSED, Alloc, Array, Operand, 
 from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
 from ..run.owners import Owner
 from . import nests
+from .alone import is_alone
 from .complex_scalars import COMPLEX_SCALARS, OF_PARTS
 from .forms import (
     TYPE_OF,
@@ -39,8 +40,9 @@ from .forms import (
 )
 from .maps import MAPS, Info, Map
 from .memory_reuse import heirs
+from .own import RULES
 from .reduces import REDUCES
-from .scalars import SCALARS, half_rule
+from .scalars import SCALARS, Rule, half_rule
 
 Single = Callable[["Block", Node, list[Form]], Sequence[Form]]
 
@@ -508,8 +510,8 @@ class Block:
             found, attrs = COMPLEX_SCALARS[name], node.attrs
             return lambda b, *xs: found(b, source, attrs, *xs)
         if source in HALVES or target in HALVES:
-            return half_rule(SCALARS[name], name, source, target, node.attrs)
-        rule, attrs = SCALARS[name], node.attrs
+            return half_rule(_rule_of(name), name, source, target, node.attrs)
+        rule, attrs = _rule_of(name), node.attrs
         if name == "ldexp":  # whose operands differ in type
             attrs = (target,)
         if name in _WITH_NUMBER and source in FLOATS:
@@ -688,7 +690,11 @@ def kind_of(node: Node) -> str:
 
 def is_elementwise(name: str) -> bool:
     """Whether there is a rule for one element."""
-    return name in SCALARS or name in CASTS or name in OF_PARTS
+    return name in SCALARS or name in CASTS or name in OF_PARTS or (is_alone() and name in RULES)
+
+
+def _rule_of(name: str) -> Rule:
+    return RULES[name] if is_alone() and name in RULES else SCALARS[name]
 
 
 def is_lowered(name: str) -> bool:

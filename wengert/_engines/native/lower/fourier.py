@@ -1,4 +1,5 @@
-"""Fourier transforms: NumPy's own C functions (`llvm/numpy_transforms.py`), along one axis after the other."""
+"""Fourier transforms: NumPy's own C functions (`llvm/numpy_transforms.py`), along one axis after the other; where code
+stands alone, loops of our own (`transforms.py`)."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ from collections.abc import Sequence
 
 from ...._core.graph import Node
 from ..ir.loops import COMPLEX, REFUSED, WIDTHS, Address, Operand, Typed
+from . import transforms
+from .alone import is_alone
 from .blocks import SINGLES, Block
 from .forms import Form, Stored, count_of
 from .nests import copy
@@ -34,6 +37,9 @@ def _rfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, size = block.b, x.shape[axis]
     with b.when(b.let("le", "i64", size, 0)):  # which NumPy words
         b.leave(REFUSED)
+    if is_alone():
+        transforms.along(b, "rfft", x, out, axis)
+        return [out]
     odd = b.let("eq", "i64", b.remainder(size, 2), 1)
     for is_one, name in ((odd, "rfft_n_odd"), (b.negated(odd), "rfft_n_even")):
         if is_one is not False:
@@ -54,6 +60,9 @@ def _irfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
     """Transforms lines along an axis: side by side behind it or, along the last axis, one behind the other."""
     b, n, m = block.b, x.shape[axis], out.shape[axis]
+    if is_alone():
+        transforms.along(b, name, x, out, axis)
+        return
     blocks, lines = count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
     step, between = lines, (1, 1)  # within a line, and from one line of a block to the next
     if type(lines) is int and lines == 1:

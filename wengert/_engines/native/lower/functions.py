@@ -97,7 +97,7 @@ def lowered(
     """
     set_limit(count_nodes(graph))
     graph = graph if is_alone() else tiled(graph)
-    b = Builder(has_halves(), has_fma())
+    b = Builder(has_halves() and not is_alone(), has_fma())  # other processors may not convert halves
     setting = Setting(b, is_shared=bool(atoms))
     setting.is_frugal = is_frugal
     sizes: dict[Atom, Operand] = {atom: b.reg("i64") for atom in atoms}

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...._core.engine import default_engine
-from ...._core.graph import Node
+from ...._core.graph import Graph, Node
 from ...source import Target, compile_source
 from ..ir.loops import INTERRUPTED, Address
-from ..plan.outside import alone
+from ..plan.outside import OUTSIDE, alone
 from ..run.outside import function_of, words_of
-from .blocks import SINGLES, Block
+from .alone import is_alone
+from .blocks import REWRITES, SINGLES, Block
 from .forms import Form
+from .own import stands_alone
 
 
 def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -33,3 +35,19 @@ def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 
 
 SINGLES["outside"] = _outside
+
+
+def _taken_in(graph: Graph) -> Graph:
+    """Where code stands alone, what it has a way for is no kernel's any more."""
+    if not (is_alone() and any(node.op is OUTSIDE for node in graph.nodes)):
+        return graph
+    nodes = [_itself(node) if node.op is OUTSIDE and stands_alone(node.attrs[0]) else node for node in graph.nodes]
+    return Graph.of(graph.name, graph.inputs, nodes, graph.outputs, graph.guards)
+
+
+def _itself(node: Node) -> Node:
+    inner = node.attrs[0]
+    return Node(inner.op, node.inputs, node.outputs, inner.attrs, node.site, node.is_quiet, node.label)
+
+
+REWRITES.append(_taken_in)

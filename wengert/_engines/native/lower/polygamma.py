@@ -15,6 +15,7 @@ from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand
+from .own import RULES
 from .scalars import SCALARS, f64
 from .special import call
 from .standing import cotangent
@@ -34,9 +35,10 @@ def _power(b: Builder, x: Operand, n: int) -> Operand:
 def _of_positive(b: Builder, x: Operand, n: int) -> Operand:
     """(-1)^(n+1) polygamma(n, x) for x >= 0."""
     total: Operand = 0.0
-    for k in range(_SHIFT):
+    shift = max(_SHIFT, n + 4)
+    for k in range(shift):
         total = f64(b, "add", total, _power(b, f64(b, "div", 1.0, f64(b, "add", x, float(k))), n + 1))
-    over = f64(b, "div", 1.0, f64(b, "add", x, float(_SHIFT)))
+    over = f64(b, "div", 1.0, f64(b, "add", x, float(shift)))
     square = f64(b, "mul", over, over)
     # n! (y^-n / n + y^-(n+1) / 2 + sum of B(2k) (n+1) ... (n+2k-1) / (2k)! y^-(n+2k)), with the first power taken out
     series: Operand = 0.0
@@ -129,3 +131,4 @@ def _step(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) ->
 
 SCALARS["polygamma"] = _polygamma
 SCALARS["polygamma_step"] = _step
+RULES.update({"polygamma": _polygamma, "polygamma_step": _step})  # where code stands alone, of all orders

@@ -176,8 +176,20 @@ def _betaln(b: Builder, x: Operand, y: Operand) -> Operand:
     return f64(b, "sub", f64(b, "add", one, two), both)
 
 
+def _beta(b: Builder, x: Operand, y: Operand) -> Operand:
+    """For arguments of moderate size, and for a large one beside one below 0; 0 where the sum is a pole of gamma."""
+    low, high = smaller(b, "f64", x, y), larger(b, "f64", x, y)
+    both = f64(b, "add", x, y)
+    logs = [b.call("special.gammaln", [Typed("f64", v), Typed("i32", 0)], "f64") for v in (high, both)]
+    plain = [b.call("special.gamma", [Typed("f64", v), Typed("i32", 0)], "f64") for v in (low, high, both)]
+    quotient = f64(b, "div", plain[1], plain[2])
+    quotient = b.select("f64", f64(b, "gt", high, 100.0), f64(b, "exp", f64(b, "sub", *logs)), quotient)
+    is_pole = b.both(f64(b, "le", both, 0.0), f64(b, "eq", both, f64(b, "rint", both)))
+    return b.select("f64", is_pole, 0.0, f64(b, "mul", plain[0], quotient))
+
+
 # by SciPy's names
 STANDING: dict[str, Callable[..., Operand]] = {
     "psi": _psi, "ndtr": _ndtr, "ndtri": _ndtri, "log_ndtr": _log_ndtr, "erfcx": _erfcx, "erfinv": _erfinv,
-    "betaln": _betaln,
+    "betaln": _betaln, "beta": _beta,
 }  # fmt: skip

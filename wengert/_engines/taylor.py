@@ -1,4 +1,4 @@
-"""Truncated Taylor series in two parameters, with arrays as coefficients.
+"""Truncated Taylor series in two parameters; coefficients are arrays, or anything else with arithmetic and `exp`.
 
 Series and continued fractions summed in them are differentiated in their parameters on the way.
 """
@@ -79,7 +79,9 @@ class Taylor:
     def exp(self) -> Taylor:
         """e^self: i E_ij is the sum of k c_kp E_(i-k)(j-p)."""
         m, n = self.orders
-        e: Coefficients = [[np.exp(self.c[0][0])] * (n + 1) for _ in range(m + 1)]
+        first = self.c[0][0]
+        first = first.exp() if hasattr(first, "exp") else np.exp(first)
+        e: Coefficients = [[first] * (n + 1) for _ in range(m + 1)]
         for j in range(1, n + 1):
             e[0][j] = sum(p * self.c[0][p] * e[0][j - p] for p in range(1, j + 1)) / j
         for i in range(1, m + 1):

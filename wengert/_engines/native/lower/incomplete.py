@@ -1,0 +1,628 @@
+"""Incomplete gamma and beta functions and Hurwitz's zeta function for programs that leave Python, with their
+derivatives in the parameters: the methods of NumPy's kernels (`numpy/incomplete.py`, `numpy/large_parameters.py`), one
+number at a time.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...stirling import beyond_stirling
+from ...taylor import Taylor
+from ..ir.builder import Builder
+from .numbers import (
+    EULER,
+    Number,
+    Some,
+    choose,
+    exp,
+    expm1,
+    first_of,
+    horner,
+    log,
+    log1p,
+    operand,
+    repeated,
+    sqrt,
+    where,
+    zeta_less_one,
+)
+from .own import Scope, add, call_own
+from .scalars import SCALARS
+from .special import call
+
+_TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, which overflow nowhere
+_FROM = 1000.0  # parameters from here on are large
+_NEAR = 0.3  # how far from the peak, in units of its place, is near
+_FALL = 45.0  # the logarithm of what is left of the integrand where the quadrature ends
+_NODES = 56
+_DIGAMMA = (0.0, 1 / 2, 1 / 12, 0.0, -1 / 120, 0.0, 1 / 252)
+_LARGE = 10.0  # from here on Stirling's series is exact
+_MOST_STEPS = 100_000.0
+
+Orders = tuple[int, int]
+
+
+def _rule(name: str, attrs: tuple[Any, ...], *xs: Number) -> Number:
+    """A primitive whose rule needs no function of its own."""
+    return Number(xs[0].b, SCALARS[name](xs[0].b, "f64", attrs, *[x.x for x in xs]))
+
+
+def _psi(x: Number, order: int) -> Number:
+    return _rule("polygamma", (order,), x)
+
+
+def log_gamma(x: Number) -> Number:
+    return Number(x.b, call(x.b, "gammaln", "f64", x.x))
+
+
+def rest_of(share: Number) -> Number:
+    """What lacks to 1."""
+    return where(share < 1.0, 1.0 - share, 0.0)
+
+
+def larger(x: Some, y: Some) -> Number:
+    return where(x > y, x, y)
+
+
+# -- series that are summed and divided on the way ---------------------------------------------------------------------
+
+
+def _variable(x: Some, orders: Orders, slope: Orders) -> Taylor:
+    c: list[list[Some]] = [[0] * (orders[1] + 1) for _ in range(orders[0] + 1)]
+    c[0][0] = x
+    if orders[0] and slope[0]:
+        c[1][0] = 1
+    if orders[1] and slope[1]:
+        c[0][1] = 1
+    return Taylor(c)
+
+
+def _entries(x: Taylor) -> list[Some]:
+    return [v for row in x.c for v in row]
+
+
+def _packed(entries: list[Number], orders: Orders) -> list[Taylor]:
+    """The series whose coefficients these are, one behind the other."""
+    width, size = orders[1] + 1, (orders[0] + 1) * (orders[1] + 1)
+    parts = [entries[i : i + size] for i in range(0, len(entries), size)]
+    return [Taylor([part[i : i + width] for i in range(0, size, width)]) for part in parts]
+
+
+def _summed(b: Builder, orders: Orders, factor: Callable[[Number], Taylor]) -> Taylor:
+    """1 + f(1) + f(1) f(2) + ..., until nothing changes any more."""
+    one = _variable(1.0, orders, (0, 0))
+    count = len(_entries(one))
+
+    def split(state: tuple[Number, ...]) -> tuple[Number, Taylor, Taylor]:
+        k, *entries = state
+        term, total = _packed(entries, orders)
+        return k, term, total
+
+    def goes_on(*state: Number) -> Any:
+        k, term, total = split(state)
+        going = [abs(t) > 1e-17 * abs(s) for t, s in zip(_entries(term), _entries(total), strict=True)]
+        return functools.reduce(lambda x, y: x | y, going) & (k < _MOST_STEPS)
+
+    def step(*state: Number) -> list[Some]:
+        k, term, total = split(state)
+        term = term * factor(k)
+        return [k + 1.0, *_entries(term), *_entries(total + term)]
+
+    found = repeated(b, [1.0, *_entries(one), *_entries(one)], goes_on, step)
+    return _packed(found[1 + count :], orders)[0]
+
+
+def _fraction(
+    b: Builder, orders: Orders, first: Taylor, rounds: Callable[[Number], list[tuple[Taylor, Taylor]]]
+) -> Taylor:
+    """first + a1/(b1 + a2/(b2 + ...)) by Lentz's method; `rounds(m)` gives the next pairs (a, b), from m = 1 on."""
+    size = len(_entries(first))
+
+    def step(m: Number, _: Number, *entries: Number) -> list[Some]:
+        value, c, d = _packed([*entries], orders)
+        change: Any = None
+        for above, below in rounds(m):
+            d = (below + above * d).reciprocal()
+            c = below + above / c
+            change = c * d
+            value = value * change
+        off: Some = 0.0
+        for x in _entries(change - 1.0):
+            off = larger(abs(x), off)
+        return [m + 1.0, off, *_entries(value), *_entries(c), *_entries(d)]
+
+    def goes_on(m: Number, off: Number, *entries: Number) -> Any:
+        return (off > 3e-16 * (1 + size)) & (m < _MOST_STEPS)
+
+    # d of 0 makes of the first step what it should be
+    start = [*_entries(first), *_entries(first), *[0.0] * size]
+    found = repeated(b, [1.0, 1.0, *start], goes_on, step)
+    return _packed(found[2 : 2 + size], orders)[0]
+
+
+# -- quadrature over a tail of large parameters ------------------------------------------------------------------------
+
+
+def _off(u: Number) -> Number:
+    """u - log(1 + u), near 0 by the series of the logarithm in u / (2 + u)."""
+    t = u / (2.0 + u)
+    square = t * t
+    rest = horner(square, [0.0, *[1 / (2 * k + 1) for k in range(1, 21)]])
+    return where(abs(u) < 0.5, t * (u - 2.0 * rest), u - log1p(u))
+
+
+def _above_digamma(x: Number) -> Number:
+    """log(x) - digamma(x) for large x."""
+    return horner(1.0 / x, _DIGAMMA)
+
+
+def _reach(slope: Number, curvature: Number) -> Number:
+    """How far an exponent with this slope and curvature takes to grow by `_FALL`."""
+    return 2 * _FALL / (slope + sqrt(slope * slope + 2 * _FALL * curvature))
+
+
+def _integral(s: Scope, integrand: Callable[[Number], Number]) -> Number:
+    """The integral from 0 to 1, by Gauss's rule."""
+    b = s.b
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    places, shares = s.table((nodes + 1) / 2), s.table(weights / 2)
+    total = b.var("f64", 0.0)
+    with b.loop(0, _NODES) as i:
+        part = s.read(shares, i) * integrand(s.read(places, i))
+        b.set(total, operand(Number(b, b.get(total)) + part))
+    return Number(b, b.get(total))
+
+
+def _gamma_tail(s: Scope, a: Number, x: Number, order: int) -> Number:
+    """The derivative in a of the lower function's tail below x < a, else of less the upper one's."""
+    start = (x - a) / a
+    side = where(start < 0.0, -1.0, 1.0)  # outwards
+    reach = _reach(a * abs(start) / (1.0 + start), 0.5 * a)
+    size = sqrt(a / (2 * math.pi)) * exp(-beyond_stirling(a))
+    fixed = [-_psi(a, k) for k in range(1, order)]
+    above = _above_digamma(a)
+
+    def integrand(node: Number) -> Number:
+        place = start + side * reach * node
+        slopes = [log1p(place) + above, *fixed][:order]
+        line = Taylor([[0], *[[v / float(math.factorial(k))] for k, v in enumerate(slopes, start=1)]])
+        return exp(-a * _off(place)) * line.exp().derivative() / (1.0 + place)
+
+    return -side * reach * size * _integral(s, integrand)
+
+
+# -- incomplete gamma --------------------------------------------------------------------------------------------------
+
+
+@add("gamma_size", 2)
+def _gamma_size(s: Scope, a: Number, x: Number) -> Some:
+    """x^(a-1) e^-x / gamma(a)."""
+    is_large = (a > _LARGE) & (a < math.inf) & (x > 0.1 * a) & (x < 10.0 * a)
+
+    def large() -> Number:
+        size = exp(-a * _off((x - a) / a) - beyond_stirling(a))
+        return size * sqrt(a / (2 * math.pi)) / x
+
+    def plain() -> Number:
+        power = where(a == 1.0, 0.0 * x, (a - 1.0) * log(x))
+        return exp(power - x - log_gamma(a))
+
+    return choose(is_large, large, plain)
+
+
+@add("gamma_share", 2)
+def _gamma_share(s: Scope, a: Number, x: Number) -> Some:
+    """x^a e^-x / gamma(a + 1), for positive ones."""
+    return choose(
+        a > _LARGE, lambda: call_own(s.b, "gamma_size", (), a, x) * (x / a),
+        lambda: exp(a * log(x) - x - log_gamma(a + 1.0)),
+    )  # fmt: skip
+
+
+def _gamma_power(s: Scope, a: Number, x: Number, order: int) -> Taylor:
+    """x^a e^-x / gamma(a + 1) in a."""
+    slopes = [log(x) - _psi(a + 1.0, 0), *[-_psi(a + 1.0, k) for k in range(1, order)]][:order]
+    line = Taylor([[0], *[[v / float(math.factorial(k))] for k, v in enumerate(slopes, start=1)]])
+    return line.exp() * call_own(s.b, "gamma_share", (), a, x)
+
+
+def _gamma_series(s: Scope, a: Number, x: Number, order: int) -> Number:
+    """The lower function by its power series, for x < a + 1."""
+    orders = (order, 0)
+    shifted = _variable(a, orders, (1, 0))
+    total = _summed(s.b, orders, lambda k: (shifted + k).reciprocal() * x)
+    return (_gamma_power(s, a, x, order) * total).derivative()
+
+
+def _gamma_fraction(s: Scope, a: Number, x: Number, order: int) -> Number:
+    """The upper function by its continued fraction, for x >= a + 1."""
+    orders = (order, 0)
+    shifted = _variable(a, orders, (1, 0))
+    below = _fraction(
+        s.b, orders, -shifted + (x + 1.0), lambda k: [((shifted - k) * k, -shifted + (x + (2.0 * k + 1.0)))]
+    )
+    return (_gamma_power(s, a, x, order) * shifted / below).derivative()
+
+
+@add("gammainc", 2)
+def _gammainc(s: Scope, a: Number, x: Number, order: int) -> Some:
+    """The regularised lower function, or its derivative in a."""
+    is_valid = (a >= 0.0) & (x >= 0.0)
+    is_inside = (a > 0.0) & (x > 0.0) & (x < math.inf) & (a < math.inf)
+    if order:
+        is_valid = (a > 0.0) & (x >= 0.0)
+        edge: Some = 0.0
+    else:
+        is_valid &= ((a > 0.0) | (x > 0.0)) & ((a < math.inf) | (x < math.inf))
+        edge = where((x > 0.0) & (a < math.inf), 1.0, 0.0)
+    base = larger(a, _TINY) if order else a
+    whole = 0.0 if order else 1.0
+    is_large = (base >= _FROM) & (abs(x - base) <= _NEAR * base)
+
+    def near() -> Number:
+        tail = _gamma_tail(s, base, x, order)
+        return tail if order else where(tail < 0.0, 1.0 + tail, tail)
+
+    return first_of(
+        [
+            (~is_valid, lambda: math.nan),
+            (~is_inside, lambda: edge),
+            (is_large, near),
+            (x < base + 1.0, lambda: _gamma_series(s, base, x, order)),
+        ],
+        lambda: whole - _gamma_fraction(s, base, x, order),
+    )
+
+
+_LOG_GAMMA = (0.0, 1 - EULER, *[(-1) ** k * zeta_less_one(k) / k for k in range(2, 30)])
+
+
+def _log_gamma_above_one(a: Number) -> Number:
+    """log(gamma(1 + a)) for 0 <= a <= 1/2, to all digits."""
+    return horner(a, _LOG_GAMMA) - log1p(a)
+
+
+def _upper_of_small(s: Scope, a: Number, x: Number) -> Number:
+    """The upper function where the lower one is near 1 only for its small a (DLMF 8.7.3)."""
+    b = s.b
+
+    def step(n: Number, factor: Number, total: Number) -> list[Some]:
+        factor = factor * -x / n
+        return [n + 1.0, factor, total + factor / (a + n)]
+
+    _, _, total = repeated(
+        b, [1.0, 1.0, 0.0], lambda n, factor, total: (n < 2.0) | (abs(factor) > 1e-17 * abs(total)) & (n < 500.0), step
+    )
+    line = where(a <= 0.5, _log_gamma_above_one(where(a <= 0.5, a, 0.0)), log_gamma(a + 1.0))
+    return -expm1(a * log(x) - line) - exp(a * log(x) - log_gamma(a)) * total
+
+
+@add("gammaincc", 2)
+def _gammaincc(s: Scope, a: Number, x: Number) -> Some:
+    """The regularised upper function."""
+    is_valid = (a >= 0.0) & (x >= 0.0) & ((a > 0.0) | (x > 0.0)) & ((a < math.inf) | (x < math.inf))
+    is_inside = (a > 0.0) & (x > 0.0) & (x < math.inf) & (a < math.inf)
+    is_large = (a >= _FROM) & (abs(x - a) <= _NEAR * a)
+    is_small = ((x <= 0.5) & (a * log(x) >= -0.4)) | ((x > 0.5) & (x <= 1.1) & (a <= 1.1 * x))
+
+    def near() -> Number:
+        tail = _gamma_tail(s, a, x, 0)
+        return where(tail < 0.0, -tail, 1.0 - tail)
+
+    return first_of(
+        [
+            (~is_valid, lambda: math.nan),
+            (~is_inside, lambda: where((x > 0.0) & (a < math.inf), 0.0, 1.0)),
+            (is_large, near),
+            (is_small, lambda: _upper_of_small(s, a, x)),
+            ((x < a) | (x <= 1.1), lambda: rest_of(_gamma_series(s, a, x, 0))),
+        ],
+        lambda: _gamma_fraction(s, a, x, 0),
+    )
+
+
+# -- incomplete beta ---------------------------------------------------------------------------------------------------
+
+
+@add("beta_share", 3)
+def _beta_share(s: Scope, a: Number, b: Number, x: Number) -> Some:
+    """x^a (1-x)^b / (a beta(a, b))."""
+
+    def by_gammas() -> Number:
+        total = a + b
+        rest = 1.0 - x
+        parts = [(a, total * x), (b, total * rest), (total, total)]
+        one, two, both = (call_own(s.b, "gamma_size", (), p, q) for p, q in parts)
+        return one * two / both * (total / a) * (x * rest)
+
+    def plain() -> Number:
+        """gamma(a + b) / gamma(b) is near 1 for small a, and the other way round."""
+        low, high = where(a < b, a, b), where(a < b, b, a)
+        share = _rule("poch", (), high, low) / _rule("gamma", (), low + 1.0)
+        return x**a * exp(b * log1p(-x)) * where(a < b, share, share * (b / a))
+
+    return choose((a > 1.0) & (b > 1.0), by_gammas, plain)
+
+
+def _step_to_sum(a: Number, b: Number, n: int) -> Number:
+    """polygamma(n, a + b) - polygamma(n, a + 1); by the recurrence where b - 1 would lose b."""
+    is_small = b < 0.5
+    step = _rule("polygamma_step", (n,), a + 1.0, where(is_small, b, b - 1.0))
+    over = 1.0 / (a + b)
+    power = over
+    for _ in range(n):
+        power = power * over
+    return where(is_small, step - (-1.0) ** n * math.factorial(n) * power, step)
+
+
+def _beta_power(s: Scope, a: Number, b: Number, x: Number, orders: Orders) -> Taylor:
+    """x^a (1-x)^b / (a beta(a, b)) in a and b."""
+    ways = {(1, 0): lambda: log(x), (0, 1): lambda: log1p(-x)}
+
+    def term(i: int, j: int) -> Some:
+        n = i + j - 1
+        if n < 0:
+            return 0
+        if i and j:
+            slope = _psi(a + b, n)
+        else:
+            slope = _step_to_sum(a, b, n) if i else _rule("polygamma_step", (n,), b, a)
+        slope = slope + ways[i, j]() if n == 0 else slope
+        return slope / float(math.factorial(i) * math.factorial(j))
+
+    line = Taylor([[term(i, j) for j in range(orders[1] + 1)] for i in range(orders[0] + 1)])
+    return line.exp() * call_own(s.b, "beta_share", (), a, b, x)
+
+
+@add("beta_below", 3)
+def _beta_below(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b: int) -> Some:
+    """I_x(a, b) by its continued fraction, for x below (a + 1) / (a + b + 2), or its derivative."""
+    orders = (order_a, order_b)
+    first, second = _variable(a, orders, (1, 0)), _variable(b, orders, (0, 1))
+    both = _variable(a + b, orders, (1, 1))
+    one = _variable(1.0, orders, (0, 0))
+
+    def rounds(k: Number) -> list[tuple[Taylor, Taylor]]:
+        m = k - 1.0
+        odd = (first + m) * (both + m) * -x / ((first + 2.0 * m) * (first + (2.0 * m + 1.0)))
+        even = (second - k) * (k * x) / ((first + (2.0 * k - 1.0)) * (first + 2.0 * k))
+        return [(odd, one), (even, one)]
+
+    return (_beta_power(s, a, b, x, orders) / _fraction(s.b, orders, one, rounds)).derivative()
+
+
+def _halves(x: Number) -> tuple[Number, Number]:
+    scaled = x * 134217729.0  # 2^27 + 1
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def _product(x: Number, y: Number) -> tuple[Number, Number]:
+    """A product and its rounding error (Dekker)."""
+    product = x * y
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+
+
+def _beta_start(a: Number, b: Number, x: Number) -> Number:
+    """How far x lies off a / (a + b), in units of that."""
+    first, lost = _product(x, a)
+    second, more = _product(x, b)
+    apart = first - a
+    back = apart - first  # Knuth's sum: what the difference has lost
+    lost = lost + ((first - (apart - back)) - (a + back))
+    return ((apart + second) + (lost + more)) / a
+
+
+@add("beta_tail", 3)
+def _beta_tail(s: Scope, a: Number, b: Number, start: Number, order_a: int, order_b: int) -> Some:
+    """The same for large a and b, and x near and not above a / (a + b)."""
+    ratio, total = a / b, a + b
+    apart = -start
+    slope = a * apart * (1.0 / (1.0 - apart) + ratio / (1.0 + apart * ratio))
+    reach = _reach(slope, 0.5 * a * (1.0 + ratio))
+    above = _above_digamma(total)
+    lines = [_above_digamma(a) - above, _above_digamma(b) - above]
+    size = sqrt(a / b * total / (2 * math.pi))
+    size = size * exp(beyond_stirling(total) - beyond_stirling(a) - beyond_stirling(b))
+    fixed = {
+        (i, j): _beta_step(a, b, i, j)
+        for i in range(order_a + 1) for j in range(order_b + 1) if i + j > 1
+    }  # fmt: skip
+
+    def integrand(node: Number) -> Number:
+        place = start - reach * node
+        other = -place * ratio
+        moving = {(1, 0): log1p(place) + lines[0], (0, 1): log1p(other) + lines[1]}
+
+        def term(i: int, j: int) -> Some:
+            if i + j == 0:
+                return 0
+            return (moving[i, j] if i + j == 1 else fixed[i, j]) / float(math.factorial(i) * math.factorial(j))
+
+        line = Taylor([[term(i, j) for j in range(order_b + 1)] for i in range(order_a + 1)])
+        density = exp(-a * _off(place) - b * _off(other)) / ((1.0 + place) * (1.0 + other))
+        return density * line.exp().derivative()
+
+    return size * reach * _integral(s, integrand)
+
+
+def _beta_step(a: Number, b: Number, i: int, j: int) -> Number:
+    """Derivatives from the second on of -log(beta(a, b))."""
+    n = i + j - 1
+    if i and j:
+        return _psi(a + b, n)
+    return _rule("polygamma_step", (n,), a, b) if i else _rule("polygamma_step", (n,), b, a)
+
+
+def _beta_parts(
+    s: Scope, a: Number, b: Number, x: Number, orders: Orders, low: Callable[[Number], Some],
+    high: Callable[[Number], Some], is_high_wanted: bool = False,
+) -> Number:  # fmt: skip
+    """Inside: `low` of the lower function or `high` of the upper one, whichever converges faster; the upper one where
+    it is wanted and vanishes with a."""
+    turned = (orders[1], orders[0])
+    start = _beta_start(a, b, x)
+    is_large = (where(a < b, a, b) >= _FROM) & (abs(start) * larger(1.0 + 0.0 * a, a / b) <= _NEAR)
+    is_low = x * (a + b + 2.0) < a + 1.0
+    if is_high_wanted:
+        is_low &= (a > 0.1) | (x < 0.01)
+    return first_of(
+        [
+            (is_large & (start <= 0.0), lambda: low(call_own(s.b, "beta_tail", orders, a, b, start))),
+            (is_large, lambda: high(call_own(s.b, "beta_tail", turned, b, a, -start * a / b))),
+            (is_low, lambda: low(call_own(s.b, "beta_below", orders, a, b, x))),
+        ],
+        lambda: high(call_own(s.b, "beta_below", turned, b, a, 1.0 - x)),
+    )
+
+
+@add("betainc", 3)
+def _betainc(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b: int) -> Some:
+    """The regularised incomplete beta function, or its derivative in a and b."""
+    if not order_a and not order_b:
+        return _beta_value(a, b, x, 0.0, lambda: _beta_parts(s, a, b, x, (0, 0), lambda p: p, rest_of))
+    is_valid = (a > 0.0) & (b > 0.0) & (x >= 0.0) & (x <= 1.0)
+    is_inside = (x > 0.0) & (x < 1.0) & (a < math.inf) & (b < math.inf)
+    # both tiny: only their ratio counts, and a derivative grows as they shrink
+    scale = larger(1e20 * _TINY / larger(larger(a, b), 1e-320), 1.0)
+    first, second = larger(a * scale, _TINY), larger(b * scale, _TINY)
+
+    def inside() -> Number:
+        found = _beta_parts(s, first, second, x, (order_a, order_b), lambda p: p, lambda q: -q)
+        for _ in range(order_a + order_b):
+            found = found * scale
+        return found
+
+    return first_of([(~is_valid, lambda: math.nan), (~is_inside, lambda: 0.0)], inside)
+
+
+@add("betaincc", 3)
+def _betaincc(s: Scope, a: Number, b: Number, x: Number) -> Some:
+    """1 - betainc(a, b, x)."""
+    return _beta_value(a, b, x, 1.0, lambda: _beta_parts(s, a, b, x, (0, 0), rest_of, lambda q: q, True))
+
+
+def _beta_value(a: Number, b: Number, x: Number, at_zero: float, inside: Callable[[], Number]) -> Number:
+    """A value, at the ends what it tends to: of a parameter of 0 or infinity all lies at one end."""
+    one = 1.0 - at_zero
+    is_low = ((a == 0.0) & (b > 0.0)) | ((b == math.inf) & (a < math.inf))  # all of it at 0
+    is_high = ((b == 0.0) & (a > 0.0)) | ((a == math.inf) & (b < math.inf))
+    is_valid = (a >= 0.0) & (b >= 0.0) & (x >= 0.0) & (x <= 1.0) & ((a > 0.0) | (b > 0.0))
+    return first_of(
+        [
+            (~is_valid | ((a == math.inf) & (b == math.inf)), lambda: math.nan),
+            (is_low, lambda: where(x > 0.0, one, at_zero)),
+            (is_high, lambda: where(x < 1.0, at_zero, one)),
+            (x == 0.0, lambda: at_zero),
+            (x == 1.0, lambda: one),
+        ],
+        inside,
+    )
+
+
+# -- quantiles ---------------------------------------------------------------------------------------------------------
+
+
+def _root(
+    s: Scope, low: float, high: float, step_at: Callable[[Number], tuple[Number, Number]]
+) -> Number:  # fmt: skip
+    """Where a growing function is 0: Newton's steps and halvings in turn. `step_at` gives value and slope."""
+
+    def step(k: Number, low: Number, high: Number, at: Number, last: Number) -> list[Some]:
+        value, slope = step_at(at)
+        low, high = where(value < 0.0, at, low), where(value < 0.0, high, at)
+        newton = at - value / slope
+        is_inside = (newton > low) & (newton < high) & (k - 2.0 * (0.5 * k).of("floor") > 0.5)
+        return [k + 1.0, low, high, where(is_inside, newton, 0.5 * (low + high)), at]
+
+    def goes_on(k: Number, low: Number, high: Number, at: Number, last: Number) -> Any:
+        return (k < 200.0) & (high - low > 1e-16 * larger(abs(at), 1.0)) & (at != last)
+
+    return repeated(s.b, [0.0, low, high, 0.5 * (low + high), math.nan], goes_on, step)[3]
+
+
+@add("gammaincinv", 2)
+def _gammaincinv(s: Scope, a: Number, p: Number) -> Some:
+    """The x at which the lower function is p, by its logarithm."""
+
+    def step_at(line: Number) -> tuple[Number, Number]:
+        x = exp(line)
+        lack = choose(
+            p <= 0.5, lambda: call_own(s.b, "gammainc", (0,), a, x) - p,
+            lambda: (1.0 - p) - call_own(s.b, "gammaincc", (), a, x),
+        )  # fmt: skip
+        return lack, call_own(s.b, "gamma_size", (), a, x) * x
+
+    is_valid = (a > 0.0) & (a < math.inf) & (p >= 0.0) & (p <= 1.0)
+    cases = [(~is_valid, lambda: math.nan), (p == 0.0, lambda: 0.0), (p == 1.0, lambda: math.inf)]
+    return first_of(cases, lambda: exp(_root(s, -745.0, 709.0, step_at)))
+
+
+@add("betaincinv", 3)
+def _betaincinv(s: Scope, a: Number, b: Number, p: Number) -> Some:
+    """The x at which the incomplete beta function is p, by the logarithm of x / (1 - x)."""
+
+    def step_at(line: Number) -> tuple[Number, Number]:
+        x, rest = 1.0 / (1.0 + exp(-line)), 1.0 / (1.0 + exp(line))
+        lack = choose(
+            p <= 0.5, lambda: call_own(s.b, "betainc", (0, 0), a, b, x) - p,
+            lambda: (1.0 - p) - call_own(s.b, "betainc", (0, 0), b, a, rest),
+        )  # fmt: skip
+        return lack, call_own(s.b, "beta_share", (), a, b, x) * a
+
+    is_valid = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf) & (p >= 0.0) & (p <= 1.0)
+    cases = [(~is_valid, lambda: math.nan), (p == 0.0, lambda: 0.0), (p == 1.0, lambda: 1.0)]
+    return first_of(cases, lambda: 1.0 / (1.0 + exp(-_root(s, -745.0, 745.0, step_at))))
+
+
+# -- Hurwitz's zeta function -------------------------------------------------------------------------------------------
+
+_AHEAD = 20.0  # how far ahead the Euler-Maclaurin formula takes over
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+
+
+@add("zeta", 2)
+def _zeta(s: Scope, exponent: Number, q: Number, order: int) -> Some:
+    """The sum of (k + q)^-s, or its derivative in s."""
+    orders = (order, 0)
+    is_pole = (q <= 0.0) & (q == q.of("floor"))
+    is_whole = exponent == exponent.of("floor")
+    is_valid = (exponent > 1.0) & ((q > 0.0) | is_whole)
+    if order:
+        is_valid = (exponent > 1.0) & (q > 0.0)
+    shifted = _variable(exponent, orders, (1, 0))
+
+    def power(t: Number) -> Taylor:
+        """t^-s in s."""
+        line = (shifted - exponent) * -log(t) if order else Taylor([[0]])
+        return line.exp() * t ** (-exponent)
+
+    def inside() -> Number:
+        def step(t: Number, *entries: Number) -> list[Some]:
+            (total,) = _packed([*entries], orders)
+            return [t + 1.0, *_entries(total + power(t))]
+
+        start = [q, *[0.0] * (order + 1)]
+        last = larger(q, 0.0) + _AHEAD
+        t, *entries = repeated(s.b, start, lambda t, *entries: t < last, step)
+        (total,) = _packed(entries, orders)
+        here = power(t)
+        total = total + here * t / (shifted - 1.0) + here * 0.5
+        rising = shifted / t
+        for k, number in enumerate(_BERNOULLI, start=1):
+            total = total + here * rising * (number / math.factorial(2 * k))
+            rising = rising * (shifted + (2.0 * k - 1.0)) * (shifted + 2.0 * k) / (t * t)
+        return total.derivative()
+
+    cases: list[tuple[Any, Callable[[], Some]]] = [(exponent == 1.0, lambda: math.nan if order else math.inf)]
+    if not order:
+        cases.append((is_pole & (exponent > 1.0), lambda: math.inf))
+        cases.append((exponent == math.inf, lambda: where(q < 1.0, math.inf, where(q > 1.0, 0.0, q))))
+    return first_of([*cases, (~is_valid, lambda: math.nan), (q == math.inf, lambda: 0.0)], inside)

@@ -1,0 +1,122 @@
+"""Special functions with loops for programs that leave Python: each is a function of its own in what is exported.
+
+A formula is written in `numbers`, once for object code and for C. Where code stands alone, the rule of a primitive of
+`RULES` calls the function, under a name that holds its attributes: `own.gammainc.1`, `own.jv.2p5`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...._core.graph import Node
+from ..ir.builder import Builder
+from ..ir.loops import Array, Function, Operand, Typed
+from .alone import alone
+from .numbers import Number, Some, operand
+
+PREFIX = "own."
+
+
+class Scope:
+    """A function under construction: its builder, and the tables that it reads."""
+
+    def __init__(self, b: Builder) -> None:
+        self.b = b
+        self.tables: list[tuple[Array, np.ndarray[Any, Any]]] = []
+
+    def table(self, values: np.ndarray[Any, Any]) -> Array:
+        """Numbers that the function reads."""
+        found = self.b.array("f64", "in")
+        self.tables.append((found, np.ascontiguousarray(values, np.float64)))
+        return found
+
+    def read(self, table: Array, place: Operand) -> Number:
+        return Number(self.b, self.b.load(table, place))
+
+
+class Formula(NamedTuple):
+    """`make(scope, *operands, *attributes)` gives the value."""
+
+    operands: int
+    make: Callable[..., Some]
+
+
+FORMULAS: dict[str, Formula] = {}
+# of primitives, where code stands alone: `rule(b, t, attrs, *operands)`
+RULES: dict[str, Callable[..., Operand]] = {}
+TRANSFORMS = ("dft", "rfft", "irfft")  # which have loops of their own there, whatever NumPy offers
+
+
+class Own(NamedTuple):
+    """A function of the exported program: of numbers, then tables; it stores its one number."""
+
+    name: str
+    function: Function
+    operands: int
+    tables: tuple[np.ndarray[Any, Any], ...]
+
+
+def call_own(b: Builder, name: str, attrs: Sequence[float], *xs: Some) -> Number:
+    """A call of the function of a formula."""
+    said = ".".join([PREFIX + name, *map(_word, attrs)])
+    return Number(b, b.call(said, [Typed("f64", operand(x)) for x in xs], "f64"))
+
+
+def _word(attribute: float) -> str:
+    return repr(attribute).replace(".", "p").replace("-", "m").replace("+", "")
+
+
+def _attribute(word: str) -> float:
+    text = word.replace("p", ".").replace("m", "-")
+    return float(text) if "." in text or "e" in text else int(text)
+
+
+def own_function(said: str) -> Own:
+    """The function of a name that `call_own` has made."""
+    name, *words = said.removeprefix(PREFIX).split(".")
+    formula = FORMULAS[name]
+    b = Builder()
+    scope = Scope(b)
+    given = [b.array("f64", "in") for _ in range(formula.operands)]
+    out = b.array("f64", "out")
+    with alone():
+        numbers = [Number(b, b.load(x, 0)) for x in given]
+        b.store(out, 0, operand(formula.make(scope, *numbers, *map(_attribute, words))))
+    function = b.function(c_word(said), [*given, *[t for t, _ in scope.tables]], [out], [])
+    return Own(said, function, formula.operands, (*[values for _, values in scope.tables],))
+
+
+def c_word(said: str) -> str:
+    """What C calls a function."""
+    return said.replace(".", "_")
+
+
+def stands_alone(node: Node) -> bool:
+    """Whether code that stands alone has a way for a node that else may be a kernel's."""
+    name = node.op.name
+    return name in TRANSFORMS or (name in RULES and all(v.dtype.kind != "c" for v in node.inputs))
+
+
+def rule_of(name: str) -> Callable[..., Operand]:
+    """The rule of a primitive whose attributes are those of a formula of its name."""
+
+    def rule(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
+        wide = [Number(b, b.convert("f64", t, x)) for x in xs]
+        numbers = [int(a) if isinstance(a, (bool, np.bool_)) else a for a in attrs]
+        return b.convert(t, "f64", call_own(b, name, numbers, *wide).x)
+
+    return rule
+
+
+def add(name: str, operands: int) -> Callable[[Callable[..., Some]], Callable[..., Some]]:
+    """Decorates the formula of a primitive."""
+
+    def added(make: Callable[..., Some]) -> Callable[..., Some]:
+        FORMULAS[name] = Formula(operands, make)
+        RULES[name] = rule_of(name)
+        return make
+
+    return added
