@@ -11,6 +11,7 @@ from .._core.structure import refuse_cycle
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, normal_axis
+from ._padding import PADDED_HERE, padded
 from ._writing import NO_VALUE, accept, as_numpy, named_dtype
 
 
@@ -501,7 +502,10 @@ def rot90(m: ArrayLike, k: int = 1, axes: Axes = (0, 1)) -> Any:
 
 @as_numpy
 def pad(array: ArrayLike, pad_width: Sequence[Any], mode: str = "constant", **kwargs: Any) -> Any:
-    """Values put around an array: "constant" (constant_values=), "edge", "reflect", "symmetric", "wrap".
+    """Values put around an array, one axis after the other.
+
+    Modes: "constant" (constant_values=), "edge", "wrap", "reflect" and "symmetric" (reflect_type=), "linear_ramp"
+    (end_values=), "maximum", "minimum", "mean" and "median" (stat_length=), "empty" (zeros here).
 
     Example:
         >>> import wengert.numpy as np
@@ -509,6 +513,8 @@ def pad(array: ArrayLike, pad_width: Sequence[Any], mode: str = "constant", **kw
         array([0., 1., 2., 0.])
     """
     values = kwargs.pop("constant_values", None)
+    if mode in PADDED_HERE and values is None:
+        return padded(array, pad_width, mode, kwargs)
     if kwargs:
         raise ValueError(at_user_line(f"np.pad: {', '.join(sorted(kwargs))} is not supported"))
     return ops.pad(array, pad_width, mode, values)
