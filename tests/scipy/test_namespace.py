@@ -21,6 +21,7 @@ import wengert.scipy
 MODULES = (
     "special", "stats", "linalg", "fft", "signal", "integrate", "interpolate", "optimize", "ndimage", "sparse",
     "sparse.linalg", "spatial", "spatial.distance", "spatial.transform", "constants",
+    "cluster", "cluster.vq",
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from .._core.scipy_modules import scipy_itself
 
 if TYPE_CHECKING:
     from . import (
+        cluster,
         constants,
         fft,
         integrate,
@@ -36,15 +37,15 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "constants", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse", "spatial",
-    "special", "stats",
+    "cluster", "constants", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse",
+    "spatial", "special", "stats",
 ]  # fmt: skip
 
 _own, _names = names_loaded_later(__name__, {name: name for name in __all__})
 
 
 def __getattr__(name: str) -> Any:
-    """A module of ours, or what else SciPy has (`io`, `cluster`, its version), which is its own."""
+    """A module of ours, or what else SciPy has (`io`, `odr`, its version), which is its own."""
     if name in __all__ or (name.startswith("_") and name != "__version__"):
         return _own(name)
     return getattr(scipy_itself(), name)

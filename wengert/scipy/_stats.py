@@ -28,6 +28,7 @@ from ..stats._distribution import Distribution, _given
 from ._families import FAMILIES
 from ._moments import MOMENTS
 from ._namespace import guarded, is_followed, is_for_us, listed_in, only
+from ._samples import SAMPLES
 
 OURS: dict[str, Any] = {}
 _MISSING = inspect.Parameter.empty
@@ -361,6 +362,7 @@ class gaussian_kde:
 
 
 OURS["gaussian_kde"] = gaussian_kde
+OURS |= SAMPLES
 
 
 # -- statistics of samples -------------------------------------------------------------------------------------------
