@@ -412,15 +412,42 @@ def test_header_tells_of_lapack_where_it_is_needed(tmp_path: Path) -> None:
     assert "U dgetrf_" in run("nm", tmp_path / "with.o")
 
 
-def test_spectra_need_lapack_in_each_form(tmp_path: Path) -> None:
+def test_spectra_have_loops_of_their_own_or_lapacks(tmp_path: Path) -> None:
     fn = wg.function(lambda a: (wnp.linalg.eigvalsh(a), wnp.linalg.solve(a, a[0])), name="spectrum")
-    for ending in ("c", "so"):
-        fn.export(tmp_path / f"spectrum.{ending}", _LARGE)
-        wanted = "LAPACK (-llapack), of which it calls dgetrf_, dgetrs_, dsyevd_."
-        assert wanted in (tmp_path / "spectrum.h").read_text()
+    fn.export(tmp_path / "spectrum.o", _LARGE)
+    wanted = "LAPACK (-llapack), of which it calls dgetrf_, dgetrs_, dsyevd_."
+    assert wanted in (tmp_path / "spectrum.h").read_text()
+    fn.export(tmp_path / "spectrum.c", _LARGE)
+    assert "It needs the C maths library (-lm)." in (tmp_path / "spectrum.h").read_text()
     words = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-c", tmp_path / "spectrum.c"]
-    run(compiler(), *words, "-o", tmp_path / "spectrum.o")
-    assert "U dsyevd_" in run("nm", tmp_path / "spectrum.o")
+    run(compiler(), *words, "-DWENGERT_LAPACK", "-o", tmp_path / "with.o")
+    assert "U dsyevd_" in run("nm", tmp_path / "with.o")
+    run(compiler(), *words, "-o", tmp_path / "without.o")
+    assert "dsyevd_" not in run("nm", "-u", tmp_path / "without.o")
+
+
+def _whole_spectra(a: Any) -> Any:
+    """What does not depend on the signs of vectors."""
+    values, vectors = wnp.linalg.eigh(a @ a.T)
+    found = [values, vectors * values**2 @ vectors.T]
+    for m in (a, wnp.outer(a[0], a[:, 0])):  # wide, and of rank 1
+        u, s, vh = wnp.linalg.svd(m, full_matrices=False)
+        found += [s, u * s**2 @ vh, u.T @ u]
+    return [*found, *wnp.linalg.qr(a.T)]
+
+
+def test_spectra_run_without_lapack(tmp_path: Path) -> None:
+    a = np.array([[1.0, 2.0, -1.0, 0.3], [0.5, 0.0, 3.0, 0.1], [2.0, -2.0, 0.1, 1.0]])
+    fn = wg.function(_whole_spectra, name="whole")
+    for ending in ("c", "so"):
+        fn.export(tmp_path / f"whole.{ending}", a)
+    words = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", tmp_path / "whole.c"]
+    run(compiler(), *words, "-o", tmp_path / "source.so", "-lm")
+    loaded: Any = wg.load(tmp_path / "whole.so")
+    found, loaded._run = loaded(a), ctypes.CDLL(str(tmp_path / "source.so")).whole
+    for one, two, wanted in zip(*map(leaves, (found, loaded(a), fn(a))), strict=True):
+        np.testing.assert_allclose(one, wanted, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(two, wanted, rtol=1e-12, atol=1e-12)
 
 
 def test_headers_say_what_complex_numbers_are(tmp_path: Path) -> None:
