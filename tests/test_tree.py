@@ -289,6 +289,17 @@ def test_is_leaf_says_what_else_is_one() -> None:
     assert wg.tree.structure(tree, is_leaf=lambda x: isinstance(x, dict)) is None
 
 
+def test_a_registered_dataclass_keeps_its_static_fields() -> None:
+    @wg.tree.register
+    @dataclasses.dataclass
+    class Layer:
+        w: Any
+        width: int = dataclasses.field(default=3, metadata={"static": True})
+
+    gradient = wg.grad(lambda layer: layer.width * layer.w**2)(Layer(2.0))
+    assert (gradient.w, gradient.width) == (12.0, 3) and type(gradient.width) is int
+
+
 def test_a_plain_class_is_registered_by_a_decorator() -> None:
     @wg.tree.register
     class Layer:

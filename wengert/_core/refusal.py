@@ -178,7 +178,7 @@ def scipy_counterpart(who: Asker) -> str:
         ours = importlib.import_module(f"wengert.{module}").OURS if module in sys.modules else ()  # stands above us
     except ImportError:
         return ""
-    written = who.written.partition("(")[0].split(".")
+    written = [part for part in who.written.partition("(")[0].split(".") if part not in module.split(".")]
     return next((f"wengert.{module}.{name}" for name in (who.name, *written) if name in ours), "")
 
 

@@ -97,10 +97,17 @@ def register(
 def _attributes(value: Any) -> tuple[list[Any], Any]:
     """What a plain object holds: attributes that are numeric or structures, and the names of these with the others."""
     held = [(name, getattr(value, name)) for name in _attribute_names(value)]
-    is_static = [_open(x, EVERY) is None and passes_through(x) for _, x in held]
+    fields = _static_fields(type(value))
+    is_static = [name in fields or (_open(x, EVERY) is None and passes_through(x)) for name, x in held]
     static = (*[pair for pair, is_it in zip(held, is_static, strict=True) if is_it],)
     names = (*[name for (name, _), is_it in zip(held, is_static, strict=True) if not is_it],)
     return [x for (_, x), is_it in zip(held, is_static, strict=True) if not is_it], (names, static)
+
+
+def _static_fields(kind: type) -> frozenset[str]:
+    """The fields of a dataclass that say they belong to the structure."""
+    fields: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
+    return frozenset(name for name, field in fields.items() if field.metadata.get("static"))
 
 
 def _attribute_names(value: Any) -> list[str]:

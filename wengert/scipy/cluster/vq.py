@@ -38,6 +38,4 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> Any:
     return outward(code, obs, code_book), outward(norm(away, axis=-1), obs, code_book)
 
 
-_NEAR = {"kmeans": "vq", "kmeans2": "vq"}
-
-__getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)
+__getattr__, __dir__ = namespace(__name__, OURS)
