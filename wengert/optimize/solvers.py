@@ -21,7 +21,6 @@ from .._control.values import Leaves, connected
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.constant import constant
-from .._core.engine import ndarray_of
 from .._core.kinds import DICTS, TUPLES
 from .._core.progress import following
 from .._core.public import public
@@ -38,6 +37,8 @@ from ..errors import TracingError
 from ..ops.elementwise import arctan, log1p, sqrt
 from ..ops.promotion import as_ndarray, as_tensor
 from ..tree import ravel
+from ._ipopt import cyipopt, solved
+from ._sparse import hessian_of, jacobian_of, numbers, plain
 
 __all__ = ["least_squares", "minimize", "root"]
 
@@ -47,6 +48,7 @@ _WITHOUT_GRADIENT = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
 _WITH_PRODUCTS = frozenset({"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"})
 _WITH_HESSIAN = frozenset({"dogleg", "trust-exact"})
 _WITH_SPARSE_HESSIAN = frozenset({"newton-cg", "trust-constr"})
+_WITH_SPARSE_CONSTRAINTS = frozenset({"trust-constr"})
 _ROOTS_WITH_JACOBIAN = frozenset({"hybr", "lm"})
 _NEAR = 1e-6  # how near a bound, relative to 1 + |bound|, counts as on it
 
@@ -69,7 +71,10 @@ def minimize(
     """Minimises a function with `scipy.optimize.minimize`, exact derivatives supplied.
 
     The gradient goes to every method that takes one, Hessian products to Newton-CG, trust-ncg, trust-krylov and
-    trust-constr, the Hessian to dogleg and trust-exact. The solution is differentiable with respect to `args` and to
+    trust-constr, the Hessian to dogleg and trust-exact. Where constraints are given, trust-constr gets sparse Jacobians
+    and Hessians of all that has few entries, found at x0, and SLSQP arrays that took few passes; functions that cannot
+    be traced are differentiated densely. "ipopt" is Ipopt by cyipopt, with the constraints' Jacobian and the
+    Lagrangian's Hessian in their sparse form. The solution is differentiable with respect to `args` and to
     what `fun` uses from outside, to any order, by the implicit function theorem at the solution: its gradient is zero
     there; unknowns on a bound that holds them count as fixed, and active constraints as equations with multipliers.
 
@@ -77,11 +82,11 @@ def minimize(
         fun: `fun(x, *args)` returns a scalar.
         x0: the start: an array, a number or a nested structure of them. `fun` gets x in double precision.
         args: a tuple of further arguments of `fun`, nested or not.
-        method: SciPy's name (or a callable of its kind).
+        method: SciPy's name (or a callable of its kind), or "ipopt".
         bounds: as SciPy's, element by element; or a pair (lower, upper) of structures like x0.
         constraints: as SciPy's: a dict with `type` and `fun`, or a list; `fun` gets x in x0's structure. Derivatives
             are supplied. Of `LinearConstraint` the matrix applies to x's elements in order.
-        tol, options: as SciPy's.
+        tol, options: as SciPy's; of "ipopt" Ipopt's options by name, `maxiter` and `disp`.
         callback: as SciPy's; gets x in x0's structure.
         sparsity: of the Hessian, as for `hessian`; Newton-CG and trust-constr then get sparse Hessians.
         progress: True shows the evaluations of `fun` as they come, with tqdm where that is installed; a function is
@@ -95,6 +100,7 @@ def minimize(
         TypeError: `fun` is not callable, or x0 is not floating.
         ValueError: `fun` does not return a scalar, or `sparsity` with another method.
         TracingError: in a trace: SciPy needs numbers.
+        ModuleNotFoundError: "ipopt" without cyipopt.
         numpy.linalg.LinAlgError: (from the derivative) the second derivative is singular at the solution.
 
     Example:
@@ -334,17 +340,6 @@ class _Problem:
         return np.concatenate(parts)
 
 
-def numbers(x: ArrayLike) -> Array:
-    """Values as doubles, for SciPy."""
-    tensor = as_tensor(x)
-    return np.array(ndarray_of(tensor._data), np.float64)
-
-
-def plain(x: ArrayLike) -> Tensor:
-    """A vector of SciPy's as a tensor; SciPy may overwrite its own."""
-    return constant(np.array(x))
-
-
 def _of_numbers(f: Callable[..., Any], args: tuple[Any, ...], is_sparse: bool = False) -> Callable[[Array], Any]:
     """A function of a vector, for SciPy."""
 
@@ -407,15 +402,26 @@ def _minimize(
 ) -> Any:
     objective = of_scalar(problem.value, "minimize")
     limits = None if bounds is None else problem.element_bounds(bounds)
-    given, known = _constraints(problem, constraints)
-    supplied = _supplied(objective, problem.args, method, sparsity)
+    items = _items(constraints)
+    known = [_constraint(problem, item) for item in items]
+    name = method.lower() if isinstance(method, str) else ""
+    if name == "ipopt":
+        cyipopt()
+    with pausing(watchers()):
+        supplied = _supplied(objective, problem, method, sparsity, bool(known))
+        given, options = ([], options) if name == "ipopt" else _for_scipy(items, known, name, problem.x0, options)
     note = _value_with_slope if "jac" in supplied else _value_alone
+    told = problem.called_back(callback)
     with pausing(watchers()), problem.shown(supplied.pop("fun"), note) as shown:
-        result: Any = scipy("optimize").minimize(
-            shown, problem.x0, method=method, tol=tol, callback=problem.called_back(callback),
-            bounds=None if limits is None else scipy("optimize").Bounds(*limits), constraints=given, options=options,
-            **supplied,
-        )  # fmt: skip
+        result: Any
+        if name == "ipopt":
+            result = solved(objective, problem.args, shown, problem.x0, limits, known, tol, told, options)
+        else:
+            result = scipy("optimize").minimize(
+                shown, problem.x0, method=method, tol=tol, callback=told,
+                bounds=None if limits is None else scipy("optimize").Bounds(*limits), constraints=given,
+                options=options, **supplied,
+            )  # fmt: skip
     x = getattr(result, "x", None)
     if x is None:
         raise TypeError(
@@ -440,9 +446,10 @@ def _squares(found: Array) -> str:
 
 
 def _supplied(
-    objective: Callable[..., Any], args: tuple[Any, ...], method: str | None, sparsity: object
+    objective: Callable[..., Any], problem: _Problem, method: str | None, sparsity: object, is_constrained: bool
 ) -> dict[str, Any]:
     """The function and the derivatives that a method takes."""
+    args = problem.args
     if method is not None and not callable(method):
         _require_name(method, "minimize")
     name = method.lower() if isinstance(method, str) else ""
@@ -470,6 +477,8 @@ def _supplied(
         found["hess"] = _of_numbers(hessian(objective, sparsity=sparsity), args, is_sparse=True)
     elif name in _WITH_HESSIAN:
         found["hess"] = _of_numbers(hessian(objective), args)
+    elif (own := _sparse_hessian(objective, problem, name, is_constrained)) is not None:
+        found["hess"] = own
     elif name in _WITH_PRODUCTS or callable(method):
 
         def of_x(v: ArrayLike) -> Any:
@@ -482,26 +491,56 @@ def _supplied(
     return found
 
 
-def _constraints(problem: _Problem, constraints: Any) -> tuple[Any, list[_Constraint]]:
-    """Constraints for SciPy, with Jacobians, and for the derivative of the solution."""
-    linear: type[Any] = scipy("optimize").LinearConstraint
-    nonlinear: type[Any] = scipy("optimize").NonlinearConstraint
-    single = isinstance(constraints, (*DICTS, linear, nonlinear))
+def _sparse_hessian(
+    objective: Callable[..., Any], problem: _Problem, name: str, is_constrained: bool
+) -> Callable[[Array], Any] | None:
+    """The Hessian for a method that takes sparse ones beside sparse constraints, where it has few entries."""
+    if not (is_constrained and name in _WITH_SPARSE_CONSTRAINTS):
+        return None
+    matrix = hessian_of(objective, problem.args, problem.x0)
+    return None if matrix.pattern is None else matrix.at
+
+
+def _items(constraints: Any) -> list[Any]:
+    """Constraints as a list."""
+    optimize: Any = scipy("optimize")
+    single = isinstance(constraints, (*DICTS, optimize.LinearConstraint, optimize.NonlinearConstraint))
+    return [constraints] if single else list(constraints)
+
+
+def _for_scipy(
+    items: Sequence[Any], known: Sequence[_Constraint], name: str, x0: Array, options: Any
+) -> tuple[list[Any], Any]:
+    """Constraints as SciPy takes them, with derivatives, and the options that go with these."""
+    if name not in _WITH_SPARSE_CONSTRAINTS:
+        return [_with_slopes(item, made, x0) for item, made in zip(items, known, strict=True)], options
     given: list[Any] = []
-    known: list[_Constraint] = []
-    for item in [constraints] if single else list(constraints):
-        made = _constraint(problem, item)
-        known.append(made)
-        if isinstance(item, DICTS):
-            given.append({**item, "fun": _values(made), "jac": _slopes(made), "args": ()})
-        elif isinstance(item, nonlinear):
-            given.append(nonlinear(
-                _values(made), item.lb, item.ub, jac=_slopes(made), hess=_curvatures(made),
-                keep_feasible=item.keep_feasible,
-            ))  # fmt: skip
-        else:
+    are_sparse = False
+    for item, made in zip(items, known, strict=True):
+        if hasattr(item, "A"):
             given.append(item)
-    return given, known
+            are_sparse |= hasattr(item.A, "tocsr")
+            continue
+        slopes = jacobian_of(made.fun, made.args, x0)
+        are_sparse |= slopes.pattern is not None
+        given.append(scipy("optimize").NonlinearConstraint(
+            _values(made), made.lower, made.upper, jac=slopes.at, hess=_curvatures(made, x0),
+            keep_feasible=getattr(item, "keep_feasible", False),
+        ))  # fmt: skip
+    # SciPy takes constraints of one form only
+    return given, dict(options or {}, sparse_jacobian=True) if are_sparse else options
+
+
+def _with_slopes(item: Any, made: _Constraint, x0: Array) -> Any:
+    """A constraint with a Jacobian that is an array."""
+    if hasattr(item, "A"):
+        return item
+    slopes = jacobian_of(made.fun, made.args, x0).dense_at
+    if isinstance(item, DICTS):
+        return {**item, "fun": _values(made), "jac": slopes, "args": ()}
+    return scipy("optimize").NonlinearConstraint(
+        _values(made), item.lb, item.ub, jac=slopes, keep_feasible=item.keep_feasible
+    )
 
 
 def _constraint(problem: _Problem, item: Any) -> _Constraint:
@@ -541,18 +580,13 @@ def _values(made: _Constraint) -> Callable[[Array], Any]:
     return _of_numbers(made.fun, made.args)
 
 
-def _slopes(made: _Constraint) -> Callable[[Array], Any]:
-    return _of_numbers(jacobian(made.fun, unconnected_gradients="zero"), made.args)
-
-
-def _curvatures(made: _Constraint) -> Callable[[Array, Array], Array]:
+def _curvatures(made: _Constraint, x0: Array) -> Callable[[Array, Array], Any]:
     """The sum of a constraint's Hessians with weights."""
-    matrix = hessian(_weighted)
 
-    def of_numbers(x: Array, weights: Array) -> Array:
-        return numbers(matrix(plain(x), made, np.arange(len(weights)), plain(weights)))
+    def weighted(x: Tensor, weights: Tensor) -> Tensor:
+        return (made.value(x) * weights).sum()
 
-    return of_numbers
+    return hessian_of(weighted, (), x0, np.ones(len(_values(made)(x0)))).at
 
 
 def _followed_minimum(
@@ -609,7 +643,7 @@ def _active(made: _Constraint, x: Array) -> tuple[Array, Array]:
 
 def _multipliers(active: Sequence[Any], slope: Array, x: Array) -> tuple[Array, Array]:
     """The weights of the active rows by which their slopes make up the objective's, and what is left of that."""
-    rows = [_slopes(made)(x)[places] for made, places, _ in active if len(places)]
+    rows = [jacobian_of(c.fun, c.args, x).dense_at(x)[places] for c, places, _ in active if len(places)]
     if not rows:
         return np.empty(0), slope
     matrix = np.concatenate(rows)
