@@ -140,3 +140,24 @@ def test_a_matrix_of_which_one_triangle_is_filled_has_the_gradient_of_that_trian
     moved = x + 1e-6 * np.eye(6)
     slopes = [(from_triangle(m) - from_triangle(2 * x - m)) / 2e-6 for m in moved]
     np.testing.assert_allclose(wg.grad(f)(x), slopes, rtol=1e-6, atol=1e-8)
+
+
+class _Arrays:
+    __getitem__ = np.array
+
+
+class _Wave:
+    shape = math.sin
+
+    def at(self, x: Any) -> Any:
+        return self.shape(x)
+
+
+def test_built_in_functions_in_classes_are_no_methods() -> None:
+    def f(x: Any) -> Any:
+        return (_Arrays()[x, 2.0 * x] ** 2).sum() + _Wave().at(x)
+
+    copied = wg.adopt(f)
+    assert copied(0.4) == f(0.4)
+    assert np.isclose(wg.grad(copied)(0.4), 10 * 0.4 + math.cos(0.4))
+    assert np.isclose(wg.function(wg.grad(copied))(0.4), 10 * 0.4 + math.cos(0.4))

@@ -20,6 +20,7 @@ from .. import ops, special
 from .._core.engine import ndarray_of
 from .._core.tensor import tensor_in
 from ..numpy._kinds import kept
+from ._unbound import as_real
 
 
 def _value(x: Any) -> Any:
@@ -134,12 +135,12 @@ def _math() -> ModuleType:
     names = dict(vars(math))
     for name, ours in _OURS.items():
         if name in names:
-            names[name] = _recorded(names[name], ours, float)
+            names[name] = as_real(_recorded(names[name], ours, float), names[name])
     for name, ours in (_WHOLE | _TRUTHS).items():
-        names[name] = _decided(names[name], ours)
+        names[name] = as_real(_decided(names[name], ours), names[name])
     for name, ours in _FOLDS.items():
         if name in names:
-            names[name] = _folded(names[name], ours)
+            names[name] = as_real(_folded(names[name], ours), names[name])
     vars(module).update(names)
     return module
 
@@ -158,9 +159,9 @@ def _cmath() -> ModuleType:
     module = ModuleType("cmath", cmath.__doc__)
     names = dict(vars(cmath))
     for name, ours in _COMPLEX.items():
-        names[name] = _recorded(names[name], ours, float if name == "rect" else complex)
+        names[name] = as_real(_recorded(names[name], ours, float if name == "rect" else complex), names[name])
     for name in ("isnan", "isinf", "isfinite", "isclose"):
-        names[name] = _decided(names[name])
+        names[name] = as_real(_decided(names[name]), names[name])
     vars(module).update(names)
     return module
 

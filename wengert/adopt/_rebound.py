@@ -118,7 +118,7 @@ class Rebinding:
             return type(value)(self._member(value.__func__))
         if type(value) is property:
             return property(*[self._member(f) for f in (value.fget, value.fset, value.fdel)], doc=value.__doc__)
-        return value
+        return replacement(value)
 
     def _sharing(self, value: Any) -> Any:
         """An object of a class that is copied, as one of the copy: what is written to one, the other has."""

@@ -27,6 +27,7 @@ from ..numpy._submodules import Partly
 from ._casts import SCALARS
 from ._math import CMATH, MATH
 from ._triangles import OF_A_TRIANGLE
+from ._unbound import as_real
 
 
 class StandIn(ModuleType):
@@ -69,7 +70,7 @@ def _by_arguments(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Calla
         is_ours = holds_tensor((args, kwargs)) or any(map(_is_function, args))
         return (ours if is_ours else theirs)(*args, **kwargs)
 
-    return function
+    return as_real(function, theirs)
 
 
 def _is_function(x: Any) -> bool:
@@ -131,7 +132,7 @@ def _maker(name: str) -> Callable[..., Any]:
             return wnp.array(made) if name in _BLANK else made
         return wnp.array(made) if STATE.recorders else made
 
-    return function
+    return as_real(function, theirs)
 
 
 def _isscalar(element: Any) -> bool:
