@@ -539,6 +539,16 @@ def test_transforms_of_any_length(tmp_path: Path) -> None:
     for n in (1, 2, 12, 37, 256):
         z = np.exp(1j * np.arange(n) ** 2) * np.linspace(1.0, 2.0, n)
         np.testing.assert_allclose(loaded(z), np.fft.fft(z), atol=1e-13 * n)
+    slope = wg.function(
+        wg.grad(lambda x: wnp.sum(wnp.abs(wnp.fft.rfft(x)) ** 4)),
+        input_signature=[wg.TensorSpec((None,))],
+        name="slope",
+    )
+    slope.export(tmp_path / "slope.so")
+    for n in (1, 6, 7):
+        x = np.cos(np.arange(n) + 0.3)
+        close(wg.load(tmp_path / "slope.so")(x), wg.grad(lambda x: wnp.sum(wnp.abs(wnp.fft.rfft(x)) ** 4))(x))
+        close(slope(x), wg.load(tmp_path / "slope.so")(x))
 
 
 def test_headers_say_what_half_floats_are(tmp_path: Path) -> None:

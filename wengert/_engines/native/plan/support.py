@@ -199,10 +199,6 @@ def _transform(node: Node) -> str:
     return "" if all(map(transforms, types)) else "this NumPy offers no transforms to machine code"
 
 
-def _paired_scale(node: Node) -> str:
-    return "" if type(node.attrs[1]) is int else "which numbers are scaled depends on the extent"
-
-
 def _first_order(node: Node) -> str:
     return "a derivative in a parameter is a series" if any(node.attrs) else ""
 
@@ -281,6 +277,6 @@ _CHECKS: dict[str, Any] = {
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs, "dft": _transform, "rfft": _transform, "irfft": _transform,
-    "paired_scale": _paired_scale, "polygamma": _series, "polygamma_step": _series,
+    "polygamma": _series, "polygamma_step": _series,
     "reduce_max": _reduced, "reduce_min": _reduced,
 }  # fmt: skip
