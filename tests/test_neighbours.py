@@ -102,6 +102,15 @@ def test_differentiated_columns_enter_as_their_values() -> None:
         wg.grad(wg.sum)(frame["a"].astype(int))
 
 
+def test_custom_gradients_give_for_columns_what_functions_give() -> None:
+    column = frame_of_the_test()["a"]
+    for f in (lambda x: wg.sin(x) * 2.0, wg.sum):
+        given = wg.custom_gradient(lambda x, f=f: (f(x), lambda upstream: upstream * wg.ones_like(x)))(column)
+        wanted = wg.function(f)(column)
+        assert type(given) is type(wanted)
+        np.testing.assert_array_equal(given, wanted)
+
+
 def test_what_pandas_would_hold_is_refused_with_the_cure() -> None:
     pandas, frame = pandas_of_the_test(), frame_of_the_test()
     for use in (

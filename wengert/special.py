@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ._core import scalars
 from ._core.apply import apply
 from ._core.argument_types import ArrayLike, Axes
 from ._core.op import Op
@@ -136,11 +137,22 @@ def _of_arrays(f: Callable[..., Any], name: str, op: Op, operands: str, sample: 
     return f
 
 
+def _floats(tensors: list[Tensor]) -> list[Tensor]:
+    """Integers as floats, but for NumPy's scalars where these take the dtype of what they meet."""
+    flags = scalars.waiving(tensors)
+    if not any(flags) or all(flags):
+        return [as_float(t) for t in tensors]
+    return [t if flag else as_float(t) for t, flag in zip(tensors, flags, strict=True)]
+
+
 def _met(xs: tuple[Any, ...], name: str) -> list[Tensor]:
     """Operands as floats of one dtype and shape."""
-    strong = next((as_tensor(x, name) for x in xs if not promotion.is_number(x)), as_tensor(xs[0], name))
+    # by how much each says of the dtype: nothing, what may give way, what does not
+    strong = as_tensor(
+        max(xs, key=lambda x: 0 if promotion.is_number(x) else 1 if isinstance(x, np.generic) else 2), name
+    )
     tensors = [tensors_of(x, strong, name)[0] for x in xs]
-    dtype = promotion.common_dtype([as_float(t) for t in tensors])
+    dtype = promotion.common_dtype(_floats(tensors))
     if dtype.kind == "c":
         raise TypeError(at_user_line(f"{name}: wanted real numbers, got {dtype.name}"))
     tensors = [promotion.cast(t, dtype) for t in tensors]

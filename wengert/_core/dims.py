@@ -21,11 +21,18 @@ DimLike = Union[int, "Dim"]
 Shape = tuple[DimLike, ...]
 
 _serial = itertools.count()
+
+
+def _larger(x: int, y: int) -> int:
+    """The larger of two sizes, which may be scalars of a framework's graph that nobody can compare yet."""
+    return max(x, y) if isinstance(x, int) and isinstance(y, int) else (x + y + abs(x - y)) // 2
+
+
 _OPERATIONS: dict[str, Callable[..., int]] = {
     "floordiv": lambda x, y: x // y,
     "mod": lambda x, y: x % y,
-    "max": max,
-    "min": min,
+    "max": _larger,
+    "min": lambda x, y: x + y - _larger(x, y),
 }
 
 

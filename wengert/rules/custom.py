@@ -32,6 +32,7 @@ from .._core.cycles import under_way
 from .._core.derived import SIGNATURE, kept
 from .._core.engine import ENGINE_OF, array_of, stands_in
 from .._core.kinds import ARRAYS, DICTS, SEQUENCES
+from .._core.labelled import family_of
 from .._core.op import Op
 from .._core.public import public
 from .._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
@@ -259,7 +260,7 @@ class _CustomCall:
         converted = (*map(array_argument, args),)
         words = {k: array_argument(v) for k, v in kwargs.items()}
         has_arrays = _holds_tensors(converted) or _holds_tensors(tuple(words.values()))
-        self.keep = caller_kind(given) or not (has_arrays or any(map(is_number, flatten(given)[0])))
+        self.keep = caller_kind(given) or not (has_arrays or any(map(_is_number_or_labelled, flatten(given)[0])))
         if not has_arrays:  # the numbers are the arrays
             converted = (*[_number_as_tensor(a) for a in converted],)
         if words and any(_is_followed(v) for v in words.values()):
@@ -284,6 +285,11 @@ def _key_of(leaf: object) -> int | None:
     if isinstance(leaf, Variable):
         return leaf._key
     return -id(leaf) if stands_in(type(leaf)) else None
+
+
+def _is_number_or_labelled(leaf: object) -> bool:
+    """Whether results are NumPy's arrays for a leaf that is no array itself."""
+    return is_number(leaf) or bool(family_of(type(leaf)))
 
 
 def _may_be_lost(x: Tensor) -> bool:

@@ -493,3 +493,21 @@ def test_poles_and_limits_of_gamma_functions() -> None:
     np.testing.assert_array_equal(np.isposinf(poles), [False, False, False, True, True, False])
     limits = wg.special.zeta(tf.constant(np.full(3, np.inf, "f4")), tf.constant(q[:3]))
     np.testing.assert_array_equal(limits, [0.0, 1.0, np.inf])
+
+
+def test_places_and_bodies_of_unknown_extents() -> None:
+    def f(x: Any) -> Any:  # an extent that is the larger of two, places told by a size, ops made of others backwards
+        return wg.sum(x[1:] * x[-1]) + wg.sum(wg.sort(x, axis=0)[::2]) + wg.sum(wg.special.betainc(2.0, x, x / 2))
+
+    x = np.array([[0.3, 1.2], [0.9, 0.4], [0.6, 1.5]])
+    total = wg.function(f)
+
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = total(x)
+        return tape.gradient(y, x)
+
+    of_any_size = tf.function(slope, input_signature=[tf.TensorSpec([None, 2], tf.float64)])
+    for rows in (x, x[:1]):
+        close(of_any_size(rows), wg.grad(f)(rows), 1e-9)

@@ -36,11 +36,15 @@ WHAT_TORCH_KEEPS = {
     "sine": wg.sin, "exponential": wg.exp, "tanh": wg.tanh, "shifted": lambda x: x + 1, "scaled": lambda x: x * 2.5,
     "sum": wg.sum, "square": lambda x: x * x, "layer": lambda x: wg.sum(wg.tanh(x * 3) + 1),
     "transposed": lambda x: wg.reshape(x, (8, 8)).T + 2,
+    "clipped": lambda x: wg.clip(x, 0.4, 0.9), "angle": lambda x: wg.arctan2(x, 2.0), "mean": wg.mean,
+    "error": lambda x: wg.mean((x - 1.0) ** 2), "chosen": lambda x: wg.where(x > 0.5, x, 0.0),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("f", "count"), [*zip(WHAT_TORCH_KEEPS.values(), (1, 1, 1, 0, 0, 0, 1, 1, 0), strict=True)], ids=WHAT_TORCH_KEEPS
+    ("f", "count"),
+    [*zip(WHAT_TORCH_KEEPS.values(), (1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1), strict=True)],
+    ids=WHAT_TORCH_KEEPS,
 )
 def test_a_node_keeps_what_its_backward_pass_reads(f: Callable[[Any], Any], count: int) -> None:
     assert kept(wg.function(f), vector()) == [SIZE] * count
@@ -121,3 +125,14 @@ def test_cotangents_may_be_batched_or_missing() -> None:
     assert torch.autograd.gradcheck(counted, (x,), check_batched_grad=True)
     found = torch.autograd.functional.jacobian(counted, x, vectorize=True)
     np.testing.assert_allclose(found.numpy(), wg.jacobian(counted)(x.detach().numpy()), rtol=1e-12)
+
+
+@pytest.mark.parametrize("reduced", [wg.mean, wg.std, lambda x: wg.mean((x - 1.0) ** 2)], ids=["mean", "std", "mse"])
+def test_a_single_number_may_be_written_to(reduced: Callable[[Any], Any]) -> None:
+    x = vector()
+    y = wg.function(reduced)(x)
+    wanted = y.item()
+    y.mul_(2.0)
+    (slope,) = torch.autograd.grad(y, x)
+    assert y.item() == 2.0 * wanted
+    np.testing.assert_allclose(slope.numpy(), 2.0 * wg.grad(reduced)(x.detach().numpy()), rtol=1e-12)

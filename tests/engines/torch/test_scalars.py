@@ -69,3 +69,10 @@ def test_numbers_that_are_arguments() -> None:
 @pytest.mark.parametrize("transform", [torch.func.grad, lambda f: torch.func.vmap(f)], ids=["grad", "vmap"])
 def test_transforms_of_torch(transform: Any) -> None:
     assert transform(wg.function(lambda x: wg.sum(wg.exp(x * TWO))))(X).dtype == torch.float32
+
+
+@pytest.mark.parametrize("three", [3, np.int64(3), np.float64(3)], ids=["int", "int64", "float64"])
+def test_functions_of_scipy_make_no_float64_of_integers(three: Any) -> None:
+    for f in (wg.special.gammainc, wg.special.zeta, lambda a, x: wg.special.betainc(a, 2.0, x)):
+        for g in (lambda x, f=f: f(three, x), wg.function(lambda x, f=f: f(three, x))):
+            assert g(X).dtype == torch.float32

@@ -206,11 +206,7 @@ def _add_along(x: tf.Tensor, index: Any, size: int, counted: Any = _counted) -> 
     _require_inside((size,), (index,))
     lead, width = extents(x)[:-1], extents(x)[-1]
     rows = count_of(lead)
-    first = (
-        tf.range(rows, dtype=tf.int64)[:, None] * size
-        if not isinstance(rows, tf.Tensor)
-        else (tf.cast(tf.range(rows), tf.int64)[:, None] * size)
-    )
+    first = tf.cast(tf.range(rows), tf.int64)[:, None] * tf.cast(size, tf.int64)
     places = tf.reshape(first + tf.reshape(tf.cast(counted(index, size), tf.int64), as_shape([rows, width])), [-1])
     total = any_integer(lambda v: tf.math.unsorted_segment_sum(v, places, rows * size))(tf.reshape(x, [-1]))
     return tf.reshape(total, as_shape([*lead, size]))

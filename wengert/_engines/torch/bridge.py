@@ -135,32 +135,52 @@ class _Cut(NamedTuple):
 
 
 def _cut(divided: Program, stage: CallBackward) -> _Cut:
-    """What a split keeps is an operand or a result wherever it can be, other names of these and views included."""
+    """What a split keeps is an operand or a result wherever it can be, other names of these and views included.
+
+    What is made of constants alone is made again.
+    """
     graph, back = divided.graph, stage.backward.graph
     outputs = [*graph.outputs[: stage.stop]]
     places: dict[int, int] = {}
     for place, value in enumerate((*graph.inputs, *outputs)):
         places.setdefault(value.key, place)
+    fixed = _fixed(graph.nodes)
     makers = {v.key: node for node in graph.nodes for v in node.outputs if _is_view(node)}
     kept: dict[int, Value] = {}
-    views: dict[int, Node] = {}
+    again: set[int] = set()  # nodes by identity
     for value in back.inputs[: len(stage.slots)]:
-        path: dict[int, Node] = {}
+        path: list[Node] = []
         root = value
-        while root.key not in places and root.key in makers:
-            path[root.key] = makers[root.key]
+        while root.key not in places and root.key not in fixed and root.key in makers:
+            path.append(makers[root.key])
             (root,) = makers[root.key].inputs
+        if root.key not in places and root.key in fixed:
+            again.update(map(id, path + fixed[root.key]))
+            continue
         if root.key in places:
-            views.update(reversed(path.items()))
+            again.update(map(id, path))
         else:
             root = value
             places[root.key] = len(graph.inputs) + len(outputs)
             outputs.append(root)
         kept[root.key] = root
     seeds = back.inputs[len(stage.slots) :]
-    backward = Graph.of(back.name, [*kept.values(), *seeds], [*views.values(), *back.nodes], back.outputs, back.guards)
+    nodes = [node for node in graph.nodes if id(node) in again]
+    backward = Graph.of(back.name, [*kept.values(), *seeds], [*nodes, *back.nodes], back.outputs, back.guards)
     forward = Graph.of(graph.name, graph.inputs, graph.nodes, outputs, graph.guards)
     return _Cut(Program(forward), Program(backward), [places[key] for key in kept])
+
+
+def _fixed(nodes: Sequence[Node]) -> dict[int, list[Node]]:
+    """The values that are constants, or these moved, with the nodes that make them."""
+    found: dict[int, list[Node]] = {}
+    for node in nodes:
+        is_moved = not node.inputs or node.op.facts.cost in ("free", "move")
+        if not is_moved or node.op.has_effect or node.op.is_multi or dims_in(node.attrs):
+            continue
+        if all(v.key in found for v in node.inputs):
+            found[node.outputs[0].key] = [node, *(n for v in node.inputs for n in found[v.key])]
+    return found
 
 
 def _is_view(node: Node) -> bool:

@@ -71,7 +71,11 @@ class Form:
 
 
 def _owned(x: Any, is_owned: bool) -> Any:
-    return x if is_owned or not isinstance(x, torch.Tensor) else copied(x)
+    if not isinstance(x, torch.Tensor):
+        return x
+    if not is_owned:
+        return copied(x)
+    return x.detach() if x._is_view() else x  # torch lets nobody write to a view that a node of several results gave
 
 
 def copied(x: torch.Tensor) -> torch.Tensor:
