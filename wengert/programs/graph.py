@@ -169,6 +169,10 @@ class Function(Generic[P, R]):
         )  # fmt: skip
         self.trace_count = 0
 
+    def be_quiet(self) -> None:
+        """Says nothing of what it traces, for somebody who looks at the traces."""
+        self._watch.is_quiet = True
+
     def keeps_by(self, decoded: Callable[[bytes], Any], encoded: Callable[[Any], bytes]) -> None:
         """Says how pickle is to keep it, where there is no Python function."""
         self._made_by = (decoded, encoded, {})
@@ -975,16 +979,19 @@ class _RetraceWatch:
         self._counts: dict[str, int] = {}
         self._told: set[str] = set()
         self.reasons: list[str] = []  # for each trace why it was made
+        self.is_quiet = False
 
     def tell(self, warnings: Sequence[str]) -> None:
         """Warns of what has not been told before."""
-        for text in warnings:
+        for text in () if self.is_quiet else warnings:
             if text not in self._told:
                 self._told.add(text)
                 warn(f"{self._name} {text}")
 
     def note(self, spec: Spec | None, keys: tuple[Any, ...], changed: Sequence[str] = ()) -> None:
         """Notes a trace for these arguments, for which something captured `changed`."""
+        if self.is_quiet:
+            return
         for path in filter(None, changed):
             self._counts[path] = self._counts.get(path, 1) + 1
             if self._counts[path] == _WARN_AT:

@@ -42,6 +42,7 @@ from .._core.types import TensorType, same_shape, type_of
 from .._core.where import at_user_line
 from .._prims.structural import alias
 from ..ops.promotion import as_tensor, cast
+from ..programs.kept_traces import KeptTraces
 from ..programs.state import Variable
 
 __all__ = ["checkpoint", "custom_grad", "custom_gradient", "recompute_grad"]
@@ -75,7 +76,8 @@ def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> 
             rule is used, if the rule is linear in its upstream gradient.
 
     Returns:
-        A function that takes f's arguments and returns its output, in the kind of array that it was given. What f
+        A function that takes f's arguments and returns its output, in the kind of array that it was given. Where a
+        framework differentiates its arrays f is traced, as by `function`, and the trace is kept. What f
         captured is a constant; the second derivative is that of grad_fn's code. It works on methods, and
         `__wrapped__` is f.
 
@@ -189,7 +191,7 @@ class _Decorated:
     """What the decorators return: a function that is a method where it is defined in a class."""
 
     # a slot, because functools.wraps copies a function's __dict__ to what it wraps
-    __slots__ = ("__dict__", "__weakref__", "_call", "_made_by")
+    __slots__ = ("__dict__", "__weakref__", "_call", "_made_by", "_traces")
     __wrapped__: Callable[..., Any]
     __signature__ = SIGNATURE
     autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
@@ -198,6 +200,7 @@ class _Decorated:
         functools.update_wrapper(self, f)
         self._call = call
         self._made_by = (maker, options)
+        self._traces = KeptTraces(self)
 
     def __reduce__(self) -> Any:
         maker, options = self._made_by
@@ -228,6 +231,10 @@ class _Decorated:
                 # one that a framework follows, though no argument is, has it from what the function closes over
                 if not has_tracers((result,)):
                     return result
+        elif not head:  # an instance would be held as long as its traces
+            result = self._traces.run(args, kwargs)
+            if result is not NotImplemented:
+                return result
         return as_program(lambda *a, **k: self._call(head, a, k), args, kwargs, _name_of(self.__wrapped__))
 
     def __repr__(self) -> str:

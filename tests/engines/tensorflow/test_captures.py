@@ -167,3 +167,15 @@ def test_variables_read_outside_of_ops_are_looked_at_again() -> None:
         v.assign(5.0)
         assert float(compiled(3.0)) == pytest.approx(float(f(3.0)), rel=1e-14)
         assert float(compiled(3.0)) != before
+
+
+def test_an_eager_custom_gradient_draws_anew_at_each_call() -> None:
+    noisy = wg.custom_gradient(lambda x: (x + tf.random.uniform(()), lambda dy: dy))
+    x, found = tf.constant(0.0), set()
+    for _ in range(4):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            found.add(float(noisy(x)))
+    assert len(found) == 4
+    with pytest.warns(UserWarning, match="random.uniform"):
+        wg.function(lambda x: x + tf.random.uniform(()))(x)

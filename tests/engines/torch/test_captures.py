@@ -175,3 +175,34 @@ def test_parameters_read_outside_of_ops_are_looked_at_again() -> None:
             module.weight.add_(1.0)
         compiled(3.0)
     assert compiled.trace_count == 1
+
+
+def test_an_eager_custom_gradient_is_traced_once_for_a_signature() -> None:
+    factor = torch.tensor([2.0, 3.0])
+    rule = wg.custom_gradient(lambda x, n: (x * factor * n, lambda dy: (dy * 10.0, None)))
+    seen = []
+    for number in (1, 1, 1, 2, 2):
+        x = torch.ones(2, requires_grad=True)
+        y = rule(x, number)
+        y.sum().backward()
+        assert x.grad.tolist() == [10.0, 10.0]
+        assert y.tolist() == [2.0 * number, 3.0 * number]
+        program = rule._traces._program
+        seen.append(None if program is None else program.trace_count)
+    assert seen == [None, 1, 1, 2, 2]
+    factor.mul_(2.0)  # is read at each call
+    assert rule(x, 1).tolist() == [4.0, 6.0]
+
+
+def test_an_eager_custom_gradient_draws_anew_at_each_call() -> None:
+    noisy = wg.custom_gradient(lambda x: (x + torch.rand(()), lambda dy: dy))
+    x = torch.zeros((), requires_grad=True)
+    assert len({float(noisy(x).detach()) for _ in range(5)}) == 5
+    with pytest.warns(UserWarning, match="torch's generator"):
+        wg.function(lambda x: x + torch.rand(()))(x)
+
+
+def test_a_function_made_in_a_transform_reads_what_the_transform_follows() -> None:
+    x = torch.linspace(0.0, 1.0, 3)
+    found = torch.func.vmap(lambda w, x: wg.function(lambda c: wg.sin(c) * w)(x))(x, x)
+    np.testing.assert_allclose(found, x * torch.sin(x), rtol=1e-6)

@@ -11,7 +11,7 @@ from ..._core import forking
 from ..._core.engine import ENGINE_OF
 from ..._core.graph import Graph
 from ..._core.tensor import Tensor, Written, source_of
-from .changing import global_sources, random_state
+from .changing import global_sources, random_state, torch_sources
 from .foreign import held_by, same_held, version_of
 from .guard import Guard, guard_of, guarded
 from .inputs import Inputs, tensor_around
@@ -59,6 +59,7 @@ class Captures:
 
     def _sources(self) -> list[tuple[str, Any]]:
         hidden = global_sources() if "random" in self._reach.names else []
+        hidden += torch_sources()
         known = {id(source) for _, source in hidden}
         return [*hidden, *((f"`{path}`", source) for path, source in self._reach.sources if id(source) not in known)]
 
@@ -238,7 +239,12 @@ class Captures:
 
 def _memory_of(array: Any) -> Any:
     """What an array of torch, and what it becomes on its way into a program, have in common."""
-    return array.data_ptr() if version_of(array) is not None else id(array)
+    if version_of(array) is None:
+        return id(array)
+    try:
+        return array.data_ptr()
+    except RuntimeError:  # torch's stand-in for a batch, or for what a transform follows, has no memory of its own
+        return id(array)
 
 
 def _is_alike(value: Any, held: Any) -> bool:

@@ -31,6 +31,8 @@ _CALLS: dict[str, tuple[str, ...]] = {
 _BARE = {"numpy.random": ("default_rng",)}  # without arguments only: with a seed they give the same each time
 PATHS_ARE_READ = frozenset({"read_text", "read_bytes"})  # methods that nothing but a path has
 _OF_PATHS = PATHS_ARE_READ | {"open", "exists", "is_file", "is_dir", "stat", "iterdir", "glob", "rglob"}
+_DRAWING = ("tensorflow.", "keras.")  # whose modules named random draw from a state that nobody can look at
+_SEEDED = ("stateless_", "Generator", "SeedGenerator", "Algorithm", "fold_in", "split", "set_seed")
 _CLOCKS = frozenset({"now", "today", "utcnow"})  # of datetime's classes
 
 
@@ -38,6 +40,8 @@ def changing_name(owner: Any, key: str, value: Any, is_called_bare: bool) -> str
     """The dotted name of something whose results change by themselves, found as `owner.key`, or ""."""
     if isinstance(owner, ModuleType):
         home = owner.__name__
+        if home.startswith(_DRAWING) and home.endswith(".random") and not key.startswith(_SEEDED):
+            return f"{home}.{key}"
         if key in _CALLS.get(home, ()) or (is_called_bare and key in _BARE.get(home, ())):
             return f"{home}.{key}"
         return ""
@@ -66,6 +70,11 @@ def random_state(value: Any) -> Any:
         return _plain(value.bit_generator.state)
     if home.startswith("numpy.random") and hasattr(value, "get_state"):
         return _plain(value.get_state(legacy=False))
+    if home.partition(".")[0] == "torch" and hasattr(value, "initial_seed") and hasattr(value, "get_state"):
+        import ctypes  # only programs with torch need it
+
+        held = value.get_state().untyped_storage()  # where torch traces, what reads the tensor itself is told of
+        return ctypes.string_at(held.data_ptr(), held.nbytes())
     return value.getstate() if home == "random" and hasattr(value, "getstate") else None
 
 
@@ -86,4 +95,12 @@ def global_sources() -> list[tuple[str, Any]]:
     return found
 
 
-__all__ = ["PATHS_ARE_READ", "changing_name", "global_sources", "is_iterator", "random_state"]
+def torch_sources() -> list[tuple[str, Any]]:
+    """Those behind torch's functions, which have many names, on the processor and on every accelerator in use."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "default_generator"):
+        return []
+    return [("torch's generator", held) for held in (torch.default_generator, *torch.cuda.default_generators)]
+
+
+__all__ = ["PATHS_ARE_READ", "changing_name", "global_sources", "is_iterator", "random_state", "torch_sources"]
