@@ -102,24 +102,26 @@ class XlaHistory:
     """A history: a pytree of arrays that passes where arrays do.
 
     Attributes:
-        arrays: the stacks of what each step saved; or the slots, the steps of the states in them, and how many are
-            filled. Empty where nobody reads it.
+        arrays: the stacks of what each step saved; or the slots, the blocks of steps before which the states in them
+            were, and how many are filled. Empty where nobody reads it.
         is_whole: whether every step's values are kept.
         budget: how many slots the backward pass may fill.
+        block: how many steps are a block.
     """
 
     shape = ()
     ndim = 0
     dtype = np.dtype(object)
 
-    def __init__(self, arrays: Any, is_whole: bool, budget: int) -> None:
+    def __init__(self, arrays: Any, is_whole: bool, budget: int, block: int = 0) -> None:
         self.arrays = arrays
         self.is_whole = is_whole
         self.budget = budget
+        self.block = block
 
 
 jax.tree_util.register_pytree_node(
     XlaHistory,
-    lambda kept: ((kept.arrays,), (kept.is_whole, kept.budget)),
+    lambda kept: ((kept.arrays,), (kept.is_whole, kept.budget, kept.block)),
     lambda fixed, arrays: XlaHistory(arrays[0], *fixed),
 )

@@ -2,9 +2,11 @@
 
 XLA wants all sizes beforehand. A stack of what the steps give has one row a step of a bound: the number of steps where
 it is known, else `maximum_iterations`; a loop that ran shorter leaves the rest. A history is the saved values of every
-step where that bound exists and fits the memory budget, else states before some steps, in a buffer of a fixed number of
-slots: at the steps that the binomial schedule names where the number of steps is known, else at distances that double
-each time the slots are full. The backward pass fills free slots by the same schedule, as a stack of states.
+step where that bound exists and fits the memory budget. Else it is states before some blocks of steps, in a buffer of a
+fixed number of slots: before every block where there are slots for all, else before those that the binomial schedule
+names where the number of steps is known, else at distances that double each time the slots are full. The backward pass
+fills free slots by the same schedule, as a stack of states, and pulls a block at once: it runs its steps again, keeps
+what they save in rows, and goes back over these. XLA runs such loops without copies and branches.
 """
 
 from __future__ import annotations
@@ -22,11 +24,13 @@ from ..._control.loop import History, Loop
 from ..._control.loop_back import LoopBack
 from ..._control.switch import Branches
 from ..._core.budget import limit
-from ..._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
+from ..._transforms.snapshots import NEVER, Snapshots
 from .common import XlaHistory, canonical, is_concrete
 from .programs import run_of
 
 AUTO_SLOTS = 64
+ROOM = 1 << 25  # bytes that the rows of a block may take in any case
+UNKNOWN_BLOCK = 256  # steps in a block of a loop whose length has no bound
 
 
 def integer(value: Any) -> Any:
@@ -110,7 +114,8 @@ class _LoopRun:
         self.bound = self._bound()
         self.trips = self._trips()
         self.stacked = [e for e in spec.emits if isinstance(e, int)]
-        self.recorders = [recorder(e, self) for e in spec.emits if isinstance(e, History)]
+        self.block = 0  # steps between two looks at whether a state is to be kept; 0 where none is
+        self.recorders = recorders([e for e in spec.emits if isinstance(e, History)], self)
         is_thin = all(e < spec.carries + spec.own for e in self.stacked) and not any(r.is_whole for r in self.recorders)
         self.body = run_of(spec.thin if is_thin else spec.body)
 
@@ -143,8 +148,7 @@ class _LoopRun:
 
     def example(self, body: Any) -> Any:
         """The types of what a step gives."""
-        slices = [jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in self.xs]
-        return jax.eval_shape(body, *self.carries, *slices, *self.invariants)
+        return jax.eval_shape(body, *self.carries, *map(_type_of_row, self.xs), *self.invariants)
 
     def results(self) -> tuple[Any, ...]:
         spec, body = self.spec, self.body
@@ -160,16 +164,21 @@ class _LoopRun:
 
         def one(state: Any) -> Any:
             step, carries, stacks, kept = state
-            kept = [r.before(step, carries, k) for r, k in zip(self.recorders, kept, strict=True)]
             row = last - 1 - step if spec.is_reversed else step  # pyright: ignore[reportOptionalOperand]  # counted if reversed
             outs = body(*carries, *[_row(x, row) for x in self.xs], *self.invariants)
             stacks = [_with_row(s, row, outs[e]) for s, e in zip(stacks, self.stacked, strict=True)]
             kept = [r.after(step, outs, k) for r, k in zip(self.recorders, kept, strict=True)]
             return step + 1, (*map(_like, outs[: spec.carries], carries),), stacks, kept
 
+        def some(state: Any) -> Any:
+            step, carries, stacks, kept = state
+            number, stop = lax.div(step, integer(self.block)), step + self.block
+            kept = [r.before(number, carries, k) for r, k in zip(self.recorders, kept, strict=True)]
+            return lax.while_loop(lambda s: (s[0] < stop) & goes_on(s), one, (step, carries, stacks, kept))
+
         state = (integer(0), self.carries, stacks, kept)
         if self.bound != 0:  # a step could not even be traced where there is no row to read or to write
-            state = lax.while_loop(goes_on, one, state)
+            state = lax.while_loop(goes_on, some if self.block else one, state)
         steps, carries, stacks, kept = state
         between = [] if spec.is_counted else [steps]
         given, histories = iter(stacks), iter(zip(self.recorders, kept, strict=True))
@@ -177,8 +186,8 @@ class _LoopRun:
         return (*carries, *between, *emitted)
 
 
-def _finished(recorder_: Any, kept: Any) -> XlaHistory:
-    return XlaHistory(kept, recorder_.is_whole, recorder_.budget)
+def _finished(recorder: Any, kept: Any) -> XlaHistory:
+    return XlaHistory(kept, recorder.is_whole, recorder.budget, recorder.block)
 
 
 def _like(x: Any, carry: Any) -> Any:
@@ -198,33 +207,63 @@ def _with_row(stack: Any, index: Any, value: Any) -> Any:
 # -- histories ---------------------------------------------------------------------------------------------------------
 
 
-def recorder(history: History, run: _LoopRun) -> Any:
-    """What keeps a history as its policy says."""
-    policy, trips, bound = history.policy, run.trips, run.bound
+def recorders(histories: Sequence[History], run: _LoopRun) -> list[Any]:
+    """What keeps the histories of a run as their policies say: blocks of one length serve them all."""
+    slots = [_slots_for(history, run) for history in histories]
+    blocks = [_block_for(h, n, run) for h, n in zip(histories, slots, strict=True) if n is not None]
+    run.block = min(blocks, default=0)
+    return [_Whole(h, run) if n is None else _keeper(n, run) for h, n in zip(histories, slots, strict=True)]
+
+
+def _slots_for(history: History, run: _LoopRun) -> int | None:
+    """How many states a policy lets be kept; None where all that the steps save is."""
+    policy, bound = history.policy, run.bound
     if policy == "auto":
-        saved = [run.example(run_of(run.spec.body))[p] for p in history.positions]
-        size = sum(prod(s.shape) * s.dtype.itemsize for s in jax.tree.leaves(saved))
-        if bound is not None and bound * size <= limit():
-            return _Whole(history, run)
-        policy = AUTO_SLOTS
+        return None if bound is not None and bound * _size_of(_saved(history, run)) <= limit() else AUTO_SLOTS
     if policy == "sqrt":
         if bound is None:
             run.rows((), "checkpoint='sqrt'")
         assert bound is not None
-        if trips is not None:
-            steps = _schedule(EvenSnapshots(None, trips))
-            return _Scheduled(steps, 2 * len(steps) + 1, run)
-        half = isqrt(2 * bound) + 2
-        return _Doubling(half + half % 2, 2 * half + 2, run)
-    if trips is not None:
-        return _Scheduled(_schedule(Snapshots(policy, trips)), policy, run)
+        return isqrt(bound) + 1
+    return policy
+
+
+def _saved(history: History, run: _LoopRun) -> Any:
+    """The types of what a step saves for a history."""
+    found = run.example(run_of(run.spec.body))
+    return [found[p] for p in history.positions]
+
+
+def _size_of(tree: Any) -> int:
+    return sum(prod(x.shape) * x.dtype.itemsize for x in jax.tree.leaves(tree))
+
+
+def _block_for(history: History, slots: int, run: _LoopRun) -> int:
+    """How many steps the backward pass runs again at once: so many that there is a slot for each block, if the rows
+    that these steps save take no more room than the slots, or `ROOM`.
+    """
+    if run.bound == 0:
+        return 1
+    wanted = UNKNOWN_BLOCK if run.bound is None else max(-(-run.bound // slots), isqrt(run.bound - 1) + 1)
+    room = max(slots * _size_of(run.carries), ROOM) // max(_size_of(_saved(history, run)), 1)
+    return max(min(wanted, room), 1)
+
+
+def _keeper(slots: int, run: _LoopRun) -> Any:
+    """What keeps the states before some blocks."""
+    if run.bound is not None:
+        blocks = max(-(-run.bound // run.block), 1)
+        if blocks <= slots:
+            return _Scheduled(np.arange(blocks), blocks, run)
+    if run.trips is not None:
+        return _Scheduled(_schedule(Snapshots(slots, -(-run.trips // run.block))), slots, run)
     # half of the slots are left for the backward pass, which would run stretches again and again without
-    half = max(policy // 2, 1)
-    return _Doubling(half - half % 2 or 1, policy, run)
+    half = max(slots // 2, 1)
+    return _Doubling(half - half % 2 or 1, slots, run)
 
 
 def _schedule(plan: Any) -> np.ndarray[Any, Any]:
-    """The steps at which a plan for a known number of steps keeps a state."""
+    """The blocks before which a plan for a known number of blocks keeps a state."""
     steps = []
     while plan.next_step != NEVER:
         steps.append(plan.next_step)
@@ -236,7 +275,7 @@ class _Whole:
     """Keeps what every step saves."""
 
     is_whole = True
-    budget = 0
+    budget = block = 0
 
     def __init__(self, history: History, run: _LoopRun) -> None:
         self.positions = history.positions
@@ -245,7 +284,7 @@ class _Whole:
     def start(self, example: Any) -> Any:
         return [self.run.rows(example[p], "a history") for p in self.positions]
 
-    def before(self, step: Any, carries: Any, kept: Any) -> Any:
+    def before(self, block: Any, carries: Any, kept: Any) -> Any:
         return kept
 
     def after(self, step: Any, outs: Any, kept: Any) -> Any:
@@ -259,6 +298,7 @@ class _Slots:
 
     def __init__(self, budget: int, run: _LoopRun) -> None:
         self.budget = budget
+        self.block = run.block
         self.carries = run.carries
 
     def start(self, example: Any) -> Any:
@@ -268,22 +308,22 @@ class _Slots:
     def after(self, step: Any, outs: Any, kept: Any) -> Any:
         return kept
 
-    def keep(self, is_due: Any, step: Any, carries: Any, slots: Any, steps: Any, filled: Any) -> Any:
+    def keep(self, is_due: Any, block: Any, carries: Any, slots: Any, blocks: Any, filled: Any) -> Any:
         place = jnp.where(is_due, filled, self.budget)
-        return _with_row(slots, place, carries), steps.at[place].set(step), filled + is_due
+        return _with_row(slots, place, carries), blocks.at[place].set(block), filled + is_due
 
 
 class _Scheduled(_Slots):
-    """At the steps of a schedule that was made beforehand."""
+    """Before the blocks of a schedule that was made beforehand."""
 
-    def __init__(self, steps: np.ndarray[Any, Any], budget: int, run: _LoopRun) -> None:
-        super().__init__(max(budget, len(steps)), run)
-        self.schedule = np.append(steps, np.iinfo(np.int32).max)
+    def __init__(self, blocks: np.ndarray[Any, Any], budget: int, run: _LoopRun) -> None:
+        super().__init__(max(budget, len(blocks)), run)
+        self.schedule = np.append(blocks, np.iinfo(np.int32).max)
 
-    def before(self, step: Any, carries: Any, kept: Any) -> Any:
-        slots, steps, filled, distance = kept
-        is_due = step == jnp.asarray(self.schedule, steps.dtype)[filled]
-        return (*self.keep(is_due, step, carries, slots, steps, filled), distance)
+    def before(self, block: Any, carries: Any, kept: Any) -> Any:
+        slots, blocks, filled, distance = kept
+        is_due = block == jnp.asarray(self.schedule, blocks.dtype)[filled]
+        return (*self.keep(is_due, block, carries, slots, blocks, filled), distance)
 
 
 class _Doubling(_Slots):
@@ -293,19 +333,19 @@ class _Doubling(_Slots):
         super().__init__(max(budget, most), run)
         self.most = most
 
-    def before(self, step: Any, carries: Any, kept: Any) -> Any:
-        slots, steps, filled, distance = kept
+    def before(self, block: Any, carries: Any, kept: Any) -> Any:
+        slots, blocks, filled, distance = kept
         if self.most == 1:
-            return (*self.keep(step == 0, step, carries, slots, steps, filled), distance)
-        is_due = step == filled * distance
-        slots, steps, filled, distance = lax.cond(
-            is_due & (filled == self.most), self._halved, lambda *x: x, slots, steps, filled, distance
+            return (*self.keep(block == 0, block, carries, slots, blocks, filled), distance)
+        is_due = block == filled * distance
+        slots, blocks, filled, distance = lax.cond(
+            is_due & (filled == self.most), self._halved, lambda *x: x, slots, blocks, filled, distance
         )
-        return (*self.keep(is_due, step, carries, slots, steps, filled), distance)
+        return (*self.keep(is_due, block, carries, slots, blocks, filled), distance)
 
-    def _halved(self, slots: Any, steps: Any, filled: Any, distance: Any) -> Any:
+    def _halved(self, slots: Any, blocks: Any, filled: Any, distance: Any) -> Any:
         chosen = np.minimum(np.arange(self.budget + 1) * 2, self.budget)
-        return jax.tree.map(lambda s: s[chosen], slots), steps[chosen], filled // 2, distance * 2
+        return jax.tree.map(lambda s: s[chosen], slots), blocks[chosen], filled // 2, distance * 2
 
 
 # -- the backward pass -------------------------------------------------------------------------------------------------
@@ -336,9 +376,7 @@ class _LoopBackRun:
         width = len(step.carries)
         totals = [jnp.zeros((*lanes, *inputs[i].shape), inputs[i].dtype) for i in step.sums]
         first = spec.invariants_from()
-        slices = [
-            jnp.zeros((inputs[i].shape[0] + 1, *lanes, *inputs[i].shape[1:]), inputs[i].dtype) for i in step.slices
-        ]  # one row more, for what is not to be kept
+        slices = [jnp.zeros((inputs[i].shape[0], *lanes, *inputs[i].shape[1:]), inputs[i].dtype) for i in step.slices]
         self.start = _Way((*map(strong, (*rest[:width], *totals)),), (*slices,))
         self.xs, self.invariants = inputs[spec.carries : first], inputs[first:]
         self.read = [*(inputs[i] for i in step.xs), *rest[width:]]
@@ -350,8 +388,8 @@ class _LoopBackRun:
         if self._is_empty(kept):
             way = self.start
         else:
-            way = self._from_whole(kept.arrays) if kept.is_whole else self._from_slots(kept.arrays, kept.budget)
-        return (*way.state, *[rows[:-1] for rows in way.slices])
+            way = self._from_whole(kept.arrays) if kept.is_whole else self._from_slots(kept)
+        return (*way.state, *way.slices)
 
     def _is_empty(self, kept: XlaHistory) -> bool:
         """Whether there are no steps, for which there would be no row to read."""
@@ -369,49 +407,67 @@ class _LoopBackRun:
         return after, (*outs[len(state) :],)
 
     def _from_whole(self, stacks: Any) -> _Way:
+        return self._back_over(stacks, integer(0), self.count, self.start)
+
+    def _back_over(self, stacks: Any, start: Any, stop: Any, way: _Way) -> _Way:
+        """Back from the step `stop` to `start`, whose saved values are in the first rows."""
+
         def one(place: Any) -> Any:
             step, way = place
             step = step - 1
-            state, rows = self._pulled(way.state, [_row(s, step) for s in stacks], step)
+            state, rows = self._pulled(way.state, [_row(s, step - start) for s in stacks], step)
             return step, _Way(state, (*map(lambda s, v: _with_row(s, self._index(step), v), way.slices, rows),))
 
-        return lax.while_loop(lambda place: place[0] > 0, one, (self.count, self.start))[1]
+        return lax.while_loop(lambda place: place[0] > start, one, (stop, way))[1]
 
-    def _from_slots(self, kept: Any, budget: int) -> _Way:
-        """A stack of states, the latest on top: from it either to the middle of what is left, where a slot is free to
-        keep the state there, or to the last step, which is pulled."""
-        slots, steps, filled, _ = kept
-        is_past = steps >= jnp.maximum(self.count, 1)
+    def _from_slots(self, kept: XlaHistory) -> _Way:
+        """A stack of states before blocks, the latest on top: from it either to the middle of what is left, where a
+        slot is free to keep the state there, or to the last block, which is pulled.
+        """
+        slots, blocks, filled, _ = kept.arrays
+        budget, length = kept.budget, kept.block
+        end = lax.div(self.count + (length - 1), integer(length))
+        is_past = blocks >= jnp.maximum(end, 1)
         filled = jnp.minimum(filled, jnp.sum(~is_past & (jnp.arange(budget + 1) < filled)).astype(filled.dtype))
 
         def one(place: Any) -> Any:
-            end, slots, steps, filled, way = place
+            end, slots, blocks, filled, rows, way = place
             top = filled - 1
-            start, free = steps[top], budget - filled
+            start, free = blocks[top], budget - filled
             is_kept = (end - start > 1) & (free > 0)
             target = jnp.where(is_kept, start + first_stretch(end - start, free + 1), end - 1)
-            state = self._advanced(_row(slots, top), start, target)
+            state = self._advanced(_row(slots, top), start * length, target * length)
             spot = jnp.where(is_kept, filled, budget)
-            slots, steps = _with_row(slots, spot, state), steps.at[spot].set(target)
-            way = self._pulled_unless(is_kept, way, state, target)
+            slots, blocks = _with_row(slots, spot, state), blocks.at[spot].set(target)
+            first = target * length
+            # no step is pulled where the state is kept: a loop of none, since a branch would copy what goes through it
+            last = jnp.where(is_kept, first, jnp.minimum(first + length, self.count))
+            rows = self._saved_again(rows, state, first, last)
+            way = self._back_over(rows, first, last, way)
             end = jnp.where(is_kept, end, target)
             filled = jnp.where(is_kept, filled + 1, jnp.where((end == start) & (end > 0), filled - 1, filled))
-            return end, slots, steps, filled, way
+            return end, slots, blocks, filled, rows, way
 
-        begin = (self.count, slots, steps, filled, self.start)
+        begin = (end, slots, blocks, filled, self._room(kept), self.start)
         return lax.while_loop(lambda place: place[0] > 0, one, begin)[-1]
 
-    def _pulled_unless(self, is_kept: Any, way: _Way, state: Any, step: Any) -> _Way:
-        def pull(ways: Any, carries: Any) -> Any:
+    def _room(self, kept: XlaHistory) -> list[Any]:
+        """Rows for what the steps of a block save."""
+        state = jax.tree.map(_type_of_row, kept.arrays[0])
+        found = jax.eval_shape(self.full, *state, *map(_type_of_row, self.xs), *self.invariants)
+        return [jax.tree.map(lambda s: jnp.zeros((kept.block, *s.shape), s.dtype), found[p]) for p in self.positions]
+
+    def _saved_again(self, rows: list[Any], state: Any, first: Any, last: Any) -> list[Any]:
+        """What the steps of a block save, which are run again from the state before them."""
+        width = self.spec.carries
+
+        def one(place: Any) -> Any:
+            step, carries, rows = place
             outs = self.full(*carries, *[_row(x, self._index(step)) for x in self.xs], *self.invariants)
-            return self._pulled(ways, [outs[p] for p in self.positions], step)
+            rows = [_with_row(r, step - first, outs[p]) for r, p in zip(rows, self.positions, strict=True)]
+            return step + 1, (*map(_like, outs[:width], carries),), rows
 
-        def skip(ways: Any, carries: Any) -> Any:
-            return ways, (*[jnp.zeros(s.shape[1:], s.dtype) for s in way.slices],)
-
-        after, rows = lax.cond(is_kept, skip, pull, way.state, state)
-        index = [jnp.where(is_kept, s.shape[0] - 1, self._index(step)) for s in way.slices]
-        return _Way(after, (*map(_with_row, way.slices, index, rows),))
+        return lax.while_loop(lambda place: place[0] < last, one, (first, state, rows))[2]
 
     def _advanced(self, state: Any, start: Any, stop: Any) -> Any:
         width = self.spec.carries
@@ -422,6 +478,10 @@ class _LoopBackRun:
             return step + 1, (*map(_like, outs[:width], carries),)
 
         return lax.while_loop(lambda place: place[0] < stop, one, (start, state))[1]
+
+
+def _type_of_row(x: Any) -> Any:
+    return jax.ShapeDtypeStruct(x.shape[1:], x.dtype)
 
 
 def first_stretch(length: Any, slots: Any) -> Any:
