@@ -249,3 +249,12 @@ def test_higher_derivatives_that_have_vanished_are_zero_at_infinities(name: str,
 
 def test_zeta_of_infinite_arguments() -> None:
     assert special.zeta(2.0, np.inf) == special.zeta(np.inf, np.inf) == special.zeta(1e300, 1e10) == 0.0
+
+
+def test_zeta_of_the_largest_numbers() -> None:
+    # zeta(s, q) is q ** (1 - s) / (s - 1) there; q ** -s underflows first
+    s, q = np.array([2.0, 1.5, 3.0]), np.array([1e300, 1e250, 1e120])
+    value = q ** (1 - s) / (s - 1)
+    np.testing.assert_allclose(wg.special.zeta(s, q), value, rtol=1e-13)
+    slope = wg.grad(lambda s: wg.sum(wg.special.zeta(s, q)))(s)
+    np.testing.assert_allclose(slope, -value * (np.log(q) + 1 / (s - 1)), rtol=1e-12)

@@ -218,7 +218,7 @@ def _zeta_sum(s: Taylor, q: np.ndarray[Any, Any]) -> Taylor:
         total = total + power(q + k, -s)
     t = q + _AHEAD
     here = power(t, -s)
-    total = total + here * t / (s - 1.0) + here * 0.5
+    total = total + power(t, 1.0 - s) / (s - 1.0) + here * 0.5  # t ** -s may be 0 where this is a number
     rising = s / t
     for k, number in enumerate(_BERNOULLI, start=1):
         total = total + here * rising * (number / math.factorial(2 * k))
