@@ -84,7 +84,13 @@ def _unrows(x: torch.Tensor, order: Any) -> Any:
 
 
 def _cofactor(a: torch.Tensor) -> Any:
-    u, s, vh = torch.linalg.svd(a)
+    is_finite = torch.isfinite(a).all(-1).all(-1)[..., None, None]
+    found = _finite_cofactor(torch.where(is_finite, a, torch.zeros_like(a)))
+    return torch.where(is_finite, found, torch.full_like(found, float("nan")))
+
+
+def _finite_cofactor(a: torch.Tensor) -> Any:
+    u, s, vh = torch.linalg.svd(a)  # raises for numbers that are not finite
     ones = torch.ones_like(s[..., :1])
     ahead = torch.cumprod(torch.cat([ones, s[..., :-1]], -1), -1)
     behind = torch.cumprod(torch.cat([ones, s[..., 1:].flip(-1)], -1), -1).flip(-1)
