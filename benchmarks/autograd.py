@@ -1,8 +1,10 @@
 """Programs of HIPS/autograd's kind, by autograd itself and by `wengert.compat.autograd`, both in one process.
 
-    python benchmarks/autograd.py [--compiled]
+    python benchmarks/autograd.py [--compiled] [--only TEXT]
 
-Each row is one call: the least processor time of several rounds, which take turns; the ratio is ours by autograd's.
+Programs of our choice come first, then autograd's own benchmarks and examples, and fits by packages that depend on it,
+where those are installed (tests/compat/requirements.txt). Each row is one call: the least processor time of several
+rounds, which take turns; the ratio is ours by autograd's.
 With `--compiled` a `wg.function` is around ours, called once before it is measured.
 """
 
@@ -21,10 +23,10 @@ from typing import Any
 import numpy as onp
 
 # this file bears autograd's name, and Python looks beside a script first
-sys.path[:] = [
-    path for path in sys.path if pathlib.Path(path or ".").resolve() != pathlib.Path(__file__).resolve().parent
-]
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:] = [*(path for path in sys.path if pathlib.Path(path or ".").resolve() != HERE), str(HERE.parent)]
 import wengert as wg  # noqa: E402
+from benchmarks import autograd_rows  # noqa: E402
 
 HOMES = ("autograd", "wengert.compat.autograd")
 
@@ -117,35 +119,78 @@ def called(make: Callable[[], Any], x: Any) -> Any:
     return make()(x)
 
 
-def compared(theirs: Callable[[], Any], ours: Callable[[], Any]) -> tuple[float, float]:
+def require_same(wanted: Any, found: Any, precision: float) -> None:
+    """Refuses numbers that differ, also in lists and tuples."""
+    if isinstance(wanted, (list, tuple)):
+        for a, b in zip(wanted, found, strict=True):
+            require_same(a, b, precision)
+    else:
+        onp.testing.assert_allclose(found, wanted, rtol=precision, atol=precision / 1e3)
+
+
+def compared(theirs: Callable[[], Any], ours: Callable[[], Any], precision: float) -> tuple[float, float]:
     """Processor times of two calls that give the same numbers."""
-    wanted, found = theirs(), ours()
-    if not isinstance(wanted, list):
-        onp.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
-    count = max(3, int(0.03 / max(least(theirs, 3), 1e-6)))
-    times = [(least(theirs, count), least(ours, count)) for _ in range(5)]
+    require_same(theirs(), ours(), precision)
+    once = least(theirs, 1)
+    count, rounds = max(1, int(0.03 / max(once, 1e-6))), 3 if once > 0.1 else 5
+    for _ in range(10 if once < 0.01 else 0):  # what is met again and again is warm
+        theirs(), ours()
+    times = [(least(theirs, count), least(ours, count)) for _ in range(rounds)]
     a, b = (min(column) for column in zip(*times, strict=True))
     return a, b
 
 
-def main() -> None:
-    """Prints the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--compiled", action="store_true", help="ours with wg.function around, made once")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
+Pair = tuple[Callable[[], Any], Callable[[], Any]]
+
+
+def pairs(is_compiled: bool) -> dict[str, Pair]:
+    """The calls of our own choice, both ways."""
     theirs, ours = (programs(home) for home in HOMES)
-    ratios = []
-    print("| program | autograd, us | ours, us | ratio |\n|---|---:|---:|---:|")
+    found: dict[str, Pair] = {}
     for name, (make, x) in theirs.items():
         make_ours = ours[name][0]
-        ways = functools.partial(called, make, x), functools.partial(called, make_ours, x)
-        if options.compiled:
-            ways = ways[0], functools.partial(wg.function(make_ours()), x)
-        a, b = compared(*ways)
-        ratios.append(b / a)
-        print(f"| {name} | {a * 1e6:.0f} | {b * 1e6:.0f} | {b / a:.3f} |", flush=True)
-    print(f"\nmedian {onp.median(ratios):.3f}, largest {max(ratios):.3f}")
+        way = functools.partial(wg.function(make_ours()), x) if is_compiled else functools.partial(called, make_ours, x)
+        found[name] = functools.partial(called, make, x), way
+    return found
+
+
+def both(rows: Callable[[str], dict[str, Callable[[], Any]]]) -> dict[str, Pair]:
+    """The calls of a table, both ways."""
+    theirs, ours = (rows(home) for home in HOMES)
+    return {name: (call, ours[name]) for name, call in theirs.items()}
+
+
+def dependents() -> dict[str, Pair]:
+    """The fits of packages, both ways; a line for each package that is not here."""
+    (theirs, missing), (ours, _) = (autograd_rows.fits(home) for home in HOMES)
+    for name in missing:
+        print(f"| {name}: not installed, left out | | | |")
+    return {name: (call, ours[name]) for name, call in theirs.items()}
+
+
+def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--compiled", action="store_true", help="ours with wg.function around, made once")
+    parser.add_argument("--only", default="", help="a part of the names of the rows that are wanted")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    tables = [(functools.partial(pairs, options.compiled), 1e-9)]
+    if not options.compiled:  # a package compiles nothing around its calls
+        tables += [
+            (functools.partial(both, rows), 1e-5) for rows in (autograd_rows.benchmark_programs, autograd_rows.examples)
+        ]
+        tables.append((dependents, 1e-3))  # where a search ends within its tolerance
+    ratios = []
+    print("| program | autograd, us | ours, us | ratio |\n|---|---:|---:|---:|")
+    for table, precision in tables:
+        for name, (theirs, ours) in table().items():
+            if options.only not in name:
+                continue
+            a, b = compared(theirs, ours, precision)
+            ratios.append(b / a)
+            print(f"| {name} | {a * 1e6:.0f} | {b * 1e6:.0f} | {b / a:.3f} |", flush=True)
+    print(f"\n{len(ratios)} rows: median {onp.median(ratios):.3f}, largest {max(ratios):.3f}")
 
 
 if __name__ == "__main__":

@@ -218,7 +218,10 @@ class Tensor(Operators):
         """Whether a recorder follows the tensor or a trace owns it, so that turning it into numbers loses something."""
         if type(self._data) is Value:
             return True
-        return any(recorder.tracks(self._key) for recorder in STATE.recorders)
+        for recorder in STATE.recorders:  # noqa: SIM110  # a generator costs a call for each
+            if recorder.tracks(self._key):
+                return True
+        return False
 
     def _require_concrete(self, what: str) -> None:
         if type(self._data) is Value:

@@ -106,11 +106,12 @@ def _require_labels(labels: tuple[str, ...], out: str) -> None:
 def _einsum_transpose(
     ct: Tensor, xs: tuple[Tensor, ...], labels: tuple[str, ...], out: str, needed: tuple[bool, ...]
 ) -> tuple[Any, ...]:
-    results: list[Any] = []
+    results: list[Any] = [None] * len(xs)
     for i, is_needed in enumerate(needed):
-        others = [conj_of(x) for j, x in enumerate(xs) if j != i]
-        names = (out, *(n for j, n in enumerate(labels) if j != i))
-        results.append(einsum(ct, *others, labels=names, out=labels[i]) if is_needed else None)
+        if is_needed:
+            others = [conj_of(x) for x in (*xs[:i], *xs[i + 1 :])]
+            names = (out, *labels[:i], *labels[i + 1 :])
+            results[i] = einsum(ct, *others, labels=names, out=labels[i])
     return tuple(results)
 
 

@@ -15,27 +15,42 @@ def _einsum(*xs_labels_out: Any) -> Any:
     *xs, labels, out = xs_labels_out
     if len(xs) == 2:
         (x, y), (x_labels, y_labels) = xs, labels
-        return _contract(x, y, x_labels, y_labels, out)
+        return _contract(x, y, _contraction(x_labels, y_labels, out))
     return np.einsum(f"{','.join(labels)}->{out}", *xs, optimize=len(xs) > 2)
 
 
-def _contract(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], x_labels: str, y_labels: str, out: str) -> Any:
-    """Two operands as one batched matrix product: every label is shared and kept, summed, or of one side."""
-    shared = [c for c in x_labels if c in y_labels]
-    batch = [c for c in shared if c in out]
-    summed = [c for c in shared if c not in out]
-    rows = [c for c in x_labels if c not in shared]
-    columns = [c for c in y_labels if c not in shared]
-    extents = {**dict(zip(x_labels, x.shape, strict=True)), **dict(zip(y_labels, y.shape, strict=True))}
-    b, s, r, c = ((*[extents[name] for name in group],) for group in (batch, summed, rows, columns))
-    left = x.transpose([x_labels.index(name) for name in (*batch, *rows, *summed)])
-    right = y.transpose([y_labels.index(name) for name in (*batch, *summed, *columns)])
+class _Contraction:
+    """Two operands as one batched matrix product: the orders of their axes, and how many are of which group."""
+
+    __slots__ = ("back", "batch", "left", "right", "rows", "summed")
+
+    def __init__(self, x_labels: str, y_labels: str, out: str) -> None:
+        # every label is shared and kept, summed, or of one side
+        shared = [c for c in x_labels if c in y_labels]
+        batch = [c for c in shared if c in out]
+        summed = [c for c in shared if c not in out]
+        rows = [c for c in x_labels if c not in shared]
+        columns = [c for c in y_labels if c not in shared]
+        self.left = [x_labels.index(name) for name in (*batch, *rows, *summed)]
+        self.right = [y_labels.index(name) for name in (*batch, *summed, *columns)]
+        self.batch, self.rows, self.summed = len(batch), len(batch) + len(rows), len(batch) + len(summed)
+        names = [*batch, *rows, *columns]
+        self.back = None if names == [*out] else [names.index(name) for name in out]
+
+
+_contraction = functools.lru_cache(maxsize=4096)(_Contraction)
+
+
+def _contract(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], how: _Contraction) -> Any:
+    left, right = x.transpose(how.left), y.transpose(how.right)
+    m, n = left.shape, right.shape
+    batch, across = m[: how.batch], n[how.summed :]
+    height, depth, width = prod(m[how.batch : how.rows]), prod(m[how.rows :]), prod(across)
     # into an array of the final shape: a view of the product would be copied for the caller
-    product = np.empty((*b, *r, *c), x.dtype)
-    target = product.reshape((*b, prod(r), prod(c)))
-    np.matmul(left.reshape((*b, prod(r), prod(s))), right.reshape((*b, prod(s), prod(c))), out=target)
-    names = [*batch, *rows, *columns]
-    return product if names == [*out] else product.transpose([names.index(name) for name in out])
+    product = np.empty(m[: how.rows] + across, x.dtype)
+    a, b = left.reshape((*batch, height, depth)), right.reshape((*batch, depth, width))
+    np.matmul(a, b, product.reshape((*batch, height, width)))
+    return product if how.back is None else product.transpose(how.back)
 
 
 def _diagonal(x: np.ndarray[Any, Any]) -> Any:

@@ -54,9 +54,8 @@ class ArrayVSpace(VSpace):
     units: ClassVar[tuple[Any, ...]] = (1.0,)  # what spans the numbers of an element
 
     def __init__(self, value: Any) -> None:
-        array: Any = (
-            value if isinstance(value, Tensor) else onp.asarray(value)
-        )  # what is traced has a shape, and no numbers
+        # what is traced has a shape, and no numbers
+        array: Any = value if isinstance(value, Tensor) else onp.asarray(value)
         self.shape, self.dtype = array.shape, array.dtype
 
     @property
