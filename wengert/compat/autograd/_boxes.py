@@ -174,6 +174,8 @@ def boxes_in(value: Any) -> list[Tensor]:
 def fitted(value: Any, like: Any) -> Tensor:
     """A cotangent or tangent from a user's rule as a tensor of the shape and dtype of what it belongs to."""
     found = as_tensor(value)
+    if found._data.shape == like._data.shape and found._data.dtype is like._data.dtype:
+        return found
     if found.dtype != like.dtype:
         if found.dtype.kind == "c" and like.dtype.kind != "c":
             found = found.real

@@ -111,8 +111,7 @@ class ContainerVSpace(VSpace):
 
     def __init__(self, value: Any) -> None:
         self.form = map_tree(lambda leaf: None, value)
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        self.spaces = {key: vspace(item) for key, item in items}
+        self.spaces = {k: vspace(v) for k, v in (value.items() if isinstance(value, dict) else enumerate(value))}
 
     def made(self, items: dict[Any, Any]) -> Any:
         """The container of these items."""

@@ -29,6 +29,7 @@ def wraps(fun: Any, namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any
 
 def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
     """Makes `operator(fun, x)` an `operator(fun, argnum=0)(*args, **kwargs)`; several argnums give a tuple."""
+    op = unary_operator.__name__
 
     def nary_operator(fun: Callable[..., Any], argnum: Any = 0, *nary_op_args: Any, **nary_op_kwargs: Any) -> Any:
         if type(argnum) is not int and not isinstance(argnum, (tuple, list)) and not hasattr(argnum, "__index__"):
@@ -42,14 +43,14 @@ def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
                 replaced = zip(argnum, x) if isinstance(argnum, (tuple, list)) else ((argnum, x),)
                 return fun(*subvals(args, replaced), **kwargs)
 
-            unary_f.__name__ = get_name(fun)
+            unary_f.__name__ = name
             x = tuple(args[i] for i in argnum) if isinstance(argnum, (tuple, list)) else args[argnum]
             return unary_operator(unary_f, x, *nary_op_args, **nary_op_kwargs)
 
-        name, op = get_name(fun), unary_operator.__name__
+        name = get_name(fun)
         nary_f.__name__ = f"{op}_of_{name}_wrt_argnum_{argnum}"
-        text = f"    {op} of function {name} with respect to argument number {argnum}.\n\n"
-        nary_f.__doc__ = f"{text}    {getattr(fun, '__doc__', '')}"
+        doc = getattr(fun, "__doc__", "")
+        nary_f.__doc__ = f"    {op} of function {name} with respect to argument number {argnum}.\n\n    {doc}"
         return nary_f
 
     nary_operator.__name__ = nary_operator.__qualname__ = unary_operator.__name__

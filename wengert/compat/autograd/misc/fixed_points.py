@@ -24,11 +24,8 @@ def _pull_back(ans: Any, f: Any, a: Any, x0: ArrayLike, distance: Any, tol: floa
     def vjp(g: Any) -> Any:
         of_a, _ = make_vjp(lambda a: f(a)(ans), a)
         of_x, _ = make_vjp(lambda x: f(a)(x), ans)
-
-        def adjoint(g: Any) -> Callable[[Any], Any]:
-            return lambda u: vspace(g).add(g, of_x(u))
-
-        return of_a(fixed_point(adjoint, g, vspace(x0).zeros(), distance, tol))
+        adjoint = fixed_point(lambda g: lambda u: vspace(g).add(g, of_x(u)), g, vspace(x0).zeros(), distance, tol)
+        return of_a(adjoint)
 
     return vjp
 

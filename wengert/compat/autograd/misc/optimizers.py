@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as onp
 
-from ...._core.argument_types import ArrayLike
 from ..wrap_util import wraps
 from .flatten import flatten
 
@@ -17,11 +16,9 @@ def _optimizer(num_iters: int) -> Callable[..., Any]:
     """A generator that is sent gradients of a vector and gives the next point, as an optimiser of structures."""
 
     def decorate(steps: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
-        def optimize(
-            grad: Any, x0: ArrayLike, callback: Any = None, num_iters: int = num_iters, *args: Any, **kwargs: Any
-        ) -> Any:
+        def optimize(grad: Any, x0: Any, callback: Any = None, num_iters: int = num_iters, *xs: Any, **kw: Any) -> Any:
             x, unflatten = flatten(x0)
-            run: Any = steps(x, *args, **kwargs)
+            run: Any = steps(x, *xs, **kw)
             next(run)
             for i in range(num_iters):
                 g = flatten(grad(unflatten(x), i))[0]

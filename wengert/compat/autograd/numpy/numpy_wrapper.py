@@ -34,10 +34,11 @@ def of_lists(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[.
 
     @functools.wraps(theirs)
     def either(*args: Any, **kwargs: Any) -> Any:
-        if args and type(args[0]) is Tensor:  # as NumPy would find out, in three calls
-            return ours(*args, **kwargs)
         for arg in args:
-            if type(arg) in _LISTS and boxes_in(arg):
+            kind = type(arg)
+            if kind is Tensor:  # as NumPy would find out, in three calls
+                return ours(*args, **kwargs)
+            if kind in _LISTS and boxes_in(arg):
                 break
         else:
             return theirs(*args, **kwargs)

@@ -30,12 +30,10 @@ def _pull_back(argnums: Any, ans: Any, args: tuple[Any, ...], kwargs: dict[str, 
         return onp.concatenate((slope, of_y, onp.reshape(of_t, (1,)), flatten(of_rest)[0]))
 
     def vjp(g: Any) -> Any:
-        adjoint, of_rest, of_t0 = g[-1], start, 0.0
-        times = []
+        adjoint, of_rest, of_t0, times = g[-1], start, 0.0, list[Any]()
         for i in range(len(t) - 1, 0, -1):
-            here = onp.dot(func(ans[i], t[i], *rest), g[i])
-            times.append(here)
-            of_t0 = of_t0 - here
+            times.append(onp.dot(func(ans[i], t[i], *rest), g[i]))
+            of_t0 = of_t0 - times[-1]
             state = onp.concatenate((ans[i], adjoint, onp.reshape(of_t0, (1,)), of_rest))
             found = odeint(back, state, np.array([t[i], t[i - 1]]), (rest,))[1]
             adjoint = found[size : 2 * size] + g[i - 1]

@@ -23,9 +23,7 @@ def convolve(A: Any, B: Any, axes: Any = None, dot_axes: Any = ((), ()), mode: s
         return _theirs.convolve(A, B, mode)
     if mode not in ("full", "valid", "same"):
         raise NotImplementedError(f"convolve: mode {mode!r}; wanted 'full', 'valid' or 'same'")
-    along = (
-        [list(range(onp.ndim(A)))] * 2 if axes is None else [[x % onp.ndim(v) for x in a] for v, a in zip((A, B), axes)]
-    )
+    along = [range(onp.ndim(A))] * 2 if axes is None else [[x % onp.ndim(v) for x in a] for v, a in zip((A, B), axes)]
     dots = [[x % onp.ndim(v) for x in a] for v, a in zip((A, B), dot_axes)]
     rest = [[x for x in range(onp.ndim(v)) if x not in a and x not in d] for v, a, d in zip((A, B), along, dots)]
     of_a, of_b = ([onp.shape(v)[x] for x in a] for v, a in zip((A, B), along))
