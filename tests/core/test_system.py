@@ -307,7 +307,17 @@ def test_a_mac_tells_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     assert headroom.pages() == headroom.UNBOUNDED
 
 
-@pytest.mark.usefixtures("foreign")
+@pytest.fixture
+def with_libraries_of_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The C libraries are this system's, and so is the clock that they have: those of Windows are not to be had."""
+    here = system.SYSTEM
+    for kind in (system.System, system.Windows):
+        monkeypatch.setattr(kind, "c_libraries", lambda self, ask=here.c_libraries: ask())
+        monkeypatch.setattr(kind, "c_memory", lambda self, ask=here.c_memory: ask())
+        monkeypatch.setattr(kind, "clock", here.clock)
+
+
+@pytest.mark.usefixtures("with_libraries_of_here", "foreign")
 def test_programs_run() -> None:
     """Compiled, with an array that is compared in place, a history, and what a call grows by."""
     held = np.linspace(0.0, 1.0, 4000)

@@ -343,7 +343,7 @@ def test_loops_with_long_steps_end_within_one(policy: Any) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.01, 0.25)
         with pytest.raises(Stopped):
             g(x)
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        signal.setitimer(signal.ITIMER_REAL, 0.3, 0.25)
         started = time.thread_time()
         with pytest.raises(Stopped):
             (*map(g, (x, x)),)
