@@ -141,7 +141,7 @@ def fft(
 
 
 @public
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
+def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
     """The inverse Fourier transform along one axis.
 
     Args:
@@ -168,7 +168,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 @public
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
     """The first half of the Fourier transform of real numbers along one axis.
 
     Args:
@@ -195,7 +195,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, 
 
 
 @public
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
     """Real numbers from the first half of their Fourier transform along one axis.
 
     Args:
@@ -490,7 +490,7 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
 
 
 @public
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out | None = None) -> Any:
     """The inverse of `hfft`: half of a signal with Hermitian symmetry, from its real spectrum.
 
     Args:

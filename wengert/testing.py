@@ -18,6 +18,7 @@ import numpy as np
 from ._compile.arguments import array_argument, require_callable
 from ._compile.parameters import positional_names
 from ._core import dtypes
+from ._core.argument_types import Progress, Tree
 from ._core.constant import constant, is_number
 from ._core.kinds import ARRAYS
 from ._core.op import ZERO
@@ -64,8 +65,8 @@ class GradientCheck(NamedTuple):
 
 @public
 def check_gradients(
-    f: Callable[..., Any], *args: Any, order: int = 2, modes: str | Sequence[str] = MODES,
-    rtol: float | None = None, atol: float | None = None, progress: Any = None,
+    f: Callable[..., Any], *args: Tree, order: int = 2, modes: str | Sequence[str] = MODES,
+    rtol: float | None = None, atol: float | None = None, progress: Progress = None,
 ) -> GradientCheck:  # fmt: skip
     """Compares the derivatives of f with finite differences.
 
@@ -270,7 +271,7 @@ def _as_floats(leaf: Any) -> Any:
     return cast(tensor, dtypes.default_float()) if dtypes.is_integer(tensor.dtype) else leaf
 
 
-def _is_floating(leaf: Any) -> bool:
+def _is_floating(leaf: object) -> bool:
     """Whether a leaf has derivatives: floating and complex arrays and numbers, not integers."""
     if is_number(leaf):
         return isinstance(leaf, (float, complex))

@@ -14,6 +14,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ._core.argument_types import Tree
 from ._core.dims import DimLike, size_of
 from ._core.public import at_home, names_errors
 from ._core.structure import (
@@ -109,7 +110,7 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Any]:
 
 
 @names_errors
-def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+def leaves(tree: Tree, is_leaf: IsLeaf = None) -> list[Any]:
     """The leaves of a structure, in order.
 
     Args:
@@ -128,7 +129,7 @@ def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
 
 
 @names_errors
-def structure(tree: Any, is_leaf: IsLeaf = None) -> Any:
+def structure(tree: Tree, is_leaf: IsLeaf = None) -> Any:
     """The shape of a structure without its leaves, which `unflatten` fills.
 
     Args:
@@ -147,7 +148,7 @@ def structure(tree: Any, is_leaf: IsLeaf = None) -> Any:
 
 
 @names_errors
-def reduce(function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NONE, is_leaf: IsLeaf = None) -> Any:
+def reduce(function: Callable[[Any, Any], Any], tree: Tree, initializer: Tree = _NONE, is_leaf: IsLeaf = None) -> Any:
     """Puts the leaves of a structure together two by two, from the first to the last.
 
     Args:
@@ -221,7 +222,7 @@ class Path(tuple[Any, ...]):
 
 
 @names_errors
-def leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[Path, Any]]:
+def leaves_with_path(tree: Tree, is_leaf: IsLeaf = None) -> list[tuple[Path, Any]]:
     """The leaves of a structure, in order, each with the way to it.
 
     Args:
@@ -256,7 +257,7 @@ def _keys(spec: Any, before: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 
 @names_errors
-def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+def map_with_path(f: Callable[..., Any], tree: Tree, *rest: Tree, is_leaf: IsLeaf = None) -> Any:
     """`map` for a function that is told where a leaf lies.
 
     Args:

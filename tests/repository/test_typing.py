@@ -45,7 +45,7 @@ def test_public_modules_are_checked_strictly():
     assert not loose, f"these public modules lack a line '# pyright: strict': {loose}"
 
 
-MOST_ANY = 0.18  # of the parameters; lower it when the share falls
+MOST_ANY = 0.155  # of the parameters; lower it when the share falls
 
 
 def _says_nothing(parameter: ast.arg) -> bool:
@@ -72,5 +72,5 @@ def test_parameters_say_what_they_take():
     silent = Counter({room: n for (room, is_silent), n in said.items() if is_silent})
     share = sum(silent.values()) / sum(said.values())
     assert share <= MOST_ANY, (
-        f"{share:.1%} of the parameters are Any, {MOST_ANY:.0%} is the most: {silent.most_common(8)}"
+        f"{share:.1%} of the parameters are Any, {MOST_ANY:.1%} is the most: {silent.most_common(8)}"
     )

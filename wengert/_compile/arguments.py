@@ -28,7 +28,7 @@ from .._prims.structural import alias, convert
 _SCALARS = (float, int, complex)
 
 
-def require_callable(f: Any, name: str) -> None:
+def require_callable(f: object, name: str) -> None:
     """Raises `TypeError` unless f, which was passed to the function of this name, can be called."""
     if not callable(f):
         raise TypeError(at_user_line(f"{name}: the f passed in {name}(f) must be callable, got {type(f).__name__}"))
@@ -58,7 +58,7 @@ def _leaves_of(values: Sequence[Any]) -> Iterator[Any]:
 _LEAF_TYPES = frozenset({np.ndarray, float, int, complex, bool, str, type(None)})
 
 
-def _is_registered(value: Any) -> bool:
+def _is_registered(value: object) -> bool:
     return flatten(value)[1] is not LEAF
 
 
@@ -92,7 +92,7 @@ class Differentiated:
         """How the user reaches a leaf."""
         return paths(self.spec, self.name)[self.positions[index]]
 
-    def argument(self, value: Any) -> Any:
+    def argument(self, value: object) -> Any:
         """What f receives: the structure with tensors in the numeric places."""
         if self.spec is LEAF:
             return copy(self.tensors[0])  # f's own, which it may write to
@@ -196,7 +196,7 @@ def _require_inexact(dtype: np.dtype[Any], argument: Differentiated, position: i
         )
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -36,7 +36,7 @@ def has_tracers(values: Sequence[Any]) -> bool:
     return any(map(_is_tracer, leaves))
 
 
-def _is_tracer(leaf: Any) -> bool:
+def _is_tracer(leaf: object) -> bool:
     native = leaf._data if type(leaf) is Tensor else leaf
     if type(native) is Value:
         return False

@@ -218,7 +218,7 @@ def _form(spec: Spec | None, places: Sequence[Any], count: int) -> Any:
 
 
 def _rebuilt(run: Callable[..., Any], rebuild: Callable[[tuple[Any, ...]], Any]) -> Callable[..., Any]:
-    def rebuilt(*arguments: Any) -> Any:
+    def rebuilt(*arguments: object) -> Any:
         results = run(*arguments)
         return results if results is NotImplemented else rebuild(results)
 

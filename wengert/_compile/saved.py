@@ -326,13 +326,13 @@ def _leaf_count(spec: Spec | None) -> int:
     return 1 if spec is None else sum(map(_leaf_count, spec.children))
 
 
-def _integer(data: Any) -> int:
+def _integer(data: object) -> int:
     if type(data) is not int:
         raise ValueError("an integer was wanted")
     return data
 
 
-def _text(data: Any) -> str:
+def _text(data: object) -> str:
     if not isinstance(data, str):
         raise ValueError("a name was wanted")
     return data
@@ -344,7 +344,7 @@ def _index(data: Any, table: Any) -> int:
     return data
 
 
-def _dtype(name: Any) -> np.dtype[Any]:
+def _dtype(name: object) -> np.dtype[Any]:
     if name == OPAQUE.name:
         return OPAQUE
     if name not in dtypes.SUPPORTED_NAMES:

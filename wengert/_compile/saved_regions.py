@@ -160,7 +160,7 @@ def _back(decoder: Decoder, data: dict[str, Any]) -> LoopBack:
     return LoopBack(spec, stage, step, decoder.attribute(data["length"]), _whole(data["lanes"]))
 
 
-def _whole(data: Any) -> int:
+def _whole(data: object) -> int:
     if type(data) is not int or data < 0:
         raise ValueError("a number that is not negative was wanted")
     return data
@@ -172,7 +172,7 @@ def _place(data: Any, count: int) -> int:
     return data
 
 
-def _policy(data: Any) -> Any:
+def _policy(data: object) -> Any:
     if data in ("all", "sqrt", "auto") or (type(data) is int and data > 0):
         return data
     raise ValueError("an unknown policy")

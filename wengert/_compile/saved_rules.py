@@ -134,6 +134,6 @@ def _require_types(values: Values, wanted: Values) -> None:
             raise ValueError("a rule has operands or results of other types than its node")
 
 
-def _may_be_same(x: Any, y: Any) -> bool:
+def _may_be_same(x: object, y: object) -> bool:
     """Extents that are known are equal; where one is not, a guard of the trace may have made them so."""
     return type(x) is not int or type(y) is not int or x == y

@@ -65,7 +65,7 @@ class StaticNames:
         found = (*[self._pin(name, a) for name, a in zip(names, args, strict=True)],)
         return found, {name: self._pin(name, a) for name, a in kwargs.items()}
 
-    def _pin(self, name: str | None, value: Any) -> Any:
+    def _pin(self, name: str | None, value: object) -> Any:
         if name not in self._names or type(value) is Pinned:
             return value
         kind: type[Any] = type(value)
@@ -84,7 +84,7 @@ class StaticNames:
         return Pinned(value)
 
 
-def unpinned(leaf: Any) -> Any:
+def unpinned(leaf: object) -> Any:
     """What f gets for a leaf."""
     return leaf.value if type(leaf) is Pinned else leaf
 

@@ -62,7 +62,7 @@ class Static:
         return repr(self.value)
 
 
-def _identity(value: Any) -> Any:
+def _identity(value: object) -> Any:
     """What tells values apart that Python calls equal: the types in tuples, the signs of zeros."""
     if type(value) is tuple:
         return (*[(type(v), _identity(v)) for v in value],)

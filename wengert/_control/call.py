@@ -322,7 +322,7 @@ def _pull_back(
     return ((*map(lambda r, t, m: _pulled(r, t, m, found), stage.results, operands_type, stage.masked),),)
 
 
-def _pulled(result: Any, type_: TensorType, is_masked: bool, found: Sequence[Tensor]) -> Any:
+def _pulled(result: object, type_: TensorType, is_masked: bool, found: Sequence[Tensor]) -> Any:
     """The gradient for one operand, as the joint graph has filed it."""
     if type(result) is RowsAt:
         return Rows(type_, [(found[result.values], found[result.indices])])
@@ -345,7 +345,7 @@ def _push(
     )
 
 
-def marked(tangent: Any, may_hold_zeros: bool) -> Any:
+def marked(tangent: object, may_hold_zeros: bool) -> Any:
     """A tangent as a rule returns it, with its bit."""
     return Masked(tangent) if may_hold_zeros and isinstance(tangent, Tensor) else tangent
 

@@ -43,7 +43,7 @@ class _Noted:
         self.found: dict[int, Tensor] = {}
         self.seen: set[int] = set()  # keys from outside that have been asked about
 
-    def on_read(self, variable: Any, tensor: Tensor) -> None:
+    def on_read(self, variable: object, tensor: Tensor) -> None:
         """A Variable's value counts once an op uses it."""
 
 
@@ -167,6 +167,6 @@ def passive_recorders() -> tuple[Any, ...]:
     return (*[r for r in STATE.recorders if is_passive(r)],)
 
 
-def is_passive(recorder: Any) -> bool:
+def is_passive(recorder: object) -> bool:
     """Whether a recorder keeps nothing of what it sees."""
     return getattr(recorder, "is_watch", False) or getattr(recorder, "is_passive", False)

@@ -104,13 +104,13 @@ class _Network:
     def __init__(self) -> None:
         self.edges: dict[Any, dict[Any, int]] = {}
 
-    def add(self, start: Any, end: Any, capacity: int) -> None:
+    def add(self, start: object, end: object, capacity: int) -> None:
         """An edge; one that is there keeps the larger capacity."""
         ends = self.edges.setdefault(start, {})
         ends[end] = max(ends.get(end, 0), capacity)
         self.edges.setdefault(end, {}).setdefault(start, 0)
 
-    def cut(self, source: Any, sink: Any) -> set[Any]:
+    def cut(self, source: object, sink: object) -> set[Any]:
         """What is still reached from the source once no more can flow."""
         if source not in self.edges:
             return set()
@@ -120,7 +120,7 @@ class _Network:
                 return set(levels)
             self._fill(source, sink, levels)
 
-    def _levels(self, source: Any) -> dict[Any, int]:
+    def _levels(self, source: object) -> dict[Any, int]:
         levels = {source: 0}
         waiting = deque([source])
         while waiting:
@@ -131,7 +131,7 @@ class _Network:
                     waiting.append(end)
         return levels
 
-    def _fill(self, source: Any, sink: Any, levels: dict[Any, int]) -> None:
+    def _fill(self, source: object, sink: object, levels: dict[Any, int]) -> None:
         """A blocking flow: paths along rising levels until none is left."""
         untried = {at: [*self.edges[at]] for at in levels}
         path = [source]

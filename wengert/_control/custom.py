@@ -322,7 +322,7 @@ def _type_rule(*types_and_rule: Any) -> tuple[TensorType, ...]:
 
 
 def _pull(
-    ct: Sequence[Any], times: Any, needed: Sequence[bool], rule: CustomRule, outs_type: Sequence[TensorType],
+    ct: Sequence[Any], times: object, needed: Sequence[bool], rule: CustomRule, outs_type: Sequence[TensorType],
     *kept: Tensor,
 ) -> Any:  # fmt: skip
     is_filled = not rule.takes_missing or all(c is None or c is ZERO for c in ct)

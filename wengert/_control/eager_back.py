@@ -160,7 +160,7 @@ class _Walk:
                 cts.add(y._key, ct, is_masked)
 
 
-def _rows(ct: Any) -> Any:
+def _rows(ct: object) -> Any:
     return unstack(ct, size=ct.shape[0]) if isinstance(ct, Tensor) else ct
 
 
@@ -171,7 +171,7 @@ def _type_rule(operands: tuple[Any, ...], rule: Replay) -> tuple[TensorType, ...
     return (*map(type_of, operands[rule.inputs :]),)
 
 
-def _no_batch(op: Any, operands: Any, batched: Any, attrs: Any) -> Any:
+def _no_batch(op: object, operands: object, batched: object, attrs: object) -> Any:
     raise NotImplementedError("a loop that ran as plain Python is in no graph, and has no batch rule")
 
 

@@ -97,7 +97,7 @@ class Keeper:
         if variable._key < self.captures.start:
             self.pins.setdefault(variable._key, tensor)
 
-    def on_write(self, buffer: Any) -> None:
+    def on_write(self, buffer: object) -> None:
         """A buffer from outside is written to."""
         self.on_effect("writes to a buffer", buffer)
 

@@ -182,7 +182,7 @@ def _aliased(y: Tensor) -> Tensor:
 
 
 def run_eagerly(
-    steps: Steps, policy: Any, stack: Callable[[Sequence[list[Tensor]]], list[Tensor]],
+    steps: Steps, policy: object, stack: Callable[[Sequence[list[Tensor]]], list[Tensor]],
     never_ran: Callable[[], tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]],
 ) -> tuple[Sequence[Tensor], Sequence[Tensor]]:  # fmt: skip
     """Runs a loop as plain Python.
@@ -238,7 +238,7 @@ def _slices(steps: Steps) -> Slices:
     return [unstack(x, size=steps.count) for x in steps.xs] if steps.count else []
 
 
-def _keeper(steps: Steps, policy: Any, captures: Captures) -> Keeper | None:
+def _keeper(steps: Steps, policy: object, captures: Captures) -> Keeper | None:
     """What looks after snapshots; None if the tapes are to keep everything, or there is none."""
     tapes = [r for r in captures.outer if isinstance(r, Tape)]
     if policy == "all" or not tapes or not all(isinstance(r, Tape) or is_passive(r) for r in captures.outer):

@@ -195,7 +195,7 @@ def _op(inputs: int) -> Op:
     return op
 
 
-def _type_rule(*types_and_rule: Any) -> tuple[TensorType, ...]:
+def _type_rule(*types_and_rule: object) -> tuple[TensorType, ...]:
     return (type_of(types_and_rule[-2]),)
 
 

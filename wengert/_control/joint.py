@@ -90,7 +90,7 @@ def joint_of(graph: Graph, active: Sequence[bool], sparse: bool, unread: Collect
         )  # fmt: skip
 
 
-def _placed(gradient: Any, outputs: list[Tensor]) -> Any:
+def _placed(gradient: object, outputs: list[Tensor]) -> Any:
     """Appends what a gradient is made of to the outputs, and tells where it stands (ZERO and None are themselves)."""
     if type(gradient) is Rows:
         outputs += gradient.columns()

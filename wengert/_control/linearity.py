@@ -57,7 +57,7 @@ class Linearity:
         if self.tracks(tensor._key):
             self.took_numbers, self.why = True, what
 
-    def on_read(self, variable: Any, tensor: Tensor) -> None:
+    def on_read(self, variable: object, tensor: Tensor) -> None:
         """Variables are constants here."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
@@ -288,7 +288,7 @@ def transpose(
     return (*[_or_zero(next(found)) if dtypes.is_inexact(t.dtype) else None for t in types],)
 
 
-def _or_zero(tangent: Any) -> Any:
+def _or_zero(tangent: object) -> Any:
     return ZERO if tangent is None else tangent
 
 

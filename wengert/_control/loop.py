@@ -615,7 +615,7 @@ def _with_tangents(condition: Program, spec: Loop, flags: Sequence[bool], moving
 # -- many loops at once -----------------------------------------------------------------------------------------------
 
 
-def run_in_lanes(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+def run_in_lanes(op: object, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
     """One loop for all lanes, which freezes those that have ended where they do not all end together."""
     (spec,) = attrs
     size = batch_size(operands, batched)

@@ -214,7 +214,7 @@ def _push(
     return (*[marked(recorder.of(out), recorder.may_hold_zeros(out)) for out in outs],)
 
 
-def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+def _batch(op: object, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
     (back,) = attrs
     size = batch_size(operands, batched)
     start = 2 + back.inputs

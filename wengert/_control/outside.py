@@ -146,7 +146,7 @@ class _Listener:
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """The recorders that follow the tensor are told themselves."""
 
-    def on_read(self, variable: Any, tensor: Tensor) -> None:
+    def on_read(self, variable: object, tensor: Tensor) -> None:
         """A Variable's value counts once an op uses it."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
@@ -187,7 +187,7 @@ def refused(name: str, what: str) -> CapturedError:
     )
 
 
-def described(wanted: int | Tensor, within: Any) -> str:
+def described(wanted: int | Tensor, within: object) -> str:
     """The name by which a function (with what it is bound to) reaches a tensor (or its key), and the tensor's type."""
     key, native = (wanted, None) if isinstance(wanted, int) else (wanted._key, _native(wanted))
     for label, value in _reached(within):
@@ -212,7 +212,7 @@ def _type_in_words(tensor: Tensor) -> str:
 _MOST_LOOKED_AT = 2000
 
 
-def _reached(start: Any) -> Iterator[tuple[str, Any]]:
+def _reached(start: object) -> Iterator[tuple[str, Any]]:
     """What a function reaches by name (closures, globals, attributes, containers), the nearest first."""
     waiting: list[tuple[str, Any]] = [("", start)]
     seen: set[int] = set()
@@ -224,7 +224,7 @@ def _reached(start: Any) -> Iterator[tuple[str, Any]]:
         waiting += _inside(label, value)
 
 
-def _inside(label: str, value: Any) -> list[tuple[str, Any]]:
+def _inside(label: str, value: object) -> list[tuple[str, Any]]:
     if isinstance(value, FunctionType):
         return _named_in(value)
     if isinstance(value, MethodType):

@@ -347,7 +347,7 @@ def _typed(x: Tensor, type_: TensorType) -> Tensor:
     return x if x.shape == type_.shape else reshape(x, shape=type_.shape)
 
 
-def _as_rows(place: Any, found: Sequence[Tensor], type_: TensorType) -> tuple[Tensor, Tensor]:
+def _as_rows(place: object, found: Sequence[Tensor], type_: TensorType) -> tuple[Tensor, Tensor]:
     """A cotangent as rows and their numbers: all rows of a dense one, none of one that is not there."""
     extent = type_.shape[0]
     if type(place) is RowsAt:
@@ -416,7 +416,7 @@ def with_zeros(
     return Program(graph)
 
 
-def _batch(op: Any, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
+def _batch(op: object, operands: tuple[Tensor, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Any:
     """All lanes take one branch, of which the batched form is run; or each takes its own."""
     (branches,) = attrs
     size = batch_size(operands, batched)

@@ -168,7 +168,7 @@ def _same_rest(first: Sequence[Any], second: Sequence[Any]) -> bool:
     return all(map(_is_same, first, second))
 
 
-def _is_same(first: Any, second: Any) -> bool:
+def _is_same(first: object, second: object) -> bool:
     return first is second or (type(first) is type(second) and bool(first == second))
 
 
@@ -288,7 +288,7 @@ class Carried:
             raise _disagreement(self.what, names, str(type_of(before)), str(type_of(after)), why)
         return after
 
-    def _read(self, invariants: Any) -> None:
+    def _read(self, invariants: object) -> None:
         given = self.given
         if len(given.tensors) == 1 and not _is_nest_of_shapes(invariants):
             found: Any = [invariants]
@@ -317,17 +317,17 @@ class Carried:
         return frozenset(axis for axis, extent in enumerate(shape) if extent is None)
 
 
-def _shape_of(invariant: Any) -> Any:
+def _shape_of(invariant: object) -> Any:
     return getattr(invariant, "shape", invariant)
 
 
-def _is_shape(value: Any) -> bool:
+def _is_shape(value: object) -> bool:
     if value is None or hasattr(value, "shape"):
         return True
     return isinstance(value, (tuple, list)) and all(d is None or isinstance(d, (int, np.integer, Dim)) for d in value)
 
 
-def _is_nest_of_shapes(value: Any) -> bool:
+def _is_nest_of_shapes(value: object) -> bool:
     return isinstance(value, (tuple, list, dict)) and (not _is_shape(value) or not value)
 
 

@@ -92,7 +92,7 @@ def _run(name: str, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any
     return kernels[name](*natives, *attrs)
 
 
-def _fresh(native: Any) -> Tensor:
+def _fresh(native: object) -> Tensor:
     return Tensor(native, next_serial())
 
 

@@ -5,7 +5,8 @@ Nothing here is asked at run time: what is passed is judged where it is converte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from enum import Enum
 from types import EllipsisType
 from typing import Any, Protocol, SupportsIndex, TypeAlias
 
@@ -41,3 +42,13 @@ Index: TypeAlias = "ArrayLike | slice | EllipsisType | tuple[Index, ...] | None"
 
 # Arrays that NumPy's functions write their results to.
 Out: TypeAlias = "SupportsArray | tuple[SupportsArray | None, ...]"
+
+# Arrays, and lists, tuples, dicts, dataclasses and registered classes of them, one within another (`wg.tree`). What is
+# at the leaves is judged where they are read.
+Tree: TypeAlias = "object"
+
+# What `unconnected_gradients=` takes: "error", "zero" or "none", or an enum of TensorFlow's with such a value.
+Unconnected: TypeAlias = "str | Enum"
+
+# What `progress=` takes: whether to print how far it is, or a function that is told.
+Progress: TypeAlias = "bool | Callable[[str], object] | None"

@@ -7,7 +7,6 @@ called by another one, is given tensors: what they came as is kept here.
 from __future__ import annotations
 
 import weakref
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ def note_bare(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def noted_if_bare(tensor: Tensor, given: Any) -> Tensor:
+def noted_if_bare(tensor: Tensor, given: object) -> Tensor:
     """The tensor, noted where it was given as a list of integers, or as one of NumPy's."""
     is_noted = isinstance(given, (list, np.integer)) and dtypes.is_integer(tensor.dtype)
     return note_bare(tensor) if is_noted else tensor

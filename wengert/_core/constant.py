@@ -83,12 +83,12 @@ def number_dtype(value: Any) -> np.dtype[Any]:
     return dtypes.default_complex() if kind is complex else number_dtype(_as_python(value))
 
 
-def _as_python(value: Any) -> Any:
+def _as_python(value: object) -> Any:
     """A subclass of a Python number as the number itself."""
     return next(kind(value) for kind in NUMBERS if isinstance(value, kind))
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Whether a value is a Python number (NumPy's scalars are arrays)."""
     return isinstance(value, NUMBERS) and not isinstance(value, np.generic)
 
@@ -155,7 +155,7 @@ def native_result(tensor: Tensor, engine: Engine) -> Any:
     return engine.give(transferred(data, engine))
 
 
-def callers_own(native: Any) -> Any:
+def callers_own(native: object) -> Any:
     """A NumPy native as the caller's own: fresh, writable, C-contiguous, a scalar if 0-d."""
     if type(native) is np.ndarray:
         if native.shape == ():
@@ -166,13 +166,13 @@ def callers_own(native: Any) -> Any:
     return native
 
 
-def _copied(native: Any) -> Any:
+def _copied(native: object) -> Any:
     try:
         return np.array(native, order="C")
     except MemoryError as error:
         raise MemoryError(at_user_line(f"no memory for the result, a copy that is the caller's own: {error}")) from None
 
 
-def own_copy(native: Any) -> Any:
+def own_copy(native: object) -> Any:
     """A native array that no caller holds."""
     return np.array(native) if isinstance(native, np.ndarray) else ENGINE_OF[type(native)].copy(native)

@@ -24,7 +24,7 @@ _BY_VALUE = frozenset({"cloudpickle", "dill"})
 class _Signature:
     """`__signature__`: what `inspect.getfullargspec` asks for, which does not look at what a callable wraps."""
 
-    def __get__(self, instance: Any, owner: Any = None) -> inspect.Signature:
+    def __get__(self, instance: object, owner: object = None) -> inspect.Signature:
         wrapped = None if instance is None else getattr(instance, "__wrapped__", None)
         try:
             if wrapped is not None:
@@ -52,7 +52,7 @@ class Derived(functools.partial[Any]):
     __name__: str
     __signature__ = SIGNATURE
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         return self if instance is None else _bound(self, instance)
 
     def __reduce__(self) -> Any:
@@ -103,7 +103,7 @@ def _dask_token(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[
     return normalized((maker, args, options))
 
 
-def _bound(function: Derived, instance: Any) -> Derived:
+def _bound(function: Derived, instance: object) -> Derived:
     """A method: not Python's own kind, which is pickled by a name that this one does not have."""
     made = Derived(function, instance)
     vars(made).update(vars(function))
@@ -123,7 +123,7 @@ def kept(made: Any, f: Any, maker: Callable[..., Any], *args: Any, **options: An
     return _under, (f.__module__, f.__qualname__, depth)
 
 
-def _found(f: Any) -> Any:
+def _found(f: object) -> Any:
     """What f's module has under f's name, if anything."""
     found = sys.modules.get(getattr(f, "__module__", None) or "")
     for part in (getattr(f, "__qualname__", None) or "").split("."):

@@ -352,7 +352,7 @@ MOST_POWER = 64  # of a dimension, as a dimension: a higher one fits into no num
 MOST_BYTES = 2**63 - 1  # of an array: what NumPy's sizes and strides can say
 
 
-def is_frameworks_dim(value: Any) -> bool:
+def is_frameworks_dim(value: object) -> bool:
     """Whether a value is an unknown extent of a framework's own symbolic shapes; graphs hold such ones as they are."""
     return type(value).__module__.partition(".")[0] not in _OURS and hasattr(value, "__floordiv__")
 
@@ -389,7 +389,7 @@ def check_bytes(name: str, shape: Sequence[DimLike], dtype: Any) -> None:
         )
 
 
-def map_attribute(value: Any, change: Callable[[Dim], Any]) -> Any:
+def map_attribute(value: object, change: Callable[[Dim], Any]) -> Any:
     """An attribute value with `change` applied to every Dim in it (tuples and slices are entered)."""
     if type(value) is Dim:
         return change(value)
@@ -401,7 +401,7 @@ def map_attribute(value: Any, change: Callable[[Dim], Any]) -> Any:
     return value if inside is None else inside(value, change)
 
 
-def dims_in(value: Any) -> list[Dim]:
+def dims_in(value: object) -> list[Dim]:
     """Every Dim in an attribute value."""
     found: list[Dim] = []
     _collect(value, found)

@@ -22,7 +22,7 @@ LARGEST = 2**62  # sizes and places beyond it do not fit the machine's integers 
 Predicate = Callable[[Any], bool]
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value: object) -> bool:
     """An integer, and no truth value."""
     return isinstance(value, (int, np.integer)) and type(value) is not bool and bool(-LARGEST < value < LARGEST)
 
@@ -31,24 +31,24 @@ def _is_count(value: Any) -> bool:
     return is_whole(value) and value >= 0
 
 
-def _is_extent(value: Any) -> bool:
+def _is_extent(value: object) -> bool:
     return isinstance(value, Dim) or _is_count(value) or is_frameworks_dim(value)
 
 
-def _is_offset(value: Any) -> bool:
+def _is_offset(value: object) -> bool:
     return isinstance(value, Dim) or is_whole(value) or is_frameworks_dim(value)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """A number of Python or NumPy, a truth value among them."""
     return isinstance(value, (bool, int, float, complex, np.generic))
 
 
-def _is_flag(value: Any) -> bool:
+def _is_flag(value: object) -> bool:
     return isinstance(value, (bool, np.bool_))
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
@@ -59,11 +59,11 @@ def _each(predicate: Predicate) -> Predicate:
     return lambda value: isinstance(value, tuple) and all(map(predicate, value))
 
 
-def _is_pair(value: Any) -> bool:
+def _is_pair(value: object) -> bool:
     return isinstance(value, tuple) and len(value) == 2 and all(map(_is_offset, value))
 
 
-def _is_place(value: Any) -> bool:
+def _is_place(value: object) -> bool:
     """An entry of a buffer's template."""
     if isinstance(value, tuple):
         return len(value) == 3 and _is_offset(value[0]) and _is_offset(value[1]) and is_whole(value[2])
@@ -75,7 +75,7 @@ def _is_order(value: Any) -> bool:
     return is_whole(value) and 0 <= value <= _LARGEST_ORDER
 
 
-def _is_anything(value: Any) -> bool:
+def _is_anything(value: object) -> bool:
     return True
 
 

@@ -52,7 +52,7 @@ def default_complex() -> np.dtype[Any]:
     return complex64 if _default_float == float32 else complex128
 
 
-def set_default_float(dtype: Any) -> None:
+def set_default_float(dtype: object) -> None:
     """Sets the dtype that a bare Python float becomes.
 
     Args:

@@ -43,7 +43,7 @@ def require_plain(kind: type[Any]) -> None:
             raise LostGradientError(at_user_line(cure))
 
 
-def _refuse(_x: Any, *_: Any, **__: Any) -> Any:
+def _refuse(_x: object, *_: object, **__: object) -> Any:
     raise LostGradientError(at_user_line(_CURES["MaskedArray"]))
 
 

@@ -55,7 +55,7 @@ def long_lock() -> Any:
     return lock
 
 
-def share(lock: Any) -> None:
+def share(lock: object) -> None:
     """Has each fork hold another library's lock, a context manager whose holders wait for no lock of ours."""
     if lock not in _foreign:
         _foreign.append(lock)
@@ -126,7 +126,7 @@ def _put_off_signals() -> None:
         _waiting.append(signal.SIGINT)
 
 
-def _note_signal(number: int, frame: Any) -> None:
+def _note_signal(number: int, frame: object) -> None:
     _waiting.append(number)
 
 

@@ -33,7 +33,7 @@ class _Eased:
         self._before: Any = None
         forking.mend_in_child(self._end_others)
 
-    def run(self, f: Callable[..., R], *args: Any) -> R:
+    def run(self, f: Callable[..., R], *args: object) -> R:
         """What f gives, called while the collector is eased."""
         this = object()
         try:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..errors import LostGradientError
 from .apply import apply
 from .engine import ENGINE_OF, Engine, transferred
@@ -12,7 +10,7 @@ from .tensor import Tensor, Value
 from .where import at_user_line
 
 
-def moved(x: Tensor, engine: Engine, partner: Any = None) -> Tensor:
+def moved(x: Tensor, engine: Engine, partner: object = None) -> Tensor:
     """x on an engine, on the device of a native of it if one is given; x itself if it is there already, or symbolic."""
     data = x._data
     if type(data) is Value or ENGINE_OF[type(data)] is engine:

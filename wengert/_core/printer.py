@@ -70,7 +70,7 @@ def node_text(node: Node, names: dict[int, str] | None = None) -> str:
     return f"{outputs} = {node.op.name}({', '.join([*inputs, *attrs])}){label}"
 
 
-def _attr_text(value: Any) -> str:
+def _attr_text(value: object) -> str:
     if isinstance(value, np.ndarray):
         text = np.array2string(value, separator=", ", threshold=8, max_line_width=10**6)
         return " ".join(text.split())

@@ -70,7 +70,7 @@ def following(progress: Any, what: str, total: float | None = None) -> Generator
         display.close()
 
 
-def require_progress(progress: Any, what: str) -> None:
+def require_progress(progress: object, what: str) -> None:
     """Raises TypeError for a `progress=` that is neither a truth value nor a function."""
     if progress is not None and not isinstance(progress, bool) and not callable(progress):
         raise TypeError(at_user_line(f"{what}: progress is {progress!r}, wanted True or a function"))
@@ -96,7 +96,7 @@ def is_heard() -> bool:
 
 
 @contextmanager
-def compiling(progress: Any, what: str) -> Generator[None]:
+def compiling(progress: object, what: str) -> Generator[None]:
     """Shows the stages of what is compiled inside the block, from the first second on.
 
     Args:

@@ -35,7 +35,7 @@ class State(threading.local):
 STATE = State()
 
 
-def tell_effect(what: str, owner: Any) -> None:
+def tell_effect(what: str, owner: object) -> None:
     """Tells those who mean to repeat the computation under way that it does something that cannot be repeated.
 
     Args:

@@ -94,7 +94,7 @@ def register(
     return cls
 
 
-def _attributes(value: Any) -> tuple[list[Any], Any]:
+def _attributes(value: object) -> tuple[list[Any], Any]:
     """What a plain object holds: attributes that are numeric or structures, and the names of these with the others."""
     held = [(name, getattr(value, name)) for name in _attribute_names(value)]
     fields = _static_fields(type(value))
@@ -110,7 +110,7 @@ def _static_fields(kind: type) -> frozenset[str]:
     return frozenset(name for name, field in fields.items() if field.metadata.get("static"))
 
 
-def _attribute_names(value: Any) -> list[str]:
+def _attribute_names(value: object) -> list[str]:
     slots = [name for kind in reversed(type(value).__mro__) for name in _slots_of(kind) if hasattr(value, name)]
     return [*slots, *getattr(value, "__dict__", ())]
 
@@ -146,7 +146,7 @@ def is_number_list(value: Any) -> bool:
 MANY_LISTS = 64  # so many lists in a list: it is looked at whether one of them holds itself, for it would never end
 
 
-def refuse_cycle(tree: Any, what: str = "argument") -> None:
+def refuse_cycle(tree: object, what: str = "argument") -> None:
     """`ValueError` for a list, a dictionary or any other container that holds itself, at whatever depth."""
     inside: set[int] = set()
     done: dict[int, Any] = {}  # with the containers, so that none is freed and its number taken by another
@@ -217,7 +217,7 @@ def flatten(
 
 
 def _flattened(
-    tree: Any, lists: int, like: Spec | None, is_leaf: Callable[[Any], Any] | None
+    tree: object, lists: int, like: Spec | None, is_leaf: Callable[[Any], Any] | None
 ) -> tuple[list[Any], Spec | None]:
     opened = None if is_leaf is not None and is_leaf(tree) else _open(tree, lists)
     if opened is None:
@@ -242,7 +242,7 @@ def _is_reordered(keys: tuple[Any, ...], like: Spec) -> bool:
     return issubclass(like.kind, dict) and len(keys) == len(like.keys) and set(keys) == set(like.keys)
 
 
-def passes_through(leaf: Any) -> bool:
+def passes_through(leaf: object) -> bool:
     """Whether a leaf is no number and no array: what is done to leaves leaves it as it is."""
     kind = type(leaf)
     if kind in _NUMERIC:
@@ -254,7 +254,7 @@ def passes_through(leaf: Any) -> bool:
     return not (hasattr(leaf, "dtype") or hasattr(leaf, "__array__"))
 
 
-def as_held(tree: Any) -> Any:
+def as_held(tree: object) -> Any:
     """A structure with tensors that were written to as what they hold now, read while recorders are open."""
     if isinstance(tree, Tensor):
         return held_now(tree)
@@ -321,14 +321,16 @@ def _rebuilt_dataclass(kind: type, values: dict[str, Any]) -> Any:
     return result
 
 
-def map_structure(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], Any] | None = None) -> Any:
+def map_structure(
+    f: Callable[..., Any], tree: object, *rest: object, is_leaf: Callable[[Any], Any] | None = None
+) -> Any:
     """Applies f to the numeric leaves of structures of one shape; the first one's others stay."""
     groups, spec = groups_of("tree.map", f, tree, rest, is_leaf)
     return unflatten(spec, [g[0] if is_kept(g[0], is_leaf) else f(*g) for g in groups])
 
 
 def groups_of(
-    what: str, f: Any, tree: Any, rest: Sequence[Any], is_leaf: Callable[[Any], Any] | None
+    what: str, f: object, tree: object, rest: Sequence[Any], is_leaf: Callable[[Any], Any] | None
 ) -> tuple[list[tuple[Any, ...]], Spec | None]:
     """The leaves in the same places of structures of one shape, and that shape."""
     if not callable(f):
@@ -352,7 +354,7 @@ def groups_of(
     return groups, spec
 
 
-def is_kept(leaf: Any, is_leaf: Callable[[Any], Any] | None) -> bool:
+def is_kept(leaf: object, is_leaf: Callable[[Any], Any] | None) -> bool:
     """Whether a leaf stays as it is: it is not numeric, and nobody asked for it."""
     return passes_through(leaf) and not (is_leaf is not None and is_leaf(leaf))
 

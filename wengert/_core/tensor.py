@@ -303,7 +303,7 @@ class Tensor(Operators):
         return int(self.item())
 
     def __dlpack__(
-        self, /, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+        self, /, *, stream: object = None, max_version: tuple[int, int] | None = None,
         dl_device: tuple[int, int] | None = None, copy: bool | None = None,
     ) -> Any:  # fmt: skip
         if self.is_followed:
@@ -343,7 +343,7 @@ class Tensor(Operators):
 
     # -- being a value ----------------------------------------------------------------------------------
 
-    def __delitem__(self, index: Any) -> NoReturn:
+    def __delitem__(self, index: object) -> NoReturn:
         raise TypeError(at_user_line("the elements of a tensor cannot be deleted"))
 
     __hash__ = object.__hash__
@@ -391,8 +391,8 @@ class Tensor(Operators):
     if TYPE_CHECKING:  # attached by ops/array_methods.py
 
         def __getattr__(self, name: str) -> Any: ...
-        def __setitem__(self, index: Any, value: Any) -> None: ...
-        def sum(self, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Tensor: ...
+        def __setitem__(self, index: object, value: Any) -> None: ...
+        def sum(self, axis: object = None, dtype: object = None, keepdims: bool = False) -> Tensor: ...
 
 
 class Written(Tensor):
@@ -440,12 +440,12 @@ class Written(Tensor):
         return size_of(self._link.type.shape)
 
 
-def held_now(x: Any) -> Any:
+def held_now(x: object) -> Any:
     """A tensor that stands for a place in a memory as what that holds now; anything else as it is."""
     return x._link.current() if type(x) is Written else x
 
 
-def as_recorded(saved: Any) -> Any:
+def as_recorded(saved: object) -> Any:
     """What a recorder meant that kept a tensor which was written to later: its value before the first write."""
     if type(saved) is Written:
         return saved._link.origin
@@ -482,7 +482,7 @@ def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:
 _TWINS_MATTER_TO: set[weakref.ref[Any]] = set()
 
 
-def hears_of_twins(recorder: Any) -> None:
+def hears_of_twins(recorder: object) -> None:
     """Has `recorder.note_twin(key)` called for each copy of a tensor, from now until the recorder dies."""
     _TWINS_MATTER_TO.add(
         weakref.ref(recorder, _TWINS_MATTER_TO.discard)
@@ -497,19 +497,19 @@ def tell_twin(key: int) -> None:
             recorder.note_twin(key)
 
 
-def fresh(native: Any) -> Tensor:
+def fresh(native: object) -> Tensor:
     """A new tensor around a native array."""
     return Tensor(native, next_serial())
 
 
-def entered(array: Any) -> Tensor:
+def entered(array: object) -> Tensor:
     """A new tensor around a framework's array; of a variable that was read before, the one from then."""
     if stands_in(type(array)):
         return _read(array)
     return Tensor(ENGINE_OF[type(array)].enter(array_of(array)), next_serial())
 
 
-def _read(variable: Any) -> Tensor:
+def _read(variable: object) -> Tensor:
     """What a framework's variable holds, as a tensor; in a trace it knows the variable."""
     observers = [o for o in STATE.reading if hasattr(o, "on_standing")]
     tensor = next((o.standing[id(variable)] for o in observers if id(variable) in o.standing), None)
@@ -527,12 +527,12 @@ def source_of(x: Tensor) -> Any:
     return getattr(x, "_source", None)
 
 
-def is_tensor_or_variable(x: Any) -> bool:
+def is_tensor_or_variable(x: object) -> bool:
     """Whether a value is a tensor, or stands for one as a Variable does."""
     return type(x) is Tensor or hasattr(type(x), "__wengert_tensor__")
 
 
-def tensor_in(x: Any) -> Tensor | None:
+def tensor_in(x: object) -> Tensor | None:
     """The tensor that a value is or stands for; None for anything else."""
     if type(x) is Tensor:
         return x

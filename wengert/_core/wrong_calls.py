@@ -54,7 +54,7 @@ class Symbolic(ValueError):
         self.answer = answer
 
 
-def explained(error: Exception, name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Exception:
+def explained(error: Exception, name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: object) -> Exception:
     """The error under way in a public function with a message that names function, arguments and the user's line.
 
     Args:
@@ -221,7 +221,7 @@ class _Short(reprlib.Repr):
 _SHORT = _Short()
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """A value in at most 80 characters, whatever it is."""
     try:
         text = _SHORT.repr(value)

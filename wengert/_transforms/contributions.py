@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .reverse import Entry
 
 
-def results_of(entry: Entry, ct: Any, times: Op) -> Sequence[Any]:
+def results_of(entry: Entry, ct: object, times: Op) -> Sequence[Any]:
     """What an entry contributes to each flat operand; `ct` is a tuple where the op has several results."""
     op, count = entry.op, len(entry.in_keys)
     sources = (ct, times, entry.plan.tracked, *_saved(entry), *entry.attrs)
@@ -45,7 +45,7 @@ def _saved(entry: Entry) -> tuple[Any, ...]:
     return (*op.group(entry.saved[:count]), *entry.saved[count:], *op.group(typed(entry.in_types)), *out_types)
 
 
-def _flat(op: Op, results: Any, count: int) -> Sequence[Any]:
+def _flat(op: Op, results: object, count: int) -> Sequence[Any]:
     """A joint rule's results, one for each flat operand."""
     if not isinstance(results, (tuple, list)):
         results = (results,)

@@ -54,7 +54,7 @@ class Steps(NamedTuple):
     constants: dict[str, Any]
 
 
-def formula_of(entry: Any, ct_type: TensorType, masked: bool) -> Formula | None:
+def formula_of(entry: object, ct_type: TensorType, masked: bool) -> Formula | None:
     """The formula for entries like this one, of an op with one result; None if its rules cannot be told by one."""
     told = told_of(entry, (ct_type,), masked)
     if told is None:
@@ -125,7 +125,7 @@ def _term(op: Op, rule: Rule, sources: tuple[Any, ...], times: Op) -> Any:
     return term
 
 
-def _fits(term: Any, wanted: Any) -> bool:
+def _fits(term: object, wanted: object) -> bool:
     return type(term) is Tensor and type_of(term) == wanted
 
 

@@ -60,7 +60,7 @@ class Gathering(Cotangents):
         self._updates: dict[int, list[Update]] = {}
         self._zero: set[int] = set()
 
-    def add(self, key: int, term: Any, may_hold_zeros: bool) -> None:
+    def add(self, key: int, term: object, may_hold_zeros: bool) -> None:
         self._arriving.append((key, term))
         if may_hold_zeros:
             self.masked.add(key)
@@ -139,7 +139,7 @@ def _values_of(term: Any) -> Tensor:
     return term.value if type(term) is Update else term
 
 
-def _replaced(term: Any, gated: Tensor) -> Any:
+def _replaced(term: object, gated: Tensor) -> Any:
     """A term that has gone through a barrier."""
     if type(term) is Rows:
         return Rows(term.type, [(gated, term.parts[0][1])])

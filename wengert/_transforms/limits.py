@@ -121,7 +121,7 @@ class following_sweep:
             trail.seeds = self._seeds
             opened.__enter__()
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, *exc: object) -> None:
         for opened in reversed(self._recording):
             opened.__exit__(*exc)
         for trail, mark in zip(self._trails, self._before, strict=True):
@@ -263,7 +263,7 @@ class Remainder:
         if not self._reached.isdisjoint(x._key for x in operands):
             self._reached.update(out._key for out in outs)
 
-    def added_to(self, tangent: Any, primal: Tensor) -> Any:
+    def added_to(self, tangent: object, primal: Tensor) -> Any:
         """A value's tangent, complete; NaN if its unbounded part does not cancel."""
         if primal._key not in self._reached or not dtypes.is_inexact(primal.dtype):
             return tangent

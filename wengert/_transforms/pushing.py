@@ -38,7 +38,7 @@ class Pushing:
     def tracks(self, key: int) -> bool:
         return key in self._tangents
 
-    def set(self, primal: Tensor, tangent: Any, may_hold_zeros: bool = False) -> None:
+    def set(self, primal: Tensor, tangent: object, may_hold_zeros: bool = False) -> None:
         """Gives a primal its tangent (a tensor of its type, or ZERO)."""
         key, tangents = primal._key, self._tangents
         if type(primal._data) is Value:  # an op of a trace may be given more results later, and be pushed through again
@@ -67,7 +67,7 @@ class Pushing:
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Forward mode keeps no explanations."""
 
-    def on_read(self, variable: Any, tensor: Tensor) -> None:
+    def on_read(self, variable: object, tensor: Tensor) -> None:
         """Variables have no tangents of their own."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
@@ -133,7 +133,7 @@ def lacks_tangents(op: Op, dots: list[Any]) -> bool:
     return any(op.rules[op.position(i)] is not None and not _is_tensor(dots[i]) for i in grounds)
 
 
-def _is_tensor(tangent: Any) -> bool:
+def _is_tensor(tangent: object) -> bool:
     return tangent is not None and tangent is not ZERO
 
 

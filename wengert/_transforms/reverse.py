@@ -170,7 +170,7 @@ class Tape:
             if site is not None and site not in self.choices:
                 self.choices.append(site)
 
-    def on_read(self, variable: Any, tensor: Tensor) -> None:
+    def on_read(self, variable: object, tensor: Tensor) -> None:
         """A tape that does not watch Variables takes no notice of their reads."""
 
 
@@ -572,7 +572,7 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
     _pull_back(entry, tuple(filled), True, cts)
 
 
-def _pull_back(entry: Entry, ct: Any, may_hold_zeros: bool, cts: Cotangents) -> None:
+def _pull_back(entry: Entry, ct: object, may_hold_zeros: bool, cts: Cotangents) -> None:
     """Adds what one entry contributes: joint rules, variadic operands, several results, cotangents that are ZERO."""
     op, keys, wanted = entry.op, entry.in_keys, entry.plan.wanted
     if ct is ZERO or op.kind == "zero":

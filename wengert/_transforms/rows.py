@@ -105,7 +105,7 @@ def total(cotangents: Iterable[Any]) -> Any:
     return result
 
 
-def counted_from_front(indices: Tensor, extent: Any) -> Tensor:
+def counted_from_front(indices: Tensor, extent: object) -> Tensor:
     """Row numbers of which none is negative, as users expect to be given them."""
     if type(indices._data) is not Value:
         known = ndarray_of(indices._data)

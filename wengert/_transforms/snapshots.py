@@ -145,7 +145,7 @@ class Snapshots(_KeptStates):
         advance: Callable[[Any, int, int], Any],
         pull: Callable[[Any, int], None],
         *,
-        last: Any = _NOT_GIVEN,
+        last: object = _NOT_GIVEN,
         again: bool = False,
     ) -> None:
         """Pulls the steps `steps - 1`, ..., 1, 0 of a run that has ended, each once.

@@ -144,7 +144,7 @@ def size_of(value: Any) -> int:
     return math.prod(value.shape)
 
 
-def matrix(data: Any, indices: Any, indptr: Any, shape: tuple[int, int]) -> Rows:
+def matrix(data: object, indices: Any, indptr: object, shape: tuple[int, int]) -> Rows:
     """A boolean matrix from compressed rows (`data` None: all true)."""
     from scipy.sparse import csr_array
 

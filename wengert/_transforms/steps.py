@@ -44,7 +44,7 @@ class Steps:
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Forward mode keeps no explanations."""
 
-    def on_read(self, variable: Any, tensor: Tensor) -> None:
+    def on_read(self, variable: object, tensor: Tensor) -> None:
         """Variables have no tangents of their own."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:

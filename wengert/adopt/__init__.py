@@ -34,7 +34,7 @@ def adopt(target: str, skip: Sequence[str] = ()) -> Any: ...
 def adopt(target: T, skip: Sequence[str] = ()) -> T: ...
 
 
-def adopt(target: Any, skip: Sequence[str] = ()) -> Any:
+def adopt(target: object, skip: Sequence[str] = ()) -> Any:
     """A copy of code that was written for NumPy, followed whole.
 
     Its source is executed anew: `numpy`, `scipy`, `math`, `cmath` and `numba` are recorded ones there, casts such as
@@ -77,7 +77,7 @@ def adopt(target: Any, skip: Sequence[str] = ()) -> Any:
     return _named(target, left_out)
 
 
-def report(copy: Any) -> Report:
+def report(copy: object) -> Report:
     """What was replaced in an adopted copy, and what could not be followed.
 
     Args:
@@ -127,7 +127,7 @@ def _module(name: str, skip: frozenset[str]) -> ModuleType:
     return adoption_for(top, skip).module(name)
 
 
-def _named(target: Any, skip: frozenset[str]) -> Any:
+def _named(target: object, skip: frozenset[str]) -> Any:
     """The copy of a class or a function: what its module's copy has in its place, or a copy of its own."""
     if _adoption_of(target) is not None:
         return target
@@ -166,7 +166,7 @@ def _twin(f: FunctionType) -> FunctionType:
     return twin
 
 
-def _adoption_of(copy: Any) -> Adoption | None:
+def _adoption_of(copy: object) -> Adoption | None:
     """The adoption that a copy comes from: its namespace tells, or its methods' namespaces do."""
     if isinstance(copy, ModuleType):
         return adoption_of(vars(copy))
@@ -189,12 +189,12 @@ class Adopting(ModuleType):
     @overload
     def __call__(self, target: T, skip: Sequence[str] = ()) -> T: ...
 
-    def __call__(self, target: Any, skip: Sequence[str] = ()) -> Any:
+    def __call__(self, target: object, skip: Sequence[str] = ()) -> Any:
         return adopt(target, skip)
 
     if TYPE_CHECKING:
 
-        def report(self, copy: Any) -> Report: ...
+        def report(self, copy: object) -> Report: ...
 
 
 Adopting.__call__.__doc__ = adopt.__doc__

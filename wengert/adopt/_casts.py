@@ -19,7 +19,7 @@ from ..numpy._kinds import kept, standing_type
 CASTS: dict[type, type] = {}  # of a real class, the one here that stands for it
 
 
-def real_of(kind: Any) -> Any:
+def real_of(kind: object) -> Any:
     """The class that a class here stands for; anything else is itself."""
     return type.__getattribute__(kind, "_stands_for") if type(kind) is Standing else kind
 
@@ -43,7 +43,7 @@ class Standing(type):
             return ops.astype(args[0] + 1j * args[1], np.complex128)
         return real(*args, **kwargs)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, real_of(cls)) or (
             isinstance(instance, Tensor) and issubclass(standing_type(instance), real_of(cls))
         )
@@ -60,10 +60,10 @@ class Standing(type):
     def __repr__(cls) -> str:
         return repr(real_of(cls))
 
-    def __or__(cls, other: Any) -> Any:
+    def __or__(cls, other: object) -> Any:
         return real_of(cls) | other
 
-    def __ror__(cls, other: Any) -> Any:
+    def __ror__(cls, other: object) -> Any:
         return other | real_of(cls)
 
 

@@ -226,7 +226,7 @@ def _keep_casts(names: dict[str, Any]) -> None:
             names[name] = SCALARS[value]
 
 
-def _spec(name: str, path: Any) -> ModuleSpec | None:
+def _spec(name: str, path: object) -> ModuleSpec | None:
     """The spec of a module, found without importing it or its parents."""
     for finder in sys.meta_path:
         find = getattr(finder, "find_spec", None)

@@ -38,7 +38,7 @@ def _recorded(real: Callable[..., Any], ours: Callable[..., Any], kind: type) ->
     """The real function where no tensor is among the arguments, else ours of single numbers."""
 
     @functools.wraps(real)
-    def function(*args: Any) -> Any:
+    def function(*args: object) -> Any:
         tensors = [t for t in map(tensor_in, args) if t is not None]
         if not tensors:
             return real(*args)
@@ -58,7 +58,7 @@ def _decided(real: Callable[..., Any], symbolic: Callable[..., Any] | None = Non
     """What gives integers or truths: decided by the numbers, a cut."""
 
     @functools.wraps(real)
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         tensors = [t for t in map(tensor_in, args) if t is not None]
         if symbolic is not None and any(t.is_symbolic for t in tensors):
             return symbolic(*args, **kwargs)
@@ -71,7 +71,7 @@ def _folded(real: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...,
     """A function of iterables: ours where they hold a tensor."""
 
     @functools.wraps(real)
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         lists = [[*a] if isinstance(a, Iterable) and not isinstance(a, str) else a for a in args]
         held = [x for a in lists for x in (a if isinstance(a, list) else [a])]
         has_tensors = any(tensor_in(x) is not None for x in [*held, *kwargs.values()])
@@ -83,7 +83,7 @@ def _folded(real: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...,
 # -- math ------------------------------------------------------------------------------------------------------------
 
 
-def _log(x: Any, base: Any = None) -> Any:
+def _log(x: Any, base: object = None) -> Any:
     return ops.log(x) if base is None else ops.log(x) / ops.log(base)
 
 
@@ -106,7 +106,7 @@ def _modf(x: Any) -> Any:
     return ops.copysign(x - whole, x), whole
 
 
-def _prod(values: list[Any], *, start: Any = 1) -> Any:
+def _prod(values: list[Any], *, start: object = 1) -> Any:
     return functools.reduce(lambda a, b: a * b, values, start)
 
 

@@ -71,7 +71,7 @@ class Rebinding:
             if name in namespace:
                 namespace[name] = self._from_elsewhere(namespace[name])
 
-    def _from_elsewhere(self, value: Any) -> Any:
+    def _from_elsewhere(self, value: object) -> Any:
         home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         if not isinstance(value, (ModuleType, FunctionType, type)) or not isinstance(home, str) or home in self._homes:
             return value
@@ -83,7 +83,7 @@ class Rebinding:
             found = getattr(found, part, None)
         return value if found is None else found
 
-    def _followed(self, value: Any) -> Any:
+    def _followed(self, value: object) -> Any:
         if isinstance(value, FunctionType) and not value.__module__.startswith(("wengert", "numpy", "scipy")):
             return value if adoption_of(value.__globals__) is not None else self.copy(value)
         if isinstance(value, type):
@@ -129,7 +129,7 @@ class Rebinding:
         return self._copies[id(value)][1]
 
 
-def _is_made(value: Any) -> bool:
+def _is_made(value: object) -> bool:
     """Whether Python makes a class's entry by itself: slots, `__dict__`, `__weakref__`."""
     return isinstance(value, (GetSetDescriptorType, MemberDescriptorType))
 

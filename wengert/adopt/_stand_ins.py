@@ -66,7 +66,7 @@ def _by_arguments(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Calla
     """NumPy's own function where no tensor is among the arguments, nor a function that could give one."""
 
     @functools.wraps(theirs)
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         is_ours = holds_tensor((args, kwargs)) or any(map(_is_function, args))
         return (ours if is_ours else theirs)(*args, **kwargs)
 
@@ -84,7 +84,7 @@ class Ufunc:
         self._theirs, self._ours = theirs, ours
         functools.update_wrapper(self, ours)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         if not holds_tensor((args, kwargs)):
             return self._theirs(*args, **kwargs)
         return (self._theirs if kwargs else self._ours)(*args, **kwargs)
@@ -121,7 +121,7 @@ def _maker(name: str) -> Callable[..., Any]:
     ours = getattr(wnp, name)
 
     @functools.wraps(theirs)
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         if holds_tensor((args, kwargs)):
             return ours(*args, **kwargs)
         made = theirs(*args, **kwargs)
@@ -135,7 +135,7 @@ def _maker(name: str) -> Callable[..., Any]:
     return as_real(function, theirs)
 
 
-def _isscalar(element: Any) -> bool:
+def _isscalar(element: object) -> bool:
     return not element.ndim if isinstance(element, Tensor) else np.isscalar(element)
 
 
@@ -161,14 +161,14 @@ _COMPILERS = ("jit", "njit", "generated_jit", "stencil", "cfunc", "jitclass", "o
               "overload_attribute", "register_jitable")  # fmt: skip
 
 
-def _left_alone(*args: Any, **kwargs: Any) -> Any:
+def _left_alone(*args: object, **kwargs: object) -> Any:
     """A decorator that compiles, with and without arguments: the function stays Python's."""
     if len(args) == 1 and not kwargs and (inspect.isfunction(args[0]) or inspect.isclass(args[0])):
         return args[0]
     return lambda f: f
 
 
-def _vectorized(*args: Any, **kwargs: Any) -> Any:
+def _vectorized(*args: object, **kwargs: object) -> Any:
     if len(args) == 1 and inspect.isfunction(args[0]):
         return wnp.vectorize(args[0])
     return wnp.vectorize
@@ -223,7 +223,7 @@ def stand_in(name: str) -> ModuleType:
         return real
 
 
-def replacement(value: Any) -> Any:
+def replacement(value: object) -> Any:
     """What stands for a module, class or function of a recorded library; anything else is itself."""
     if isinstance(value, ModuleType):
         return stand_in(value.__name__) if value.__name__.partition(".")[0] in RECORDED else value

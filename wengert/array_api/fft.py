@@ -38,7 +38,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device
 
 
 @names_errors
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = None) -> Tensor:
+def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """The frequencies of the n // 2 + 1 terms of a real signal's transform.
 
     Args:
@@ -59,7 +59,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: object = N
     return _frequencies(ours.rfftfreq(n, d), dtype)
 
 
-def _frequencies(values: Any, dtype: Any) -> Tensor:
+def _frequencies(values: Any, dtype: DTypeLike | None) -> Tensor:
     return cast(as_tensor(values), dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype))
 
 

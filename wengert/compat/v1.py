@@ -208,7 +208,7 @@ def _fed(value: Any, place: Value) -> Tensor:
         return cast(given, place.dtype)
 
 
-def _keeps_kind(given: Any, wanted: Any) -> bool:
+def _keeps_kind(given: object, wanted: object) -> bool:
     """Whether a value may be converted: any number to a complex place, real ones to a float's, integers to theirs."""
     if dtypes.is_complex(given):
         return dtypes.is_complex(wanted)

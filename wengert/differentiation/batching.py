@@ -18,6 +18,7 @@ from .._compile.arguments import array_argument, caller_kind, require_callable, 
 from .._compile.bridge import as_program, has_tracers
 from .._control.examples import Example
 from .._control.values import Leaves, leaf_tensor
+from .._core.argument_types import Tree
 from .._core.derived import derived
 from .._core.dims import DimLike
 from .._core.kinds import DICTS, SEQUENCES
@@ -34,7 +35,7 @@ __all__ = ["vectorized_map", "vmap"]
 
 
 @public
-def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+def vmap(f: Callable[..., Any], in_axes: object = 0, out_axes: object = 0) -> Callable[..., Any]:
     """f for a whole batch: a function that maps over an axis of its arguments, all at once.
 
     f is traced once for one example, and each of its operations then runs on the batch. `vmap(grad(f))` gives
@@ -75,7 +76,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     _require_axes(out_axes, "out_axes")
 
     @public
-    def mapped(*args: Any, **kwargs: Any) -> Any:
+    def mapped(*args: Tree, **kwargs: object) -> Any:
         if has_tracers((args, kwargs)):
             # made anew, so that no function holds itself
             return as_program(vmap(f, in_axes, out_axes), args, kwargs, "vmap")
@@ -86,7 +87,7 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 
 
 @public
-def vectorized_map(function: Callable[[Any], Any], elements: Any) -> Any:
+def vectorized_map(function: Callable[[Any], Any], elements: Tree) -> Any:
     """Applies a function to each slice of some arrays along their first axis, all at once: `vmap(function)(elements)`.
 
     Args:
@@ -167,7 +168,7 @@ class _Examples:
         return f(*args, **kwargs)
 
 
-def _of_leaf(leaf: Any, name: str) -> Tensor | None:
+def _of_leaf(leaf: object, name: str) -> Tensor | None:
     try:
         return leaf_tensor(leaf)
     except ValueError:
@@ -190,7 +191,7 @@ def _names(spec: Spec) -> list[str]:
     ]  # fmt: skip
 
 
-def _run(f: Callable[..., Any], examples: _Examples, out_axes: Any, name: str, given: tuple[Any, ...]) -> Any:
+def _run(f: Callable[..., Any], examples: _Examples, out_axes: object, name: str, given: tuple[Any, ...]) -> Any:
     results: list[Leaves] = []
 
     def one(tensors: list[Tensor]) -> list[Tensor]:
@@ -244,7 +245,7 @@ def _moved(x: Tensor, source: int, target: int) -> Tensor:
 # -- axes -------------------------------------------------------------------------------------------------------------
 
 
-def _is_axis(value: Any) -> bool:
+def _is_axis(value: object) -> bool:
     return value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)))
 
 

@@ -22,6 +22,7 @@ from .._control.jacobians import as_columns, as_rows, images
 from .._control.linearity import Linearity, is_zero
 from .._control.values import Leaves
 from .._core import dtypes
+from .._core.argument_types import Tree, Unconnected
 from .._core.constant import Kind
 from .._core.cycles import under_way
 from .._core.derived import derived
@@ -68,7 +69,7 @@ class ValueAndJacobian(NamedTuple):
 
 @public
 def vjp(
-    f: Callable[..., Any], *primals: Any, has_aux: bool = False, unconnected_gradients: Any = "error"
+    f: Callable[..., Any], *primals: Tree, has_aux: bool = False, unconnected_gradients: Unconnected = "error"
 ) -> tuple[Any, ...]:  # fmt: skip
     """f's value, and the function that pulls cotangents of it back to the arguments.
 
@@ -114,7 +115,7 @@ def _pulling_back(
     y = Leaves(result, "f(x)")
 
     @public
-    def pullback(cotangent: Any) -> tuple[Any, ...]:
+    def pullback(cotangent: Tree) -> tuple[Any, ...]:
         seeds = _seeds(cotangent, y, f"{name}: the cotangent")
         found = _pulled(tape, [*zip(y.tensors, seeds, strict=True)], tensors)
         return (*_as_sources(found, sources, y.tensors, mode, keep, lambda x, path: _cut_off(tape, y, x, path)),)
@@ -141,7 +142,7 @@ def _zeros_in(y: Leaves, is_python: bool) -> Any:
 
 
 @public
-def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[[Any], tuple[Any, ...]]:
+def linear_transpose(f: Callable[..., Any], *primals: Tree) -> Callable[[Any], tuple[Any, ...]]:
     """The transpose of a linear function; for complex numbers its adjoint.
 
     Args:
@@ -168,7 +169,7 @@ def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[[Any], tu
     require_callable(f, "linear_transpose")
 
     @functools.wraps(f)
-    def watched(*arguments: Any) -> Any:
+    def watched(*arguments: Tree) -> Any:
         inner = [x for x in flatten(arguments)[0] if type(x) is Tensor]
         checks.append(Linearity([x._key for x in inner]))
         with recording(checks[0]):
@@ -242,7 +243,7 @@ def jvp(
 
 @public
 def linearize(
-    f: Callable[..., Any], *primals: Any, unconnected_gradients: Any = "error"
+    f: Callable[..., Any], *primals: Tree, unconnected_gradients: Unconnected = "error"
 ) -> tuple[Any, Callable[..., Any]]:  # fmt: skip
     """f's value, and its derivative as a function of the direction.
 
@@ -277,7 +278,7 @@ def linearize(
     part = LinearPart(recorder.steps, tensors, y.tensors)
 
     @public
-    def f_jvp(*tangents: Any) -> Any:
+    def f_jvp(*tangents: Tree) -> Any:
         dots = _directions(tangents, sources, "linearize: tangents")
         dy = _as_tangents(part(dots), y, mode, "linearize")
         return result_of(dy, keep or caller_kind(tangents), Owned())
@@ -321,8 +322,8 @@ def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
 
 @public
 def jacobian(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto", sparsity: Any = None,
-    chunk: int | None = None, *, holomorphic: bool = False, unconnected_gradients: Any = "error",
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto", sparsity: object = None,
+    chunk: int | None = None, *, holomorphic: bool = False, unconnected_gradients: Unconnected = "error",
 ) -> Callable[..., Any]:  # fmt: skip
     """A function that gives f's Jacobian: the derivative of each element of the result by each of an argument.
 
@@ -373,8 +374,8 @@ def jacobian(
 
 @public
 def value_and_jacobian(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto", sparsity: Any = None,
-    chunk: int | None = None, *, holomorphic: bool = False, unconnected_gradients: Any = "error",
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, mode: str = "auto", sparsity: object = None,
+    chunk: int | None = None, *, holomorphic: bool = False, unconnected_gradients: Unconnected = "error",
 ) -> Callable[..., ValueAndJacobian]:  # fmt: skip
     """A function that gives f's value and its Jacobian, from one run.
 
@@ -399,7 +400,7 @@ def value_and_jacobian(
 
 @public
 def hessian(
-    f: Callable[..., Any], argnums: int | Sequence[int] = 0, sparsity: Any = None, *, chunk: int | None = None
+    f: Callable[..., Any], argnums: int | Sequence[int] = 0, sparsity: object = None, *, chunk: int | None = None
 ) -> Callable[..., Any]:  # fmt: skip
     """A function that gives f's Hessian: its second derivatives.
 
@@ -460,7 +461,7 @@ def sources_of(
     ]
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     """A structure whose NumPy arrays are the caller's no more."""
     leaves, spec = flatten(value)
     return unflatten(spec, [np.array(x) if isinstance(x, np.ndarray) else x for x in leaves])  # pyright: ignore[reportUnknownArgumentType]
@@ -476,7 +477,7 @@ def _with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     return result[0], result[1]
 
 
-def _seeds(cotangent: Any, y: Leaves, what: str) -> list[Tensor | None]:
+def _seeds(cotangent: Tree, y: Leaves, what: str) -> list[Tensor | None]:
     """The cotangent of each tensor in y; None for integers, which carry none."""
     given = matched(cotangent, y.spec, what, "f(x)")
     seeds: list[Tensor | None] = []
@@ -630,7 +631,7 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
     names, _ = parameters(f)
 
     @public
-    def jacobian_function(*args: Any, **kwargs: Any) -> Any:
+    def jacobian_function(*args: Tree, **kwargs: object) -> Any:
         if has_tracers((args, kwargs)):
             # made anew, so that no function holds itself
             return as_program(_jacobian_function(f, name, wish, combine), args, kwargs, name)

@@ -23,6 +23,7 @@ from .._compile.arguments import (
 from .._compile.bridge import as_program, has_tracers
 from .._core import dtypes
 from .._core.apply import apply
+from .._core.argument_types import Tree, Unconnected
 from .._core.constant import Kind
 from .._core.derived import derived
 from .._core.graph import quietly
@@ -96,7 +97,7 @@ class VariableMap(dict[str, Any]):
     def __contains__(self, key: object) -> bool:
         return super().__contains__(_name_of(key))
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def get(self, key: Any, default: object = None) -> Any:
         """The gradient of a Variable, or the default if it has none."""
         return super().get(_name_of(key), default)
 
@@ -120,7 +121,7 @@ class GradientFunction(Protocol, Generic[P, T]):
 @public
 def value_and_grad(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *,
-    unconnected_gradients: Any = "error", sparse: bool = False,
+    unconnected_gradients: Unconnected = "error", sparse: bool = False,
 ) -> GradientFunction[P, ValueAndGrad]:  # fmt: skip
     """A function that gives f's value and its gradient.
 
@@ -154,14 +155,14 @@ def value_and_grad(
     return _of_f(function, value_and_grad, f, argnums, has_aux, unconnected_gradients, sparse)
 
 
-def _value_and_grad(value: Any, gradient: Any, aux: Any, has_aux: bool) -> ValueAndGrad:
+def _value_and_grad(value: object, gradient: object, aux: object, has_aux: bool) -> ValueAndGrad:
     return ValueAndGrad((value, aux) if has_aux else value, gradient)
 
 
 @public
 def grad(
     f: Callable[P, Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, *,
-    unconnected_gradients: Any = "error", sparse: bool = False,
+    unconnected_gradients: Unconnected = "error", sparse: bool = False,
 ) -> GradientFunction[P, Any]:  # fmt: skip
     """A function that gives f's gradient.
 
@@ -193,13 +194,13 @@ def grad(
     return _of_f(function, grad, f, argnums, has_aux, unconnected_gradients, sparse)
 
 
-def _gradient_only(value: Any, gradient: Any, aux: Any, has_aux: bool) -> Any:
+def _gradient_only(value: object, gradient: object, aux: object, has_aux: bool) -> Any:
     return (gradient, aux) if has_aux else gradient
 
 
 @public
 def grads(
-    f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False
+    f: Callable[..., Any], *, unconnected_gradients: Unconnected = "error", sparse: bool = False
 ) -> Callable[..., list[Any]]:
     """A function that gives f's gradients with respect to all its arguments, taken as one list.
 
@@ -227,7 +228,7 @@ def grads(
 
 @public
 def value_and_grads(
-    f: Callable[..., Any], *, unconnected_gradients: Any = "error", sparse: bool = False
+    f: Callable[..., Any], *, unconnected_gradients: Unconnected = "error", sparse: bool = False
 ) -> Callable[..., ValueAndGrads]:
     """A function that gives f's value and its gradients with respect to all its arguments, taken as one list.
 
@@ -257,7 +258,7 @@ def value_and_grads(
 
 
 def _gradient_function(
-    f: Callable[..., Any], name: str, argnums: Any, has_aux: bool, unconnected: Any, sparse: bool,
+    f: Callable[..., Any], name: str, argnums: object, has_aux: bool, unconnected: Unconnected, sparse: bool,
     combine: Callable[..., Any],
 ) -> Any:  # fmt: skip
     require_callable(f, name)
@@ -379,7 +380,7 @@ class _TapedRun:
             result, self.aux = result
         self.y = one_tensor(result, name)
 
-    def gradients(self, dy: Any, mode: str, sparse: bool, keep: Kind) -> list[Any]:
+    def gradients(self, dy: Tree, mode: str, sparse: bool, keep: Kind) -> list[Any]:
         """The gradient for each source, in its structure and in the caller's kind of array."""
         seed = self._seed(dy)
         if seed is None:
@@ -457,7 +458,7 @@ def checked_seed(seed: Any, y: Tensor, what: str) -> Tensor | None:
     return given if given.dtype == y.dtype else convert(given, dtype=y.dtype)
 
 
-def unconnected_mode(option: Any) -> str:
+def unconnected_mode(option: object) -> str:
     """The option as "error", "zero" or "none"."""
     value = getattr(option, "value", option)
     if isinstance(value, str) and value in ("error", "zero", "none"):
@@ -516,7 +517,7 @@ def parameters(f: Callable[..., Any]) -> tuple[list[str], bool]:
 def of_scalar(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     """f, which must return a scalar."""
 
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def checked(*args: Tree, **kwargs: object) -> Any:
         y = f(*args, **kwargs)
         shape = getattr(y, "shape", ())
         if shape != ():

@@ -21,6 +21,7 @@ from .._control.implicit import solution
 from .._control.linear_solve import LinearRule, Solve, twins
 from .._control.values import Leaves, connected
 from .._core import dtypes
+from .._core.argument_types import Tree
 from .._core.derived import derived
 from .._core.public import public
 from .._core.state import STATE, pausing, recording, watchers
@@ -76,7 +77,7 @@ def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[.
         raise TypeError(at_user_line(f"custom_root: solver must be callable, got {type(solver).__name__}"))
 
     @public
-    def root(x0: Any, *args: Any) -> Any:
+    def root(x0: Any, *args: Tree) -> Any:
         start = started(x0, "custom_root: x0")
         call = (*map(array_argument, args),)
         with pausing(watchers()):
@@ -161,7 +162,7 @@ def started(x0: Any, what: str) -> Leaves:
     return start
 
 
-def answered(found: Any, start: Leaves, what: str) -> list[Tensor]:
+def answered(found: object, start: Leaves, what: str) -> list[Tensor]:
     """What a solver has returned, as tensors like those at the start, which nobody follows."""
     leaves, spec = flatten(found)
     if spec != start.spec and not (start.spec is None and len(leaves) == 1):
@@ -210,7 +211,7 @@ def followed_root(
     return start.rebuilt(connected(unravel(root), start.tensors))
 
 
-def _as_vector(value: Any, like: Tensor, what: str) -> Tensor:
+def _as_vector(value: object, like: Tensor, what: str) -> Tensor:
     """The numbers in a structure as a vector like another one."""
     tensors = Leaves(value, what).tensors
     found = ravel(tensors)[0] if tensors else None
@@ -236,7 +237,7 @@ def _program(
 def _for_solver(f: Callable[..., Any]) -> Callable[..., Any]:
     """f for a solver, which may work with arrays: then f's results are arrays."""
 
-    def called(x: Any, *args: Any) -> Any:
+    def called(x: Any, *args: Tree) -> Any:
         return result_of(f(array_argument(x), *map(array_argument, args)), caller_kind((x,)))
 
     return called

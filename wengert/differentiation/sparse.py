@@ -20,6 +20,7 @@ from .._control.dependence import pattern
 from .._control.jacobians import products
 from .._control.values import Leaves
 from .._core import dtypes
+from .._core.argument_types import Tree
 from .._core.constant import constant
 from .._core.engine import ndarray_of
 from .._core.graph import Graph, quietly
@@ -106,7 +107,7 @@ class Coloring:
 
 
 @public
-def coloring(pattern: Any, mode: str = "auto") -> Coloring:
+def coloring(pattern: object, mode: str = "auto") -> Coloring:
     """Finds which columns or rows of a sparse Jacobian or Hessian share a pass, once for many evaluations.
 
     Args:
@@ -172,7 +173,7 @@ def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callabl
     differentiated = f if order == 1 else grad(of_scalar(f, "sparsity"), argnums, unconnected_gradients="zero")
 
     @public
-    def find(*args: Any, **kwargs: Any) -> Matrix:
+    def find(*args: Tree, **kwargs: object) -> Matrix:
         call = _SparseCall(differentiated, "sparsity", argnums, args, kwargs)
         found = call.detected()
         return _mirrored(found, "sparsity") if order == 2 else found
@@ -421,7 +422,7 @@ def _require_real(x: Tensor, name: str, path: str) -> None:
         raise TypeError(at_user_line(f"{name}: with sparsity {path} is real and floating, got {x.dtype.name}"))
 
 
-def _one_array(result: Any, name: str) -> Tensor:
+def _one_array(result: object, name: str) -> Tensor:
     leaves = Leaves(result, "f(x)")
     if leaves.spec is not LEAF or not leaves.tensors:
         raise TypeError(
@@ -437,7 +438,7 @@ def _one_array(result: Any, name: str) -> Tensor:
 
 
 def sparse_function(
-    f: Callable[..., Any], name: str, argnums: Any, given: Any, mode: str, chunk: int | None,
+    f: Callable[..., Any], name: str, argnums: object, given: object, mode: str, chunk: int | None,
     combine: Callable[[Any, Any], Any],
 ) -> Callable[..., Any]:  # fmt: skip
     """`jacobian` with a sparsity.

@@ -19,6 +19,7 @@ import numpy as np
 
 from .._compile.arguments import Owned, caller_kind, one_tensor, result_of
 from .._core import dtypes
+from .._core.argument_types import Tree, Unconnected
 from .._core.graph import Graph, Scope, quietly
 from .._core.op import ZERO
 from .._core.public import public
@@ -84,9 +85,9 @@ class _Place(NamedTuple):
 
 @public
 def gradients(
-    ys: Any, xs: Any, grad_ys: Any = None, name: str | None = "gradients", *, gate_gradients: Any = False,
-    aggregation_method: Any = None, stop_gradients: Any = None,
-    unconnected_gradients: Any = UnconnectedGradients.NONE, colocate_gradients_with_ops: Any = False,
+    ys: Tree, xs: Tree, grad_ys: Tree = None, name: str | None = "gradients", *, gate_gradients: bool = False,
+    aggregation_method: object = None, stop_gradients: Tree = None,
+    unconnected_gradients: Unconnected = UnconnectedGradients.NONE, colocate_gradients_with_ops: bool = False,
     sparse: bool = False,
 ) -> list[Any]:  # fmt: skip
     """Adds the gradients of `sum(ys)` with respect to xs to the graph under construction.
@@ -230,7 +231,7 @@ def _current_graph(what: str) -> Graph:
     return builder
 
 
-def _checked_name(name: Any, default: str) -> str:
+def _checked_name(name: object, default: str) -> str:
     if not isinstance(name, (str, type(None))):
         raise TypeError(at_user_line(f"{default}: wanted a string as name, got {name!r}"))
     return name or default
@@ -241,7 +242,7 @@ def _new_scope(builder: Graph, name: str) -> str:
     return builder.unique_name(name if builder.scope is None else builder.scope.prefix + name)
 
 
-def _unconnected(option: Any) -> UnconnectedGradients:
+def _unconnected(option: object) -> UnconnectedGradients:
     try:
         return UnconnectedGradients(option)
     except ValueError:
@@ -278,12 +279,12 @@ def _kind(x: Any) -> str:
     return type(x).__name__
 
 
-def _listed(given: Any) -> list[Any]:
+def _listed(given: object) -> list[Any]:
     """A tensor, number or array as a list of one; a list or tuple as a list."""
     return [*given] if isinstance(given, (list, tuple)) else [given]
 
 
-def _places(given: Any, what: str, builder: Graph) -> list[_Place]:
+def _places(given: object, what: str, builder: Graph) -> list[_Place]:
     return [_place(x, f"gradients: {what}", builder) for x in _listed(given)]
 
 
@@ -316,7 +317,7 @@ def _require_in(builder: Graph, x: Tensor, what: str) -> None:
         raise ValueError(at_user_line(f"{what}: {x!r} is of another graph than {builder.name}"))
 
 
-def _stops(given: Any, builder: Graph) -> list[int]:
+def _stops(given: object, builder: Graph) -> list[int]:
     stops: list[int] = []
     for x in [] if given is None else _listed(given):
         if not isinstance(x, Tensor):
@@ -450,7 +451,7 @@ def _source(x: Any, index: int) -> Tensor:
     return alias(tensor)
 
 
-def _outputs(result: Any) -> list[Tensor]:
+def _outputs(result: object) -> list[Tensor]:
     leaves, _ = flatten(result)
     return [one_tensor(leaf, "symbolic_gradient") for leaf in leaves]
 

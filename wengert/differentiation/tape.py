@@ -16,6 +16,7 @@ from typing import Any
 from .._compile.matching import matched
 from .._control.jacobians import as_rows, images
 from .._core import dtypes
+from .._core.argument_types import Tree, Unconnected
 from .._core.constant import is_number
 from .._core.graph import quietly
 from .._core.kinds import ARRAYS, SEQUENCES
@@ -236,7 +237,7 @@ class GradientTape:
     # -- questions ----------------------------------------------------------------------------------------------------
 
     def gradient(
-        self, target: Any, sources: Any, output_gradients: Any = None, unconnected_gradients: Any = "none",
+        self, target: Tree, sources: Tree, output_gradients: Tree = None, unconnected_gradients: Unconnected = "none",
         sparse: bool = False,
     ) -> Any:  # fmt: skip
         """The gradient of a target, summed over its elements, with respect to sources.
@@ -297,7 +298,7 @@ class GradientTape:
 
     @public
     def jacobian(
-        self, target: Any, sources: Any, unconnected_gradients: Any = "none", *, holomorphic: bool = False
+        self, target: Tree, sources: Tree, unconnected_gradients: Unconnected = "none", *, holomorphic: bool = False
     ) -> Any:
         """The derivatives of each element of a target with respect to each element of sources.
 
@@ -345,7 +346,7 @@ class GradientTape:
 
     @public
     def batch_jacobian(
-        self, target: Any, source: Any, unconnected_gradients: Any = "none", *, holomorphic: bool = False
+        self, target: Tree, source: Tree, unconnected_gradients: Unconnected = "none", *, holomorphic: bool = False
     ) -> Any:
         """The Jacobian of each row of a target with respect to the same row of a source.
 
@@ -592,7 +593,7 @@ def _finished(cotangent: Any, source: Any) -> Any:
     return _beside(cotangent, source)
 
 
-def _zeros_like(source: Any) -> Tensor:
+def _zeros_like(source: Tree) -> Tensor:
     return _beside(zeros_of(type_of(source)), source)
 
 
@@ -604,7 +605,7 @@ def _beside(x: Tensor, source: Any) -> Tensor:
 # -- targets and seeds ------------------------------------------------------------------------------------------------
 
 
-def _targets(target: Any, reads: _Reads) -> tuple[list[Tensor], Spec | None]:
+def _targets(target: Tree, reads: _Reads) -> tuple[list[Tensor], Spec | None]:
     with recording(reads.tape):  # a view that was written to is read now
         leaves, spec = flatten(target)
     return [_target(leaf, "gradient", reads) for leaf in leaves], spec
@@ -627,7 +628,7 @@ def _target(leaf: Any, what: str, reads: _Reads) -> Tensor:
     return tensor
 
 
-def _one_target(target: Any, what: str, reads: _Reads) -> Tensor:
+def _one_target(target: Tree, what: str, reads: _Reads) -> Tensor:
     if flatten(target)[1] is not LEAF or isinstance(target, SEQUENCES):
         raise AttributeError(
             at_user_line(
@@ -638,7 +639,7 @@ def _one_target(target: Any, what: str, reads: _Reads) -> Tensor:
     return _targets(target, reads)[0][0] if isinstance(target, Tensor) else _target(target, what, reads)
 
 
-def _seeds(targets: Sequence[Tensor], spec: Spec | None, given: Any) -> list[tuple[Tensor, Tensor]]:
+def _seeds(targets: Sequence[Tensor], spec: Spec | None, given: object) -> list[tuple[Tensor, Tensor]]:
     """Each float target with its cotangent."""
     what = "GradientTape.gradient: output_gradients"
     cotangents = [None] * len(targets) if given is None else matched(given, spec, what, "the targets")
@@ -685,7 +686,7 @@ def _require_kinds(y: Tensor, sources: Sequence[Any], holomorphic: bool, what: s
         )
 
 
-def _unconnected(option: Any, what: str) -> str:
+def _unconnected(option: object, what: str) -> str:
     """The option as "none" or "zero"."""
     value = getattr(option, "value", option)
     if isinstance(value, str) and value in ("none", "zero"):

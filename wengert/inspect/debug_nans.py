@@ -80,7 +80,7 @@ class _Watch:
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Numbers may leave."""
 
-    def on_read(self, variable: Any, tensor: Tensor) -> None:
+    def on_read(self, variable: object, tensor: Tensor) -> None:
         """Variables may be read."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:

@@ -159,7 +159,7 @@ def _title(node: Node) -> str:
     return " ".join([name, *filter(None, shown)])
 
 
-def _attribute(name: str, value: Any) -> str:
+def _attribute(name: str, value: object) -> str:
     if value is None or isinstance(value, np.ndarray):
         return ""
     if isinstance(value, (bool, int, float, complex, str, tuple)):

@@ -79,7 +79,7 @@ class Still(NamedTuple):
         """The solution at times that are all the same."""
         return self._moved((times - self.problem.t0)[:, None])
 
-    def _moved(self, by: Any) -> Any:
+    def _moved(self, by: object) -> Any:
         # nothing is added; the slope is what derivatives with respect to times are
         return self.problem.y0 + by * self.slope
 

@@ -200,7 +200,7 @@ class Implicit(Attempts):
     def dense(self, s: State) -> Any:
         return self.method.dense(s["rows"])
 
-    def _newton(self, s: State, jacobian: Any, t: Any, y: Any, h: Any) -> tuple[Newton, Systems]:
+    def _newton(self, s: State, jacobian: object, t: Any, y: Any, h: Any) -> tuple[Newton, Systems]:
         """The iterations for the stages, and the matrices that they used; they start from the step before."""
         p, at, solver = self.problem, self.at, systems(jacobian, h)
         before = {name: at.held(s[name]) for name in ("t_old", "y_old", "h", "rows")}

@@ -68,7 +68,7 @@ def array(
 _OBJECTS = (object, "O", "object", np.object_)
 
 
-def _wanted(dtype: Any, data: ArrayLike) -> Any:
+def _wanted(dtype: DTypeLike | None, data: ArrayLike) -> Any:
     """The dtype that is asked for; arrays of objects that hold tensors become one tensor, of the tensors' dtype."""
     if dtype is None or (dtype in _OBJECTS and has_tensor(data)):
         return None
@@ -212,7 +212,9 @@ def zeros(
 
 @or_numpys
 @names_errors
-def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: object = None) -> Tensor:
+def empty(
+    shape: ShapeLike, dtype: DTypeLike | None = None, order: Any = "C", *, device: Any = None, like: object = None
+) -> Tensor:
     """A tensor to be written into: of zeros; of None where the dtype is object.
 
     Args:
@@ -235,7 +237,9 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None
 
 @or_numpys
 @names_errors
-def ones(shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: object = None) -> Tensor:
+def ones(
+    shape: ShapeLike, dtype: DTypeLike | None = None, order: Any = "C", *, device: Any = None, like: object = None
+) -> Tensor:
     """A tensor of ones.
 
     Args:
@@ -284,15 +288,15 @@ def full(
     return as_array(own(ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,)), x))
 
 
-def _like(a: ArrayLike, dtype: Any, shape: Any) -> tuple[Any, Any]:
+def _like(a: ArrayLike, dtype: DTypeLike | None, shape: Any) -> tuple[Any, Any]:
     x = as_tensor(a)
     return (x.shape if shape is None else shape), (x.dtype if dtype is None else named_dtype(dtype))
 
 
 @as_numpy
 def zeros_like(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: Any = "K",
     subok: bool = True,
     shape: ArrayLike | None = None,
@@ -328,8 +332,8 @@ def empty_like(
 
 @as_numpy
 def ones_like(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: Any = "K",
     subok: bool = True,
     shape: ArrayLike | None = None,

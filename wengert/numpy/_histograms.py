@@ -71,7 +71,7 @@ def _added_up(places: Tensor, weights: Any, count: int, name: str) -> Tensor:
 
 @as_numpy
 def histogram_bin_edges(
-    a: ArrayLike, bins: ArrayLike = 10, range: Sequence[Any] | None = None, weights: Any = None
+    a: ArrayLike, bins: ArrayLike = 10, range: Sequence[Any] | None = None, weights: ArrayLike | None = None
 ) -> Any:
     """The edges of a histogram's bins, from the least to the largest element unless they are given.
 
@@ -110,7 +110,7 @@ def histogramdd(
     bins: Any = 10,
     range: Sequence[Any] | None = None,
     density: bool | None = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Any:
     """The histogram of points in several dimensions, the columns of `sample`. Differentiable in the weights.
 

@@ -225,7 +225,7 @@ class _PyUfunc:
         self._theirs, self._ours = theirs, vectorize(func)
         self.__name__ = theirs.__name__
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         return self._ours(*args) if has_tensor(args) and not kwargs else self._theirs(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:

@@ -208,7 +208,7 @@ def cov(
     return ops.squeeze(ops.divide(ops.matmul(weighted, ops.conj(ops.transpose(off))), norm))
 
 
-def _variables(m: ArrayLike, rowvar: bool, dtype: Any) -> Tensor:
+def _variables(m: ArrayLike, rowvar: bool, dtype: DTypeLike | None) -> Tensor:
     x = as_tensor(m, "cov")
     wanted = named_dtype(dtype) if dtype is not None else x.dtype if dtypes.is_inexact(x.dtype) else dtypes.float64
     x = cast(x, wanted)

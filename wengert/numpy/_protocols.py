@@ -263,7 +263,7 @@ def _function_name(func: Callable[..., Any]) -> str:
     return f"{module}.{func.__name__}".replace("numpy.", "np.", 1)
 
 
-def _counted(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def _counted(func: Callable[..., Any], args: object, kwargs: object) -> Any:
     """Runs NumPy on the values, for the result is integers; a trace has no values."""
     for tensor in _tensors((args, kwargs)):
         tensor._require_concrete(_function_name(func))
@@ -279,7 +279,7 @@ def _as_tensors(result: Any) -> Any:
 # -- what we do not have ---------------------------------------------------------------------------------------------
 
 
-def _plainly(func: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: Any) -> Any:
+def _plainly(func: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: object) -> Any:
     """NumPy's own function on plain arrays, or the refusal if a gradient would be lost."""
     if is_followed((args, kwargs)):
         _refuse(name)

@@ -347,7 +347,13 @@ def cumulative_sum(
 
 @as_numpy
 def cumulative_prod(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Out | None = None, include_initial: bool = False
+    x: ArrayLike,
+    /,
+    *,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Out | None = None,
+    include_initial: bool = False,
 ) -> Any:
     """The running product along an axis, as the array API has it.
 
@@ -424,7 +430,7 @@ def nanmean(
     return mean(x, axis, dtype, None, keepdims, where=_both(_numbers(x), where))
 
 
-def _with_nans(a: ArrayLike, axis: Axes, dtype: Any, name: str) -> tuple[Tensor, Any]:
+def _with_nans(a: ArrayLike, axis: Axes, dtype: DTypeLike | None, name: str) -> tuple[Tensor, Any]:
     """The operand of a moment that leaves NaN out, and its axis; as in NumPy, floats are not folded in integers."""
     x = as_tensor(a, name)
     if not dtypes.is_inexact(x.dtype):
@@ -454,9 +460,9 @@ def nanvar(
 
 @as_numpy
 def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
     out: Out | None = None,
     ddof: float = 0,
     keepdims: object = NO_VALUE,

@@ -235,7 +235,7 @@ def delete(arr: ArrayLike, obj: ArrayLike, axis: Axes = None) -> Any:
     return ops.take(x, _renumbered(np.delete, x.shape[axis], _places(obj, "delete")), axis=axis)
 
 
-def _renumbered(change: Callable[..., Any], size: Any, *args: Any) -> Any:
+def _renumbered(change: Callable[..., Any], size: Any, *args: object) -> Any:
     """The numbers of slices after NumPy's delete or insert."""
     try:
         return change(np.arange(size), *args)

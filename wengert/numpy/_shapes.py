@@ -194,7 +194,7 @@ def atleast_3d(*arys: Any) -> Any:
 # -- joining ---------------------------------------------------------------------------------------------------------
 
 
-def _joinable(arrays: Sequence[Any], dtype: Any, name: str) -> list[Tensor]:
+def _joinable(arrays: Sequence[Any], dtype: DTypeLike | None, name: str) -> list[Tensor]:
     tensors = [as_tensor(x, name) for x in arrays]
     if not tensors:
         raise ValueError(at_user_line(f"np.{name}: there is no array to join"))
@@ -301,7 +301,7 @@ def block(arrays: Sequence[ArrayLike]) -> Any:
     return joined(arrays, 0)
 
 
-def _depth(blocks: Any) -> int:
+def _depth(blocks: object) -> int:
     depth = 0
     while isinstance(blocks, list):
         if not blocks:
@@ -310,7 +310,7 @@ def _depth(blocks: Any) -> int:
     return depth
 
 
-def _leaves(blocks: Any) -> list[Any]:
+def _leaves(blocks: object) -> list[Any]:
     leaves, waiting = [], [blocks]
     while waiting:
         item = waiting.pop()

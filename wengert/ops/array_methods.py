@@ -12,7 +12,7 @@ from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 
-from .._core.argument_types import ArrayLike, Axes, Index, ShapeLike
+from .._core.argument_types import ArrayLike, Axes, DTypeLike, Index, ShapeLike
 from .._core.engine import default_engine
 from .._core.moving import moved
 from .._core.tensor import Tensor, Written
@@ -65,7 +65,13 @@ def prod(
 
 @_method
 def mean(
-    self: Tensor, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
+    self: Tensor,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: ArrayLike | None = None,
 ) -> Any:
     """The mean over axes: `wg.ops.mean`."""
     if out is not None:

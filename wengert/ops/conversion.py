@@ -66,7 +66,7 @@ def _copied(native: object) -> Any:
     return native
 
 
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: ArrayLike) -> bool:
     """Whether a value is a tensor.
 
     Args:

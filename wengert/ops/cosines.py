@@ -51,7 +51,7 @@ def dct(x: ArrayLike, type: int = 2, n: SupportsIndex | None = None, axis: int =
 
 
 @names_errors
-def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+def idct(x: ArrayLike, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The inverse of `dct` of the same type, as `scipy.fft.idct`.
 
     Args:

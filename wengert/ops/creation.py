@@ -24,7 +24,7 @@ from .promotion import as_tensor, common_dtype, names_errors, normal_axis, outwa
 from .shapes import extent, joined, moved, new_shape, reshaped, step_times
 
 
-def _dtype(dtype: Any) -> np.dtype[Any]:
+def _dtype(dtype: DTypeLike | None) -> np.dtype[Any]:
     return dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
 
 
@@ -64,7 +64,7 @@ def zeros(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
 
 
 @names_errors
-def ones(shape: Any, dtype: Any = None) -> Tensor:
+def ones(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     """A tensor of ones.
 
     Args:
@@ -86,7 +86,7 @@ def ones(shape: Any, dtype: Any = None) -> Tensor:
 
 
 @names_errors
-def empty(shape: Any, dtype: Any = None) -> Tensor:
+def empty(shape: ShapeLike, dtype: DTypeLike | None = None) -> Tensor:
     """A tensor whose values do not matter; they are zeros, for tensors cannot be filled afterwards.
 
     Args:
@@ -105,7 +105,7 @@ def empty(shape: Any, dtype: Any = None) -> Tensor:
 
 
 @names_errors
-def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+def full(shape: ShapeLike, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Any:
     """One value repeated.
 
     Args:
@@ -125,13 +125,13 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     return result if is_number(fill_value) else outward(result, fill_value)
 
 
-def _like(x: ArrayLike, value: ArrayLike, dtype: Any, name: str) -> Tensor:
+def _like(x: ArrayLike, value: ArrayLike, dtype: DTypeLike | None, name: str) -> Tensor:
     a = as_tensor(x, name)
     return beside(_filled(a.shape, value, a.dtype if dtype is None else dtype), a)
 
 
 @public
-def zeros_like(x: ArrayLike, dtype: Any = None) -> Any:
+def zeros_like(x: ArrayLike, dtype: DTypeLike | None = None) -> Any:
     """Zeros in the shape of x.
 
     Args:
@@ -150,7 +150,7 @@ def zeros_like(x: ArrayLike, dtype: Any = None) -> Any:
 
 
 @public
-def ones_like(x: Any, dtype: Any = None) -> Any:
+def ones_like(x: ArrayLike, dtype: DTypeLike | None = None) -> Any:
     """Ones in the shape of x.
 
     Args:
@@ -169,7 +169,7 @@ def ones_like(x: Any, dtype: Any = None) -> Any:
 
 
 @public
-def empty_like(x: Any, dtype: Any = None) -> Any:
+def empty_like(x: ArrayLike, dtype: DTypeLike | None = None) -> Any:
     """An array in the shape of x whose values do not matter; they are zeros.
 
     Args:
@@ -188,7 +188,7 @@ def empty_like(x: Any, dtype: Any = None) -> Any:
 
 
 @public
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Any:
+def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = None) -> Any:
     """One value repeated in the shape of x.
 
     Args:
@@ -216,7 +216,7 @@ def _band(height: int, width: Any, k: int, name: str) -> tuple[DimLike, DimLike,
 
 
 @names_errors
-def eye(N: Any, M: ArrayLike | None = None, k: int = 0, dtype: Any = None) -> Tensor:
+def eye(N: Any, M: ArrayLike | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Tensor:
     """A matrix with ones on a diagonal and zeros elsewhere.
 
     Args:
@@ -270,7 +270,7 @@ def _band_mask(height: DimLike, width: DimLike, k: int) -> Tensor:
 
 
 @names_errors
-def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
+def tri(N: Any, M: Any = None, k: int = 0, dtype: DTypeLike | None = None) -> Tensor:
     """A matrix with ones on and below a diagonal and zeros above.
 
     Args:
@@ -295,7 +295,7 @@ def tri(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tensor:
 
 
 @names_errors
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> Tensor:
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: DTypeLike | None = None) -> Tensor:
     """Evenly spaced numbers, the end excluded.
 
     Args:
@@ -347,7 +347,7 @@ def _plain(value: ArrayLike) -> Any:
     return value.item() if not value.is_followed else float(value)  # float() refuses, with the user's line
 
 
-def _dim_range(first: Any, end: Any, by: int, dtype: Any) -> Tensor:
+def _dim_range(first: Any, end: Any, by: int, dtype: DTypeLike | None) -> Tensor:
     size = dims.maximum(dims.floordiv(end - first + (by - (1 if by > 0 else -1)), by), 0)
     if first == 0 and by == 1:
         size = end
@@ -464,7 +464,9 @@ def logspace(
 
 
 @public
-def one_hot(x: ArrayLike, num_classes: SupportsIndex, axis: int = -1, dtype: Any = None, sparse: bool = False) -> Any:
+def one_hot(
+    x: ArrayLike, num_classes: SupportsIndex, axis: int = -1, dtype: DTypeLike | None = None, sparse: bool = False
+) -> Any:
     """For each class number a vector with a one at its place and zeros elsewhere.
 
     Args:

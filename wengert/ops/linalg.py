@@ -342,6 +342,8 @@ def cross(x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, a
         return outward(z, x1, x2)
     x = _minus(_times(u[1], v[2]), _times(u[2], v[1]))
     y = _minus(_times(u[2], v[0]), _times(u[0], v[2]))
+    assert x is not None
+    assert y is not None
     result = stack([x, y, z], axis=-1)
     return outward(moved(result, result.ndim - 1, normal_axis(axisc, result.ndim, "cross")), x1, x2)
 

@@ -148,7 +148,7 @@ def rnn_step(
 
 
 @names_errors
-def lstm_step(x: Any, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any = None) -> tuple[Any, Any]:
+def lstm_step(x: ArrayLike, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any = None) -> tuple[Any, Any]:
     """One step of a network with long short-term memory.
 
     Args:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
-from .._core.argument_types import ArrayLike, Axes
+from .._core.argument_types import ArrayLike, Axes, DTypeLike
 from .._core.dims import Dim
 from .._core.engine import ndarray_of
 from .._core.op import Op
@@ -141,7 +141,13 @@ def sum(
 
 @public
 def prod(
-    x: ArrayLike, axis: Any = None, keepdims: bool = False, dtype: Any = None, *, initial: Any = None, where: Any = None
+    x: ArrayLike,
+    axis: Axes = None,
+    keepdims: bool = False,
+    dtype: DTypeLike | None = None,
+    *,
+    initial: ArrayLike | None = None,
+    where: ArrayLike | None = None,
 ) -> Any:
     """The product over axes; its gradient is exact where elements are 0.
 
@@ -192,7 +198,7 @@ def trace(x: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 # -- moments -------------------------------------------------------------------------------------------------
 
 
-def _moment_dtypes(x: Tensor, dtype: Any) -> tuple[np.dtype[Any], np.dtype[Any]]:
+def _moment_dtypes(x: Tensor, dtype: DTypeLike | None) -> tuple[np.dtype[Any], np.dtype[Any]]:
     """The dtype in which a moment is computed, and that of its result."""
     wanted = x.dtype if dtype is None else dtypes.as_dtype(dtype)
     if not dtypes.is_inexact(wanted):
@@ -217,7 +223,12 @@ def _number_chosen(mask: Tensor, axes: tuple[int, ...], x: Tensor) -> Tensor:
 
 @public
 def mean(
-    x: ArrayLike, axis: Axes = None, keepdims: bool = False, *, dtype: Any = None, where: ArrayLike | None = None
+    x: ArrayLike,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    where: ArrayLike | None = None,
 ) -> Any:
     """The arithmetic mean over axes.
 
@@ -246,7 +257,7 @@ def mean(
     return result if keepdims else reshaped(result, S.without(a.shape, axes))
 
 
-def _is_whole(dtype: Any) -> bool:
+def _is_whole(dtype: DTypeLike | None) -> bool:
     """Whether a moment is asked for in integers or booleans."""
     return dtype is not None and not dtypes.is_inexact(dtypes.as_dtype(dtype))
 
@@ -311,7 +322,7 @@ def var(
     axis: Axes = None,
     keepdims: bool = False,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     ddof: float = 0,
     where: ArrayLike | None = None,
 ) -> Any:
@@ -340,7 +351,9 @@ def var(
     return _spread(a, axis, keepdims, dtype, ddof, where, "var")
 
 
-def _spread(a: Tensor, axis: Axes, keepdims: bool, dtype: Any, ddof: float, where: Any, name: str) -> Tensor:
+def _spread(
+    a: Tensor, axis: Axes, keepdims: bool, dtype: DTypeLike | None, ddof: float, where: Any, name: str
+) -> Tensor:
     """The variance or deviation in a float dtype: real, unless a complex one is asked for."""
     inner, outer = _moment_dtypes(a, dtype)
     axes = normal_axes(axis, a.ndim, name)
@@ -361,7 +374,13 @@ def sqrt_flat_at_zero(x: Tensor) -> Tensor:
 
 @public
 def std(
-    x: ArrayLike, axis: Any = None, keepdims: bool = False, *, dtype: Any = None, ddof: Any = 0, where: Any = None
+    x: ArrayLike,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
+    ddof: Any = 0,
+    where: ArrayLike | None = None,
 ) -> Any:
     """The standard deviation over axes: the root of the variance.
 
@@ -579,7 +598,14 @@ def max(
 
 
 @public
-def min(x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, *, where: Any = None) -> Any:
+def min(
+    x: ArrayLike,
+    axis: Axes = None,
+    keepdims: bool = False,
+    initial: ArrayLike | None = None,
+    *,
+    where: ArrayLike | None = None,
+) -> Any:
     """The smallest element over axes; NaN if one is.
 
     At kinks: equal smallest elements share the gradient evenly, `initial` as one of them; of complex ones, which are
@@ -699,7 +725,7 @@ def argmin(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
 
 
 @public
-def any(x: Any, axis: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def any(x: ArrayLike, axis: Axes = None, keepdims: bool = False, *, where: ArrayLike | None = None) -> Any:
     """Whether some element over axes is not zero.
 
     Args:
@@ -720,7 +746,7 @@ def any(x: Any, axis: Any = None, keepdims: bool = False, *, where: Any = None) 
 
 
 @public
-def all(x: Any, axis: Any = None, keepdims: bool = False, *, where: Any = None) -> Any:
+def all(x: ArrayLike, axis: Axes = None, keepdims: bool = False, *, where: ArrayLike | None = None) -> Any:
     """Whether every element over axes is not zero.
 
     Args:
@@ -786,7 +812,7 @@ def logsumexp(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
 # -- running sums and products -------------------------------------------------------------------------------
 
 
-def _running(op: Op, x: ArrayLike, axis: Axes, dtype: Any, name: str) -> Tensor:
+def _running(op: Op, x: ArrayLike, axis: Axes, dtype: DTypeLike | None, name: str) -> Tensor:
     a = as_tensor(x, name)
     if op in (C.cumsum, C.cumprod) or dtype is not None:
         a = promotion.cast(a, _sum_dtype(a.dtype, dtype))
@@ -799,7 +825,7 @@ def _running(op: Op, x: ArrayLike, axis: Axes, dtype: Any, name: str) -> Tensor:
 
 
 @public
-def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def cumsum(x: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
     """The running sum along an axis.
 
     Args:
@@ -819,7 +845,7 @@ def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
 
 
 @public
-def cumprod(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def cumprod(x: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None) -> Any:
     """The running product along an axis; its gradient is exact where elements are 0.
 
     Args:

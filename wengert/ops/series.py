@@ -142,7 +142,7 @@ def _trapezoids(values: Tensor, x: Any, dx: ArrayLike, place: int, what: str) ->
 
 @public
 def cumulative_trapezoid(
-    y: ArrayLike, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: ArrayLike | None = None
+    y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1, initial: ArrayLike | None = None
 ) -> Any:
     """The running integral of samples by the trapezoidal rule, as `scipy.integrate.cumulative_trapezoid`.
 

@@ -740,7 +740,7 @@ def append(x1: ArrayLike, x2: ArrayLike, axis: Axes = None) -> Any:
 
 
 @public
-def stack(x: Any, axis: int = 0) -> Any:
+def stack(x: ArrayLike, axis: int = 0) -> Any:
     """Arrays of one shape joined along a new axis.
 
     Args:

@@ -37,7 +37,7 @@ class _Schedule(Made):
         return outward(self._of_step(as_tensor(step, "schedule").astype("float64")), step)
 
 
-def _require_steps(steps: Any, name: str, argument: str, least: int = 1) -> None:
+def _require_steps(steps: object, name: str, argument: str, least: int = 1) -> None:
     if not isinstance(steps, (int, float)) or steps < least:
         raise ValueError(
             at_user_line(f"{name}: {argument}: wanted a number of steps of at least {least}, got {steps!r}")

@@ -394,10 +394,10 @@ def _minimize(
     problem: _Problem,
     method: str | None,
     bounds: object,
-    constraints: Any,
+    constraints: object,
     tol: ArrayLike | None,
     callback: Callable[..., Any] | None,
-    options: Any,
+    options: object,
     sparsity: object,
 ) -> Any:
     objective = of_scalar(problem.value, "minimize")

@@ -79,7 +79,7 @@ class _Part(Made):
         functools.update_wrapper(self, function)
         self._function, self._place = function, place
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         return self._function(*args, **kwargs)
 
     def __reduce__(self) -> Any:

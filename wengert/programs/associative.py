@@ -14,6 +14,7 @@ from typing import Any
 
 from .._compile.arguments import caller_kind, require_callable, result_of
 from .._control.values import Leaves, met_dtype, require_same_structure, require_same_type
+from .._core.argument_types import Tree
 from .._core.dims import Dim
 from .._core.public import public
 from .._core.state import STATE
@@ -31,7 +32,7 @@ Row = list[Tensor]  # one tensor for each leaf, all of one extent along that lea
 
 
 @public
-def associative_scan(f: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(f: Callable[[Any, Any], Any], elems: Tree, reverse: bool = False, axis: int = 0) -> Any:
     """All running results of an associative function along an axis: `y[i] = f(y[i - 1], x[i])`, `y[0] = x[0]`.
 
     Gives what `scan` would, in about `2 * log2(n)` calls of `f` on whole batches instead of n calls on elements.

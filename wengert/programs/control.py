@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from .._control.values import (
     with_weak,
 )
 from .._core import budget, dtypes
+from .._core.argument_types import ArrayLike, Tree
 from .._core.dims import Dim
 from .._core.kinds import SEQUENCES
 from .._core.public import public
@@ -57,7 +58,7 @@ __all__ = [
 
 
 @public
-def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Any) -> Any:
+def cond(pred: ArrayLike, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Tree) -> Any:
     """The result of one of two functions, chosen by a boolean.
 
     The gradient is that of the branch taken. Operands always count as connected; what the functions use from outside
@@ -87,7 +88,7 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *
     require_callable(false_fn, "cond")
     if has_tracers((pred, operands)):
 
-        def chosen_of(holds: Any, *xs: Any) -> Any:
+        def chosen_of(holds: ArrayLike, *xs: Tree) -> Any:
             return cond(holds, true_fn, false_fn, *xs)
 
         return as_program(chosen_of, (pred, *operands), {}, "cond")
@@ -125,7 +126,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         require_callable(branch, "switch")
     if has_tracers((index, operands)):
 
-        def chosen_of(number: Any, *xs: Any) -> Any:
+        def chosen_of(number: object, *xs: Tree) -> Any:
             return switch(number, branches, *xs)
 
         return as_program(chosen_of, (index, *operands), {}, "switch")
@@ -180,7 +181,7 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
     return S.reshape(tensor, shape=())
 
 
-def _taken(function: Callable[..., Any], operands: tuple[Any, ...], chooser: Any) -> Any:
+def _taken(function: Callable[..., Any], operands: tuple[Any, ...], chooser: object) -> Any:
     """The branch that is known to be taken, run as plain Python.
 
     A Python number that it returns stays weak beside a tensor, as in a trace; what chose the branch counts as one.
@@ -467,7 +468,7 @@ def _most_steps(given: Any) -> Any:
     return D.maximum_iterations(S.cast(_one_element(tensor, "while_loop: maximum_iterations"), dtypes.int64))
 
 
-def checkpoint_policy(checkpoint: Any, what: str) -> Any:
+def checkpoint_policy(checkpoint: str | int, what: str) -> Any:
     """A `checkpoint` argument, checked."""
     if isinstance(checkpoint, str) and checkpoint in ("all", "sqrt", "auto"):
         return checkpoint
@@ -491,7 +492,7 @@ def _while(
     return result_of(_run_while(test, step, carried, most, policy), keep)
 
 
-def _run_while(test: Any, step: Any, carried: Carried, most: int | None, policy: Any) -> Any:
+def _run_while(test: object, step: Any, carried: Carried, most: int | None, policy: object) -> Any:
     """The loop as plain Python."""
 
     def never_ran() -> NeverRan:
@@ -607,8 +608,8 @@ def _settled(
 
 @public
 def scan(
-    f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
-    checkpoint: Any = "auto", unroll: int = 1,
+    f: Callable[..., Any], init: Tree, xs: Tree = None, length: int | None = None, reverse: bool = False,
+    checkpoint: str | int = "auto", unroll: int = 1,
 ) -> tuple[Any, Any]:  # fmt: skip
     """Runs a step for each slice of some arrays along their first axis, and stacks what the steps give.
 
@@ -637,7 +638,9 @@ def scan(
     return _scan(f, init, xs, length, reverse, checkpoint, "scan")
 
 
-def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any, what: str) -> tuple[Any, Any]:
+def _scan(
+    f: object, init: Tree, xs: Tree, length: SupportsIndex | None, reverse: object, checkpoint: str | int, what: str
+) -> tuple[Any, Any]:
     require_callable(f, what)
     if has_tracers((init, xs)):
 
@@ -659,7 +662,7 @@ def _scan(f: Any, init: Any, xs: Any, length: Any, reverse: Any, checkpoint: Any
     return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse), policy), keep)
 
 
-def _scan_length(rows: Leaves, length: Any, what: str) -> Any:
+def _scan_length(rows: Leaves, length: SupportsIndex | None, what: str) -> Any:
     extents: list[Any] = []
     for index, x in enumerate(rows.tensors):
         if not x.shape:
@@ -802,7 +805,7 @@ def set_memory_budget(size: int) -> None:
 
 
 @public
-def map(f: Callable[[Any], Any], xs: Any) -> Any:
+def map(f: Callable[[Any], Any], xs: Tree) -> Any:
     """Applies a function to each slice of some arrays along their first axis, one after the other.
 
     Args:

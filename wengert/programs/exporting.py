@@ -173,7 +173,7 @@ class ExportedFunction:
     def __reduce__(self) -> Any:
         return load_library, (self.path,)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         """What the function gives for arrays of the shapes and types that it was exported for."""
         leaves, spec = flatten((args, kwargs))
         if spec != self._spec:
@@ -196,7 +196,7 @@ class ExportedFunction:
         return self._rebuild((*[out[()] if out.ndim == 0 else out for out in outs],))
 
     def _array(
-        self, leaf: Any, shape: tuple[Any, ...], dtype: np.dtype[Any], place: int, sizes: dict[Atom, int]
+        self, leaf: object, shape: tuple[Any, ...], dtype: np.dtype[Any], place: int, sizes: dict[Atom, int]
     ) -> np.ndarray[Any, Any]:  # fmt: skip
         """An argument as the library takes it; tells the sizes that it has."""
         array = np.asarray(leaf)
@@ -260,7 +260,7 @@ def _callable_kind() -> Any:
     """SciPy's class with a call: what wants a Python function (`solve_ivp`) takes the code as well."""
     base = importlib.import_module("scipy").LowLevelCallable
 
-    def called(self: Any, *args: Any) -> float:
+    def called(self: Any, *args: object) -> float:
         function = self.function
         if len(function.argtypes) == 1:
             (x,) = args

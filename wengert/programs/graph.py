@@ -183,7 +183,7 @@ class Function(Generic[P, R]):
             return maker, (f(self),)
         return kept(self, f, maker, f, **options)
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else _BoundFunction(self, instance)
 
     def __repr__(self) -> str:
@@ -302,7 +302,7 @@ class Function(Generic[P, R]):
         result = self._f(*args, **kwargs)
         return result_of(result, True if STATE.builder is not None else keep)
 
-    def _placed(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    def _placed(self, args: object, kwargs: object) -> tuple[Any, Any]:
         """Arguments on the function's engine, if it was given one; in a trace all is where that will run."""
         engine = self._engine
         if engine is None or STATE.builder is not None:
@@ -428,7 +428,7 @@ class Function(Generic[P, R]):
         """Every signature traced so far (structure, keys, default float), with its compiled form."""
         return [(key, known[0]) for key, known in self._cache.items()]
 
-    def add_trace(self, signature: Any, compiled: Compiled) -> None:
+    def add_trace(self, signature: object, compiled: Compiled) -> None:
         """Adds a compiled form for a signature, as `load` does: such a function has no other ones."""
         self._is_compiled_only = True
         self._cache[signature] = [compiled]
@@ -502,7 +502,7 @@ class Function(Generic[P, R]):
         return make(self._name, compiled, natives, engine, self._watch.reasons, again)
 
     @public
-    def export(self, path: Any, *args: Any, cpu: str = "generic", **kwargs: Any) -> None:
+    def export(self, path: object, *args: object, cpu: str = "generic", **kwargs: object) -> None:
         """Writes the function as a library or as C source for programs without Python, with a header beside it.
 
         The header says how to call it: `int NAME(const double *x, ..., double *out, ...)`, with a pointer for each
@@ -534,7 +534,7 @@ class Function(Generic[P, R]):
         _exporting().export(self._name, self._traced_whole(args, kwargs), path, cpu)
 
     @public
-    def low_level(self, *args: Any, **kwargs: Any) -> Any:
+    def low_level(self, *args: object, **kwargs: object) -> Any:
         """A `scipy.LowLevelCallable`: machine code that SciPy's and Numba's compiled code calls without Python.
 
         Args:
@@ -652,7 +652,7 @@ class Function(Generic[P, R]):
         functools.update_wrapper(made, self._f)
         return made
 
-    def _traced(self, args: Any, kwargs: Any, bound: int = 0) -> Graph:
+    def _traced(self, args: object, kwargs: object, bound: int = 0) -> Graph:
         return self._traced_whole(args, kwargs, bound)[2].graph
 
     def _traced_whole(
@@ -698,7 +698,7 @@ class _BoundFunction:
         return (self._inner, self.__self__)
 
     @left_out
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         try:  # as in `Function.__call__`
             return self._inner._call((self.__self__, *args), kwargs, 1)
         except BaseException as error:
@@ -714,23 +714,23 @@ class _BoundFunction:
         return _BoundFunction, (self._inner, self.__self__)
 
     @public
-    def report(self, *args: Any, **kwargs: Any) -> Report:
+    def report(self, *args: object, **kwargs: object) -> Report:
         """What of a call ran where."""
         return self._inner._report((self.__self__, *args), kwargs, 1)
 
     @public
-    def trace(self, *args: Any, **kwargs: Any) -> Graph:
+    def trace(self, *args: object, **kwargs: object) -> Graph:
         """The graph for arguments like these."""
         return self._inner._traced((self.__self__, *args), kwargs, 1)
 
     @public
-    def export(self, path: Any, *args: Any, cpu: str = "generic", **kwargs: Any) -> None:
+    def export(self, path: object, *args: object, cpu: str = "generic", **kwargs: object) -> None:
         """As `Function.export`, for this instance."""
         traced = self._inner._traced_whole((self.__self__, *args), kwargs, 1)
         _exporting().export(self._inner.name, traced, path, cpu)
 
     @public
-    def low_level(self, *args: Any, **kwargs: Any) -> Any:
+    def low_level(self, *args: object, **kwargs: object) -> Any:
         """As `Function.low_level`, for this instance."""
         given = (self.__self__, *_one_number(args))
         return _exporting().low_level(self._inner.name, self._inner._traced_whole(given, kwargs, 1))
@@ -835,7 +835,7 @@ def _signature(
 
 
 def _movable(
-    args: Any, kwargs: Any, engine: Engine, f: Callable[..., Any]
+    args: object, kwargs: object, engine: Engine, f: Callable[..., Any]
 ) -> tuple[list[Any], Spec | None, list[Tensor | None]]:  # fmt: skip
     """The leaves of arguments, their structure, and the arrays among them as tensors, which may move to an engine."""
     leaves, spec = flatten((args, kwargs))
@@ -875,7 +875,7 @@ def _traced_leaf(leaf: Any) -> Tensor | None:
     return _native_tensor(leaf) if is_native(type(leaf)) else tensor_in(leaf)  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _native_tensor(native: Any) -> Tensor | None:
+def _native_tensor(native: object) -> Tensor | None:
     tensor = entered(native)
     return tensor if dtypes.is_supported(tensor.dtype) else None
 
@@ -907,7 +907,7 @@ def _checked_signature(signature: Any) -> tuple[Any, ...]:
     return tuple(signature)
 
 
-def _fit(argument: Any, entry: Any, index: int, name: str) -> Any:
+def _fit(argument: object, entry: object, index: int, name: str) -> Any:
     """An argument as the tensor, or structure of tensors, that its entry of the signature describes."""
     if type(entry) is TensorSpec:
         return _fit_one(argument, entry, index, name)

@@ -59,7 +59,7 @@ class profiled:
         bound: Callable[..., Any] = vars(_BoundFunction)["__call__"]
         self._before = (plain, bound)
 
-        def call(function: Any, *args: Any, **kwargs: Any) -> Any:
+        def call(function: object, *args: object, **kwargs: object) -> Any:
             return self._timed(lambda: plain(function, *args, **kwargs), function, args, kwargs, 0)
 
         def call_bound(method: Any, *args: Any, **kwargs: Any) -> Any:

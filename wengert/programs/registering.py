@@ -46,7 +46,7 @@ _ON_TORCH = entered(torch.zeros(()))  # traces are for arrays like this one
 _here: list[Any] = []  # what calls of this process hold that JSON cannot
 
 
-def registered(op: Any, name: str, plain: Callable[..., Any], flat: Flat, array: Any, compiled: Found) -> Any:
+def registered(op: object, name: str, plain: Callable[..., Any], flat: Flat, array: object, compiled: Found) -> Any:
     """A function that is a torch operator wherever torch traces it, and runs as it is everywhere else.
 
     Args:
@@ -61,7 +61,7 @@ def registered(op: Any, name: str, plain: Callable[..., Any], flat: Flat, array:
         raise ValueError(at_user_line(f"to_torch: wanted the operator's name as 'lib::name', got {op!r}"))
     calls = _Calls(op, name, flat, array, compiled)
 
-    def in_graph(*args: Any, **kwargs: Any) -> Any:
+    def in_graph(*args: object, **kwargs: object) -> Any:
         return calls.run(*args, **kwargs)
 
     # strict export cannot hold what torch makes of a call that it traces in part, but tensors and tuples of them
@@ -69,7 +69,7 @@ def registered(op: Any, name: str, plain: Callable[..., Any], flat: Flat, array:
     whole: Any = torch._dynamo.nonstrict_trace(calls.run_in_part)
 
     @functools.wraps(plain)
-    def on_torch(*args: Any, **kwargs: Any) -> Any:
+    def on_torch(*args: object, **kwargs: object) -> Any:
         if not torch.compiler.is_compiling():
             return plain(*args, **kwargs)
         if torch.compiler.is_exporting():
@@ -89,14 +89,14 @@ def _mapped(function: Callable[[Any], Any], tree: Any) -> Any:
     return tree
 
 
-def _is_a(tree: Any, kind: type[Any]) -> bool:
+def _is_a(tree: object, kind: type[Any]) -> bool:
     return type(tree) is kind
 
 
 _NONE = "wengert: None"  # None cannot be an argument of what torch traces in part
 
 
-def _without_none(tree: Any) -> Any:
+def _without_none(tree: object) -> Any:
     """Arguments in which a text stands for None."""
     if tree is None:
         return _NONE
@@ -106,7 +106,7 @@ def _without_none(tree: Any) -> Any:
 _VALUE = "wengert: value"  # a result that is neither array nor number, which torch cannot take from there
 
 
-def _without_values(tree: Any) -> Any:
+def _without_values(tree: object) -> Any:
     """Results with the number of a value in the place of each such one."""
     if tree is None or type(tree) is str:
         return {_VALUE: _number_of(Static(tree))}
@@ -130,7 +130,7 @@ class _Calls:
         self._compiled = compiled
         self._operator = _operators.Operator(op, self._base_of)
 
-    def run_in_part(self, *args: Any, **kwargs: Any) -> Any:
+    def run_in_part(self, *args: object, **kwargs: object) -> Any:
         """The same for dynamo, which does not hand on what errors say."""
         try:
             return _without_values(self.run(*args, **kwargs))
@@ -138,7 +138,7 @@ class _Calls:
             warn(f"{self._name} cannot be traced as a torch operator: {type(error).__name__}: {error}")
             raise
 
-    def run(self, *args: Any, **kwargs: Any) -> Any:
+    def run(self, *args: object, **kwargs: object) -> Any:
         """A call on tensors that torch traces."""
         leaves, spec = self._flat(args, kwargs)
         leaves = [None if type(leaf) is str and leaf == _NONE else leaf for leaf in leaves]
@@ -188,7 +188,7 @@ class _Calls:
             ))  # fmt: skip
         return compiled, sum(isinstance(key, ArrayKey) for key in keys)
 
-    def _base_of(self, first: Any) -> Any:
+    def _base_of(self, first: object) -> Any:
         compiled, count = self._found(first)
         home = ENGINES["torch"]
         held = [variable._held._data for variable in compiled.variables]
@@ -250,7 +250,7 @@ def _has_unknown(told: Sequence[Any]) -> bool:
     return any(entry[0] == "array" and None in entry[1] for entry in told)
 
 
-def _number_of(value: Any) -> int:
+def _number_of(value: object) -> int:
     """The number of a value that calls of this process hold."""
     if value not in _here:
         _here.append(value)

@@ -106,7 +106,7 @@ def _signature_data(encoder: Encoder, fn: Function[..., Any]) -> Any:
     return [[encoder.attribute(s.shape), s.dtype.name] for s in fn.input_signature]
 
 
-def _variable_data(encoder: Encoder, variable: Any) -> list[Any]:
+def _variable_data(encoder: Encoder, variable: object) -> list[Any]:
     if not isinstance(variable, Variable):
         raise TypeError(
             "save: the function reads or writes a buffer made outside of it, which is not saved; pass what it holds as "
@@ -200,7 +200,7 @@ def _require_signature(keys: tuple[Any, ...], graph: Any) -> None:
 def _unsaved(name: str) -> Any:
     """What stands where the Python function was: a call that needs a new trace ends here."""
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         raise TypeError(
             at_user_line(
                 f"{name}: these arguments have a signature (structure, shapes, dtypes, static values) that was not "

@@ -106,7 +106,7 @@ class Variable(Operators):
         """The data type."""
         return self._tensor.dtype
 
-    def assign(self, value: Any) -> Variable:
+    def assign(self, value: object) -> Variable:
         """Replaces the value held. Not differentiable: later reads are constants to what came before.
 
         Args:
@@ -131,17 +131,17 @@ class Variable(Operators):
             self._tensor = self._kept(new, user_site())
         return self
 
-    def assign_add(self, delta: Any) -> Variable:
+    def assign_add(self, delta: object) -> Variable:
         """Adds to the value held; as `assign`."""
         return self.assign(self.value + delta)
 
-    def assign_sub(self, delta: Any) -> Variable:
+    def assign_sub(self, delta: object) -> Variable:
         """Subtracts from the value held; as `assign`."""
         return self.assign(self.value - delta)
 
     _put = assign
 
-    def enter(self, graph: Any) -> None:
+    def enter(self, graph: object) -> None:
         """Called with each body of a construct that writes to the Variable: bodies read it by itself."""
 
     def _kept(self, value: Tensor, site: Site | None) -> Tensor:
@@ -244,7 +244,7 @@ _PLAIN_METHODS = (
 
 
 def _delegate(name: str) -> Any:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: object, **kwargs: object) -> Any:
         return getattr(self.value, name)(*args, **kwargs)
 
     method.__name__ = name

@@ -210,13 +210,13 @@ class _Decorated:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._run((), args, kwargs)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         if instance is None:
             return self
 
         @functools.wraps(self.__wrapped__)
         @public
-        def method(*args: Any, **kwargs: Any) -> Any:
+        def method(*args: object, **kwargs: object) -> Any:
             return self._run((instance,), args, kwargs)
 
         return method
@@ -308,7 +308,7 @@ def _holds_tensors(values: tuple[Any, ...]) -> bool:
     return any(type(leaf) is Tensor for leaf in flatten(values)[0])
 
 
-def _is_float(leaf: Any) -> bool:
+def _is_float(leaf: object) -> bool:
     return type(leaf) in (float, complex)
 
 
@@ -316,7 +316,7 @@ def _number_as_tensor(value: Any) -> Any:
     return number(value) if _is_float(value) else value
 
 
-def _is_followed(value: Any) -> bool:
+def _is_followed(value: object) -> bool:
     return any(type(leaf) is Tensor and leaf.is_followed for leaf in flatten(value)[0])
 
 
@@ -395,7 +395,7 @@ class _Reads:
         self.standing[id(variable)] = tensor
         self.first.setdefault(-id(variable), (variable, tensor))
 
-    def on_write(self, buffer: Any) -> None:
+    def on_write(self, buffer: object) -> None:
         """What is written is computed by recorded ops, which have their own gradients."""
 
     def trainable(self, arguments: set[int | None]) -> list[tuple[Variable, Tensor]]:
@@ -438,7 +438,7 @@ class _Standing:
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         """What it reads of ours is what they hold now."""
 
-    def on_write(self, buffer: Any) -> None:
+    def on_write(self, buffer: object) -> None:
         """What is written is computed by recorded ops."""
 
     def on_standing(self, variable: Any, tensor: Tensor) -> None:
@@ -556,7 +556,7 @@ class _Wanted:
         self.places = call.places
         self.types = [type_of(x) for x in call.inputs]
 
-    def checked(self, returned: Any) -> list[Tensor | None]:
+    def checked(self, returned: object) -> list[Tensor | None]:
         """One cotangent an input."""
         found = self._leaves(returned)
         return [
@@ -587,7 +587,7 @@ class _Wanted:
         return self.spec.children if self.spec is not None and len(self.spec.children) == 1 else ()
 
 
-def _is_container(value: Any) -> bool:
+def _is_container(value: object) -> bool:
     return value is not None and flatten(value)[1] is not LEAF
 
 
@@ -959,7 +959,7 @@ class _Captures(Telling):
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         self.keys.add(tensor._key)
 
-    def on_write(self, buffer: Any) -> None:
+    def on_write(self, buffer: object) -> None:
         raise TypeError(
             at_user_line(
                 "recompute_grad: a buffer that was made outside is written to inside, where no gradient can follow; "

@@ -160,7 +160,7 @@ def _facts(name: str, numpy: Callable[..., Any], **stated: Any) -> Facts:
     return facts
 
 
-def _require_free_name(name: Any) -> None:
+def _require_free_name(name: object) -> None:
     if not isinstance(name, str) or not name:
         raise TypeError(at_user_line(f"primitive: the name must be a string, got {name!r}"))
     if name in _own or name in REGISTRY:
@@ -368,7 +368,7 @@ def not_differentiable(op_name: str) -> None:
     op.kind = "stop"
 
 
-def _open_op(op_name: Any, what: str) -> Op:
+def _open_op(op_name: object, what: str) -> Op:
     if not isinstance(op_name, str):
         raise TypeError(at_user_line(f"{what}: the name of an op must be a string, got {op_name!r}"))
     op = _own.get(op_name) or REGISTRY.get(op_name)

@@ -107,7 +107,7 @@ def _after_values(f: Callable[..., Any]) -> Callable[..., Any]:
     """f with an argument before its own: the values of the variables that it reads by itself."""
 
     @functools.wraps(f)
-    def after_values(values: Any, *args: Any, **kwargs: Any) -> Any:
+    def after_values(values: object, *args: object, **kwargs: object) -> Any:
         return f(*args, **kwargs)
 
     return after_values
@@ -169,7 +169,7 @@ def _of_module(module: Any, make: Any) -> Callable[..., Any]:
     """A module as a function of its parameters, which are its own unless others are given."""
     functional_call: Any = importlib.import_module("torch.func").functional_call
 
-    def applied(*args: Any, parameters: Any, **kwargs: Any) -> Any:
+    def applied(*args: object, parameters: object, **kwargs: object) -> Any:
         return functional_call(module, parameters, args, kwargs)
 
     inner = _wrapped(applied, make, "from_torch", type(module).__name__)
@@ -186,7 +186,7 @@ def _of_module(module: Any, make: Any) -> Callable[..., Any]:
     return wrapper
 
 
-def _as_tensors(result: Any) -> Any:
+def _as_tensors(result: object) -> Any:
     leaves, spec = flatten(result)
     return unflatten(spec, [x if t is None else t for x, t in zip(leaves, map(leaf_tensor, leaves), strict=True)])
 
@@ -205,7 +205,7 @@ def _wrapped(f: Callable[..., Any], make: Any, what: str, name: str = "") -> Cal
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if not _is_at_home(args, kwargs, engine) and has_tracers((args, kwargs)):
 
-            def again(*tensors: Any, **named: Any) -> Any:  # not the wrapper: no function holds itself
+            def again(*tensors: object, **named: object) -> Any:  # not the wrapper: no function holds itself
                 return _applied(f, make, known, tensors, named)
 
             return as_program(again, args, kwargs, name)
@@ -233,7 +233,7 @@ def _applied(
     return result_of(unflatten(structure[0], [*outs]), kind)
 
 
-def _is_at_home(args: Any, kwargs: Any, engine: str) -> bool:
+def _is_at_home(args: object, kwargs: object, engine: str) -> bool:
     """Whether a call is the framework's own business: nothing of ours looks on, and all arrays are of its kind."""
     if STATE.builder is not None or STATE.recorders:
         return False
@@ -282,6 +282,6 @@ def _flat(
     return made
 
 
-def _flattened(result: Any) -> tuple[tuple[Any, ...], list[Any]]:
+def _flattened(result: object) -> tuple[tuple[Any, ...], list[Any]]:
     leaves, spec = flatten(result)
     return (*leaves,), [spec]

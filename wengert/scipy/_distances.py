@@ -75,11 +75,11 @@ def _braycurtis(u: Any, v: Any, w: Any = None) -> Any:
     return _weighted(np.abs(u - v), w) / _weighted(np.abs(u + v), w)
 
 
-def _seuclidean(u: Any, v: Any, V: Any) -> Any:
+def _seuclidean(u: Any, v: Any, V: object) -> Any:
     return _root(np.sum((u - v) ** 2 / V, axis=-1))
 
 
-def _mahalanobis(u: Any, v: Any, VI: Any) -> Any:
+def _mahalanobis(u: Any, v: Any, VI: object) -> Any:
     gap = u - v
     return _root(np.sum((gap @ VI) * gap, axis=-1))
 

@@ -329,14 +329,14 @@ def _share_below(kappa: Any) -> Any:
     return kappa * kappa / (1.0 + kappa * kappa)
 
 
-def _asymmetric_mass(z: Any, kappa: Any, is_low: bool) -> Any:
+def _asymmetric_mass(z: Any, kappa: object, is_low: bool) -> Any:
     below = less(z, 0.0)
     low = exp(where(below, z, 0.0) / kappa) * _share_below(kappa)
     high = exp(where(below, 0.0, -z) * kappa) * (1.0 - _share_below(kappa))
     return where(below, low, 1.0 - high) if is_low else where(below, 1.0 - low, high)
 
 
-def _asymmetric_place(q: Any, kappa: Any) -> Any:
+def _asymmetric_place(q: Any, kappa: object) -> Any:
     share = _share_below(kappa)
     is_low = less(q, share)
     return where(

@@ -215,7 +215,7 @@ def gaussian_filter1d(
 
 
 def _blurred(
-    x: Tensor, sigma: ArrayLike, order: object, mode: str, cval: ArrayLike, truncate: float, radius: Any, axes: Axes
+    x: Tensor, sigma: ArrayLike, order: object, mode: str, cval: ArrayLike, truncate: float, radius: object, axes: Axes
 ) -> Tensor:  # fmt: skip
     used = _axes(x, axes)
     names = ((sigma, "sigma"), (order, "order"), (mode, "mode"), (radius, "radius"))

@@ -226,7 +226,7 @@ def block_diag(mats: Any, format: str | None = None, dtype: DTypeLike | None = N
     return block_array(grid, format=format, dtype=dtype)
 
 
-def kron(A: ArrayLike, B: Any, format: str | None = None) -> Any:
+def kron(A: ArrayLike, B: ArrayLike, format: str | None = None) -> Any:
     """The Kronecker product of two matrices, with gradients in their values."""
     a, b = (as_sparse(m) if is_sparse(m) else _of_dense(m, False) for m in (A, B))
     rows = (a.row[:, None] * b.shape[0] + b.row).ravel()

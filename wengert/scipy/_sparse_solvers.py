@@ -84,7 +84,7 @@ class splu:
             raise AttributeError(name)
         return getattr(self._factors, name)
 
-    def solve(self, rhs: Any, trans: str = "N") -> Any:
+    def solve(self, rhs: ArrayLike, trans: str = "N") -> Any:
         """The solution of a system with the matrix, its transpose ("T") or its adjoint ("H"), with gradients."""
         if self._factors is not None and not _follows(rhs):
             return self._factors.solve(rhs, trans)

@@ -228,7 +228,7 @@ def _normal_entropy(mean: ArrayLike | None = None, cov: ArrayLike = 1) -> Any:
 
 
 def _normal_draws(
-    mean: ArrayLike | None = None, cov: ArrayLike = 1, size: ShapeLike = 1, random_state: Any = None
+    mean: ArrayLike | None = None, cov: ArrayLike = 1, size: ShapeLike = 1, random_state: object = None
 ) -> Any:
     spread = as_float(as_tensor(cov))
     if spread.ndim != 2:
@@ -374,7 +374,7 @@ def _sample(a: ArrayLike, axis: Axes, nan_policy: str, name: str) -> tuple[Any, 
     return (ravel(x), 0) if axis is None else (x, axis)
 
 
-def _deviation(x: Any, axis: Any, ddof: Any) -> Any:
+def _deviation(x: Any, axis: Any, ddof: object) -> Any:
     centred = x - average(x, axis=axis, keepdims=True)
     return sqrt(total(centred * centred, axis=axis, keepdims=True) / (x.shape[axis] - ddof))
 

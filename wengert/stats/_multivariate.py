@@ -56,7 +56,7 @@ class MultivariateNormal:
     def __repr__(self) -> str:
         return "wg.stats.multivariate_normal"
 
-    def logpdf(self, x: Any, mean: Any = None, cov: Any = 1) -> Any:
+    def logpdf(self, x: ArrayLike, mean: ArrayLike | None = None, cov: Any = 1) -> Any:
         """The logarithm of the density.
 
         At kinks: of the covariance the lower triangle is read, and its gradient is symmetric.

@@ -166,7 +166,7 @@ class Captures:
         if not tensors:
             return call
 
-        def unwritten(*arguments: Any) -> Any:
+        def unwritten(*arguments: object) -> Any:
             """The call, unless a captured tensor was written to: its array is another one each time."""
             if Written in map(type, tensors):
                 return NotImplemented
@@ -210,7 +210,7 @@ class Captures:
             self.version += 1
             return True
 
-    def _accepts(self, watch: Watch, value: Any, found: dict[int, tuple[Slot, Any]]) -> bool:
+    def _accepts(self, watch: Watch, value: object, found: dict[int, tuple[Slot, Any]]) -> bool:
         held = watch.value
         if value is held:
             slot = self._reach.slots.get(id(held))

@@ -36,7 +36,7 @@ _SEEDED = ("stateless_", "Generator", "SeedGenerator", "Algorithm", "fold_in", "
 _CLOCKS = frozenset({"now", "today", "utcnow"})  # of datetime's classes
 
 
-def changing_name(owner: Any, key: str, value: Any, is_called_bare: bool) -> str:
+def changing_name(owner: object, key: str, value: object, is_called_bare: bool) -> str:
     """The dotted name of something whose results change by themselves, found as `owner.key`, or ""."""
     if isinstance(owner, ModuleType):
         home = owner.__name__
@@ -56,7 +56,7 @@ def changing_name(owner: Any, key: str, value: Any, is_called_bare: bool) -> str
     return ""
 
 
-def is_iterator(value: Any) -> bool:
+def is_iterator(value: object) -> bool:
     """Whether reading a value uses it up: an iterator or an open file."""
     kind = type(value)
     return hasattr(kind, "__next__") and hasattr(kind, "__iter__")

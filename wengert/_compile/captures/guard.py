@@ -38,7 +38,7 @@ class Binder:
         self.home = home
         self._names: dict[int, str] = {}
 
-    def __call__(self, value: Any) -> str:
+    def __call__(self, value: object) -> str:
         name = self._names.get(id(value))
         if name is None:
             name = self._names[id(value)] = f"_wg{len(self.cells)}"

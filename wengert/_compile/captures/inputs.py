@@ -74,7 +74,7 @@ class Inputs:
             self._note(slot)
             self.taken[tensor._key] = (slot, False)
 
-    def _slot_of(self, array: Any) -> Slot | None:
+    def _slot_of(self, array: object) -> Slot | None:
         held = array
         while isinstance(held, np.ndarray):
             slot = self._slots.get(id(held))

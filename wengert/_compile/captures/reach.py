@@ -80,7 +80,7 @@ SIZES = frozenset({"shape", "ndim", "dtype", "size", "itemsize", "nbytes"})
 Site = tuple[CodeType, Chain, int]  # a chain that loads an array, and how many of its steps lead to it
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> bool:
     """Whether a value may become an input of the program."""
     return isinstance(value, (np.ndarray, Tensor))
 
@@ -205,7 +205,7 @@ class Reach:
 
     # -- values -----------------------------------------------------------------------------------------
 
-    def _visit(self, value: Any, path: str, owner: Any = None) -> None:
+    def _visit(self, value: object, path: str, owner: object = None) -> None:
         """Looks at what a value holds; `owner` is what stands for the value where its identity is not watched."""
         if isinstance(value, _ATOMS) or id(value) in self._seen:
             return
@@ -256,7 +256,7 @@ class Reach:
         for index, element in enumerate(elements):
             self._found(watch, element, f"{watch.path}[{index}]")
 
-    def _callables(self, value: Any, path: str) -> None:
+    def _callables(self, value: object, path: str) -> None:
         """The functions that something of ours, or of a library, holds."""
         if isinstance(value, (list, tuple, set)):
             for element in value:
@@ -270,7 +270,7 @@ class Reach:
         for value in values:
             self._visit(value, path)
 
-    def _found(self, watch: Watch | None, value: Any, path: str) -> None:
+    def _found(self, watch: Watch | None, value: object, path: str) -> None:
         """What stands at a place that is watched (by `watch`), but that no chain of names leads to."""
         if is_array(value):
             slot = self._slot(value, path)
@@ -280,7 +280,7 @@ class Reach:
         else:
             self._visit(value, path)
 
-    def _slot(self, value: Any, path: str = "") -> Slot:
+    def _slot(self, value: object, path: str = "") -> Slot:
         slot = self.slots.get(id(value))
         if slot is None:
             slot = self.slots[id(value)] = Slot(value)
@@ -331,7 +331,7 @@ class Reach:
                 if is_array(held):
                     self._slot(held).is_loose = True
 
-    def _everything(self, owner: Any, value: Any, path: str) -> None:
+    def _everything(self, owner: object, value: object, path: str) -> None:
         """All attributes of an object."""
         held = getattr(value, "__dict__", None)
         if isinstance(held, dict):
@@ -354,7 +354,7 @@ class Reach:
             self._types.add(kind)
             self._objects.append((kind, kind, kind.__name__, set()))
 
-    def _attributes(self, owner: Any, value: Any, path: str, looked_up: set[str]) -> None:
+    def _attributes(self, owner: object, value: object, path: str, looked_up: set[str]) -> None:
         """The attributes of an object, or of a class, that some code names."""
         for name in sorted((self.names | self.grown) - looked_up):
             if name not in self.names and isinstance(_instance_attribute(value, name), _GROWING):
@@ -501,7 +501,7 @@ class Reach:
             self._note(changing_name(None, chain.name, held, False))
         return held
 
-    def _step(self, value: Any, step: Access, path: str, site: Site) -> tuple[Any, str] | None:
+    def _step(self, value: object, step: Access, path: str, site: Site) -> tuple[Any, str] | None:
         """What a step leads to, if it is plain to see."""
         if isinstance(value, ModuleType) and not step.is_item:
             held = vars(value).get(step.key, MISSING)
@@ -525,7 +525,7 @@ class Reach:
         if name and name not in self.changes:
             self.changes.append(name)
 
-    def _source(self, path: str, owner: Any) -> None:
+    def _source(self, path: str, owner: object) -> None:
         """The generator behind a bound method of one (`np.random.normal`)."""
         if owner is not None and not isinstance(owner, ModuleType) and random_state(owner) is not None:
             self.sources.append((path, owner))
@@ -568,7 +568,7 @@ def _content(cell: CellType) -> Any:
         return MISSING
 
 
-def _instance_data(value: Any) -> list[tuple[str, Any]]:
+def _instance_data(value: object) -> list[tuple[str, Any]]:
     held = getattr(value, "__dict__", None)
     found = [*held.items()] if isinstance(held, dict) else []
     names = [name for kind in type(value).__mro__ for name in _slots(kind)]
@@ -588,7 +588,7 @@ def _shows_memory(kind: type) -> bool:
 _STORES = ("_parameters", "_buffers", "_modules")  # where a torch.nn.Module keeps attributes that it looks up by itself
 
 
-def _instance_attribute(value: Any, name: str) -> Any:
+def _instance_attribute(value: object, name: str) -> Any:
     held = getattr(value, "__dict__", None)
     if isinstance(held, dict):
         for found in (held, *[held[store] for store in _STORES if store in held]):
@@ -608,7 +608,7 @@ def is_users(module: str) -> bool:
     return not (is_library_file(file) or "site-packages" in file or "dist-packages" in file)
 
 
-def _package_of(f: Any) -> str:
+def _package_of(f: object) -> str:
     """The installed package that a function is from, or "" where it is none to be looked at."""
     inner = getattr(f, "__wrapped__", f)
     module = getattr(inner, "__module__", None) or ""

@@ -83,7 +83,7 @@ def reads_of(code: CodeType) -> Reads:
     return Reads((*chains,), frozenset(names), frozenset(grown - names))
 
 
-def _texts(const: Any) -> Iterator[str]:
+def _texts(const: object) -> Iterator[str]:
     for value in const if isinstance(const, tuple) else (const,):
         if isinstance(value, str) and value.isidentifier():
             yield value

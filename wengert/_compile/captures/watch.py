@@ -316,12 +316,12 @@ def same_context(variable: Any, before: Any) -> bool:
     return same(variable.get(MISSING), before)
 
 
-def same_token(_: Any, before: Any) -> bool:
+def same_token(_: object, before: object) -> bool:
     """Whether no class was registered with an abstract one meanwhile."""
     return get_cache_token() == before
 
 
-def same_data(found: Any, copy: Any) -> bool:
+def same_data(found: object, copy: object) -> bool:
     """Whether a set or byte array equals its copy."""
     return type(found) is type(copy) and bool(found == copy)
 
@@ -332,7 +332,7 @@ def same_frame(found: Any, copy: Any) -> bool:
     return type(found) is type(copy) and bool(compare(copy)) and _labels(found) == _labels(copy)
 
 
-def _labels(frame: Any) -> Any:
+def _labels(frame: object) -> Any:
     return [repr(getattr(frame, name, None)) for name in ("columns", "index", "dtypes", "name")]
 
 

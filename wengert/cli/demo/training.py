@@ -79,7 +79,7 @@ def check_loss_gradient(batch: Digits, seed: int = 0) -> int:
     """
     flat, unravel = wg.tree.ravel(initial_parameters(seed))
 
-    def loss(flat_parameters: Any) -> Any:
+    def loss(flat_parameters: object) -> Any:
         return penalised_loss(unravel(flat_parameters), batch.images, batch.one_hot)
 
     wg.check_gradients(loss, flat, order=1, modes=("reverse",))
@@ -129,7 +129,7 @@ def train(
     train_losses: list[float] = []
     test_losses: list[float] = []
 
-    def loss(flat_parameters: Any) -> Any:
+    def loss(flat_parameters: object) -> Any:
         return penalised_loss(unravel(flat_parameters), train_digits.images, train_one_hot)
 
     def record(flat_parameters: np.ndarray) -> None:

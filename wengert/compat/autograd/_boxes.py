@@ -110,7 +110,7 @@ def numbers(box: Tensor) -> Any:
     return onp.asarray(box, box.dtype) if type(box._data) is Value else ndarray_of(box._data)
 
 
-def getval(value: Any) -> Any:
+def getval(value: object) -> Any:
     """The numbers of a box, also of those in a container; anything else as it is."""
     if isinstance(value, Tensor):
         array = numbers(value)
@@ -159,7 +159,7 @@ def value_below(box: Tensor) -> Any:
         return alias(box)
 
 
-def isbox(value: Any) -> bool:
+def isbox(value: object) -> bool:
     """Whether somebody follows a value."""
     return isinstance(value, Tensor) and value.is_followed
 
@@ -195,6 +195,6 @@ def conjugate(value: Any) -> Any:
     return value.conj() if value._data.dtype.kind == "c" else value
 
 
-def is_differentiable(value: Any) -> bool:
+def is_differentiable(value: object) -> bool:
     """Whether a leaf is a floating-point number or an array of them."""
     return isinstance(value, (float, complex)) or is_inexact(getattr(value, "dtype", onp.dtype(bool)))

@@ -19,7 +19,7 @@ HOME = __name__.rpartition(".")[0]
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds each module `autograd.x` in this package's `x`."""
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> Any:
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: object = None) -> Any:
         if fullname == "autograd" or fullname.startswith("autograd."):
             ours = HOME + fullname[len("autograd") :]
             if ours in sys.modules or importlib.util.find_spec(ours) is not None:

@@ -199,7 +199,7 @@ def multigrad_dict(fun: Callable[..., Any]) -> Callable[..., Any]:
 def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     """`fun`, which keeps only its arguments for the backward pass and runs again there."""
 
-    def vjp_maker(argnum: int, ans: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def vjp_maker(argnum: int, ans: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return lambda g: _make_vjp(lambda x: fun(*subval(args, argnum, x), **kwargs), args[argnum])[0](g)
 
     wrapped = primitive(fun)

@@ -186,7 +186,7 @@ def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
 def notrace_primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function on raw values one whose results are constants."""
 
-    def f_wrapped(*args: Any, **kwargs: Any) -> Any:
+    def f_wrapped(*args: object, **kwargs: object) -> Any:
         return f_raw(*map(getval, args), **{k: getval(v) for k, v in kwargs.items()})
 
     f_wrapped._is_primitive = True
@@ -215,11 +215,11 @@ class Node:
     def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
         self.value, self.fun, self.parents = value, fun, list(parents)
 
-    def initialize_root(self, *args: Any, **kwargs: object) -> None:
+    def initialize_root(self, *args: object, **kwargs: object) -> None:
         self.value, self.fun, self.parents = None, None, []
 
     @classmethod
-    def new_root(cls, *args: Any, **kwargs: object) -> Any:
+    def new_root(cls, *args: object, **kwargs: object) -> Any:
         root = cls.__new__(cls)
         root.initialize_root(*args, **kwargs)
         return root
@@ -276,7 +276,7 @@ class Step:
         return found[self.place] if self.op.is_multi else found
 
 
-def new_box(value: Any, trace: int, node: object) -> Any:
+def new_box(value: object, trace: int, node: object) -> Any:
     """A value as a tensor."""
     return source(value)
 

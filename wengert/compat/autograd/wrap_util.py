@@ -9,7 +9,7 @@ from typing import Any
 from .util import subvals
 
 
-def get_name(f: Any) -> str:
+def get_name(f: object) -> str:
     """A function's name, if it has one."""
     return getattr(f, "__name__", "[unknown name]")
 

@@ -291,7 +291,7 @@ def _weights(size: int, target: int, interpolation: str, antialias: bool, is_ali
 
 @names_errors
 def resize(
-    images: Any, size: Any, interpolation: str = "bilinear", antialias: bool = False,
+    images: ArrayLike, size: Any, interpolation: str = "bilinear", antialias: bool = False,
     crop_to_aspect_ratio: bool = False, pad_to_aspect_ratio: bool = False, fill_mode: str = "constant",
     fill_value: Any = 0.0, data_format: Any = None, *, align_corners: bool = False,
 ) -> Any:  # fmt: skip

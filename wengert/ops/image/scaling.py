@@ -64,7 +64,7 @@ def _weights(
 
 @names_errors
 def scale_and_translate(
-    images: Any, output_shape: Any, scale: Any, translation: Any, spatial_dims: Any, method: str,
+    images: ArrayLike, output_shape: Any, scale: Any, translation: Any, spatial_dims: Any, method: str,
     antialias: bool = True,
 ) -> Any:  # fmt: skip
     """Arrays scaled and moved along some axes: what was at x comes to scale * x + translation, pixels measured from

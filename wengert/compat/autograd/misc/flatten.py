@@ -34,7 +34,7 @@ def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
     return vector, unflatten
 
 
-def _sorted(value: Any) -> Any:
+def _sorted(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     if isinstance(value, (list, tuple)):
@@ -42,7 +42,7 @@ def _sorted(value: Any) -> Any:
     return value
 
 
-def flatten_func(func: Callable[..., Any], example: Any) -> tuple[Any, Any, Any]:
+def flatten_func(func: Callable[..., Any], example: object) -> tuple[Any, Any, Any]:
     """A function of structures as one of vectors: `(flat function, unflatten, the example's vector)`."""
     vector, unflatten = flatten(example)
     return lambda x, *args: flatten(func(unflatten(x), *args))[0], unflatten, vector

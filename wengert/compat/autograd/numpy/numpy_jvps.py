@@ -10,7 +10,7 @@ from ..core import def_linear, defjvp, defjvp_argnum, defjvp_argnums
 from .numpy_wrapper import metadata
 
 
-def broadcast(x: Any, target: Any) -> Any:
+def broadcast(x: Any, target: object) -> Any:
     """x in the shape of the target, and complex where it is."""
     shape, _, dtype, _ = metadata(target)
     return x + onp.zeros(shape, dtype)

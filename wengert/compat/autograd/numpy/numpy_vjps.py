@@ -23,13 +23,13 @@ def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
     return onp.real(x) if onp.iscomplexobj(getval(x)) and not is_complex else x
 
 
-def unbroadcast_f(target: Any, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def unbroadcast_f(target: object, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """f, whose result is summed to the target's shape."""
     meta = metadata(target)
     return lambda g: unbroadcast(f(g), meta)
 
 
-def match_complex(target: Any, x: Any) -> Any:
+def match_complex(target: object, x: Any) -> Any:
     """x as real or complex as the target."""
     wanted, found = onp.iscomplexobj(getval(target)), onp.iscomplexobj(getval(x))
     return onp.real(x) if found and not wanted else x + 0j if wanted and not found else x

@@ -16,7 +16,7 @@ def either(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
     """A function that is one of two."""
 
     @functools.wraps(theirs)
-    def chosen(*args: Any, **kwargs: Any) -> Any:
+    def chosen(*args: object, **kwargs: object) -> Any:
         follows = any(map(boxes_in, args)) or (kwargs and any(map(boxes_in, kwargs.values())))
         return (ours if follows else theirs)(*args, **kwargs)
 
