@@ -25,8 +25,8 @@ import numpy as onp
 # this file bears autograd's name, and Python looks beside a script first
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:] = [*(path for path in sys.path if pathlib.Path(path or ".").resolve() != HERE), str(HERE.parent)]
-import wengert as wg  # noqa: E402
-from benchmarks import autograd_rows  # noqa: E402
+import wengert as wg  # noqa: E402  (after the path of modules is set)
+from benchmarks import autograd_rows  # noqa: E402  (as above)
 
 HOMES = ("autograd", "wengert.compat.autograd")
 

@@ -1,4 +1,6 @@
-"""What special functions of several engines share: Stirling's series of the gamma function, and SciPy's limits."""
+"""What special functions of several engines share: Stirling's series of the gamma function, SciPy's limits, and where
+incomplete gamma and beta functions are quadratures near the peak of their densities. Numbers are of whatever kind.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,11 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 
 
 KV_FAR = 650.0  # from here on SciPy's kv, which gives up at 1e-305, is its kve times e^-x
 
+FROM = 1000.0  # parameters from here on are large
+NEAR = 0.3  # how far from the peak, in units of its place, is near
+FALL = 45.0  # the logarithm of what is left of the integrand where the quadrature ends
+NODES = 56
+
 
 def beyond_stirling(x: Any) -> Any:
     """log(gamma(x)) less (x - 1/2) log(x) - x + log(2 pi) / 2, for large x."""
@@ -16,3 +23,26 @@ def beyond_stirling(x: Any) -> Any:
     for coefficient in reversed(STIRLING):
         total = total * square + coefficient
     return total / x
+
+
+def beta_start(a: Any, b: Any, x: Any) -> Any:
+    """How far x lies off a / (a + b), in units of that: (x (a + b) - a) / a, with the products' rounding errors."""
+    first, lost = _product(x, a)
+    second, more = _product(x, b)
+    apart = first - a
+    back = apart - first  # Knuth's sum: what the difference has lost
+    lost = lost + ((first - (apart - back)) - (a + back))
+    return ((apart + second) + (lost + more)) / a
+
+
+def _product(x: Any, y: Any) -> tuple[Any, Any]:
+    """A product and its rounding error (Dekker)."""
+    product = x * y
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    scaled = x * 134217729.0  # 2^27 + 1
+    high = scaled - (scaled - x)
+    return high, x - high

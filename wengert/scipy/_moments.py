@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._core.argument_types import ShapeLike
 from ..ops.elementwise import exp, expm1, less, log, sin, sqrt
 from ..ops.indexing import where
@@ -16,7 +18,7 @@ from ..special import betaln, digamma, entr, gamma, gammaln
 
 Moment = Callable[..., Any] | None
 
-_EULER = 0.57721566490153286
+_EULER = float(np.euler_gamma)
 _PI = math.pi
 
 

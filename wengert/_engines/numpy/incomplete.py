@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..stirling import beyond_stirling
+from ..stirling import FROM, NEAR, beta_start, beyond_stirling
 from ..taylor import Taylor, fraction, through, variable
 from .common import lazy
-from .large_parameters import FROM, NEAR, beta_derivative, beta_start, gamma_derivative, off
+from .large_parameters import beta_derivative, gamma_derivative, off
 from .special import betaln, polygamma_step
 
 _MOST_STEPS = 100_000

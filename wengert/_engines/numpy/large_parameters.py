@@ -15,21 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ..stirling import beyond_stirling
+from ..stirling import FALL, NODES, beyond_stirling
 from ..taylor import Taylor
 from .special import polygamma_step
 
-FROM = 1000.0  # parameters from here on are large
-NEAR = 0.3  # how far from the peak, in units of its place, is near
-_FALL = 45.0  # the logarithm of what is left of the integrand where the quadrature ends
-_NODES = 56
 _DIGAMMA = (1 / 2, 1 / 12, 0.0, -1 / 120, 0.0, 1 / 252)
 
 
 @functools.cache
 def _rule() -> tuple[Any, Any]:
     """Nodes in (0, 1) and weights."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
     return (nodes + 1) / 2, weights / 2
 
 
@@ -51,8 +47,8 @@ def _above_digamma(x: np.ndarray[Any, Any]) -> Any:
 
 
 def _reach(slope: Any, curvature: Any) -> Any:
-    """How far an exponent with this slope and curvature takes to grow by `_FALL`."""
-    return 2 * _FALL / (slope + np.sqrt(slope * slope + 2 * curvature * _FALL))
+    """How far an exponent with this slope and curvature takes to grow by `FALL`."""
+    return 2 * FALL / (slope + np.sqrt(slope * slope + 2 * curvature * FALL))
 
 
 def gamma_derivative(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> Any:
@@ -68,29 +64,6 @@ def gamma_derivative(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: in
     line = Taylor([[np.zeros_like(place)], *[[s / math.factorial(k)] for k, s in enumerate(slopes, start=1)]])
     density = np.exp(-a * off(place) - beyond_stirling(a)) * np.sqrt(a / (2 * math.pi)) / (1 + place)
     return -side * reach * np.sum(weights[:, None] * density * line.exp().derivative(), axis=0)
-
-
-def beta_start(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> Any:
-    """How far x lies off a / (a + b), in units of that: (x (a + b) - a) / a, with the products' rounding errors."""
-    first, lost = _product(x, a)
-    second, more = _product(x, b)
-    apart = first - a
-    back = apart - first  # Knuth's sum: what the difference has lost
-    lost = lost + ((first - (apart - back)) - (a + back))
-    return ((apart + second) + (lost + more)) / a
-
-
-def _product(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> tuple[Any, Any]:
-    """A product and its rounding error (Dekker)."""
-    product = x * y
-    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
-    return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
-
-
-def _halves(x: np.ndarray[Any, Any]) -> tuple[Any, Any]:
-    scaled = x * 134217729.0  # 2^27 + 1
-    high = scaled - (scaled - x)
-    return high, x - high
 
 
 def beta_derivative(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], start: Any, order_a: int, order_b: int) -> Any:

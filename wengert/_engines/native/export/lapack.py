@@ -11,6 +11,22 @@ from collections.abc import Sequence
 
 LAPACK_WANTED = "WENGERT_LAPACK"  # the macro with which C source calls LAPACK instead
 
+# Householder's reflection of the columns beyond number k
+_REFLECTED = """\
+        for (int64_t j = k + 1; j < n; j++) {
+            REAL *other = a + j * lda;
+            REAL share = other[k];
+            for (int64_t i = k + 1; i < m; i++) {
+                share += v[i] * other[i];
+            }
+            share *= factors[k];
+            other[k] -= share;
+            for (int64_t i = k + 1; i < m; i++) {
+                other[i] -= share * v[i];
+            }
+        }
+"""
+
 _ROUTINES = {
     "potrf": """\
 void NAME(const int8_t *uplo, const int32_t *size, REAL *a, const int32_t *rows, int32_t *info) {
@@ -123,18 +139,9 @@ void NAME(const int32_t *height, const int32_t *width, REAL *a, const int32_t *r
             v[i] /= v[k] - end;
         }
         v[k] = end;
-        for (int64_t j = k + 1; j < n; j++) {
-            REAL *other = a + j * lda;
-            REAL share = other[k];
-            for (int64_t i = k + 1; i < m; i++) {
-                share += v[i] * other[i];
-            }
-            share *= factors[k];
-            other[k] -= share;
-            for (int64_t i = k + 1; i < m; i++) {
-                other[i] -= share * v[i];
-            }
-        }
+"""
+    + _REFLECTED
+    + """\
     }
 }
 """,
@@ -152,18 +159,9 @@ void NAME(const int32_t *height, const int32_t *width, const int32_t *count, REA
     }
     for (int64_t k = *count - 1; k >= 0; k--) {
         REAL *v = a + k * lda;
-        for (int64_t j = k + 1; j < n; j++) {
-            REAL *other = a + j * lda;
-            REAL share = other[k];
-            for (int64_t i = k + 1; i < m; i++) {
-                share += v[i] * other[i];
-            }
-            share *= factors[k];
-            other[k] -= share;
-            for (int64_t i = k + 1; i < m; i++) {
-                other[i] -= share * v[i];
-            }
-        }
+"""
+    + _REFLECTED
+    + """\
         for (int64_t i = 0; i < m; i++) {
             v[i] = i < k ? 0 : i == k ? 1 - factors[k] : -factors[k] * v[i];
         }

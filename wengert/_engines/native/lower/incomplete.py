@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...stirling import beyond_stirling
+from ...stirling import FALL, FROM, NEAR, NODES, beta_start, beyond_stirling
 from ...taylor import Taylor
 from ..ir.builder import Builder
 from .numbers import (
@@ -37,10 +37,6 @@ from .scalars import SCALARS
 from .special import call
 
 _TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, which overflow nowhere
-_FROM = 1000.0  # parameters from here on are large
-_NEAR = 0.3  # how far from the peak, in units of its place, is near
-_FALL = 45.0  # the logarithm of what is left of the integrand where the quadrature ends
-_NODES = 56
 _DIGAMMA = (0.0, 1 / 2, 1 / 12, 0.0, -1 / 120, 0.0, 1 / 252)
 _LARGE = 10.0  # from here on Stirling's series is exact
 _MOST_STEPS = 100_000.0
@@ -163,17 +159,17 @@ def _above_digamma(x: Number) -> Number:
 
 
 def _reach(slope: Number, curvature: Number) -> Number:
-    """How far an exponent with this slope and curvature takes to grow by `_FALL`."""
-    return 2 * _FALL / (slope + sqrt(slope * slope + 2 * _FALL * curvature))
+    """How far an exponent with this slope and curvature takes to grow by `FALL`."""
+    return 2 * FALL / (slope + sqrt(slope * slope + 2 * FALL * curvature))
 
 
 def _integral(s: Scope, integrand: Callable[[Number], Number]) -> Number:
     """The integral from 0 to 1, by Gauss's rule."""
     b = s.b
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
     places, shares = s.table((nodes + 1) / 2), s.table(weights / 2)
     total = b.var("f64", 0.0)
-    with b.loop(0, _NODES) as i:
+    with b.loop(0, NODES) as i:
         part = s.read(shares, i) * integrand(s.read(places, i))
         b.set(total, operand(Number(b, b.get(total)) + part))
     return Number(b, b.get(total))
@@ -263,7 +259,7 @@ def _gammainc(s: Scope, a: Number, x: Number, order: int) -> Some:
         edge = where((x > 0.0) & (a < math.inf), 1.0, 0.0)
     base = larger(a, _TINY) if order else a
     whole = 0.0 if order else 1.0
-    is_large = (base >= _FROM) & (abs(x - base) <= _NEAR * base)
+    is_large = (base >= FROM) & (abs(x - base) <= NEAR * base)
 
     def near() -> Number:
         tail = _gamma_tail(s, base, x, order)
@@ -308,7 +304,7 @@ def _gammaincc(s: Scope, a: Number, x: Number) -> Some:
     """The regularised upper function."""
     is_valid = (a >= 0.0) & (x >= 0.0) & ((a > 0.0) | (x > 0.0)) & ((a < math.inf) | (x < math.inf))
     is_inside = (a > 0.0) & (x > 0.0) & (x < math.inf) & (a < math.inf)
-    is_large = (a >= _FROM) & (abs(x - a) <= _NEAR * a)
+    is_large = (a >= FROM) & (abs(x - a) <= NEAR * a)
     is_small = ((x <= 0.5) & (a * log(x) >= -0.4)) | ((x > 0.5) & (x <= 1.1) & (a <= 1.1 * x))
 
     def near() -> Number:
@@ -397,29 +393,6 @@ def _beta_below(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b
     return (_beta_power(s, a, b, x, orders) / _fraction(s.b, orders, one, rounds)).derivative()
 
 
-def _halves(x: Number) -> tuple[Number, Number]:
-    scaled = x * 134217729.0  # 2^27 + 1
-    high = scaled - (scaled - x)
-    return high, x - high
-
-
-def _product(x: Number, y: Number) -> tuple[Number, Number]:
-    """A product and its rounding error (Dekker)."""
-    product = x * y
-    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
-    return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
-
-
-def _beta_start(a: Number, b: Number, x: Number) -> Number:
-    """How far x lies off a / (a + b), in units of that."""
-    first, lost = _product(x, a)
-    second, more = _product(x, b)
-    apart = first - a
-    back = apart - first  # Knuth's sum: what the difference has lost
-    lost = lost + ((first - (apart - back)) - (a + back))
-    return ((apart + second) + (lost + more)) / a
-
-
 @add("beta_tail", 3)
 def _beta_tail(s: Scope, a: Number, b: Number, start: Number, order_a: int, order_b: int) -> Some:
     """The same for large a and b, and x near and not above a / (a + b)."""
@@ -468,8 +441,8 @@ def _beta_parts(
     """Inside: `low` of the lower function or `high` of the upper one, whichever converges faster; the upper one where
     it is wanted and vanishes with a."""
     turned = (orders[1], orders[0])
-    start = _beta_start(a, b, x)
-    is_large = (where(a < b, a, b) >= _FROM) & (abs(start) * larger(1.0 + 0.0 * a, a / b) <= _NEAR)
+    start = beta_start(a, b, x)
+    is_large = (where(a < b, a, b) >= FROM) & (abs(start) * larger(1.0 + 0.0 * a, a / b) <= NEAR)
     is_low = x * (a + b + 2.0) < a + 1.0
     if is_high_wanted:
         is_low &= (a > 0.1) | (x < 0.01)

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from ...taylor import Taylor
 from ..ir.builder import Builder
 from ..ir.loops import Operand
@@ -153,7 +155,7 @@ def sqrt(x: Some) -> Number:
     return cast(Number, x).of("sqrt")
 
 
-EULER = 0.5772156649015329
+EULER = float(np.euler_gamma)
 
 
 def zeta_less_one(k: int) -> float:
