@@ -2,7 +2,8 @@
 
     python -m tools.release [REQUIREMENT ...]
 
-1. The version stands in `pyproject.toml`, in all of `PLACES`, and in `CHANGELOG.md` with a date.
+1. The version stands in `pyproject.toml`, in all of `PLACES`, and in `CHANGELOG.md` with a date. rattler-build reads the
+   conda recipe, which asks for what `pyproject.toml` asks for; its channels are not asked, and nothing is built of it.
 2. Wheel and source archive are built in `dist/`, the wheel from the archive; `twine check --strict` reads both.
 3. The wheel holds the package only, and no module that nothing but tests would import.
 4. The wheel is installed in an empty virtual environment. There the command line works, and README.md runs from top to
@@ -59,6 +60,32 @@ def version_to_release(root: Path) -> str:
     return version
 
 
+def conda_requirements(root: Path) -> dict[str, list[str]]:
+    """What the conda recipe must ask for: of the environment that builds, and of the one that runs.
+
+    Conda's recipes have no markers; llvmlite, which has one, is to be had wherever conda is.
+    """
+    told = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    python = f"python {told['project']['requires-python']}"
+    named = [re.sub(r"(?=>=)", " ", r.partition(";")[0]) for r in told["project"]["dependencies"]]
+    builder = [re.sub(r"(?=>=)", " ", r) for r in told["build-system"]["requires"]]
+    return {"host": sorted([python, "pip", *builder]), "run": sorted([python, *named])}
+
+
+def check_recipe(root: Path) -> None:
+    """Refuses a conda recipe that rattler-build cannot read, or that asks for other things than the wheel does."""
+    from rattler_build import RattlerBuildError, Stage0Recipe, VariantConfig
+
+    try:
+        (made,) = Stage0Recipe.from_file(str(root / "conda" / "recipe.yaml")).render(VariantConfig())
+    except RattlerBuildError as error:
+        raise ReleaseError(f"conda/recipe.yaml: {error}") from error
+    asked = made.recipe.requirements
+    found = {"host": sorted(map(str, asked.host)), "run": sorted(map(str, asked.run))}
+    if found != conda_requirements(root):
+        raise ReleaseError(f"conda/recipe.yaml asks for {found}, pyproject.toml for {conda_requirements(root)}")
+
+
 def build(version: str) -> tuple[Path, Path]:
     """The wheel and the source archive, alone in `dist/`."""
     shutil.rmtree(DIST, ignore_errors=True)
@@ -110,6 +137,7 @@ def _run(*command: object, cwd: Path = ROOT) -> None:
 def main() -> int:
     try:
         version = version_to_release(ROOT)
+        check_recipe(ROOT)
         wheel, archive = build(version)
         with tempfile.TemporaryDirectory() as folder:
             scratch = Path(folder)

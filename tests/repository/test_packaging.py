@@ -18,7 +18,7 @@ import wengert as wg
 from tests.support.paths import ROOT
 from tools.footprint import dependencies, import_seconds, installed_bytes, own_bytes
 from tools.modules import out_of_reach, sources_of, used_by_users
-from tools.release import PLACES, ReleaseError, check_contents, version_to_release
+from tools.release import PLACES, ReleaseError, check_contents, conda_requirements, version_to_release
 
 README = ROOT / "README.md"
 
@@ -151,6 +151,14 @@ def test_a_release_whose_version_is_told_otherwise_is_refused(
         (tmp_path / name).write_text(text.replace(old, new) if name == file else text, encoding="utf-8")
     with pytest.raises(ReleaseError, match=complaint):
         version_to_release(tmp_path)
+
+
+@pytest.mark.parametrize("environment", ["host", "run"])
+def test_the_conda_recipe_asks_for_what_the_wheel_does(environment: str) -> None:
+    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    block = re.search(rf"^  {environment}:\n((?:    - .*\n)+)", recipe, re.MULTILINE)
+    assert block is not None
+    assert sorted(re.findall(r"- (.*)", block[1])) == conda_requirements(ROOT)[environment]
 
 
 def wheel_with(folder: Path, *files: str) -> Path:
