@@ -2,8 +2,8 @@
 
     python -m tools.release [REQUIREMENT ...]
 
-1. The version stands in `pyproject.toml`, in all of `PLACES`, and in `CHANGELOG.md` with a date. rattler-build reads the
-   conda recipe, which asks for what `pyproject.toml` asks for; its channels are not asked, and nothing is built of it.
+1. The version stands in `pyproject.toml`, in all of `PLACES`, and in `CHANGELOG.md` with a date. rattler-build reads
+   the conda recipe, which asks for what `pyproject.toml` asks for; no channel is asked, and nothing is built of it.
 2. Wheel and source archive are built in `dist/`, the wheel from the archive; `twine check --strict` reads both.
 3. The wheel holds the package only, and no module that nothing but tests would import.
 4. The wheel is installed in an empty virtual environment. There the command line works, and README.md runs from top to
