@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 import pytest
 
-import wengert._engines.numpy  # noqa: F401  # registers the engine
+import wengert as wg
+import wengert._engines.numpy  # registers the engine
 import wengert.ops as ops
 from wengert._core.constant import constant
 from wengert._core.tensor import Tensor
@@ -213,3 +214,12 @@ def test_one_hot_puts_a_one_at_each_class():
     expected = (x[..., None] == np.arange(4)).astype(np.float64)
     same(ops.one_hot(x, 4), expected)
     same(ops.one_hot(x, 4, axis=0, dtype="int8"), np.moveaxis(expected, -1, 0).astype(np.int8))
+
+
+@pytest.mark.parametrize("number", [1.69, 2, 0])
+def test_the_difference_of_a_number_has_numpys_signs_of_zeros(number: float) -> None:
+    """On a branch cut the sign decides: the root of -1.6 - 0j is -1.26j."""
+    for x in (np.array([complex(-0.09, -0.0), complex(0.09, 0.0)]), np.array([0.0, -0.0])):
+        want, found = x - number, (wg.tensor(x) - number).numpy()
+        np.testing.assert_array_equal(np.signbit(found.real), np.signbit(want.real))
+        np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(want.imag))

@@ -167,7 +167,8 @@ def subtract(x1: ArrayLike, x2: ArrayLike) -> Any:
         array([-2., -1.])
     """
     if type(x2) in _NUMBER and type(x1) is Tensor and x1._data.dtype.kind in "fcV":
-        return with_number(S.add_number, x1, -x2)
+        # of zeros, too: on a branch cut their sign decides
+        return with_number(S.add_number, x1, -complex(x2) if x1._data.dtype.kind == "c" else -x2 if x2 else -0.0)
     return binary(S.sub, x1, x2)
 
 
