@@ -249,3 +249,16 @@ def test_scripts_run_with_their_neighbours(tmp_path: Path) -> None:
     assert ran.returncode == 3
     missing = subprocess.run([*run[:4], "nothing.py"], capture_output=True, text=True, check=False)
     assert missing.returncode == 2
+
+
+def test_a_dtype_is_found_among_numpys_scalar_types() -> None:
+    def kind(x: Any) -> Any:
+        return (
+            x.dtype in (np.float32, np.float64),
+            np.float64 == x.dtype,
+            np.float64 != x.dtype,
+            x.dtype in (int, float),
+        )
+
+    assert wg.adopt(kind)(np.zeros(2)) == kind(np.zeros(2)) == (True, True, False, True)
+    assert wg.adopt(kind)(wg.tensor([1.0])) == (True, True, False, True)

@@ -52,7 +52,7 @@ class Standing(type):
         return issubclass(real_of(subclass), real_of(cls))
 
     def __eq__(cls, other: object) -> bool:
-        return real_of(cls) is real_of(other)
+        return real_of(cls) == real_of(other)  # a dtype among them, which equals its scalar type
 
     def __hash__(cls) -> int:
         return hash(real_of(cls))
