@@ -153,3 +153,12 @@ def test_splrep_and_splev() -> None:
     check_slope(lambda x, y, at: abs_square(interpolate.splev(at, interpolate.splrep(x, y))), [X, Y[:, 0], INSIDE])
     with pytest.raises(TypeError, match="s=0.5 is not supported"):
         interpolate.splrep(wg.tensor(X), Y[:, 0], s=0.5)
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest"])
+def test_interpn_is_the_grids_interpolator(method: str) -> None:
+    grid, values = (np.arange(4.0), np.arange(5.0)), np.sin(np.arange(20.0)).reshape(4, 5)
+    places = np.array([[0.4, 2.3], [1.7, 3.6]])
+    found = interpolate.interpn(grid, wg.tensor(values), places, method)
+    np.testing.assert_allclose(found, scipy.interpolate.interpn(grid, values, places, method), rtol=1e-12)
+    wg.check_gradients(lambda v: interpolate.interpn(grid, v, places, method), values)

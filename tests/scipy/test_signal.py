@@ -103,8 +103,17 @@ def test_a_filter_works_in_batches_in_traces_and_to_second_order() -> None:
 def test_what_a_filter_cannot_follow_says_what_to_use() -> None:
     with pytest.raises(wg.LostGradientError, match="method='pad'"):
         wg.grad(lambda x: signal.filtfilt(B, A, x, method="gust").sum())(X[0])
-    with pytest.raises(wg.LostGradientError, match="lfilter"):
-        wg.grad(lambda x: signal.decimate(x, 2).sum())(LONG[0])
+    with pytest.raises(wg.LostGradientError, match="median_filter"):
+        wg.grad(lambda x: signal.medfilt(x, 3).sum())(LONG[0])
+
+
+@pytest.mark.parametrize(("up", "down", "axis"), [(1, 1, -1), (3, 2, 0), (2, 5, 1)])
+def test_upfirdn(up: int, down: int, axis: int) -> None:
+    x, h = RNG.normal(size=(6, 7)), RNG.normal(size=4)
+    np.testing.assert_allclose(
+        signal.upfirdn(wg.tensor(h), x, up, down, axis), scipy.signal.upfirdn(h, x, up, down, axis), atol=1e-12
+    )
+    wg.check_gradients(lambda h, x: signal.upfirdn(h, x, up, down, axis), h, x)
 
 
 def test_too_short_a_signal_is_the_error_of_scipy() -> None:

@@ -86,6 +86,8 @@ class _Finder:
 
 
 def _copy(name: str, top: str, skip: frozenset[str]) -> ModuleType:
+    if top == "scipy":
+        return importlib.import_module("wengert.adopt._scipy_source").source().module(name)
     importer: Any = importlib.import_module("wengert.adopt._importer")  # which stands above this module
     if top in importer.RECORDED:
         return importer.stand_in(name)

@@ -10,6 +10,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from ._edges import beyond
+from ._namespace import only
 from ._standing import meeting, recorded
 
 _EDGES = {"fill": "constant", "wrap": "wrap", "circular": "wrap", "symm": "reflect", "symmetric": "reflect"}
@@ -46,4 +47,18 @@ def correlate2d(in1: ArrayLike, in2: ArrayLike, mode: str = "full", boundary: st
     return _in_plane(a, turned, mode, boundary, fillvalue, middle_first=True)
 
 
-__all__ = ["convolve2d", "correlate2d"]
+@recorded
+def upfirdn(
+    h: ArrayLike, x: ArrayLike, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: float = 0
+) -> Any:
+    """A signal with up - 1 zeros between its elements, filtered by h, of which every down-th element stays."""
+    only("signal.upfirdn", mode=(mode, "constant"), cval=(cval, 0))
+    kernel, signal = meeting(h, x)
+    along = np.moveaxis(signal, axis, -1)
+    spread = np.stack([along] + [np.zeros_like(along)] * (int(up) - 1), axis=-1)
+    spread = np.reshape(spread, (*along.shape[:-1], -1))[..., : (along.shape[-1] - 1) * int(up) + 1]
+    whole = ours.convolve(spread, np.reshape(kernel, (1,) * (along.ndim - 1) + (-1,)), mode="full", method="direct")
+    return np.moveaxis(whole[..., :: int(down)], -1, axis)
+
+
+__all__ = ["convolve2d", "correlate2d", "upfirdn"]

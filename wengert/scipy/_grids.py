@@ -258,4 +258,12 @@ def _known(method: str) -> str:
     return method
 
 
-__all__ = ["RegularGridInterpolator", "interp1d"]
+def interpn(
+    points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True,
+    fill_value: ArrayLike | None = numpy.nan,
+) -> Any:  # fmt: skip
+    """The interpolation of values on a grid at places, by `RegularGridInterpolator`."""
+    return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
+
+
+__all__ = ["RegularGridInterpolator", "interp1d", "interpn"]

@@ -24,9 +24,11 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
 from ..numpy._protocols import _plain, is_followed  # the walk of NumPy's protocols
+from ._followed import Followed
 
 C = TypeVar("C", bound=Callable[..., Any])
 
+_EXAMPLES = re.compile(r"\n[ \t]*Examples?\n[ \t]*-+[ \t]*\n.*", re.DOTALL)
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 
@@ -50,7 +52,7 @@ def namespace(
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         found = (
             importlib.import_module(f"{module}.{name}") if name in submodules
-            else _recorded(ours[name], home, name) if name in ours
+            else _recorded(_by_source(ours[name], home, name), home, name) if name in ours
             else _theirs(home, name, (near or {}).get(name, ""))
         )  # fmt: skip
         setattr(sys.modules[module], name, found)
@@ -72,6 +74,25 @@ def public_names(home: str, ours: Iterable[str] = ()) -> list[str]:
 # -- ours ------------------------------------------------------------------------------------------------------------
 
 
+def _by_source(entry: object, home: str, name: str) -> object:
+    """A table's entry; one that is followed by its source as a class, or as a function that is so where something is
+    recorded, and SciPy's own elsewhere.
+    """
+    if not isinstance(entry, Followed):
+        return entry
+    theirs = entry.theirs
+    if isinstance(theirs, type):
+        return entry.copy()
+    plain = guarded(theirs, home, name, "")
+
+    @functools.wraps(theirs)
+    def function(*args: object, **kwargs: object) -> Any:
+        is_recorded = bool(STATE.recorders) or STATE.builder is not None
+        return (entry.copy() if is_recorded else plain)(*args, **kwargs)
+
+    return function
+
+
 def _recorded(ours: object, home: str, name: str) -> Any:
     """Our function where tensors are among the arguments, else SciPy's; what is no function stays as it is."""
     if not isinstance(ours, types.FunctionType):
@@ -84,7 +105,16 @@ def _recorded(ours: object, home: str, name: str) -> Any:
             return spoken(*args, **kwargs)
         return getattr(importlib.import_module(home), name)(*args, **kwargs)
 
+    return _at_home(function, ours.__doc__, home, name)
+
+
+def _at_home(function: Any, doc: str | None, home: str, name: str) -> Any:
     function.__module__, function.__name__, function.__qualname__ = f"wengert.{home}", name, name
+    # SciPy's examples show SciPy's, and some of them change what is printed later or load data
+    is_theirs = ">>>" in (doc or "") and "wg." not in (doc or "")
+    function.__doc__ = (
+        _EXAMPLES.sub(f"\n\n    Examples: see `{home}.{name}`.\n", doc or "").replace(">>>", ">") if is_theirs else doc
+    )
     return function
 
 
@@ -165,9 +195,6 @@ def _theirs(home: str, name: str, near: str) -> Any:
     return guarded(cast(Callable[..., Any], found), home, name, near) if is_function else found
 
 
-_EXAMPLES = re.compile(r"\n[ \t]*Examples?\n[ \t]*-+[ \t]*\n.*", re.DOTALL)
-
-
 def guarded(theirs: Callable[..., Any], home: str, name: str, near: str) -> Callable[..., Any]:
     """SciPy's function, which refuses tensors that are followed."""
 
@@ -179,12 +206,7 @@ def guarded(theirs: Callable[..., Any], home: str, name: str, near: str) -> Call
         watched = functools.partial(_watched, name=f"{home}.{name}", near=near)
         return theirs(*[_given(a, watched) for a in args], **{k: _given(v, watched) for k, v in kwargs.items()})
 
-    function.__module__, function.__name__, function.__qualname__ = f"wengert.{home}", name, name
-    # its examples show SciPy's, and some of them change what is printed later or load data
-    function.__doc__ = _EXAMPLES.sub(f"\n\n    Examples: see `{home}.{name}`.\n", theirs.__doc__ or "").replace(
-        ">>>", ">"
-    )
-    return function
+    return _at_home(function, theirs.__doc__, home, name)
 
 
 def _argument(theirs: Callable[..., Any], key: int | str) -> str:
@@ -230,8 +252,7 @@ def _refuse(name: str, what: str, near: str) -> NoReturn:
         at_user_line(
             f"{name}: {what} a tensor that is under differentiation or being traced, and SciPy's own function, which "
             f"is what wengert.{name} is, would lose its gradient; {nearest}give it a gradient of its own with "
-            f"wg.primitive or wg.custom_gradient, follow its source with wg.adopt where that is Python's, or cut the "
-            f"gradient on purpose with .numpy()"
+            f"wg.primitive or wg.custom_gradient, or cut the gradient on purpose with .numpy()"
         )
     )
 

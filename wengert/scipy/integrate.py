@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._followed import followed
 from ._initial_values import odeint, solve_ivp
 from ._namespace import namespace
 from ._quadrature import dblquad, nquad, quad, tplquad
@@ -14,8 +15,9 @@ _FUNCTIONS = (
     tplquad, trapezoid,
 )  # fmt: skip
 OURS: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
+OURS |= followed("scipy.integrate", "quad_vec")
 _NEAR = {
-    "quad_vec": "quad of each component, or fixed_quad", "solve_bvp": "optimize.root of the collocation equations",
+    "solve_bvp": "optimize.root of the collocation equations",
     "newton_cotes": "simpson or romb", "qmc_quad": "quad or nquad", "tanhsinh": "quad", "cubature": "nquad",
     "ode": "solve_ivp", "complex_ode": "solve_ivp, which takes complex y0",
 }  # fmt: skip

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from ._bsplines import BSpline, make_interp_spline, splev, splrep
-from ._grids import RegularGridInterpolator, interp1d
+from ._followed import followed
+from ._grids import RegularGridInterpolator, interp1d, interpn
 from ._namespace import namespace
 from ._piecewise import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, PchipInterpolator, PPoly
 
@@ -16,15 +17,21 @@ OURS: dict[str, Any] = {
     found.__name__: found
     for found in (
         Akima1DInterpolator, BSpline, CubicHermiteSpline, CubicSpline, PPoly, PchipInterpolator,
-        RegularGridInterpolator, interp1d, splev, splrep,
+        RegularGridInterpolator, interp1d, interpn, splev, splrep,
     )
 }  # fmt: skip
 OURS["make_interp_spline"] = make_interp_spline
+OURS |= followed(
+    "scipy.interpolate",
+    """
+    pchip_interpolate lagrange barycentric_interpolate krogh_interpolate pade
+    BarycentricInterpolator KroghInterpolator FloaterHormannInterpolator RBFInterpolator Rbf
+""",
+)
 _NEAR = {
     "make_lsq_spline": "make_interp_spline", "make_smoothing_spline": "make_interp_spline",
-    "pchip_interpolate": "PchipInterpolator",
     "splint": "BSpline.integrate", "splder": "BSpline.derivative", "splantider": "BSpline.antiderivative",
-    "krogh_interpolate": "np.polyfit", "interpn": "RegularGridInterpolator", "griddata": "RegularGridInterpolator",
+    "griddata": "RBFInterpolator", "make_splrep": "splrep",
 }  # fmt: skip
 
 __getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._followed import followed
 from ._images import (
     affine_transform,
     convolve,
@@ -39,11 +40,17 @@ _FUNCTIONS = (
     uniform_filter1d, zoom,
 )  # fmt: skip
 OURS: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
+OURS |= followed(
+    "scipy.ndimage",
+    """
+    center_of_mass mean variance standard_deviation sum_labels sum minimum maximum median extrema labeled_comprehension
+""",
+)
 _NEAR = {
     "generic_filter": "maximum_filter, uniform_filter or their like", "generic_filter1d": "correlate1d",
     "geometric_transform": "map_coordinates", "spline_filter": "map_coordinates", "percentile_filter": "rank_filter",
     "grey_erosion": "minimum_filter", "grey_dilation": "maximum_filter", "fourier_gaussian": "gaussian_filter",
-    "sum_labels": "np.bincount", "mean": "np.bincount", "generic_laplace": "laplace",
+    "generic_laplace": "laplace",
 }  # fmt: skip
 
 __getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._followed import followed
 from ._namespace import namespace
 from ._solvers import (
     bisect,
@@ -28,11 +29,12 @@ _FUNCTIONS = (
     nnls, ridder, root, root_scalar, toms748,
 )  # fmt: skip
 OURS: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
+OURS |= followed("scipy.optimize", "rosen rosen_der rosen_hess rosen_hess_prod fixed_point")
 _GLOBAL = "minimize from what it finds, outside of what is followed"
 _NEAR = {
     "fmin": "minimize", "fmin_bfgs": "minimize", "fmin_l_bfgs_b": "minimize", "fmin_cg": "minimize",
     "leastsq": "least_squares",
-    "lsq_linear": "least_squares with bounds", "fixed_point": "root of f(x) - x", "broyden1": "root",
+    "lsq_linear": "least_squares with bounds", "broyden1": "root",
     "newton_krylov": "root",
     "linprog": "minimize with method='SLSQP'", "basinhopping": _GLOBAL, "differential_evolution": _GLOBAL,
     "dual_annealing": _GLOBAL, "shgo": _GLOBAL, "brute": _GLOBAL, "approx_fprime": "wg.grad",

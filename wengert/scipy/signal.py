@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import signal as _signal
-from ._convolutions import convolve2d, correlate2d
+from ._convolutions import convolve2d, correlate2d, upfirdn
 from ._filters import filtfilt, lfilter, lfilter_zi, sosfilt, sosfilt_zi, sosfiltfilt
+from ._followed import followed
 from ._namespace import namespace
 from ._spectra import (
     coherence,
@@ -24,17 +25,26 @@ from ._spectra import (
 
 _FUNCTIONS = (
     convolve2d, correlate2d, filtfilt, lfilter, lfilter_zi, sosfilt, sosfilt_zi, sosfiltfilt, coherence, csd, detrend,
-    hilbert, istft, periodogram, resample, savgol_filter, spectrogram, stft, welch,
+    hilbert, istft, periodogram, resample, savgol_filter, spectrogram, stft, upfirdn, welch,
 )  # fmt: skip
 OURS: dict[str, Any] = {
     **{name: getattr(_signal, name) for name in _signal.__all__}, **{f.__name__: f for f in _FUNCTIONS},
 }  # fmt: skip
+OURS |= followed(
+    "scipy.signal",
+    """
+    butter cheby1 cheby2 ellip iirfilter iirnotch iirpeak iircomb firwin firwin2 firls gammatone
+    freqz freqz_zpk freqz_sos sosfreqz freqs freqs_zpk group_delay bilinear bilinear_zpk normalize
+    tf2zpk tf2sos tf2ss zpk2tf zpk2sos zpk2ss sos2tf sos2zpk ss2tf ss2zpk
+    lp2lp lp2hp lp2bp lp2bs lp2lp_zpk lp2hp_zpk lp2bp_zpk lp2bs_zpk
+    decimate resample_poly deconvolve wiener hilbert2 envelope lombscargle vectorstrength
+    lsim dlsim step impulse cont2discrete invres chirp gausspulse sawtooth sweep_poly
+""",
+)
 _NEAR = {
-    "lfiltic": "lfilter(..., zi=), whose zi is differentiable", "decimate": "filtfilt or lfilter, then x[::q]",
-    "resample_poly": "resample, or np.convolve and steps of slices", "firwin": "sums of sinc and a window",
-    "freqz": "np.polyval of b and a at np.exp(-1j * w)", "wiener": "convolve",
-    "ShortTimeFFT": "stft and istft", "upfirdn": "convolve of a signal with zeros between its elements",
-    "medfilt": "ndimage.median_filter", "sepfir2d": "convolve2d", "lsim": "integrate.solve_ivp",
+    "lfiltic": "lfilter(..., zi=), whose zi is differentiable", "ShortTimeFFT": "stft and istft",
+    "medfilt": "ndimage.median_filter", "sepfir2d": "convolve2d", "bessel": "butter or ellip", "czt": "fft.fft",
+    "residue": "np.roots and np.polyval", "lsim2": "lsim", "find_peaks": "x[find_peaks(x.numpy())[0]]",
 }  # fmt: skip
 
 __getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)

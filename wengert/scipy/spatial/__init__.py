@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._followed import followed
 from .._namespace import namespace
 
-OURS: dict[str, Any] = {}
+OURS: dict[str, Any] = followed("scipy.spatial", "distance_matrix procrustes geometric_slerp minkowski_distance")
 
 __getattr__, __dir__ = namespace(__name__, OURS, submodules=("distance", "transform"))

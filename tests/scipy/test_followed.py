@@ -1,0 +1,245 @@
+"""Functions of SciPy's that are followed by their own source: values against SciPy's, gradients against differences."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+
+import wengert as wg
+import wengert.scipy as ours
+from tests.scipy.against import parts
+from wengert.scipy._followed import Followed
+
+RNG = np.random.default_rng(3)
+W, BAND = np.array(0.3), np.array([0.25, 0.45])
+B, A = np.array([0.2, 0.5, 0.3, 0.1]), np.array([1.0, -0.4, 0.3, 0.05])
+ROOTS, POLES = np.array([-0.4, 0.7]), np.array([-0.5, 0.3])
+X, Y = RNG.normal(size=(2, 40))
+SHORT = np.array([0.7, -1.1, 0.2, 1.9, -0.4, 0.45, -0.9, 1.3, -0.05])
+POSITIVE = np.abs(RNG.normal(size=9)) + 0.3
+T, POINTS, TABLE = np.linspace(0.0, 3.0, 8), np.array([0.33, 1.21, 2.6]), RNG.normal(size=8)
+IMAGE, LABELS = RNG.normal(size=(5, 6)), RNG.integers(0, 3, size=(5, 6))
+SQUARE, OTHER = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 4))
+SECTIONS = np.array([[0.2, 0.4, 0.2, 1.0, -0.3, 0.2], [1.0, 0.3, 0.5, 1.0, -0.1, 0.4]])
+CLOUD, SEEN = RNG.uniform(size=(9, 2)), RNG.uniform(size=(4, 2))
+
+
+def sections(g: Any) -> Any:
+    """The numerators of SECTIONS times a factor."""
+    np_ = wg.numpy if isinstance(g, wg.Tensor) else np
+    return np_.concatenate([g * SECTIONS[:, :3], SECTIONS[:, 3:]], axis=1)
+
+
+# by the functions' names: how they are called, and at which arrays
+CALLS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
+    "signal.butter": (lambda f, w: f(3, w, "highpass"), (W,)),
+    "signal.cheby1": (lambda f, w: f(3, 1.0, w), (W,)),
+    "signal.cheby2": (lambda f, w: f(3, 20.0, w), (W,)),
+    "signal.ellip": (lambda f, w: f(3, 1.0, 20.0, w, "bandpass"), (BAND,)),
+    "signal.iirfilter": (lambda f, w: f(2, w, output="sos"), (BAND,)),
+    "signal.iirnotch": (lambda f, w: f(w, 10.0), (W,)),
+    "signal.iirpeak": (lambda f, w: f(w, 10.0), (W,)),
+    "signal.iircomb": (lambda f, q: f(0.25, q), (np.array(9.0),)),
+    "signal.firwin": (lambda f, w: f(7, w), (W,)),
+    "signal.firwin2": (lambda f, g: f(7, [0.0, 0.5, 1.0], g), (np.array([1.0, 0.5, 0.0]),)),
+    "signal.firls": (lambda f, g: f(7, [0.0, 0.3, 0.5, 1.0], g), (np.array([1.0, 1.1, 0.2, 0.1]),)),
+    "signal.gammatone": (lambda f, w: f(w, "fir", numtaps=5, fs=10.0), (np.array(1.3),)),
+    "signal.freqz": (lambda f, b, a: f(b, a, 8)[1], (B, A)),
+    "signal.freqz_zpk": (lambda f, z, p: f(z, p, 1.0, 8)[1], (ROOTS, POLES)),
+    "signal.freqz_sos": (lambda f, g: f(sections(g), 8)[1], (np.array(1.2),)),
+    "signal.sosfreqz": (lambda f, g: f(sections(g), 8)[1], (np.array(1.2),)),
+    "signal.freqs": (lambda f, b, a: f(b, a, np.array([1.0, 2.0]))[1], (B, A)),
+    "signal.freqs_zpk": (lambda f, z, p: f(z, p, 1.0, np.array([1.0, 2.0]))[1], (ROOTS, POLES)),
+    "signal.group_delay": (lambda f, b, a: f((b, a), 8)[1], (B, A)),
+    "signal.bilinear": (lambda f, b, a: f(b, a, 2.0), (B, A)),
+    "signal.bilinear_zpk": (lambda f, z, p: f(z, p, 1.0, 2.0), (ROOTS, POLES)),
+    "signal.normalize": (lambda f, b, a: f(b, a), (B, A * 2)),
+    "signal.tf2zpk": (lambda f, b, a: f(b, a)[2], (B, A)),
+    "signal.tf2sos": (lambda f, b, a: f(b, a), (B, A)),
+    "signal.tf2ss": (lambda f, a: f(B, a)[0], (A,)),
+    "signal.zpk2tf": (lambda f, z, p: f(z, p, 1.3), (ROOTS, POLES)),
+    "signal.zpk2sos": (lambda f, z, p: f(z, p, 1.3), (ROOTS, POLES)),
+    "signal.zpk2ss": (lambda f, z, p: f(z, p, 1.3)[:3], (ROOTS, POLES)),
+    "signal.sos2tf": (lambda f, g: f(sections(g)), (np.array(1.2),)),
+    "signal.sos2zpk": (lambda f, g: f(sections(g))[2], (np.array(1.2),)),
+    "signal.ss2tf": (lambda f, a: f(a, np.ones((4, 1)), np.ones((1, 4)), np.zeros((1, 1))), (SQUARE,)),
+    "signal.ss2zpk": (lambda f, c: f(SQUARE, np.ones((4, 1)), c, np.ones((1, 1)))[2], (np.ones((1, 4)),)),
+    "signal.lp2lp": (lambda f, b, a: f(b, a, 1.3), (B, A)),
+    "signal.lp2hp": (lambda f, b, a: f(b, a, 1.3), (B, A)),
+    "signal.lp2bp": (lambda f, b, a: f(b, a, 1.3, 0.4), (B, A)),
+    "signal.lp2bs": (lambda f, b, a: f(b, a, 1.3, 0.4), (B, A)),
+    "signal.lp2lp_zpk": (lambda f, z, p, w: f(z, p, 1.0, w), (ROOTS, POLES, np.array(1.3))),
+    "signal.lp2hp_zpk": (lambda f, z, p, w: f(z, p, 1.0, w), (ROOTS, POLES, np.array(1.3))),
+    "signal.lp2bp_zpk": (lambda f, z, p, w: f(z, p, 1.0, w, 0.4), (ROOTS, POLES, np.array(1.3))),
+    "signal.lp2bs_zpk": (lambda f, z, p, w: f(z, p, 1.0, w, 0.4), (ROOTS, POLES, np.array(1.3))),
+    "signal.decimate": (lambda f, x: f(x, 2), (X,)),
+    "signal.resample_poly": (lambda f, x: f(x, 3, 2), (X,)),
+    "signal.deconvolve": (lambda f, x, d: f(x, d), (SHORT, A)),
+    "signal.wiener": (lambda f, x: f(x, 3), (X,)),
+    "signal.hilbert2": (lambda f, x: f(x), (IMAGE,)),
+    "signal.envelope": (lambda f, x: f(x), (X,)),
+    "signal.lombscargle": (lambda f, x, y: f(x, y, np.array([1.0, 2.0])), (T, TABLE)),
+    "signal.vectorstrength": (lambda f, x: f(x, 2.0), (SHORT,)),
+    "signal.lsim": (lambda f, b, u: f((b, A), u, T)[1], (B, TABLE)),
+    "signal.dlsim": (lambda f, b, u: f((b, A, 1.0), u)[1], (B, TABLE)),
+    "signal.step": (lambda f, b: f((b, A), T=T)[1], (B,)),
+    "signal.impulse": (lambda f, b: f((b[1:], A), T=T)[1], (B,)),
+    "signal.cont2discrete": (lambda f, a: f((a, np.ones((4, 1)), np.ones((1, 4)), np.zeros((1, 1))), 0.1)[:2], (SQUARE,)),
+    "signal.invres": (lambda f, r, p: f(r, p, []), (np.array([1.0, 0.4]), POLES)),
+    "signal.chirp": (lambda f, t: f(t, 1.0, 2.0, 3.0), (T,)),
+    "signal.gausspulse": (lambda f, t: f(t, 2.0), (T,)),
+    "signal.sawtooth": (lambda f, t: f(t, 0.4), (T + 0.1,)),
+    "signal.sweep_poly": (lambda f, t: f(t, np.poly1d([0.1, 0.2, 1.0])), (T,)),
+    "stats.pointbiserialr": (lambda f, y: f(np.arange(9) % 2, y)[0], (SHORT,)),
+    "stats.tmean": (lambda f, x: f(x), (SHORT,)),
+    "stats.tvar": (lambda f, x: f(x), (SHORT,)),
+    "stats.tstd": (lambda f, x: f(x), (SHORT,)),
+    "stats.tsem": (lambda f, x: f(x), (SHORT,)),
+    "stats.tmin": (lambda f, x: f(x), (SHORT,)),
+    "stats.tmax": (lambda f, x: f(x), (SHORT,)),
+    "stats.sigmaclip": (lambda f, x: f(x, 2.0, 2.0)[0], (SHORT,)),
+    "stats.ttest_1samp": (lambda f, x: (f(x, 0.2)[0], f(x, 0.2)[1]), (X,)),
+    "stats.ttest_ind": (lambda f, x, y: (f(x, y)[0], f(x, y, equal_var=False)[1]), (X, Y)),
+    "stats.ttest_rel": (lambda f, x, y: (f(x, y)[0], f(x, y)[1]), (X, Y)),
+    "stats.f_oneway": (lambda f, x, y: tuple(f(x, y)), (X, Y)),
+    "stats.bartlett": (lambda f, x, y: f(x, y)[0], (X, Y)),
+    "stats.levene": (lambda f, x, y: f(x, y)[0], (X, Y)),
+    "stats.alexandergovern": (lambda f, x, y: f(x, y).statistic, (X, Y)),
+    "stats.power_divergence": (lambda f, x: f(x, lambda_=0.5)[0], (POSITIVE,)),
+    "stats.chisquare": (lambda f, x: f(x)[0], (POSITIVE,)),
+    "stats.combine_pvalues": (lambda f, p: f(p)[0], (np.array([0.2, 0.4, 0.7]),)),
+    "stats.boxcox": (lambda f, x: f(x, 0.4), (POSITIVE,)),
+    "stats.boxcox_llf": (lambda f, x: f(0.4, x), (POSITIVE,)),
+    "stats.yeojohnson": (lambda f, x: f(x, 0.4), (SHORT,)),
+    "stats.yeojohnson_llf": (lambda f, x: f(0.4, x), (SHORT,)),
+    "stats.directional_stats": (lambda f, x: f(x).mean_direction, (SQUARE,)),
+    "stats.gstd": (lambda f, x: f(x), (POSITIVE,)),
+    "stats.gzscore": (lambda f, x: f(x), (POSITIVE,)),
+    "stats.quantile": (lambda f, x: f(x, 0.3), (SHORT,)),
+    "stats.scoreatpercentile": (lambda f, x: f(x, 30), (SHORT,)),
+    "stats.kstat": (lambda f, x: f(x, 3), (SHORT,)),
+    "stats.kstatvar": (lambda f, x: f(x), (SHORT,)),
+    "stats.lmoment": (lambda f, x: f(x), (SHORT,)),
+    "stats.expectile": (lambda f, x: f(x, 0.4), (SHORT,)),
+    "stats.describe": (lambda f, x: tuple(f(x))[2:4], (SHORT,)),
+    "stats.mode": (lambda f, x: f(x)[0], (SHORT,)),
+    "interpolate.pchip_interpolate": (lambda f, y, x: f(T, y, x), (TABLE, POINTS)),
+    "interpolate.lagrange": (lambda f, y: f(T[:4], y)(1.2), (TABLE[:4],)),
+    "interpolate.barycentric_interpolate": (lambda f, y, x: f(T, y, x), (TABLE, POINTS)),
+    "interpolate.krogh_interpolate": (lambda f, y, x: f(T, y, x), (TABLE, POINTS)),
+    "interpolate.pade": (lambda f, y: f(y, 1)[0](0.3), (POSITIVE[:4],)),
+    "interpolate.BarycentricInterpolator": (lambda f, y, x: f(T, y)(x), (TABLE, POINTS)),
+    "interpolate.KroghInterpolator": (lambda f, y, x: f(T, y).derivative(x), (TABLE, POINTS)),
+    "interpolate.FloaterHormannInterpolator": (lambda f, y, x: f(T, y)(x), (TABLE, POINTS)),
+    "interpolate.RBFInterpolator": (lambda f, y, d, x: f(y, d)(x), (CLOUD, SHORT, SEEN)),
+    "interpolate.Rbf": (lambda f, x, y, q: f(x, y)(q), (T, TABLE, POINTS)),
+    "integrate.quad_vec": (lambda f, a: f(lambda x: np.sin(a * x), 0.0, 1.0)[0], (POSITIVE,)),
+    "optimize.rosen": (lambda f, x: f(x), (SHORT,)),
+    "optimize.rosen_der": (lambda f, x: f(x), (SHORT,)),
+    "optimize.rosen_hess": (lambda f, x: f(x), (SHORT,)),
+    "optimize.rosen_hess_prod": (lambda f, x: f(x, POSITIVE), (SHORT,)),
+    "optimize.fixed_point": (lambda f, a: f(lambda x: np.cos(a * x), 0.5), (np.array(0.7),)),
+    "ndimage.center_of_mass": (lambda f, x: f(x), (IMAGE + 3,)),
+    "ndimage.mean": (lambda f, x: f(x, LABELS, [1, 2]), (IMAGE,)),
+    "ndimage.variance": (lambda f, x: f(x, LABELS, [1, 2]), (IMAGE,)),
+    "ndimage.standard_deviation": (lambda f, x: f(x, LABELS, [1, 2]), (IMAGE,)),
+    "ndimage.sum_labels": (lambda f, x: f(x, LABELS, [1, 2]), (IMAGE,)),
+    "ndimage.sum": (lambda f, x: f(x), (IMAGE,)),
+    "ndimage.minimum": (lambda f, x: f(x, LABELS, [1, 2]), (IMAGE,)),
+    "ndimage.maximum": (lambda f, x: f(x), (IMAGE,)),
+    "ndimage.median": (lambda f, x: f(x, LABELS, [1, 2]), (IMAGE,)),
+    "ndimage.extrema": (lambda f, x: f(x)[:2], (IMAGE,)),
+    "ndimage.labeled_comprehension": (lambda f, x: f(x, LABELS, [1, 2], np.mean, float, 0), (IMAGE,)),
+    "spatial.distance_matrix": (lambda f, x, y: f(x, y), (SQUARE, OTHER)),
+    "spatial.procrustes": (lambda f, x, y: f(x, y), (SQUARE, OTHER)),
+    "spatial.geometric_slerp": (lambda f, x: f(x / np.linalg.norm(x), np.array([1.0, 0, 0, 0]), 0.3), (SQUARE[0],)),
+    "spatial.minkowski_distance": (lambda f, x, y: f(x, y, 3), (SQUARE, OTHER)),
+    "special.diric": (lambda f, x: f(x, 5), (SHORT,)),
+}  # fmt: skip
+CONSTANT = ("stats.rankdata", "stats.spearmanr")  # steps: their gradient is 0
+LOOSE = {"signal.tf2sos": 1e-6, "optimize.fixed_point": 1e-7, "stats.expectile": 1e-8}
+
+
+def named(module: Any, name: str) -> Any:
+    for part in name.split("."):
+        module = getattr(module, part)
+    return module
+
+
+def test_every_function_that_is_followed_is_here() -> None:
+    found = {
+        f"{module}.{name}"
+        for module in ours.__all__
+        for name, entry in getattr(ours, module).OURS.items()
+        if isinstance(entry, Followed)
+    }
+    assert found == {*CALLS, *CONSTANT}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_against_scipy(name: str) -> None:
+    call, args = CALLS[name]
+    importlib.import_module(f"scipy.{name.partition('.')[0]}")
+    want = parts(as_tuple(call(named(scipy, name), *args)))
+    weights = [RNG.normal(size=np.shape(w)) + 1j * RNG.normal(size=np.shape(w)) for w in want]
+
+    def plain(*xs: Any) -> Any:
+        found = parts(as_tuple(call(named(scipy, name), *xs)))
+        return sum(np.sum(np.real(w * r)) for w, r in zip(weights, found, strict=True))
+
+    def loss(*xs: Any) -> Any:
+        found = parts(as_tuple(call(named(ours, name), *xs)))
+        for theirs, got in zip(want, found, strict=True):
+            value = got.numpy() if isinstance(got, wg.Tensor) else got
+            assert np.asarray(value).dtype == np.asarray(theirs).dtype
+            np.testing.assert_allclose(value, theirs, rtol=LOOSE.get(name, 1e-9), atol=1e-12)
+        return sum(wg.sum(wg.real(w * r)) for w, r in zip(weights, found, strict=True))
+
+    for i, x in enumerate(args):
+        direction = RNG.normal(size=x.shape)
+        slope = np.sum(direction * wg.grad(loss, argnums=i)(*args))
+        h = 1e-4 * np.array([1.0, 0.5])
+        once = [
+            plain(*args[:i], x + s * direction, *args[i + 1 :]) - plain(*args[:i], x - s * direction, *args[i + 1 :])
+            for s in h
+        ]
+        rows = once / (2 * h)
+        np.testing.assert_allclose(slope, (4 * rows[1] - rows[0]) / 3, rtol=1e-5, atol=1e-8)
+
+
+def as_tuple(result: Any) -> Any:
+    return tuple(result) if isinstance(result, list) else result
+
+
+@pytest.mark.parametrize("name", CONSTANT)
+def test_ranks_are_constants(name: str) -> None:
+    args = (X, Y) if name == "stats.spearmanr" else (X,)
+    first = lambda r: r[0] if isinstance(r, tuple) else r
+    assert np.all(first(named(ours, name)(*map(wg.tensor, args))) == first(named(scipy, name)(*args)))
+    with pytest.raises(wg.DisconnectedError):
+        wg.grad(lambda x: wg.sum(first(named(ours, name)(x, *args[1:]))))(X)
+
+
+def test_without_tensors_it_is_scipys_own() -> None:
+    assert type(ours.stats.ttest_rel(X, Y)) is type(scipy.stats.ttest_rel(X, Y))
+
+
+def test_compiled_and_batched() -> None:
+    def loss(b: Any) -> Any:
+        return wg.sum(wg.abs(ours.signal.freqz(b, A, 8)[1]))
+
+    np.testing.assert_allclose(wg.function(wg.grad(loss))(B), wg.grad(loss)(B), rtol=1e-10)
+    rows = np.stack([X, Y])
+    each = [wg.grad(ours.optimize.rosen)(row) for row in rows]
+    np.testing.assert_allclose(wg.vmap(wg.grad(ours.optimize.rosen))(rows), each, rtol=1e-10)
+
+
+def test_interpolants_are_pickled() -> None:
+    found = pickle.loads(pickle.dumps(ours.interpolate.KroghInterpolator(T, TABLE)))
+    np.testing.assert_allclose(found(POINTS), ours.interpolate.KroghInterpolator(T, TABLE)(POINTS))

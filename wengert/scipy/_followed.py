@@ -1,0 +1,38 @@
+"""Functions of SciPy's that are followed by their own source: entries of the modules' tables of what is recorded."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+
+class Followed:
+    """A function or a class of SciPy's that computes in Python, with functions that are recorded.
+
+    Args:
+        home: the full name of SciPy's public module.
+        name: its name there.
+    """
+
+    def __init__(self, home: str, name: str) -> None:
+        self.home, self.name = home, name
+
+    @property
+    def theirs(self) -> Any:
+        """SciPy's own."""
+        return getattr(importlib.import_module(self.home), self.name)
+
+    def copy(self) -> Any:
+        """What stands in its place in the copy of the module that defines it."""
+        theirs = self.theirs
+        source = importlib.import_module("wengert.adopt._scipy_source").source()  # loads what adopted code gets
+        return functools.reduce(getattr, theirs.__qualname__.split("."), source.module(theirs.__module__))
+
+
+def followed(home: str, names: str) -> dict[str, Any]:
+    """The entries of a module's table for names with spaces between them."""
+    return {name: Followed(home, name) for name in names.split()}
+
+
+__all__ = ["Followed", "followed"]
