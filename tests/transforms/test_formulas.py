@@ -177,7 +177,7 @@ def test_a_sweep_that_comes_again_takes_no_calls_for_its_ops() -> None:
     value, back = wg.vjp(f, x)
     for _ in range(whole_sweeps.AGAIN + 3):
         found = back(np.ones_like(value))
-    assert calls_of(back, np.ones_like(value)) < 90  # 177 where each entry is asked for what it contributes
+    assert calls_of(back, np.ones_like(value)) < 95  # 177 where each entry is asked for what it contributes
     whole_sweeps.KNOWN.clear()
     np.testing.assert_array_equal(found, wg.vjp(f, x)[1](np.ones_like(value)))
 

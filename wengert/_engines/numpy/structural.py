@@ -108,8 +108,9 @@ def _add_n(*xs: np.ndarray[Any, Any]) -> Any:
 
 
 def _scale(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
-    product = np.multiply(x, y)
-    return np.where(np.equal(x, 0), x.dtype.type(0), product)[()]
+    if np.count_nonzero(x) == x.size:
+        return np.multiply(x, y)
+    return np.multiply(x, y, out=np.zeros_like(x), where=np.not_equal(x, 0))[()]
 
 
 def _times_number(x: np.ndarray[Any, Any], number: complex) -> Any:
