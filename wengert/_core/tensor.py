@@ -24,7 +24,7 @@ from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
 from .where import Site, at_user_line
 
-_MOST_CUTS = 8  # remembered beside the first
+MOST_CUTS = 8  # remembered beside the first
 ADOPTED_MARK = "__wengert_adopted__"  # among the builtins of code that `wg.adopt` follows
 
 
@@ -52,13 +52,13 @@ class Cut:
     def joined(self, cut: Cut) -> Cut:
         """This cut with another one beside it (itself where it has that already, or more than it can hold)."""
         others = self.others
-        if cut is self or cut in others or len(others) >= _MOST_CUTS:
+        if cut is self or cut in others or len(others) >= MOST_CUTS:
             return self
         known = (self, *others)
         fresh = [c for c in (cut, *cut.others) if not any(map(c.is_same, known))]
         if not fresh:
             return self
-        return Cut(self.op, self.reason, self.site, self.key, (*others, *fresh)[:_MOST_CUTS])
+        return Cut(self.op, self.reason, self.site, self.key, (*others, *fresh)[:MOST_CUTS])
 
     def is_same(self, cut: Cut) -> bool:
         """Whether two marks (of two tapes, say) tell of one cut."""

@@ -156,11 +156,11 @@ def _steps(
             operands.append(name)
         between.append(f"v{number}")
         names[node.outputs[0].key] = between[-1]
-        lines.append(f"v{number} = {_step(node, operands)}")
+        lines.append(f"v{number} = {step_of(node, operands)}")
     return Steps(lines, [names[term._key] for term in terms], between, constants)
 
 
-def _step(node: Node, operands: list[str]) -> str:
+def step_of(node: Node, operands: list[str]) -> str:
     """What computes a node, in Python's words."""
     name = node.op.name
     if node.outputs[0].dtype.char in "fd":  # narrower ones meet Python's numbers otherwise, complex ones round so

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from .._prims import discrete as D
 from .._prims import linalg as L
 from .._prims import piecewise as W
 from .._prims import structural as S
+from .._transforms.repeats import repeated
 from . import promotion
 from .choices import maximum
 from .contraction import einsum
@@ -269,19 +271,29 @@ def _pairs_of_axes(a: Tensor, b: Tensor, axes: Any) -> tuple[tuple[int, ...], tu
 
 
 def _contracted(a: Tensor, b: Tensor, left: tuple[int, ...], right: tuple[int, ...], what: str) -> Tensor:
-    """The sum of products over paired axes: both operands as matrices, one product, and back."""
+    """The sum of products over paired axes."""
     for i, j in zip(left, right):
         if not same_dim(a.shape[i], b.shape[j]):
             raise ValueError(
                 at_user_line(f"{what}: x1 has shape {a.shape} and x2 has {b.shape}: axes {i} and {j} differ in extent")
             )
-    rest_a = (*[i for i in range(a.ndim) if i not in left],)
-    rest_b = (*[j for j in range(b.ndim) if j not in right],)
-    shape_a, shape_b = (*[a.shape[i] for i in rest_a],), (*[b.shape[j] for j in rest_b],)
-    depth = dims.size_of([a.shape[i] for i in left])
-    rows = reshaped(permuted(a, (*rest_a, *left)), (dims.size_of(shape_a), depth))
-    columns = reshaped(permuted(b, (*right, *rest_b)), (depth, dims.size_of(shape_b)))
-    return reshaped(_product(rows, columns), (*shape_a, *shape_b))
+    return repeated(_contraction(left, right), (a, b))
+
+
+@functools.lru_cache(512)
+def _contraction(left: tuple[int, ...], right: tuple[int, ...]) -> Callable[[Tensor, Tensor], Tensor]:
+    """What contracts paired axes: both operands as matrices, one product, and back."""
+
+    def contracted(a: Tensor, b: Tensor) -> Tensor:
+        rest_a = (*[i for i in range(a.ndim) if i not in left],)
+        rest_b = (*[j for j in range(b.ndim) if j not in right],)
+        shape_a, shape_b = (*[a.shape[i] for i in rest_a],), (*[b.shape[j] for j in rest_b],)
+        depth = dims.size_of([a.shape[i] for i in left])
+        rows = reshaped(permuted(a, (*rest_a, *left)), (dims.size_of(shape_a), depth))
+        columns = reshaped(permuted(b, (*right, *rest_b)), (depth, dims.size_of(shape_b)))
+        return reshaped(_product(rows, columns), (*shape_a, *shape_b))
+
+    return contracted
 
 
 @names_errors

@@ -14,10 +14,13 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from .._transforms.repeats import repeated
 from ..ops import promotion
 from ..ops.elementwise import equal, exp, floor, isinf, isnan, less, less_equal, log, log1p, logical_and, logical_not
 from ..ops.indexing import where
@@ -192,6 +195,9 @@ _WORDS = {
     "isf": "The point beyond which a share q of the mass lies",
 }
 
+# arguments that are tensors at once
+_EVERYDAY = frozenset((Tensor, np.ndarray, float, int))
+
 _ARGUMENTS = {
     "x": "the points, an array or a number.",
     "k": "the counts, an array or a number; a value that is not whole has no probability.",
@@ -285,9 +291,14 @@ def _method(family: Family, name: str) -> Formula:
     names = (first, *places)
     what = f"stats.{family.name}.{name}"
 
+    def called(x: ArrayLike, *parameters: ArrayLike) -> Any:
+        return _called(family, name, x, [*parameters], what)
+
     def method(*args: object, **kwargs: object) -> Any:
         given = _given(names, places, args, kwargs, what)
-        return outward(_called(family, name, given[0], given[1:], what), *given)
+        if _EVERYDAY.issuperset(map(type, given)):
+            return outward(repeated(called, [as_tensor(x, what) for x in given]), *given)
+        return outward(called(*given), *given)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     method.__signature__ = inspect.Signature(

@@ -1,0 +1,231 @@
+"""A function of many small ops that comes again with arguments of the same types, run at once.
+
+A density is some dozens of ops, and each of them asks what it was given. Where one comes again on small arrays, its ops
+are traced once, and what they came to runs from then on as one Python function: the same kernels on the same arrays,
+hence the same bits, without the questions. Each tape that is open gets the lines that the ops would have left on it, so
+that whatever reads it finds nothing changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from .._core.dtypes import default_float
+from .._core.engine import ENGINES, KERNELS_OF
+from .._core.graph import Graph, Node
+from .._core.state import STATE, building, next_serial
+from .._core.tensor import MOST_CUTS, Cut, Tensor, Value
+from .._core.where import user_site
+from .formulas import AGAIN, function_of, step_of
+from .reverse import Entry, Tape, cut_reason
+
+LARGEST = 20_000  # elements of an argument; beyond, the questions cost nothing beside the kernels
+KEPT = 512  # calls that are known; extents that are new at each call would fill the memory
+
+_KNOWN: dict[Any, _Repeat | None] = {}  # a function and what it was given -> what runs in its place
+_SEEN: dict[Any, int] = {}  # the same -> how often it came
+
+
+def repeated(f: Callable[..., Tensor], operands: Sequence[Tensor]) -> Tensor:
+    """What a function of tensors gives, which applies primitives and does nothing else.
+
+    Args:
+        f: the function; one object for all of its calls.
+        operands: what it is called with.
+    """
+    tapes = STATE.recorders
+    key = _key(f, operands, tapes) if STATE.builder is None else None
+    if key is None:
+        return f(*operands)
+    known = _KNOWN.get(key)
+    if known is None and key not in _KNOWN:
+        known = _met(key, f, operands, tapes)
+    if known is None:
+        return f(*operands)
+    try:
+        return known.run(tapes, user_site() if known.is_cut else None, *operands)
+    except Exception:  # nothing is recorded yet, and the op that refuses says why
+        return f(*operands)
+
+
+def _key(f: object, operands: Sequence[Tensor], tapes: Sequence[Any]) -> tuple[Any, ...] | None:
+    """What a call looks like; None where it is no everyday one."""
+    for tape in tapes:
+        if type(tape) is not Tape or tape.trail is not None:
+            return None
+    kernels, found = ENGINES["numpy"].kernels, list[Any]((f, default_float(), len(tapes)))
+    for x in operands:
+        if type(x) is not Tensor:
+            return None
+        data = x._data
+        if x._cut is not None or KERNELS_OF.get(type(data)) is not kernels or data.size > LARGEST:
+            return None
+        found += (data.shape, data.dtype, x._weak, *[x._key in tape.tracked for tape in tapes])
+    return (*found,)
+
+
+def _met(key: Any, f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[Tape]) -> _Repeat | None:
+    """What is to run for a call that is not known: nothing until it came often enough."""
+    often = _SEEN.get(key, 0)
+    if often <= AGAIN:
+        if len(_SEEN) >= KEPT and not often:
+            _SEEN.clear()
+        _SEEN[key] = often + 1
+        return None
+    if len(_KNOWN) >= KEPT:
+        _KNOWN.clear()
+    _SEEN.pop(key, None)  # another thread may have come first
+    made = _KNOWN[key] = _made(f, operands, tapes)
+    return made
+
+
+def _made(f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[Tape]) -> _Repeat | None:
+    """The function's ops as one function; None if they cannot be."""
+    graph = Graph()
+    inputs = [graph.add_input(x.shape, x.dtype, "", x._weak) for x in operands]
+    followed = [{s._key for s, x in zip(inputs, operands, strict=True) if tape.tracks(x._key)} for tape in tapes]
+    try:
+        with building(graph):
+            result = f(*inputs)
+        if graph.captures or graph.reads or graph.writes or result._weak:
+            return None
+        return _Repeat(graph, graph.value_of(result), followed)
+    except Exception:  # what is wrong is said by the call itself
+        return None
+
+
+class _Repeat:
+    """The text of a function, as it is put together from a graph's nodes.
+
+    `run(tapes, site, *operands)` gives the result, and leaves on each tape what the ops leave there.
+    """
+
+    def __init__(self, graph: Graph, result: Value, followed: list[set[int]]) -> None:
+        """From what each tape follows, by key."""
+        self.lines = ["run(tapes, site, " + ", ".join(f"x{i}" for i in range(len(graph.inputs))) + "):"]
+        self.constants: dict[str, Any] = {"kernels": ENGINES["numpy"].kernels, "Tensor": Tensor, "serial": next_serial}
+        self.constants.update(Cut=Cut, entry=partial(tuple.__new__, Entry))
+        self.arrays: dict[int, str] = {}  # by value: the name of its array,
+        self.tensors: dict[int, str] = {}  # of its tensor, where something holds one,
+        self.keys: dict[int, str] = {}  # of its serial number, where a tape follows it,
+        self.cuts: dict[int, _Marked] = {}  # and what cut it off a tape
+        self.known: dict[int, Any] = {}  # arrays that are the same in each call
+        self.followed = followed
+        self.entries: list[list[str]] = [[] for _ in followed]
+        self.marks: list[list[str]] = [[] for _ in followed]  # the serial numbers that each tape follows from now on
+        for number, value in enumerate(graph.inputs):
+            self.arrays[value.key], self.tensors[value.key] = f"a{number}", f"x{number}"
+            self.lines.append(f"a{number} = x{number}._data")
+            self.keys[value.key] = f"x{number}._key"
+        own = {value.key for value in graph.inputs}
+        for number, node in enumerate(_needed(graph.nodes, result.key)):
+            self._add(number, node)
+        if result.key in self.known or result.key in own:
+            raise ValueError("the result is no value of its own")
+        self._end(result)
+        self.run: Callable[..., Tensor] = function_of(self.lines, self.constants)
+
+    def _add(self, number: int, node: Node) -> None:
+        """What computes a node, and what the tapes get of it."""
+        op, out = node.op, node.outputs[0]
+        if op.is_multi or op.has_effect or op.facts.holds or op.spectrum is not None or op.prepare is not None:
+            raise ValueError(f"{op.name} is more than a kernel")
+        if all(v.key in self.known for v in node.inputs):
+            self._fold(number, node)
+            return
+        attrs = [f"k{number}_{place}" for place in range(len(node.attrs))]
+        self.constants.update(zip(attrs, node.attrs, strict=True))
+        self.arrays[out.key] = f"v{number}"
+        self.lines.append(f"v{number} = {step_of(node, [*[self.arrays[v.key] for v in node.inputs], *attrs])}")
+        marks = [self.cuts[v.key] for v in node.inputs if v.key in self.cuts]
+        for place, followed in enumerate(self.followed):
+            flags = (*[v.key in followed for v in node.inputs],)
+            if not any(flags):
+                continue
+            reason = cut_reason(op, node.outputs)
+            if reason:
+                marks.append(_Marked(op.name, reason, self.keys[node.inputs[flags.index(True)].key]))
+            else:
+                followed.add(out.key)
+                self._record(number, node, place, flags)
+        if marks:
+            self.cuts[out.key] = _joined(marks)
+
+    def _fold(self, number: int, node: Node) -> None:
+        """Computes now what depends on no operand."""
+        out, kernel = node.outputs[0], ENGINES["numpy"].kernels[node.op.name]
+        array = kernel(*[self.known[v.key] for v in node.inputs], *node.attrs)
+        self.known[out.key] = self.constants[f"c{number}"] = array
+        self.constants[f"tc{number}"] = Tensor(array, next_serial())
+        self.arrays[out.key], self.tensors[out.key] = f"c{number}", f"tc{number}"
+
+    def _record(self, number: int, node: Node, place: int, flags: tuple[bool, ...]) -> None:
+        """The line of a tape for a node with operands that it follows."""
+        op, out = node.op, node.outputs[0]
+        plan = op.plans.get(flags) or op.plan(flags)
+        if out.key not in self.keys:
+            self.keys[out.key] = f"q{number}"
+            self.lines.append(f"q{number} = serial()")
+        saved = [self._tensor(v) if v is not None else "None" for v in plan.keep((*node.inputs, out, None))]
+        keys = [self.keys.get(v.key, "0") for v in node.inputs]  # 0 is nobody's
+        self.constants[f"h{number}_{place}"] = (op, node.attrs, plan)
+        self.constants[f"g{number}"] = (*[(v.shape, v.dtype) for v in node.inputs],)
+        self.entries[place].append(
+            f"entry((*h{number}_{place}, ({', '.join(keys)},), g{number}, (q{number},), (), ({', '.join(saved)},)))"
+        )
+        self.marks[place].append(f"q{number}")
+
+    def _tensor(self, value: Value) -> str:
+        """The name of a value's tensor."""
+        name = self.tensors.get(value.key)
+        if name is None:
+            array = self.arrays[value.key]
+            name = self.tensors[value.key] = f"t{array}"
+            self.lines.append(f"{name} = Tensor({array}, {self.keys.setdefault(value.key, 'serial()')})")
+            if self.keys[value.key] == "serial()":
+                self.keys[value.key] = f"{name}._key"
+        return name
+
+    def _end(self, result: Value) -> None:
+        name, cut = self._tensor(result), self.cuts.get(result.key)
+        self.is_cut = cut is not None
+        if cut is not None:
+            self.lines.append(f"{name}._cut = {cut.text()}")
+        for place, (entries, marks) in enumerate(zip(self.entries, self.marks, strict=True)):
+            if entries:
+                self.lines.append(f"tapes[{place}].entries += ({', '.join(entries)},)")
+                self.lines.append(f"tapes[{place}].tracked.update(({', '.join(marks)},))")
+        self.lines.append(f"return {name}")
+
+
+class _Marked(NamedTuple):
+    """A cut that each call makes anew, for its place and its serial numbers are the call's."""
+
+    op: str
+    reason: str
+    key: str  # the name of the operand's serial number
+    others: tuple[_Marked, ...] = ()
+
+    def text(self) -> str:
+        """What makes it."""
+        others = "".join(f"{other.text()}, " for other in self.others)
+        return f"Cut({self.op!r}, {self.reason!r}, site, {self.key}, ({others}))"
+
+
+def _joined(marks: Sequence[_Marked]) -> _Marked:
+    """The first with the others beside it, as `Cut.joined` has them."""
+    alone = [m._replace(others=()) for mark in marks for m in (mark, *mark.others)]
+    first, *others = dict.fromkeys(alone)
+    return first._replace(others=(*others[:MOST_CUTS],))
+
+
+def _needed(nodes: Sequence[Node], result: int) -> list[Node]:
+    """The nodes that a result depends on, in their order."""
+    wanted, kept = {result}, list[Node]()
+    for node in reversed(nodes):
+        if any(v.key in wanted for v in node.outputs):
+            kept.append(node)
+            wanted.update(v.key for v in node.inputs)
+    return kept[::-1]
