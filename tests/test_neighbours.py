@@ -235,8 +235,9 @@ def test_functions_of_jax_name_the_bridge(make: Any) -> None:
         (lambda w: scipy.signal.lfilter([1.0], [1.0, 0.5], w), r"use wengert\.scipy\.signal\.lfilter"),
         (lambda w: scipy.stats.norm.pdf(w), r"use wengert\.scipy\.stats\.norm"),
         (lambda w: scipy.linalg.expm(w[:, None] * W), r"use wg\.linalg\.expm or wengert\.scipy\.linalg\.expm"),
-        (lambda w: scipy.stats.ttest_1samp(w, 0.0), r"no such function yet.*wg\.adopt"),
-        (lambda w: scipy.cluster.vq.kmeans(w, 2), r"no such function yet.*wg\.adopt"),
+        (lambda w: scipy.stats.ttest_1samp(w, 0.0), r"wengert\.scipy\.stats\.ttest_1samp"),
+        (lambda w: scipy.cluster.vq.kmeans(w, 2), r"wengert\.scipy\.cluster\.vq\.kmeans"),
+        (lambda w: scipy.stats.shapiro(w), r"no such function yet.*wg\.primitive"),
     ],
 )
 def test_functions_of_scipy_name_their_counterpart(use: Any, words: str) -> None:

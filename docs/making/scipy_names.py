@@ -9,8 +9,8 @@ from typing import Any
 from .writing import literal
 
 MODULES = (
-    "special", "stats", "linalg", "fft", "signal", "integrate", "interpolate", "optimize", "ndimage", "sparse",
-    "sparse.linalg", "spatial", "spatial.distance", "constants",
+    "special", "stats", "linalg", "fft", "fftpack", "signal", "integrate", "interpolate", "optimize", "ndimage",
+    "sparse", "sparse.linalg", "spatial", "spatial.distance", "cluster.vq", "constants",
 )  # fmt: skip
 _KINDS = ("ours", "SciPy's own, which refuses followed tensors", "SciPy's classes, exceptions, modules and constants")
 

@@ -262,3 +262,10 @@ def test_a_dtype_is_found_among_numpys_scalar_types() -> None:
 
     assert wg.adopt(kind)(np.zeros(2)) == kind(np.zeros(2)) == (True, True, False, True)
     assert wg.adopt(kind)(wg.tensor([1.0])) == (True, True, False, True)
+
+
+def test_a_function_of_scipys_is_adopted_by_ours() -> None:
+    signal = pytest.importorskip("scipy.signal")
+    design = wg.adopt(signal.butter)
+    assert design is wg.scipy.signal.butter
+    assert np.all(np.isfinite(wg.grad(lambda w: wg.sum(design(2, w)[0]))(0.3)))

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
 import scipy.ndimage
 import scipy.optimize
@@ -90,3 +91,10 @@ def test_scipys_own_modules_name_our_counterpart_in_their_refusal() -> None:
         wg.grad(lambda x: scipy.stats.norm.logpdf(x))(0.5)
     with pytest.raises(wg.LostGradientError, match="use wengert.scipy.linalg.schur"):
         wg.grad(lambda x: scipy.linalg.schur(x)[0].sum())(np.eye(2))
+
+
+def test_what_scipy_refuses_by_itself_is_not_sent_to_adopt() -> None:
+    """Nothing of a compiled function is followed by `wg.adopt('scipy')`."""
+    with pytest.raises(wg.LostGradientError, match="wg.primitive") as caught:
+        wg.grad(lambda x: scipy.interpolate.UnivariateSpline(np.arange(5.0), x)(1.3))(np.arange(5.0) ** 2)
+    assert "adopt(" not in str(caught.value)

@@ -217,3 +217,15 @@ SIMPLE = [
 def test_statistics_of_samples_agree(name, args, options):
     ours, theirs = (partial(getattr(m, name), **options) for m in (stats, reference))
     agrees_with_scipy(ours, theirs, args, slope_rtol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "shapes"), [("norm", ()), ("gamma", (2.3,)), ("t", (4.5,)), ("f", (3.3, 5.4))])
+def test_mean_and_variance_together(name: str, shapes: tuple[float, ...]) -> None:
+    args = (*map(np.array, shapes), np.array(0.3), np.array(1.4))
+    agrees_with_scipy(
+        lambda *v: getattr(stats, name)(*v).stats("mv"), lambda *v: getattr(reference, name)(*v).stats("mv"), args
+    )
+    agrees_with_scipy(
+        lambda *v: getattr(stats, name).stats(*v, moments="v"), lambda *v: getattr(reference, name).stats(*v, moments="v"),
+        args,
+    )  # fmt: skip

@@ -232,10 +232,14 @@ def cure_for(who: Asker) -> str:
             "a matrix whose values are a tensor is made by wengert.scipy.sparse, csr_array((data, indices, indptr)), "
             f"and a constant one is scaled by a tensor in front of it, t * A; or {_ON_PURPOSE}"
         )
-    if package == "scipy" or is_installed(package):
-        there = "wengert.scipy has no such function yet: " if package == "scipy" else ""
+    if package == "scipy":
         return (
-            f"{there}follow its source with wg.adopt where that is Python's (wg.adopt({package!r})), or give it a "
+            "wengert.scipy has SciPy's modules, but no such function yet: write it with what is there or with wg and "
+            f"np functions, or give it a gradient of its own with wg.primitive or wg.custom_gradient; or {_ON_PURPOSE}"
+        )
+    if is_installed(package):
+        return (
+            f"follow its source with wg.adopt where that is Python's (wg.adopt({package!r})), or give it a "
             f"gradient of its own with wg.primitive or wg.custom_gradient; or {_ON_PURPOSE}"
         )
     if package in ("numpy", "numba"):

@@ -21,7 +21,7 @@ from ._builtins import REPLACED, adoption_of
 from ._importer import Adoption, adoption_for, code_of
 from ._rebound import Rebinding
 from ._report import Report
-from ._stand_ins import RECORDED, stand_in
+from ._stand_ins import RECORDED, replacement, stand_in
 
 T = TypeVar("T")
 _rebound: WeakKeyDictionary[Any, dict[frozenset[str], FunctionType]] = WeakKeyDictionary()
@@ -136,8 +136,9 @@ def _named(target: object, skip: frozenset[str]) -> Any:
     if not isinstance(home, str) or not isinstance(path, str) or home == "builtins" or home.startswith("wengert"):
         return target
     spec = cast("ModuleSpec | None", getattr(sys.modules.get(home), "__spec__", None))
-    anew = spec is not None and home != "__main__" and "<" not in path and code_of(spec) is not None
-    if anew or home.partition(".")[0] in RECORDED:
+    if home.partition(".")[0] in RECORDED:
+        return replacement(target)
+    if spec is not None and home != "__main__" and "<" not in path and code_of(spec) is not None:
         found: Any = _module(home, skip)
         for part in path.split("."):
             found = getattr(found, part, None)

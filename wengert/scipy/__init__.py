@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         cluster,
         constants,
         fft,
+        fftpack,
         integrate,
         interpolate,
         linalg,
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "cluster", "constants", "fft", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal", "sparse",
-    "spatial", "special", "stats",
+    "cluster", "constants", "fft", "fftpack", "integrate", "interpolate", "linalg", "ndimage", "optimize", "signal",
+    "sparse", "spatial", "special", "stats",
 ]  # fmt: skip
 
 _own, _names = names_loaded_later(__name__, {name: name for name in __all__})

@@ -92,13 +92,19 @@ MOMENTS: dict[str, tuple[Moment, ...]] = {
     "weibull_max": (
         lambda c: -gamma(1.0 + 1.0 / c), _spread, lambda c: -_EULER / c - log(c) + _EULER + 1.0,
     ),
-    "t": (None, lambda df: _above(2.0, df, lambda df: df / (df - 2.0)), _t_entropy),
+    "t": (
+        lambda df: _above(1.0, df, lambda df: df * 0.0),
+        lambda df: _above(2.0, df, lambda df: df / (df - 2.0)), _t_entropy,
+    ),
     "invgamma": (
         lambda a: _above(1.0, a, lambda a: 1.0 / (a - 1.0)),
         lambda a: _above(2.0, a, lambda a: 1.0 / ((a - 1.0) ** 2 * (a - 2.0))),
         lambda a: a + gammaln(a) - (1.0 + a) * digamma(a),
     ),
-    "f": (lambda n, m: _above(2.0, m, lambda m: m / (m - 2.0)), None, None),
+    "f": (
+        lambda n, m: _above(2.0, m, lambda m: m / (m - 2.0)) + n * 0.0,
+        lambda n, m: _above(4.0, m, lambda m: 2.0 * m * m * (n + m - 2.0) / (n * (m - 2.0) ** 2 * (m - 4.0))), None,
+    ),
     "powerlaw": (
         lambda a: a / (a + 1.0), lambda a: a / ((a + 2.0) * (a + 1.0) ** 2), lambda a: 1.0 - 1.0 / a - log(a),
     ),

@@ -24,6 +24,7 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
 from ..numpy._protocols import _plain, is_followed  # the walk of NumPy's protocols
+from ..ops.conversion import stop_gradient
 from ._followed import Followed
 
 C = TypeVar("C", bound=Callable[..., Any])
@@ -232,6 +233,11 @@ def _watched(f: Callable[..., Any], name: str, near: str) -> Callable[..., Any]:
     return call
 
 
+def plain(argument: Any) -> Any:
+    """An argument that SciPy's own function gets, whatever derivative it has."""
+    return _given(stop_gradient(argument) if isinstance(argument, Tensor) else argument)
+
+
 def _given(tree: Any, watched: Callable[..., Any] | None = None) -> Any:
     """Arguments with NumPy's arrays for tensors and watched functions; what holds neither stays the very object."""
     if isinstance(tree, Tensor) or any(
@@ -257,4 +263,4 @@ def _refuse(name: str, what: str, near: str) -> NoReturn:
     )
 
 
-__all__ = ["guarded", "is_followed", "is_for_us", "listed_in", "namespace", "only", "public_names"]
+__all__ = ["guarded", "is_followed", "is_for_us", "listed_in", "namespace", "only", "plain", "public_names"]

@@ -115,6 +115,8 @@ class Frozen:
             return lambda size=None, random_state=None: method(
                 *self.args, **{"size": 1 if size is None else size, "random_state": random_state, **self.kwds}
             )
+        if name == "stats":  # whose only own argument comes after the parameters
+            return lambda moments="mv": method(*self.args, **self.kwds, moments=moments)
         return lambda *args, **kwargs: method(*args, *self.args, **kwargs, **self.kwds)
 
 
@@ -149,6 +151,12 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
 
         return method
 
+    def summary(*args: Tensor, moments: str = "mv", **kwargs: object) -> Any:
+        only(f"stats.{family.name}.stats", moments=(moments, "mv", "m", "v"))
+        asked = [moment(name) for name in ("mean", "var") if name[0] in moments]
+        found = [method(*args, **kwargs) for method in asked if method is not None]
+        return found[0] if len(found) == 1 else tuple(found)
+
     def rvs(*args: Tensor, size: object = None, random_state: object = None, **kwargs: object) -> Any:
         if len(args) > len(names):
             args, size = args[:-1], args[-1]
@@ -171,6 +179,8 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
             return getattr(ours, name)
         if name in ("mean", "var", "std", "entropy"):
             return moment(name)
+        if name == "stats" and moments.get("mean") and moments.get("var"):
+            return summary
         if name == "rvs" and (not family.shapes or family.is_discrete or "cdf" in ours.methods):
             return rvs
         if "ppf" not in ours.methods:
