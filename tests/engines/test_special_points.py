@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import wengert as wg
 from tests.support import special_accuracy as A
@@ -47,3 +48,23 @@ def test_values_at_infinities(name: str, engine: str) -> None:
         with np.errstate(all="ignore"):
             found, wanted = ndarray(f(native(engine, points))), f(points)
         np.testing.assert_allclose(found, wanted, rtol=10 * np.finfo(dtype).eps)
+
+
+POLES = np.array([-1.0, -2.0, 0.0, -1e20, -0.5, -np.inf])
+
+
+@every_users_engine
+@pytest.mark.parametrize("order", [1, 2, 6, 7, 12])
+def test_polygamma_at_its_poles_is_the_limit_from_above(order: int, engine: str) -> None:
+    found = ndarray(wg.special.polygamma(order, native(engine, POLES)))
+    np.testing.assert_allclose(found, scipy.special.polygamma(order, POLES), rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", [1, 2, 6, 7, 12])
+def test_polygamma_at_its_poles_eager_and_compiled(order: int) -> None:
+    def f(x: Any) -> Any:
+        return wg.special.polygamma(order, x)
+
+    wanted = scipy.special.polygamma(order, POLES)
+    np.testing.assert_allclose(f(POLES), wanted, rtol=1e-12)
+    np.testing.assert_allclose(wg.function(f)(POLES), wanted, rtol=1e-12)

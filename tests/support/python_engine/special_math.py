@@ -156,10 +156,10 @@ def polygamma(n: int, x: float) -> float:
     """The n-th derivative of digamma, by the Hurwitz zeta function (its series also holds at negative x)."""
     if n == 0:
         return digamma(x)
-    if x != x or x == -INF:
+    if x != x:
         return NAN
-    if x <= 0 and x == math.floor(x):
-        return INF if n % 2 else NAN
+    if x == -INF or (x <= 0 and x == math.floor(x)):
+        return INF if n % 2 else -INF
     s, total = n + 1, 0.0
     if x == INF:
         return 0.0

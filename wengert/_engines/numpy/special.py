@@ -133,7 +133,8 @@ def _polygamma(x: np.ndarray[Any, Any], order: int) -> Any:
     with np.errstate(all="ignore"):
         low = np.where(is_below, x, -0.5).astype(np.float64)
         mirrored = _cotangent_derivative(low, order)
-        below = np.where(low == np.round(low), np.nan, (-1.0) ** order * polygamma(order, 1 - low) - mirrored)
+        pole = (-1.0) ** (order + 1) * np.inf  # SciPy's: the limit from above
+        below = np.where(low == np.round(low), pole, (-1.0) ** order * polygamma(order, 1 - low) - mirrored)
         return np.where(is_below, below, polygamma(order, np.where(is_below, 1.0, x))).astype(x.dtype)[()]
 
 

@@ -80,9 +80,9 @@ def _wide(b: Builder, wide: Operand, n: int) -> Operand:
     found = _of_positive(b, b.select("f64", is_below, f64(b, "sub", 1.0, wide), wide), n)
     below = f64(b, "add", found, _reflected(b, b.select("f64", is_below, wide, -0.5), n))
     is_pole = b.both(is_below, f64(b, "eq", wide, f64(b, "rint", wide)))
-    below = b.select("f64", is_pole, math.nan, f64(b, "neg", below))  # (-1)^n polygamma(n, 1 - x) is -found
     sign = -1.0 if n % 2 == 0 else 1.0
-    below = b.select("f64", f64(b, "eq", wide, -math.inf), sign * math.inf, below)
+    # (-1)^n polygamma(n, 1 - x) is -found; at a pole it is the limit from above, as in SciPy; -inf counts as one
+    below = b.select("f64", is_pole, sign * math.inf, f64(b, "neg", below))
     return b.select("f64", is_below, below, f64(b, "mul", sign, found))
 
 
