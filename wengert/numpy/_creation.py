@@ -16,7 +16,7 @@ from .._core.moving import beside
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops.memory import as_array, own
-from ..ops.promotion import as_tensor, converted, names_errors
+from ..ops.promotion import as_tensor, cast, converted, names_errors
 from ._foreign import or_numpys
 from ._writing import accept, as_numpy, named_dtype
 
@@ -590,6 +590,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Any:
                [9., 3., 1.]])
     """
     row = as_tensor(x, "vander")
+    row = cast(row, dtypes.promote(row.dtype, np.dtype(int)))
     if row.ndim != 1:
         raise ValueError(at_user_line(f"np.vander: x has shape {row.shape}; wanted one axis"))
     column = ops.expand_dims(row, -1)

@@ -13,7 +13,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_float, as_tensor, is_symbolic
+from ..ops.promotion import as_float, as_tensor, doubled, is_symbolic
 from ..ops.shapes import known_extent
 from ._shapes import diff, ravel
 from ._writing import as_numpy
@@ -188,7 +188,7 @@ def histogram2d(
     given: list[Any] = [bins] if isinstance(bins, (int, np.integer, str)) or len(bins) not in (1, 2) else [*bins]
     both = given * (3 - len(given))
     sums, (along_x, along_y) = histogramdd(ops.stack([first, second], axis=1), both, range, density, weights)
-    return sums, along_x, along_y
+    return doubled(sums), along_x, along_y
 
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]

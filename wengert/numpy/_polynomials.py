@@ -12,7 +12,7 @@ from .._core.argument_types import ArrayLike
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import MOST_COUNTED, as_float, as_tensor, cast, common_dtype, count_of, is_symbolic
+from ..ops.promotion import MOST_COUNTED, as_float, as_tensor, cast, common_dtype, count_of, doubled, is_symbolic
 from ..ops.shapes import known_extent
 from ._creation import vander
 from ._products import convolve, outer
@@ -46,7 +46,7 @@ def poly(seq_of_zeros: ArrayLike) -> Any:
         zeros = linalg.eigvals(zeros)
     elif zeros.ndim > 1:
         raise ValueError(at_user_line(f"np.poly: wanted roots or a square matrix, got shape {zeros.shape}"))
-    zeros = ops.reshape(zeros, (-1,))
+    zeros = as_float(ops.reshape(zeros, (-1,)))
     result = ops.ones((1,), zeros.dtype)
     for i in range(zeros.shape[0]):
         result = convolve(result, ops.stack([ops.ones_like(zeros[i]), ops.negative(zeros[i])]))
@@ -182,8 +182,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Any:
     x = _coefficients(p, "polyder")
     m = count_of(m, "np.polyder: m", most=MOST_COUNTED)
     for _ in range(min(m, known_extent(x, 0, "np.polyder"))):  # then nothing is left
-        powers = np.arange(known_extent(x, 0, "np.polyder") - 1, 0, -1)
-        x = ops.multiply(x[:-1], powers.astype(dtypes.promote(x.dtype, np.dtype(np.int8))))
+        x = ops.multiply(x[:-1], np.arange(known_extent(x, 0, "np.polyder") - 1, 0, -1))
     return x
 
 
@@ -226,7 +225,7 @@ def polyfit(
         >>> np.polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).round(12)
         array([2., 1.])
     """
-    at, values = as_float(as_tensor(x, "polyfit")), as_float(as_tensor(y, "polyfit"))
+    at, values = doubled(as_tensor(x, "polyfit")), doubled(as_tensor(y, "polyfit"))
     order = int(deg) + 1
     if order < 1:
         raise ValueError(at_user_line(f"np.polyfit: deg is {deg}; wanted 0 or more"))

@@ -13,7 +13,7 @@ from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.memory import view_of
-from ..ops.promotion import as_tensor, cast, normal_axis
+from ..ops.promotion import as_tensor, cast, doubled, normal_axis
 from ..ops.signals import convolved
 from ._reductions import average
 from ._writing import accept, as_numpy, named_dtype
@@ -210,8 +210,7 @@ def cov(
 
 def _variables(m: ArrayLike, rowvar: bool, dtype: DTypeLike | None) -> Tensor:
     x = as_tensor(m, "cov")
-    wanted = named_dtype(dtype) if dtype is not None else x.dtype if dtypes.is_inexact(x.dtype) else dtypes.float64
-    x = cast(x, wanted)
+    x = doubled(x) if dtype is None else cast(x, named_dtype(dtype))
     if x.ndim > 2:
         raise ValueError(at_user_line(f"np.cov: at most two axes, got shape {x.shape}"))
     if x.ndim < 2:
@@ -289,7 +288,8 @@ def gradient(f: Callable[..., Any], *varargs: object, axis: Axes = None, edge_or
     if edge_order not in (1, 2):
         raise ValueError(at_user_line(f"np.gradient: edge_order is {edge_order}; wanted 1 or 2"))
     steps = [as_tensor(h, "gradient") for h in spacings]
-    steps = [cast(h, values.dtype) if h._weak else h for h in steps]
+    # coordinates say where, not how precisely: the slopes have the samples' dtype
+    steps = [cast(h, values.dtype) if dtypes.is_float(h.dtype) or h._weak else h for h in steps]
     found = (*[_slopes(values, h, i, edge_order) for h, i in zip(steps, axes)],)
     return found[0] if len(found) == 1 else found
 
@@ -422,7 +422,9 @@ def geomspace(
     for end in (first, last):
         if not end.is_symbolic and np.any(ops.stop_gradient(end).numpy() == 0):
             raise ValueError(at_user_line("np.geomspace: an end is 0, from or to which no ratio leads"))
-    return ops.geomspace(first, last, num, endpoint, None if dtype is None else named_dtype(dtype), axis)
+    return ops.geomspace(
+        doubled(first), doubled(last), num, endpoint, None if dtype is None else named_dtype(dtype), axis
+    )
 
 
 __all__ = [

@@ -601,7 +601,8 @@ def sort_complex(a: ArrayLike) -> Any:
         array([1.+0.j, 2.+0.j])
     """
     x = as_tensor(a, "sort_complex")
-    wide = np.complex64 if x.dtype in (np.int8, np.int16, np.uint8, np.uint16) else dtypes.complex_of(x.dtype)
+    stays = dtypes.is_complex(x.dtype)
+    wide = x.dtype if stays else "complex64" if x.dtype in (np.int8, np.int16, np.uint8, np.uint16) else "complex128"
     z = ops.cast(x, wide)
     z = ops.take_along_axis(z, ops.argsort(ops.imag(z), axis=-1), axis=-1)
     return ops.take_along_axis(z, ops.argsort(ops.real(z), axis=-1), axis=-1)  # equal ones stay in order

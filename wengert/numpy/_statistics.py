@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes, Out
 from .._core.dims import Dim
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.ordering import require_shares
-from ..ops.promotion import as_float, as_ndarray, as_tensor, is_tensor_like, meet
+from ..ops.promotion import as_float, as_ndarray, as_tensor, cast, is_tensor_like, meet
 from ._quantiles import FURTHER, quantile_by, weighted
 from ._writing import NO_VALUE, as_numpy, is_kept
+
+_OF_ELEMENTS = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")  # methods that compute nothing
 
 
 def _quantile(
@@ -21,6 +24,8 @@ def _quantile(
     """The quantiles by NumPy's method of that name, with or without weights; `skip` leaves NaN out."""
     a, kept = as_tensor(x, name), is_kept(keepdims)
     require_shares(q, name)
+    if not isinstance(q, (int, float)) and method not in _OF_ELEMENTS:
+        a = cast(a, dtypes.promote(a.dtype, as_float(as_tensor(q)).dtype))  # as NumPy: numbers do not count, arrays do
     if weights is not None:
         return weighted(name, a, q, axis, method, weights, kept, skip)
     if not skip and method in FURTHER:

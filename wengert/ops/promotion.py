@@ -228,6 +228,11 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
     return x if x._data.dtype == dtype else structural.convert(x, dtype=dtype)
 
 
+def doubled(x: Tensor) -> Tensor:
+    """x in double precision, for what NumPy computes in it whatever comes in."""
+    return cast(x, dtypes.promote(x.dtype, dtypes.float64))
+
+
 def broadcast_shapes(x: Shape, y: Shape, what: str) -> Shape:
     """The shape in which two operands meet, or `ValueError` with both."""
     if x == y or not y:
