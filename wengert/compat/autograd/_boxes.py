@@ -36,12 +36,14 @@ def rebuilt(container: Any, items: Any) -> Any:
 
 def map_tree(f: Callable[..., Any], tree: object, *others: Any) -> Any:
     """A nested structure with f of each leaf, and of what lies at its place in other structures of the kind."""
+    if not isinstance(tree, _CONTAINERS):
+        return f(tree, *others)
+    if type(tree) is tuple and not others:  # arguments, most of which are leaves
+        return (*[map_tree(f, part) if isinstance(part, _CONTAINERS) else f(part) for part in tree],)
     if isinstance(tree, dict):
         found = {key: map_tree(f, value, *(o[key] for o in others)) for key, value in tree.items()}
         return found if type(tree) is dict else rebuilt(tree, found)
-    if isinstance(tree, (list, tuple)):
-        return rebuilt(tree, [map_tree(f, *group) for group in zip(tree, *others, strict=True)])
-    return f(tree, *others)
+    return rebuilt(tree, [map_tree(f, *group) for group in zip(tree, *others, strict=True)])
 
 
 def leaves(tree: Any) -> list[Any]:

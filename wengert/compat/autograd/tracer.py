@@ -26,6 +26,7 @@ from .wrap_util import get_name, wraps
 
 primitive_vjps: dict[Any, Callable[..., Any]] = {}
 primitive_jvps: dict[Any, Callable[..., Any]] = {}
+_RAW = frozenset((onp.ndarray, onp.float64, float, int, str))  # lone values without a box
 
 Box = Tensor
 
@@ -63,6 +64,8 @@ class Call:
 
     def answer(self, outs: Sequence[Any]) -> Any:
         """The result with tensors at the floating-point leaves."""
+        if type(self.result) in _RAW:
+            return outs[0]
         waiting = iter(outs)
         return map_tree(lambda leaf: next(waiting) if _boxes.is_differentiable(leaf) else leaf, self.result)
 
@@ -170,6 +173,8 @@ def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function on raw values one step of what is differentiated; `defvjp` and `defjvp` say how."""
 
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and _RAW.issuperset(map(type, args)):
+            return f_raw(*args)
         if not any(map(boxes_in, args)):
             return f_raw(*map(getval, args), **{k: getval(v) for k, v in kwargs.items()})
         call = Call(f_wrapped, f_raw, args, {k: getval(v) for k, v in kwargs.items()})
