@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -142,32 +143,43 @@ def _polygamma(x: np.ndarray[Any, Any], order: int) -> Any:
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 _SHIFT = 10
+_BLOCK = 4096  # elements
 
 
 def polygamma_step(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], order: int) -> Any:
-    """Both moved up by the recurrence, then by the asymptotic series, difference by difference of powers."""
+    """Both moved up by the recurrence, then by the asymptotic series, difference by difference of powers.
+
+    The powers of a place stand along a first axis, so long arrays go in blocks.
+    """
     x, step = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if x.size > _BLOCK:
+        cuts = range(_BLOCK, x.size, _BLOCK)
+        parts = zip(np.split(x.ravel(), cuts), np.split(step.ravel(), cuts), strict=True)
+        return np.concatenate([polygamma_step(*part, order) for part in parts]).reshape(x.shape)
     is_plain = (x > 0) & (x + step > 0)
     safe, move = np.where(is_plain, x, 1.0), np.where(is_plain, step, 0.0)
-
-    def powers(base: np.ndarray[Any, Any], exponent: int) -> Any:
-        """(base + move)^-exponent - base^-exponent."""
-        return base**-exponent * np.expm1(-exponent * np.log1p(move / base))
-
+    shifts, exponents, factors = (numbers.reshape(-1, *[1] * x.ndim) for numbers in _series(order))
+    near, far = safe + shifts, safe + (_SHIFT + order)
     sign, scale = (-1.0) ** order, float(math.factorial(order))
-    total = np.zeros_like(x)
-    for k in range(_SHIFT + order):
-        total = total - sign * scale * powers(safe + k, order + 1)
-    far = safe + (_SHIFT + order)
-    first = -np.log1p(move / far) if order == 0 else math.factorial(order - 1) * powers(far, order)
-    series = first + 0.5 * scale * powers(far, order + 1)
-    for k, number in enumerate(_BERNOULLI, start=1):
-        factor = number * math.factorial(2 * k + order - 1) / math.factorial(2 * k)
-        series = series + factor * powers(far, 2 * k + order)
-    total = total - sign * series
+    total = scale * np.sum(near ** -(order + 1) * np.expm1(-(order + 1) * np.log1p(move / near)), axis=0)
+    rate = np.log1p(move / far)
+    total = total + np.sum(factors * far**-exponents * np.expm1(-exponents * rate), axis=0)
+    total = -sign * (total - rate if order == 0 else total)
     if is_plain.all():
         return total
     return np.where(is_plain, total, _polygamma(x + step, order) - _polygamma(x, order))
+
+
+@functools.cache
+def _series(order: int) -> tuple[np.ndarray[Any, Any], ...]:
+    """The moves of the recurrence, and exponents and factors of the series, but for psi's logarithm."""
+    factorial = math.factorial
+    terms = [] if order == 0 else [(float(order), float(factorial(order - 1)))]
+    terms.append((float(order + 1), 0.5 * factorial(order)))
+    for k, number in enumerate(_BERNOULLI, start=1):
+        terms.append((float(2 * k + order), number * factorial(2 * k + order - 1) / factorial(2 * k)))
+    exponents, factors = np.array(terms).T
+    return np.arange(_SHIFT + order), exponents, factors
 
 
 def _step_kernel(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], order: int) -> Any:
