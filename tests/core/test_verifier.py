@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert import _passes
 from wengert._control.call import Program
 from wengert._control.loop import Loop, loop
 from wengert._core.dims import Dim
@@ -17,6 +18,7 @@ from wengert._core.state import building
 from wengert._core.tensor import Tensor
 from wengert._core.types import Guards
 from wengert._core.verifier import VerificationError, verify
+from wengert._passes.rewrite import with_nodes
 from wengert._prims.discrete import lt
 from wengert._prims.elementwise import sin
 from wengert._prims.structural import add, concatenate, full, iota, mul
@@ -149,6 +151,24 @@ def test_a_check_that_no_value_of_the_graph_can_make() -> None:
     graph.guards.require_equal(Dim.free("m", is_late=True), made.n)
     with pytest.raises(VerificationError, match="is to check the dimension m, which nothing in the graph tells"):
         verify(graph)
+
+
+@pytest.mark.parametrize("name", ["simplify", "fold_constants", "share_common", "drop_unused"])
+def test_what_a_pass_gives_is_verified(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that takes an extent for another is found before its graph becomes machine code."""
+    honest = getattr(_passes, name)
+
+    def confused(graph: Graph) -> Graph:
+        made = honest(graph)
+        longer = Tensor(made._new_value((3,), FLOAT), 0)._data
+        return with_nodes(made, [Node(sin, made.nodes[0].inputs, (longer,), (), None), *made.nodes[1:]], [longer])
+
+    monkeypatch.setattr(_passes, name, confused)
+    graph = Graph("made")
+    with building(graph):
+        graph.finish([sin(graph.add_input((2,), FLOAT, "x"))])
+    with pytest.raises(VerificationError, match="should give float64"):
+        _passes.optimise(graph)
 
 
 def test_a_saved_graph_is_verified_when_it_is_loaded(tmp_path: Any) -> None:

@@ -21,7 +21,7 @@ from .printer import node_text, value_names
 from .state import STATE, building
 from .types import Guards, TensorType
 
-VERIFIES_PROGRAMS = False  # tests switch it on: what transforms make is verified, too
+VERIFIES_PROGRAMS = False  # tests switch it on: what transforms and passes make is verified, too
 
 
 class VerificationError(AssertionError):

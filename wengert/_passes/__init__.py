@@ -5,6 +5,7 @@ They keep NaN, infinities, signed zeros and raised errors: no `x * 0 -> 0`, no `
 
 from __future__ import annotations
 
+from .._core import verifier
 from .._core.graph import Graph
 from .constants import fold_constants
 from .cse import share_common
@@ -14,9 +15,12 @@ from .through import drop_rules
 
 
 def optimise(graph: Graph) -> Graph:
-    """The graph after all passes, in order."""
+    """The graph after all passes, in order; where tests run, it is verified."""
     simple = simplify(drop_rules(graph))
     folded = fold_constants(simple)
     if folded is not simple:  # with constants there may be more to simplify
         folded = simplify(folded)
-    return drop_unused(share_common(folded))
+    found = drop_unused(share_common(folded))
+    if verifier.VERIFIES_PROGRAMS:
+        verifier.verify(found, is_inner=True)
+    return found
