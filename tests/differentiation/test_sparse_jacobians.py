@@ -443,3 +443,11 @@ def test_nothing_to_differentiate_has_no_entries() -> None:
 def test_extents_that_depend_on_values_are_refused() -> None:
     with pytest.raises((ValueError, TypeError)):
         wg.sparsity(lambda x: x[x > 0] ** 2)(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("columns", "rows", "mode"), [(8, 6, "column"), (9, 6, "row"), (4, 3, "column"), (3, 2, "row")]
+)
+def test_rows_are_taken_where_they_are_two_thirds_as_many(columns: int, rows: int, mode: str) -> None:
+    """A reverse pass costs more than a forward one; of a full block each column and each row has its own."""
+    assert wg.coloring(np.ones((rows, columns))).mode == mode

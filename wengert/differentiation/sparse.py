@@ -114,7 +114,7 @@ def coloring(pattern: object, mode: str = "auto") -> Coloring:
         pattern: a SciPy sparse matrix (its stored entries count, whatever their value) or a 2-d array (its nonzeros).
         mode: "column", "row", "mixed" (the fullest rows by reverse passes, the rest by forward ones), "symmetric" (for
             Hessians: a star colouring, and the pattern is taken with its mirror image), or "auto": columns, unless
-            rows are fewer, or both together at most half as many.
+            rows are at most two thirds as many (a reverse pass costs more), or both together at most half.
 
     Returns:
         A `Coloring`, which `jacobian` and `hessian` take as `sparsity=`.
