@@ -223,3 +223,10 @@ def test_the_difference_of_a_number_has_numpys_signs_of_zeros(number: float) -> 
         want, found = x - number, (wg.tensor(x) - number).numpy()
         np.testing.assert_array_equal(np.signbit(found.real), np.signbit(want.real))
         np.testing.assert_array_equal(np.signbit(found.imag), np.signbit(want.imag))
+
+
+@pytest.mark.parametrize("number", [0, 0.0, -0.0])
+def test_the_difference_of_a_zero_has_numpys_sign(number: float) -> None:
+    x = np.array([0.0, -0.0])
+    for found in (wg.tensor(x) - number, wg.function(lambda x: x - number)(x)):
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(x - number))

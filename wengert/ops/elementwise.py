@@ -168,7 +168,7 @@ def subtract(x1: ArrayLike, x2: ArrayLike) -> Any:
     """
     if type(x2) in _NUMBER and type(x1) is Tensor and x1._data.dtype.kind in "fcV":
         # of zeros, too: on a branch cut their sign decides
-        return with_number(S.add_number, x1, -complex(x2) if x1._data.dtype.kind == "c" else -x2 if x2 else -0.0)
+        return with_number(S.add_number, x1, -complex(x2) if x1._data.dtype.kind == "c" else -x2 if x2 else -float(x2))
     return binary(S.sub, x1, x2)
 
 
