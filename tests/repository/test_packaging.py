@@ -8,13 +8,11 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 import zipfile
 from importlib import metadata, resources
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 
 import wengert as wg
 from tests.support.paths import ROOT
@@ -161,6 +159,7 @@ def test_the_conda_recipe_asks_for_what_the_wheel_does(environment: str) -> None
     block = re.search(rf"^  {environment}:\n((?:    - .*\n)+)", recipe, re.MULTILINE)
     assert block is not None
     assert sorted(re.findall(r"- (.*)", block[1])) == conda_requirements(ROOT)[environment]
+    assert "      - wengert = wengert.cli:main\n" in recipe
 
 
 def wheel_with(folder: Path, *files: str) -> Path:
@@ -180,26 +179,3 @@ def test_a_wheel_with_more_than_the_package_is_refused(tmp_path: Path) -> None:
 def test_console_script_is_declared() -> None:
     scripts = metadata.distribution("wengert").entry_points.select(group="console_scripts", name="wengert")
     assert [script.value for script in scripts] == ["wengert.cli:main"]
-
-
-def in_recipe(section: str) -> dict[str, str]:
-    """What the conda recipe's section asks for, as names and versions; YAML's reader is not among the development tools."""
-    recipe = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
-    found = re.search(rf"^  {section}:\n((?:    - .+\n)+)", recipe, re.MULTILINE)
-    assert found is not None, f"conda/recipe.yaml has no section {section!r}"
-    wanted = [Requirement(line.removeprefix("    - ")) for line in found[1].splitlines()]
-    return {one.name: str(one.specifier) for one in wanted}
-
-
-def named(requirements: list[str]) -> dict[str, str]:
-    return {one.name: str(one.specifier) for one in map(Requirement, requirements)}
-
-
-def test_the_conda_recipe_asks_for_what_pyproject_asks_for() -> None:
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    project = told["project"]
-    python = {"python": project["requires-python"]}
-    assert in_recipe("run") == python | named(project["dependencies"])
-    assert in_recipe("host") == python | {"pip": ""} | named(told["build-system"]["requires"])
-    (command,) = project["scripts"].items()
-    assert f"- {' = '.join(command)}\n" in (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
