@@ -486,3 +486,14 @@ def test_the_package_is_small_enough_to_read() -> None:
         return len(lines)
 
     assert sum(map(code, Path(core.__file__).parent.rglob("*.py"))) <= 1500
+
+
+def test_forward_mode_takes_results_beside_which_stand_whole_numbers() -> None:
+    @extend.primitive
+    def entries(x: Any) -> Any:
+        return 2.0 * x, onp.arange(3)
+
+    extend.defjvp(entries, lambda g, ans, x: (2.0 * g, onp.zeros(3)))
+    value, tangent = make_jvp(lambda x: entries(x)[0])(onp.ones(3))(onp.array([1.0, 2.0, 3.0]))
+    assert [*value] == [2.0, 2.0, 2.0]
+    assert [*tangent] == [2.0, 4.0, 6.0]

@@ -139,7 +139,8 @@ def _jvp(inputs_dot: tuple[Any, ...], inputs: tuple[Tensor, ...], outs: tuple[Te
     args = call.filled([plain(x) for x in inputs])
     tangents = call.filled(dots)
     found = rule(argnums, [tangents[i] for i in argnums], plain_tree(call.answer(outs)), args, call.kwargs)
-    return (*[fitted(d, y) for d, y in zip(leaves(found), outs, strict=True)],)
+    moved = [d for d, leaf in zip(leaves(found), leaves(call.result), strict=True) if _boxes.is_differentiable(leaf)]
+    return (*[fitted(d, y) for d, y in zip(moved, outs, strict=True)],)
 
 
 def _batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
