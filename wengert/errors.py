@@ -129,7 +129,7 @@ class NonFiniteError(_Documented, FloatingPointError):
 
     page = "answers/errors.md#nonfiniteerror"
 
-    def __init__(self, finding: str, site: Any, places: Mapping[int, Any]) -> None:
+    def __init__(self, finding: str, site: object, places: Mapping[int, Any]) -> None:
         super().__init__(finding)
         self._site = site
         self._places = places

@@ -57,7 +57,7 @@ def _distance(d: Any, what: str) -> Any:
     return d
 
 
-def _spread(frequencies: Any, n: Any, d: ArrayLike, what: str) -> Any:
+def _spread(frequencies: Any, n: ArrayLike, d: ArrayLike, what: str) -> Any:
     """Frequencies; a tensor where the distance is one that is followed."""
     count, distance = _points(n, what), _distance(d, what)
     return frequencies(count) / distance if isinstance(distance, Tensor) else frequencies(count, distance)

@@ -120,7 +120,7 @@ def check_gradients(
 MOST_ORDER = 8  # each order is a gradient of the one before, and some times as long
 
 
-def _require_order(order: Any) -> None:
+def _require_order(order: object) -> None:
     if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= MOST_ORDER:
         raise ValueError(
             at_user_line(f"check_gradients: order must be an integer from 1 to {MOST_ORDER}, got {order!r}")
@@ -260,7 +260,7 @@ class _Arguments:
         return found
 
 
-def _as_floats(leaf: Any) -> Any:
+def _as_floats(leaf: object) -> Any:
     """Integers as floats; anything else as it is."""
     if isinstance(leaf, int) and not isinstance(leaf, bool):
         return float(leaf)

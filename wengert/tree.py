@@ -177,7 +177,7 @@ def reduce(function: Callable[[Any, Any], Any], tree: Tree, initializer: Tree = 
 
 
 @names_errors
-def transpose(outer: Any, inner: Any, tree: Any) -> Any:
+def transpose(outer: Any, inner: Any, tree: Tree) -> Any:
     """A structure of structures with the two exchanged.
 
     Args:
@@ -285,7 +285,7 @@ def map_with_path(f: Callable[..., Any], tree: Tree, *rest: Tree, is_leaf: IsLea
 
 
 @names_errors
-def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
+def ravel(tree: Tree) -> tuple[Any, Callable[[Any], Any]]:
     """All numbers of a structure in one vector, and the function that undoes it.
 
     Args:

@@ -16,6 +16,7 @@ import numpy as np
 from .._control.custom import CustomRule, custom_op
 from .._control.loop import OPAQUE
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.dims import Atom, Dim, floordiv, map_attribute, maximum
 from .._core.graph import Graph, Node
 from .._core.op import REGISTRY
@@ -107,7 +108,7 @@ class Encoder:
         self.arrays.append(np.ascontiguousarray(array).reshape(np.shape(array)))
         return len(self.arrays) - 1
 
-    def attribute(self, value: Any) -> Any:
+    def attribute(self, value: ArrayLike | None) -> Any:
         """An attribute or static value, tagged with its kind."""
         if value is None or isinstance(value, (bool, str)):
             return value

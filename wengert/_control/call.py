@@ -119,7 +119,7 @@ class Program:
                 self._jvps[key] = _forward(self, *key)
             return self._jvps[key]
 
-    def jet(self, key: Any, make: Callable[[], Any]) -> Any:
+    def jet(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """The program of the series of its results, as `make` makes it for what stands in the key."""
         with self.lock:
             if key not in self._jets:

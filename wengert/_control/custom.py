@@ -257,7 +257,7 @@ class BatchedRule(CustomRule):
         return BatchedRule(self._inner.with_dims(change), self._input_flags, self._kept_flags)
 
 
-def _batched(function: Any, arguments: Sequence[Tensor], flags: Sequence[bool], name: str) -> list[Any]:
+def _batched(function: Callable[..., Any], arguments: Sequence[Tensor], flags: Sequence[bool], name: str) -> list[Any]:
     """A function of one example, on a batch."""
     return batched(function, arguments, flags, batch_size((*arguments,), (*flags,)), f"the gradient of {name}")
 
@@ -341,7 +341,7 @@ def _pull(
     return (*found, *(None,) * (rule.outputs + rule.kept + len(rule.captured)))
 
 
-def _push(rule: CustomRule, times: Any, outs: Sequence[Tensor], *rest: Any) -> Any:
+def _push(rule: CustomRule, times: Op, outs: Sequence[Tensor], *rest: Tensor) -> Any:
     n, last = rule.inputs, 2 * rule.inputs + len(rule.captured)
     _require_unfollowed(rule, [isinstance(dot, Tensor) for dot in rest[2 * n : last]])
     return rule.push(rest[:n], rest[n : 2 * n], outs, rest[last:], times is scale)

@@ -185,7 +185,7 @@ def _any_tracks(tapes: list[Tape]) -> Callable[[int], bool]:
     return lambda key: any(tape.tracks(key) for tape in tapes)
 
 
-def _size_of(x: Any) -> int:
+def _size_of(x: Tensor) -> int:
     return getattr(x._data, "nbytes", 8)
 
 

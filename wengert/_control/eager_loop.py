@@ -57,7 +57,7 @@ class WhileSteps:
     xs: Sequence[Tensor] = ()
     count: int | None = None
 
-    def __init__(self, carried: Carried, test: Any, take: Any, most: int | None) -> None:
+    def __init__(self, carried: Carried, test: Any, take: Callable[..., Any], most: int | None) -> None:
         self.carried = carried
         self.test = test
         self.take = take
@@ -104,7 +104,7 @@ class ScanSteps:
     __slots__ = ("carried", "count", "example", "is_reversed", "rows", "take", "xs")
     name = "scan"
 
-    def __init__(self, carried: Carried, take: Any, rows: Leaves, count: int, is_reversed: bool) -> None:
+    def __init__(self, carried: Carried, take: Callable[..., Any], rows: Leaves, count: int, is_reversed: bool) -> None:
         self.carried = carried
         self.take = take
         self.rows = rows
@@ -146,7 +146,7 @@ class ScanSteps:
         return self.count - 1 - step if self.is_reversed else step
 
     def _step(
-        self, value: Any, tensors: Sequence[Tensor], step: int, slices: Slices
+        self, value: Tensor | dict[str, Any] | None, tensors: Sequence[Tensor], step: int, slices: Slices
     ) -> tuple[Any, Sequence[Tensor], Sequence[Tensor]]:
         serial = next_serial()
         index = self.place(step)
@@ -158,7 +158,7 @@ class ScanSteps:
             given = [_aliased(y) if y._key < serial or any(y._key == x._key for x in tensors) else y for y in given]
         return value, tensors, given
 
-    def _results(self, y: Any) -> Sequence[Tensor]:
+    def _results(self, y: Tensor) -> Sequence[Tensor]:
         example = self.example
         if type(y) is Tensor and example is not None and example.is_one_tensor:
             return (y,)

@@ -54,7 +54,7 @@ class Example:
         return [next(results) if present else None for present in closed.present]
 
 
-def without_lanes(x: Any, flag: bool) -> TensorType:
+def without_lanes(x: Tensor, flag: bool) -> TensorType:
     """The type of an argument for one example."""
     return tensor_type(x.shape[1:], x.dtype) if flag else type_of(x)
 

@@ -151,7 +151,7 @@ def _for_engine(engine: Engine) -> Any:
 def _called_back(function: Foreign, natives: Sequence[Any], engine: Engine, home: Engine) -> tuple[Any, ...]:
     """The results where another framework traces: what it makes of the trace calls this one with values."""
 
-    def run(*arrays: Any) -> tuple[Any, ...]:
+    def run(*arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:
         with function.at_width(arrays):
             return (*map(ndarray_of, function.run([*map(home.from_numpy, arrays)])),)
 

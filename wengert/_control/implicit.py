@@ -8,12 +8,13 @@ that its own derivatives are right to any order; a rule of `custom` could not, b
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .._core.apply import apply
+from .._core.argument_types import DTypeLike
 from .._core.constant import constant
 from .._core.dtypes import is_inexact
 from .._core.op import ZERO, Facts, Op, Rule, batch_size, repeat
@@ -49,7 +50,7 @@ def let_through(x: Tensor, rule: CustomRule, operands: Sequence[Tensor]) -> Tens
     return apply(_op(len(operands)), (*operands, stop_gradient(x)), (rule,))[0]
 
 
-def rows_of_jacobian(pull: Closed, arguments: Sequence[Tensor], n: int, dtype: Any) -> Tensor:
+def rows_of_jacobian(pull: Closed, arguments: Sequence[Tensor], n: int, dtype: DTypeLike | None) -> Tensor:
     """A Jacobian, given what pulls one cotangent (its last argument) back; row by row if an op cannot be batched."""
     unit = constant(np.eye(n, dtype=dtype))
     captured = pull.captured
@@ -61,7 +62,7 @@ def rows_of_jacobian(pull: Closed, arguments: Sequence[Tensor], n: int, dtype: A
         return apply(concatenate, (*[reshape(row, shape=(1, n)) for row in rows],), (0,))
 
 
-def pulled(f: Any, x: Tensor, ct: Tensor, further: Sequence[Tensor] = ()) -> list[Tensor]:
+def pulled(f: Callable[..., Any], x: Tensor, ct: Tensor, further: Sequence[Tensor] = ()) -> list[Tensor]:
     """The cotangents of x and further operands of f(), zeros where it does not depend on one."""
     tape = Tape(s._key for s in (x, *further))
     with recording(tape):

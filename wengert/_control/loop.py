@@ -121,7 +121,7 @@ class Loop:
 
     def __init__(
         self, condition: Program | None, body: Program, *, carries: int, xs: int = 0, is_reversed: bool = False,
-        policy: Any = "all", length: DimLike | None = None, varying: Sequence[Atom] = (), most: int | None = None,
+        policy: object = "all", length: DimLike | None = None, varying: Sequence[Atom] = (), most: int | None = None,
     ) -> None:  # fmt: skip
         self.condition = condition
         self.body = self.thin = body
@@ -193,7 +193,9 @@ class Loop:
         sizes = bind_dims(self.body.graph, shapes)
         return {atom: size for atom, size in sizes.items() if atom not in self.varying}
 
-    def _outside(self, shape: Any, dtype: Any, sizes: dict[Atom, DimLike], what: str, place: int) -> TensorType:
+    def _outside(
+        self, shape: tuple[Any, ...], dtype: np.dtype[Any], sizes: dict[Atom, DimLike], what: str, place: int
+    ) -> TensorType:
         """The type of a value of the body, seen from outside: what only a step tells is one unknown there."""
         found: list[DimLike] = []
         for axis, dim in enumerate(shape):
@@ -476,7 +478,7 @@ def _seed(position: int, terms: Sequence[tuple[int, Tensor]], type_: TensorType)
     return zeros_of(type_) if total is None else total
 
 
-def _made(found: Sequence[Tensor], place: Any, type_: TensorType) -> Tensor:
+def _made(found: Sequence[Tensor], place: int | None, type_: TensorType) -> Tensor:
     return found[place] if isinstance(place, int) else zeros_of(type_)
 
 

@@ -133,7 +133,7 @@ def _substituted(type_: TensorType, sizes: dict[Atom, DimLike]) -> TensorType:
     return tensor_type(map_attribute(tuple(type_.shape), lambda d: d.substitute(sizes)), type_.dtype)
 
 
-def _unknown(shape: Any, inputs: Sequence[Any]) -> set[Atom]:
+def _unknown(shape: tuple[Any, ...], inputs: Sequence[Any]) -> set[Atom]:
     """The dimensions in a shape that no input tells: of loops inside a branch, known once they have run."""
     return atoms_in(shape) - atoms_told(inputs)
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.constant import constant, dimension, given_constant, is_number, kind_of, number
 from .._core.dims import Atom, Dim, is_late
 from .._core.dtypes import promote, python_type, weak_promote
@@ -194,7 +195,9 @@ def same_but_late(first: TensorType, second: TensorType) -> tuple[TensorType, Te
     )  # fmt: skip
 
 
-def require_same_type(what: str, path: str, first: Any, second: Any, names: tuple[str, str]) -> None:
+def require_same_type(
+    what: str, path: str, first: Tensor | TensorType, second: Tensor | TensorType, names: tuple[str, str]
+) -> None:
     """Raises `TypeError` with both types unless they are equal."""
     is_same = len(first.shape) == len(second.shape) and all(map(same_dim, first.shape, second.shape))
     if is_same and first.dtype == second.dtype:
@@ -211,7 +214,7 @@ def met_dtype(first: Tensor, second: Tensor) -> np.dtype[Any]:
     return weak_promote(python_type(weak.dtype), strong.dtype)
 
 
-def _is_alike(before: Tensor, after: Any) -> bool:
+def _is_alike(before: Tensor, after: ArrayLike) -> bool:
     """Whether a loop variable is a tensor of the very type that it had before."""
     if type(after) is not Tensor:
         return False
@@ -230,7 +233,7 @@ class Carried:
         free: for each tensor the axes whose extent may vary.
     """
 
-    def __init__(self, given: Leaves, invariants: Any, what: str, is_spread: bool = False) -> None:
+    def __init__(self, given: Leaves, invariants: object, what: str, is_spread: bool = False) -> None:
         self.given = given
         self.what = what
         # kinds of sequences whose tensors may go into the next step as they are: what is spread is never seen whole
@@ -302,7 +305,7 @@ class Carried:
             )
         self.free = [self._free_axes(index, _shape_of(found[place])) for index, place in enumerate(given.places)]
 
-    def _free_axes(self, index: int, shape: Any) -> frozenset[int]:
+    def _free_axes(self, index: int, shape: tuple[None, ...]) -> frozenset[int]:
         if shape is None:
             return frozenset()
         known = self.given.tensors[index].shape

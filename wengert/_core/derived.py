@@ -87,7 +87,7 @@ def derived(function: Callable[..., Any], doc: str, maker: Callable[..., Any], *
     return made
 
 
-def alike(function: Callable[..., Any], f: Callable[..., Any], maker: Callable[..., Any], **options: Any) -> Derived:
+def alike(function: Callable[..., Any], f: Callable[..., Any], maker: Callable[..., Any], **options: object) -> Derived:
     """A function that a public function has made of f to stand for f, whose name and docstring it has."""
     made = derived(function, "", maker, f, **options)
     made.__name__, vars(made)["__qualname__"], made.__doc__ = f.__name__, f.__qualname__, f.__doc__
@@ -112,7 +112,7 @@ def _bound(function: Derived, instance: object) -> Derived:
     return made
 
 
-def kept(made: Any, f: Any, maker: Callable[..., Any], *args: Any, **options: Any) -> Any:
+def kept(made: object, f: Callable[..., Any], maker: Callable[..., Any], *args: object, **options: object) -> Any:
     """What `__reduce__` gives for a callable made of f: a name, or the call that makes it again."""
     named = _found(f)
     depth = 0

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .argument_types import ArrayLike
 from .dims import Dim, DimLike, Monomial, is_frameworks_dim
 from .state import STATE
 from .types import TensorType
@@ -70,7 +71,7 @@ def _is_place(value: object) -> bool:
     return value is None or _is_offset(value)
 
 
-def _is_order(value: Any) -> bool:
+def _is_order(value: int) -> bool:
     """The order of a derivative, for which kernels do as many steps."""
     return is_whole(value) and 0 <= value <= _LARGEST_ORDER
 
@@ -160,7 +161,7 @@ def require_equal_extents(op: str, what: str, x: DimLike, y: DimLike) -> None:
         raise ValueError(f"{op}: {what} is {x}, wanted {y}")
 
 
-def require_range(op: str, x: TensorType, starts: Any, limits: Any, strides: Any) -> None:
+def require_range(op: str, x: TensorType, starts: tuple[Any, ...], limits: tuple[Any, ...], strides: ArrayLike) -> None:
     """Raises unless slices lie in an array."""
     require_positive(op, strides=strides)
     for size, start, limit in zip(x.shape, starts, limits, strict=True):

@@ -92,10 +92,10 @@ class Engine:
         self.require_untraced = require_untraced
         self.place = (lambda array, partner: from_numpy(array)) if place is None else place
 
-    def _run_plain(self, natives: Iterable[Any], program: Any) -> tuple[Any, ...]:
+    def _run_plain(self, natives: Iterable[Any], program: object) -> tuple[Any, ...]:
         return (*self.kernels["call"](*natives, program),)
 
-    def _called(self, function: Callable[..., Any], natives: Iterable[Any], types: Any) -> tuple[Any, ...]:
+    def _called(self, function: Callable[..., Any], natives: Iterable[Any], types: object) -> tuple[Any, ...]:
         return (*map(self.from_numpy, function(*map(ndarray_of, natives))),)
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ def register_host_kernel(name: str, for_engine: Callable[[Engine], Kernel]) -> N
         engine.kernels.setdefault(name, for_engine(engine))
 
 
-def array_of(x: Any) -> Any:
+def array_of(x: object) -> Any:
     """A framework's array: x itself, or the one that it stands for."""
     if STAND_INS:
         for base in type(x).__mro__:
@@ -210,7 +210,7 @@ def ndarray_of(native: Any) -> np.ndarray[Any, Any]:
     return np.asarray(ENGINE_OF[type(native)].to_numpy(native))
 
 
-def transferred(native: Any, engine: Engine, partner: Any = None) -> Any:
+def transferred(native: Any, engine: Engine, partner: object = None) -> Any:
     """A native array of any engine as one of the given engine (what a loop has kept stays what it is).
 
     Args:

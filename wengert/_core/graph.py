@@ -78,7 +78,7 @@ class Node:
         self.is_quiet = is_quiet
         self.label = label
 
-    def remade(self, op: Any, inputs: tuple[Value, ...], attrs: tuple[Any, ...]) -> Node:
+    def remade(self, op: object, inputs: tuple[Value, ...], attrs: tuple[Any, ...]) -> Node:
         """Another op in this one's place, with the same outputs."""
         return Node(op, inputs, self.outputs, attrs, self.site, self.is_quiet, self.label)
 
@@ -193,7 +193,7 @@ class Graph:
             self._last_site = site
         return self._last_site
 
-    def _carry_cuts(self, op: Any, operands: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
+    def _carry_cuts(self, op: object, operands: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
         for operand in operands:
             if operand._cut is not None:
                 for out in outs:

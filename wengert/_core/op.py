@@ -39,6 +39,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from . import dtypes
 from .apply import apply
+from .argument_types import ShapeLike
 from .domains import DOMAINS
 from .engine import register_composed
 from .state import building, next_serial, pausing
@@ -229,7 +230,7 @@ class Op:
         self.body: Callable[..., Any] | None = None
         self.refuses_complex = self.facts.dtypes in ("real", "float") and not self.facts.takes_complex
 
-    def __call__(self, *operands: Tensor, **attrs: Any) -> Any:
+    def __call__(self, *operands: Tensor, **attrs: object) -> Any:
         if not self.attrs:
             return apply(self, operands)
         if attrs.keys() != self.attr_names:
@@ -352,7 +353,7 @@ def _composed(op: Op) -> Callable[..., Any]:
     """A kernel that runs an op's body. Recorders see the op and not what it is made of."""
     count = len(op.attrs)
 
-    def kernel(*natives_and_attrs: Any) -> Any:
+    def kernel(*natives_and_attrs: object) -> Any:
         end = len(natives_and_attrs) - count
         assert op.body is not None
         with building(None), pausing():
@@ -362,12 +363,18 @@ def _composed(op: Op) -> Callable[..., Any]:
     return kernel
 
 
-def _per_operand(rules: Any) -> tuple[Any, ...]:
+def _per_operand(rules: object) -> tuple[Any, ...]:
     return tuple(rules) if isinstance(rules, (tuple, list)) else (rules,)
 
 
 def elementwise(
-    name: str, operands: str, *, partials: Any, result: Callable[..., Any] | None = None, attrs: str = "", **facts: Any
+    name: str,
+    operands: str,
+    *,
+    partials: object,
+    result: Callable[..., Any] | None = None,
+    attrs: str = "",
+    **facts: Any,
 ) -> Op:
     """Declares an op that works element by element on operands of one shape and dtype.
 
@@ -477,7 +484,7 @@ def batch_size(operands: tuple[Tensor, ...], batched: tuple[bool, ...]) -> Any:
     return next(x.shape[0] for x, b in zip(operands, batched, strict=True) if b)
 
 
-def repeat(x: Tensor, size: Any) -> Tensor:
+def repeat(x: Tensor, size: ShapeLike | None) -> Tensor:
     """x with a new leading axis along which it repeats."""
     return REGISTRY["broadcast_to"](x, shape=(size, *x.shape))
 
@@ -499,7 +506,7 @@ def batch_shifting(**positions: int) -> Callable[..., Any]:
     return rule
 
 
-def _shift(axes: Any, by: int) -> Any:
+def _shift(axes: tuple[int, ...], by: int) -> Any:
     return (*[a + by for a in axes],) if isinstance(axes, tuple) else axes + by
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .argument_types import ArrayLike
+
 if TYPE_CHECKING:
     from .tensor import Tensor
 
     class Operators:
         """The operators; results are tensors."""
 
-        def __add__(self, other: Any) -> Tensor: ...
+        def __add__(self, other: ArrayLike) -> Tensor: ...
 
         __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
         __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __matmul__ = __rmatmul__ = __add__

@@ -7,7 +7,7 @@ functions of PyTorch and JAX take their own arrays only: their errors would not 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import LostGradientError
@@ -58,7 +58,8 @@ def _refuse(x: Any, protocol: str, library: str, name: str = "") -> Any:
 
 
 def torch_function(
-    cls: type[Any], func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    cls: type[Any], func: Callable[..., Any], types: object, args: Sequence[Any] = (),
+    kwargs: Mapping[str, Any] | None = None
 ) -> Any:  # fmt: skip
     """PyTorch's protocol: its functions are refused, with what to write instead. Its operators give us our turn."""
     waiting = [*args, *(kwargs or {}).values()]

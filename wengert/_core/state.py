@@ -51,7 +51,7 @@ class recording:
 
     __slots__ = ("_before", "_recorder")
 
-    def __init__(self, recorder: Any) -> None:
+    def __init__(self, recorder: object) -> None:
         self._recorder = recorder
 
     def __enter__(self) -> Any:
@@ -133,7 +133,7 @@ class observing_reads:
 
     __slots__ = ("_before", "_observer")
 
-    def __init__(self, observer: Any) -> None:
+    def __init__(self, observer: object) -> None:
         self._observer = observer
 
     def __enter__(self) -> Any:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 
 from ..errors import LostGradientError, TracingError
+from .argument_types import ArrayLike
 from .dims import DimLike, size_of
 from .engine import ENGINE_OF, array_of, ndarray_of, stands_in
 from .foreign_arrays import no_mask, no_masked_ufunc
@@ -73,7 +74,9 @@ class Value:
 
     __slots__ = ("dtype", "graph", "key", "name", "shape", "weak")
 
-    def __init__(self, shape: Any, dtype: np.dtype[Any], graph: int, name: str = "", weak: bool = False) -> None:
+    def __init__(
+        self, shape: tuple[Any, ...], dtype: np.dtype[Any], graph: int, name: str = "", weak: bool = False
+    ) -> None:
         self.shape = shape
         self.dtype = dtype
         self.graph = graph
@@ -391,7 +394,7 @@ class Tensor(Operators):
     if TYPE_CHECKING:  # attached by ops/array_methods.py
 
         def __getattr__(self, name: str) -> Any: ...
-        def __setitem__(self, index: object, value: Any) -> None: ...
+        def __setitem__(self, index: object, value: ArrayLike | None) -> None: ...
         def sum(self, axis: object = None, dtype: object = None, keepdims: bool = False) -> Tensor: ...
 
 

@@ -26,7 +26,7 @@ class Applied(_keras.Operation):
         super().__init__(name=name)
         self.function = function
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def call(self, *args: Any, **kwargs: object) -> Any:
         return Symbolic.run(self.function, args, kwargs, self.name)
 
     def get_config(self) -> dict[str, Any]:

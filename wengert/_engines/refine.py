@@ -27,7 +27,7 @@ class Refiner(Protocol):
         ...
 
 
-def _no_types(operands: tuple[Any, ...], run: Any) -> Any:
+def _no_types(operands: tuple[Any, ...], run: object) -> Any:
     raise AssertionError("compiled nodes are made for running only")
 
 

@@ -51,7 +51,7 @@ class Arrays(NamedTuple):
 def region_kernels(arrays: Arrays) -> dict[str, Kernel]:
     """The kernels for an engine."""
 
-    def switch(index: Any, *operands_and_branches: Any) -> tuple[Any, ...]:
+    def switch(index: object, *operands_and_branches: Any) -> tuple[Any, ...]:
         *operands, branches = operands_and_branches
         return arrays.run(_chosen(arrays.number(index), branches))(*operands)
 
@@ -66,7 +66,7 @@ def region_kernels(arrays: Arrays) -> dict[str, Kernel]:
     return {"switch": switch, "loop": loop, "loop_back": loop_back}
 
 
-def _chosen(index: Any, branches: Branches) -> Program:
+def _chosen(index: int, branches: Branches) -> Program:
     """True is the first branch; an index out of range is the last."""
     programs = branches.programs
     if isinstance(index, bool):
@@ -199,7 +199,7 @@ def _rows(arrays: Arrays, x: Any) -> Any:
     return held.piled()
 
 
-def as_object(value: Any) -> Any:
+def as_object(value: object) -> Any:
     """Anything as an array of no axes, so that it passes where arrays do."""
     box = np.empty((), object)
     box[()] = value
@@ -262,7 +262,12 @@ class SavedHistory:
         self.own, self.steps = 0, None
 
     def segments(
-        self, steps: int, advance: Callable[..., Any], pull_saved: Any, pull: Callable[..., Any], pull_segment: Any
+        self,
+        steps: int,
+        advance: Callable[..., Any],
+        pull_saved: Callable[..., Any],
+        pull: Callable[..., Any],
+        pull_segment: Callable[..., Any],
     ) -> None:
         """Calls back for all steps, the last first."""
         if self.steps is not None:
@@ -274,7 +279,7 @@ class SavedHistory:
             self.snapshots.reverse(steps, advance, pull, again=True)
 
 
-def _size_of(x: Any) -> int:
+def _size_of(x: object) -> int:
     return getattr(x, "nbytes", 8)
 
 
@@ -335,7 +340,7 @@ class _LoopBackRun:
             state = body(*state, *self._slices(step), *invariants)[:width]
         return state
 
-    def _pull(self, state: Any, step: int) -> None:
+    def _pull(self, state: object, step: int) -> None:
         self._pull_saved(self._saved(state, step)[0], step)
 
     def _saved(self, state: Any, step: int) -> tuple[tuple[Any, ...], Any]:
@@ -343,7 +348,7 @@ class _LoopBackRun:
         outs = self.full(*state, *self._slices(step), *self.invariants)
         return (*[outs[p] for p in self.positions],), outs[: self.spec.carries]
 
-    def _pull_segment(self, state: Any, start: int, stop: int) -> None:
+    def _pull_segment(self, state: object, start: int, stop: int) -> None:
         saved = []
         for step in range(start, stop):
             kept, state = self._saved(state, step)

@@ -25,7 +25,7 @@ def beyond_stirling(x: Any) -> Any:
     return total / x
 
 
-def beta_start(a: Any, b: Any, x: Any) -> Any:
+def beta_start(a: object, b: object, x: object) -> Any:
     """How far x lies off a / (a + b), in units of that: (x (a + b) - a) / a, with the products' rounding errors."""
     first, lost = _product(x, a)
     second, more = _product(x, b)

@@ -37,10 +37,10 @@ class Taylor:
     def __neg__(self) -> Taylor:
         return Taylor([[-x for x in row] for row in self.c])
 
-    def __sub__(self, other: Any) -> Taylor:
+    def __sub__(self, other: Taylor | float | np.ndarray[Any, Any]) -> Taylor:
         return self + -other
 
-    def __rsub__(self, other: Any) -> Taylor:
+    def __rsub__(self, other: float | np.ndarray[Any, Any]) -> Taylor:
         return -self + other
 
     def __mul__(self, other: object) -> Taylor:
@@ -70,10 +70,10 @@ class Taylor:
                     )
         return Taylor(r)
 
-    def __truediv__(self, other: Any) -> Taylor:
+    def __truediv__(self, other: Taylor | np.ndarray[Any, Any]) -> Taylor:
         return self * (other.reciprocal() if isinstance(other, Taylor) else 1 / other)
 
-    def __rtruediv__(self, other: Any) -> Taylor:
+    def __rtruediv__(self, other: object) -> Taylor:
         return self.reciprocal() * other
 
     def exp(self) -> Taylor:

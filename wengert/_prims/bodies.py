@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from .._core import dtypes
 from .._core.tensor import Tensor
@@ -15,7 +14,7 @@ Body = Callable[..., Tensor]
 def in_float32(body: Body) -> Body:
     """A body that computes half floats in float32 and rounds once, at the end."""
 
-    def wide(*operands_and_attrs: Any) -> Tensor:
+    def wide(*operands_and_attrs: Tensor) -> Tensor:
         dtype = operands_and_attrs[0].dtype
         if not dtypes.is_half(dtype):
             return body(*operands_and_attrs)

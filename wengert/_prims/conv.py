@@ -70,7 +70,7 @@ def _conv_batch(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], att
     return _batch_both(lhs, rhs, tuple(window), groups, batch_groups)
 
 
-def _apply(lhs: Tensor, rhs: Tensor, window: tuple[Any, ...], groups: Any, batch_groups: Any) -> Tensor:
+def _apply(lhs: Tensor, rhs: Tensor, window: tuple[Any, ...], groups: object, batch_groups: object) -> Tensor:
     strides, padding, lhs_dilation, rhs_dilation = window
     return conv(
         lhs, rhs, strides=strides, padding=padding, lhs_dilation=lhs_dilation, rhs_dilation=rhs_dilation,

@@ -79,7 +79,7 @@ def _carried_back(ct: Tensor, a: Tensor, axis: int, reverse: bool) -> Tensor:
     return linear_recurrence(conj_of(_after(a, axis, reverse)), ct, axis=axis, reverse=not reverse)
 
 
-def _to_factor(ct: Tensor, a: Tensor, out: Tensor, axis: int, reverse: bool, times: Any) -> Tensor:
+def _to_factor(ct: Tensor, a: Tensor, out: Tensor, axis: int, reverse: bool, times: Op) -> Tensor:
     previous = _before(out, axis, reverse, 0)
     return times(_carried_back(ct, a, axis, reverse), conj_of(previous))
 
@@ -130,7 +130,7 @@ cumsum = linear(
 )  # fmt: skip
 
 
-def _cumprod_vjp(ct: Tensor, x: Tensor, out: Tensor, axis: int, reverse: bool, times: Any) -> Tensor:
+def _cumprod_vjp(ct: Tensor, x: Tensor, out: Tensor, axis: int, reverse: bool, times: Op) -> Tensor:
     """The product of what comes before, times what the place adds to its own result and to later ones."""
     return times(_carried_back(ct, x, axis, reverse), conj_of(_before(out, axis, reverse, 1)))
 

@@ -81,7 +81,7 @@ def square_type(name: str, a: TensorType) -> None:
         raise ValueError(f"{name}: a has shape {a.shape}, wanted square matrices")
 
 
-def known_cotangent(ct: Any) -> Tensor | None:
+def known_cotangent(ct: Tensor | None) -> Tensor | None:
     """The cotangent of one of several results, None where nothing flows."""
     return None if ct is None or ct is ZERO else ct
 
@@ -178,7 +178,7 @@ def _places(values: Tensor) -> Tensor:
 
 
 def part_of_vectors(
-    back: Callable[..., Any], trail: Any, spectrum: Any, outs: tuple[Tensor, ...], cotangents: Any
+    back: Callable[..., Any], trail: Any, spectrum: Any, outs: tuple[Tensor, ...], cotangents: list[Any]
 ) -> Tensor:
     """What the vectors' cotangents contribute to the operand's, by a rule that is told how to divide: with limits, if
     it is known what came of the results."""

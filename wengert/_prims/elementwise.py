@@ -68,7 +68,7 @@ def _power_slope(x: Tensor, number: complex) -> Tensor:
     return times_number(x if number == 2 else power_number(x, number=number - 1), number=number)
 
 
-def _power_series(x: Series, out: Series, number: Any) -> Any:
+def _power_series(x: Series, out: Series, number: complex) -> Any:
     if not isinstance(number, complex) and number < 1 and number != 0:
         return power_below_one(x, out, number, lambda: _power_slope(x[0], number))
     if isinstance(number, complex) or number == 0 or number != int(number):

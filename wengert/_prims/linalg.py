@@ -61,7 +61,7 @@ def _require_matrices(name: str, names: tuple[str, ...], types: tuple[TensorType
             )
 
 
-def _matmul_batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Tensor:
+def _matmul_batch(op: Op, operands: tuple[Any, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Tensor:
     x, y = operands
     if not batched[1] and len(y.shape) == 2:
         # one matrix for all rows of the batch: one large product

@@ -165,7 +165,7 @@ def _total(x: Tensor, axis: int) -> Tensor:
     return spread(reduce_sum(x, axes=(axis,)), type_of(x), (axis,))
 
 
-def _softmax_vjp(ct: Tensor, out: Tensor, axis: int, times: Any) -> Tensor:
+def _softmax_vjp(ct: Tensor, out: Tensor, axis: int, times: Op) -> Tensor:
     return times(sub(ct, _total(times(ct, out), axis)), out)
 
 

@@ -90,7 +90,7 @@ def _sorted(*shape: int) -> Any:
     return lambda rng: _sort_rows(rng.normal(size=shape))
 
 
-def _sort_rows(x: Any) -> Any:
+def _sort_rows(x: np.ndarray[Any, Any]) -> Any:
     """An array sorted in place along its last axis."""
     x.sort(-1)
     return x

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .._core import dims, dtypes
+from .._core.argument_types import ArrayLike
 from .._core.dims import Dim, DimLike, Shape
 from .._core.domains import is_number, require_at_most, require_lengths, require_range
 from .._core.moving import beside
@@ -48,7 +49,7 @@ def _constant_check(value: np.ndarray[Any, Any]) -> None:
         raise ValueError(f"constant: value is {value!r}, wanted an array")
 
 
-def _full_check(shape: Any, value: float, dtype: np.dtype[Any]) -> None:
+def _full_check(shape: tuple[Any, ...], value: float, dtype: np.dtype[Any]) -> None:
     """A number that the dtype can hold: code converts it without asking."""
     if not is_number(value):
         raise ValueError(f"full: value is {value!r}, wanted a number")
@@ -148,7 +149,7 @@ def _scale_vjp(ct: Tensor, x: Tensor, y: Tensor, needed: tuple[bool, ...]) -> An
     return (mul(ct, conj_of(y)) if needed[0] else None, scale(conj_of(x), ct) if needed[1] else None)
 
 
-def _scale_jvp(masked: Any, x: Tensor, y: Tensor, x_dot: Any, y_dot: Any) -> Tensor:
+def _scale_jvp(masked: ArrayLike, x: Tensor, y: Tensor, x_dot: Tensor | None, y_dot: Tensor) -> Tensor:
     """Of what has no tangent there is no term: zeros in its place would meet infinities."""
     if y_dot is None:
         return scale(x_dot, y)
@@ -198,7 +199,7 @@ convert = linear(
 )  # fmt: skip
 
 
-def cast(x: Tensor, dtype: Any) -> Tensor:
+def cast(x: Tensor, dtype: np.dtype[Any]) -> Tensor:
     """x in a dtype; x itself if it has that dtype."""
     return x if x.dtype == dtype else convert(x, dtype=dtype)
 
@@ -389,7 +390,7 @@ def _slice_type(x: TensorType, starts: Shape, limits: Shape, strides: Sequence[i
     return tensor_type((*map(slice_extent, starts, limits, strides),), x.dtype)
 
 
-def _slice_check(x: TensorType, starts: Any, limits: Any, strides: Any) -> None:
+def _slice_check(x: TensorType, starts: tuple[Any, ...], limits: tuple[Any, ...], strides: ArrayLike) -> None:
     require_lengths("slice", len(x.shape), starts=starts, limits=limits, strides=strides)
     require_range("slice", x, starts, limits, strides)
 
@@ -613,7 +614,7 @@ stop_gradient = stop(
 )  # fmt: skip
 
 
-def _attach_batch(op: Op, operands: Any, batched: Any, attrs: tuple[Any, ...]) -> Tensor:
+def _attach_batch(op: Op, operands: tuple[Any, ...], batched: tuple[bool, ...], attrs: tuple[Any, ...]) -> Tensor:
     x = operands[0] if batched[0] else repeat(operands[0], batch_size(operands, batched))
     return attach(x, *operands[1:])
 

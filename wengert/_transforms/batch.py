@@ -89,7 +89,7 @@ def reached(nodes: Iterable[Node], batched: Iterable[Value]) -> set[int]:
     return keys
 
 
-def is_opaque(value: Any) -> bool:
+def is_opaque(value: Tensor | Value) -> bool:
     """Whether a value is something that an engine keeps for itself (a loop's history), which has no axes."""
     return value.dtype.kind == "O"
 

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.argument_types import DTypeLike
+
 Array = np.ndarray[Any, Any]
 Pattern = Any  # scipy.sparse.csr_array of bool
 
@@ -227,7 +229,7 @@ def is_column_coloring(pattern: Pattern, colors: Array) -> bool:
 # -- reading the matrix from the products -----------------------------------------------------------------------------
 
 
-def seeds(colors: Array, count: int, start: int, stop: int, dtype: Any) -> Array:
+def seeds(colors: Array, count: int, start: int, stop: int, dtype: DTypeLike | None) -> Array:
     """For each colour from start to stop the sum of the unit vectors of that colour."""
     chosen = np.flatnonzero((colors >= start) & (colors < stop))
     found = np.zeros((stop - start, count), dtype)

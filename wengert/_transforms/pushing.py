@@ -158,7 +158,8 @@ def _push_linear(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], d
 
 
 def _push_elementwise(
-    op: Op, operands: Any, attrs: Any, outs: Any, dots: list[Any], masked: Sequence[bool]
+    op: Op, operands: tuple[Any, ...], attrs: tuple[int, ...], outs: tuple[Any, ...], dots: list[Any],
+    masked: Sequence[bool]
 ) -> Any:  # fmt: skip
     types = (*map(type_of, operands),)
     sources = (None, mul, (True,) * len(operands), *operands, *outs, None, *types, *attrs)
@@ -178,7 +179,8 @@ def _reads_tangent(op: Op, index: int) -> bool:
 
 
 def _push_general(
-    op: Op, operands: Any, attrs: Any, outs: Any, dots: list[Any], masked: Sequence[bool]
+    op: Op, operands: tuple[Any, ...], attrs: tuple[Any, ...], outs: tuple[Any, ...], dots: list[Any],
+    masked: Sequence[bool]
 ) -> Any:  # fmt: skip
     types = (*map(type_of, operands),)
     assert op.jvp is not None  # push() has asked

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from .._core.argument_types import Index
 from .._core.dtypes import default_float
 from .._core.engine import ENGINES, KERNELS_OF
 from .._core.graph import Graph, Node
@@ -66,7 +67,7 @@ def _key(f: object, operands: Sequence[Tensor], tapes: Sequence[Any]) -> tuple[A
     return (*found,)
 
 
-def _met(key: Any, f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[Tape]) -> _Repeat | None:
+def _met(key: Index, f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[Tape]) -> _Repeat | None:
     """What is to run for a call that is not known: nothing until it came often enough."""
     often = _SEEN.get(key, 0)
     if often <= AGAIN:

@@ -96,7 +96,7 @@ def attrs_for(
     return (*[dims.map_attribute(a, lambda d: d.substitute(sizes)) for a in attrs],)
 
 
-def store(env: dict[int, Any], node: Node, results: Any) -> None:
+def store(env: dict[int, Any], node: Node, results: Tensor | tuple[Any, ...]) -> None:
     """Files a node's results under its output values."""
     outputs: tuple[Value, ...] = node.outputs
     for value, result in zip(outputs, results if node.op.is_multi else (results,), strict=True):

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from .._core.apply import apply
+from .._core.argument_types import ArrayLike
 from .._core.dtypes import is_inexact
 from .._core.engine import ENGINE_OF, ENGINES, KERNELS_OF, Kernel
 from .._core.op import ZERO, Op, Plan
@@ -389,7 +390,7 @@ def _sweep_at_once(
     return [None if term is None else Tensor(term, next_serial()) for term in found]
 
 
-def _is_numpys(ct: Any, kernels: dict[str, Kernel]) -> bool:
+def _is_numpys(ct: ArrayLike, kernels: dict[str, Kernel]) -> bool:
     return type(ct) is Tensor and KERNELS_OF[type(ct._data)] is kernels
 
 

@@ -358,7 +358,7 @@ def _even_distances(budget: int | None, steps: int) -> Plan:
         yield position, ()
 
 
-def _at_least(least: int, name: str, value: Any) -> int:
+def _at_least(least: int, name: str, value: int) -> int:
     if isinstance(value, bool):
         raise TypeError(f"{name} must be an integer, not {value}")
     try:

@@ -11,6 +11,7 @@ from functools import reduce
 from typing import Any
 
 from .. import ops
+from .._core.argument_types import ArrayLike
 from .._core.tensor import ADOPTED_MARK, Tensor
 from ..numpy._kinds import standing_type
 from ._casts import COMPLEX, FLOAT, TYPE, real_of, without_casts
@@ -18,7 +19,7 @@ from ._casts import COMPLEX, FLOAT, TYPE, real_of, without_casts
 COPIED_FROM = "__wengert_copied_from__"  # an attribute of a copied class: the original, whose objects are also its own
 
 
-def _isinstance(x: Any, kinds: Any) -> bool:
+def _isinstance(x: ArrayLike | None, kinds: Any) -> bool:
     if isinstance(x, kinds):
         return True
     if isinstance(x, Tensor):
@@ -33,7 +34,7 @@ def _issubclass(cls: Any, kinds: Any) -> bool:
     return issubclass(real_of(cls), kinds)
 
 
-def _hasattr(x: Any, name: str) -> bool:
+def _hasattr(x: ArrayLike, name: str) -> bool:
     """NumPy's scalars have no length and cannot be iterated, by which code tells them from arrays."""
     if isinstance(x, Tensor) and not x.ndim and name in ("__len__", "__iter__", "__setitem__"):
         return False
@@ -47,7 +48,7 @@ def _round(number: Any, ndigits: Any = None) -> Any:
 
 
 def _extreme(python: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: Any, **kwargs: object) -> Any:
         if kwargs:
             return python(*args, **kwargs)
         values = args if len(args) > 1 else (*args[0],) if args else ()
@@ -59,7 +60,7 @@ def _extreme(python: Callable[..., Any], ours: Callable[..., Any]) -> Callable[.
     return function
 
 
-def _build_class(body: Any, name: str, *bases: Any, **keywords: Any) -> Any:
+def _build_class(body: Callable[..., Any], name: str, *bases: object, **keywords: object) -> Any:
     if keywords.get("metaclass") is TYPE:
         keywords["metaclass"] = type
     return builtins.__build_class__(body, name, *without_casts(bases), **keywords)

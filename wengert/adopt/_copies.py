@@ -70,7 +70,7 @@ class _Finder:
     """Answers `import wengert.adopt._copies.package:part`, by adopting the package where that has not been done."""
 
     @staticmethod
-    def find_spec(fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
         return ModuleSpec(fullname, _Finder) if fullname.startswith(COPIES) else None  # pyright: ignore[reportArgumentType]  # a class with the two methods that importlib calls
 
     @staticmethod

@@ -17,8 +17,9 @@ import numpy as np
 
 from .. import numpy as wnp
 from .. import ops, special
+from .._core.argument_types import ArrayLike
 from .._core.engine import ndarray_of
-from .._core.tensor import tensor_in
+from .._core.tensor import Tensor, tensor_in
 from ..numpy._kinds import kept
 from ._unbound import as_real
 
@@ -83,11 +84,11 @@ def _folded(real: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...,
 # -- math ------------------------------------------------------------------------------------------------------------
 
 
-def _log(x: Any, base: object = None) -> Any:
+def _log(x: ArrayLike, base: object = None) -> Any:
     return ops.log(x) if base is None else ops.log(x) / ops.log(base)
 
 
-def _hypot(*coordinates: Any) -> Any:
+def _hypot(*coordinates: object) -> Any:
     return ops.abs(coordinates[0]) if len(coordinates) == 1 else functools.reduce(ops.hypot, coordinates)
 
 
@@ -96,12 +97,12 @@ def _dist(p: list[Any], q: list[Any]) -> Any:
     return _hypot(*[a - b for a, b in zip(p, q, strict=True)])
 
 
-def _frexp(x: Any) -> Any:
+def _frexp(x: Tensor) -> Any:
     exponent = math.frexp(_plain(x))[1]
     return x / 2.0**exponent, exponent
 
 
-def _modf(x: Any) -> Any:
+def _modf(x: ArrayLike) -> Any:
     whole = ops.trunc(x)
     return ops.copysign(x - whole, x), whole
 

@@ -57,7 +57,7 @@ def _unless_symbolic(trim: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A function that drops zeros from the end; a trace does not know them, and leaves them."""
 
     @functools.wraps(trim)
-    def function(seq: Any) -> Any:
+    def function(seq: object) -> Any:
         return seq if isinstance(seq, Tensor) and seq.is_symbolic else trim(seq)
 
     return function

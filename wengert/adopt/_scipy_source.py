@@ -57,7 +57,7 @@ class Source(Adoption):
         _take_ours(copy)
         return copy
 
-    def _load_named(self, module: ModuleType, name: str, wanted: Any) -> None:
+    def _load_named(self, module: ModuleType, name: str, wanted: object) -> None:
         """A view finds the modules below it by itself."""
 
 

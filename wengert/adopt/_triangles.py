@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import linalg, ops
 from .. import numpy as wnp
+from .._core.argument_types import ArrayLike
 
 
 def _mirrored(a: Any, upper: bool) -> Any:
@@ -25,7 +26,7 @@ def _mirrored(a: Any, upper: bool) -> Any:
 
 def _of_a_triangle(ours: Callable[..., Any], reads_upper: Callable[..., bool]) -> Callable[..., Any]:
     @functools.wraps(ours)
-    def function(a: Any, *args: Any, **kwargs: Any) -> Any:
+    def function(a: ArrayLike, *args: ArrayLike, **kwargs: object) -> Any:
         return ours(_mirrored(a, reads_upper(*args, **kwargs)), *args, **kwargs)
 
     return function

@@ -14,7 +14,7 @@ class Unbound(functools.partial[Any]):
 
     __name__: str
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         return self
 
     def __reduce__(self) -> Any:
@@ -24,7 +24,7 @@ class Unbound(functools.partial[Any]):
         return f"<function {self.__name__}>"
 
 
-def as_real(ours: Callable[..., Any], real: Any) -> Any:
+def as_real(ours: Callable[..., Any], real: object) -> Any:
     """A function of ours in the place of a real one: unbound where that is built in."""
     if not isinstance(real, BuiltinFunctionType):
         return ours

@@ -50,7 +50,7 @@ def _dtype_of(x: ArrayLike) -> np.dtype[Any]:
 
 
 @names_errors
-def astype(x: ArrayLike, dtype: Any, /, *, copy: object = True, device: object = None) -> Tensor:
+def astype(x: ArrayLike, dtype: DTypeLike | None, /, *, copy: object = True, device: object = None) -> Tensor:
     """x in another dtype. A cast to integers or booleans ends the gradient.
 
     Args:

@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import fft as ours
 from .._core import dtypes
-from .._core.argument_types import DTypeLike
+from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor
 from ..fft import fft, fftn, fftshift, hfft, ifft, ifftn, ifftshift, ihfft, irfft, irfftn, rfft, rfftn
 from ..ops.promotion import as_tensor, cast, names_errors
@@ -59,7 +57,7 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DTypeLike | None = None, devic
     return _frequencies(ours.rfftfreq(n, d), dtype)
 
 
-def _frequencies(values: Any, dtype: DTypeLike | None) -> Tensor:
+def _frequencies(values: ArrayLike, dtype: DTypeLike | None) -> Tensor:
     return cast(as_tensor(values), dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype))
 
 

@@ -16,6 +16,7 @@ from .._compile.cache import Compiled
 from .._compile.trace import Traced
 from .._core import dtypes, forking
 from .._core.analysis import atoms_in, atoms_named, atoms_told, needed_for
+from .._core.argument_types import ArrayLike
 from .._core.dims import Dim, dims_in
 from .._core.graph import Graph, Node, open_graph
 from .._core.public import public
@@ -186,7 +187,7 @@ def _checked_feeds(feed_dict: Any, graph: Graph) -> dict[int, Any]:
     return feeds
 
 
-def _fed(value: Any, place: Value) -> Tensor:
+def _fed(value: ArrayLike, place: Value) -> Tensor:
     """A value as a tensor of its place's type."""
     if isinstance(value, (Tensor, Variable)):
         value = np.asarray(value)  # refused where it is followed: a session's results are plain numbers

@@ -211,7 +211,7 @@ def _run(f: Callable[..., Any], examples: _Examples, out_axes: object, name: str
     return result_of(result.rebuilt(outs), caller_kind(given))
 
 
-def _placed(x: Tensor, has_axis: bool, axis: Any, size: DimLike, name: str) -> Tensor:
+def _placed(x: Tensor, has_axis: bool, axis: int | None, size: DimLike, name: str) -> Tensor:
     """A result with the axis of the examples where it is wanted."""
     if axis is None:
         if has_axis:

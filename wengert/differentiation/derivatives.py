@@ -190,7 +190,7 @@ def linear_transpose(f: Callable[..., Any], *primals: Tree) -> Callable[[Any], t
 
 @public
 def jvp(
-    f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False, *, unconnected_gradients: Any = "error"
+    f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False, *, unconnected_gradients: str = "error"
 ) -> tuple[Any, ...]:  # fmt: skip
     """f's value, and its derivative along a direction.
 
@@ -290,7 +290,7 @@ def linearize(
 
 
 @public
-def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
+def hvp(f: Callable[..., Any], x: object, v: object) -> Any:
     """The product of f's Hessian at x and a vector, without the Hessian.
 
     Pushes v through f's gradient (forward over reverse).
@@ -439,7 +439,7 @@ def hessian(
     return derived(function, "hessian of {}.", hessian, f, argnums, sparsity, chunk=chunk)
 
 
-def _of_f(function: Callable[..., Any], maker: Any, f: Callable[..., Any], wish: _Wish) -> Any:
+def _of_f(function: Callable[..., Any], maker: Callable[..., Any], f: Callable[..., Any], wish: _Wish) -> Any:
     options = {"holomorphic": wish.holomorphic, "unconnected_gradients": wish.unconnected}
     place = (wish.argnums, wish.mode, wish.sparsity, wish.chunk)
     return derived(function, f"{maker.__name__} of {{}}.", maker, f, *place, **options)
@@ -467,7 +467,7 @@ def _copied(value: object) -> Any:
     return unflatten(spec, [np.array(x) if isinstance(x, np.ndarray) else x for x in leaves])  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _with_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
+def _with_aux(result: Tensor, has_aux: bool, name: str) -> tuple[Any, Any]:
     if not has_aux:
         return result, None
     if not isinstance(result, TUPLES) or len(result) != 2:
@@ -552,7 +552,7 @@ def _directions(tangents: Sequence[Any], sources: Sequence[Differentiated], what
     return dots
 
 
-def checked_direction(given: Any, x: Tensor, what: str) -> Tensor:
+def checked_direction(given: object, x: Tensor, what: str) -> Tensor:
     if given is None:
         raise ValueError(at_user_line(f"{what} is None, wanted shape {x.shape}"))
     dot = as_tensor(given, what)
@@ -600,7 +600,9 @@ def _in_places(y: Leaves, values: Sequence[Any]) -> Any:
 class _Wish:
     """What a Jacobian shall be like."""
 
-    def __init__(self, argnums: Any, mode: Any, chunk: Any, holomorphic: Any, unconnected: Any, sparsity: Any) -> None:
+    def __init__(
+        self, argnums: object, mode: str, chunk: Any, holomorphic: bool, unconnected: object, sparsity: Any
+    ) -> None:
         self.argnums = argnums
         self.mode = mode
         self.chunk = chunk

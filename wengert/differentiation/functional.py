@@ -23,7 +23,7 @@ from .._compile.arguments import (
 from .._compile.bridge import as_program, has_tracers
 from .._core import dtypes
 from .._core.apply import apply
-from .._core.argument_types import Tree, Unconnected
+from .._core.argument_types import ArrayLike, Tree, Unconnected
 from .._core.constant import Kind
 from .._core.derived import derived
 from .._core.graph import quietly
@@ -102,7 +102,7 @@ class VariableMap(dict[str, Any]):
         return super().get(_name_of(key), default)
 
 
-def _name_of(key: Any) -> Any:
+def _name_of(key: object) -> Any:
     return key.name if isinstance(key, Variable) else key
 
 
@@ -307,13 +307,13 @@ def _gradient_function(
 
 
 def _list_function(
-    f: Callable[..., Any], name: str, unconnected: Any, sparse: bool, combine: Callable[[Any, Any], Any]
+    f: Callable[..., Any], name: str, unconnected: object, sparse: bool, combine: Callable[[Any, Any], Any]
 ) -> Any:
     require_callable(f, name)
     mode = unconnected_mode(unconnected)
     names, _ = parameters(f)
 
-    def gradient_function(args: Any, dy: Any = None) -> Any:
+    def gradient_function(args: list[Any], dy: Any = None) -> Any:
         before = vars(STATE).copy()
         try:  # as `@public` does: a Python call more would be felt
             if has_tracers((args, dy)):
@@ -529,7 +529,13 @@ def of_scalar(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def _of_f(
-    function: Callable[..., Any], maker: Any, f: Any, argnums: Any, has_aux: bool, unconnected: Any, sparse: bool
+    function: Callable[..., Any],
+    maker: Callable[..., Any],
+    f: Callable[..., Any],
+    argnums: ArrayLike,
+    has_aux: bool,
+    unconnected: object,
+    sparse: bool,
 ) -> Any:
     options = {"unconnected_gradients": unconnected, "sparse": sparse}
     made = derived(function, f"{maker.__name__} of {{}}.", maker, f, argnums, has_aux, **options)
@@ -537,7 +543,9 @@ def _of_f(
     return made
 
 
-def _of_list(function: Callable[..., Any], maker: Any, f: Any, unconnected: Any, sparse: bool) -> Any:
+def _of_list(
+    function: Callable[..., Any], maker: Callable[..., Any], f: Callable[..., Any], unconnected: object, sparse: bool
+) -> Any:
     options = {"unconnected_gradients": unconnected, "sparse": sparse}
     made = derived(function, f"{maker.__name__} of {{}}.", maker, f, **options)
     vars(made)["__wengert_gradient_of__"] = f

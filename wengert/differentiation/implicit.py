@@ -21,7 +21,7 @@ from .._control.implicit import solution
 from .._control.linear_solve import LinearRule, Solve, twins
 from .._control.values import Leaves, connected
 from .._core import dtypes
-from .._core.argument_types import Tree
+from .._core.argument_types import ArrayLike, Tree
 from .._core.derived import derived
 from .._core.public import public
 from .._core.state import STATE, pausing, recording, watchers
@@ -77,7 +77,7 @@ def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[.
         raise TypeError(at_user_line(f"custom_root: solver must be callable, got {type(solver).__name__}"))
 
     @public
-    def root(x0: Any, *args: Tree) -> Any:
+    def root(x0: ArrayLike, *args: Tree) -> Any:
         start = started(x0, "custom_root: x0")
         call = (*map(array_argument, args),)
         with pausing(watchers()):
@@ -99,7 +99,8 @@ def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[.
 
 @public
 def custom_linear_solve(
-    matvec: Callable[[Any], Any], b: Any, solve: Callable[..., Any], transpose_solve: Callable[..., Any] | None = None
+    matvec: Callable[[Any], Any], b: ArrayLike, solve: Callable[..., Any],
+    transpose_solve: Callable[..., Any] | None = None
 ) -> Any:  # fmt: skip
     """The x with `matvec(x) = b`, found by any solver, and differentiable in b and in what `matvec` uses from outside.
 
@@ -149,7 +150,7 @@ def custom_linear_solve(
 # -- roots ------------------------------------------------------------------------------------------------------------
 
 
-def started(x0: Any, what: str) -> Leaves:
+def started(x0: ArrayLike, what: str) -> Leaves:
     """A start or right-hand side: its leaves as floating tensors; integers count as floats."""
     start = Leaves(x0, what)
     if not start.tensors:
@@ -237,7 +238,7 @@ def _program(
 def _for_solver(f: Callable[..., Any]) -> Callable[..., Any]:
     """f for a solver, which may work with arrays: then f's results are arrays."""
 
-    def called(x: Any, *args: Tree) -> Any:
+    def called(x: ArrayLike, *args: Tree) -> Any:
         return result_of(f(array_argument(x), *map(array_argument, args)), caller_kind((x,)))
 
     return called
@@ -344,7 +345,7 @@ class _Equation:
     def _solved(self, solve: Callable[..., Any], operator: Operator, b: Tensor, what: str) -> Tensor:
         """What a user's solver returns, as a vector."""
 
-        def matvec(x: Any) -> Any:
+        def matvec(x: ArrayLike) -> Any:
             vector = _as_vector(answered(x, self.b, "custom_linear_solve: the solver"), b, "custom_linear_solve: x")
             y = self.b.rebuilt(self.unravel(operator(vector)))
             return result_of(y, caller_kind((x,)))

@@ -33,7 +33,7 @@ assert _rules_of_programs  # imported for what it declares: series through calls
 
 @public
 def jet(
-    f: Callable[..., Any], primals: Any, series: Any, *, unconnected_gradients: Any = "error"
+    f: Callable[..., Any], primals: Any, series: Any, *, unconnected_gradients: object = "error"
 ) -> tuple[Any, Any]:  # fmt: skip
     """f's value, and its derivatives of all orders along a curve (Taylor mode).
 
@@ -116,7 +116,7 @@ def _lists(series: Sequence[Any], sources: Sequence[Differentiated]) -> list[lis
     return lists
 
 
-def _list(given: Any, x: Tensor, path: str) -> list[Tensor | None]:
+def _list(given: Sequence[Any], x: Tensor, path: str) -> list[Tensor | None]:
     """The derivatives of one tensor."""
     what = f"jet: series: the derivatives of {path}"
     if not isinstance(given, SEQUENCES):

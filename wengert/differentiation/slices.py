@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import Index
 from .._core.dims import DimLike, Shape
 from .._core.kinds import ARRAYS
 from .._core.moving import beside
@@ -60,7 +61,7 @@ class IndexedSlices:
     __slots__ = ("_dense_shape", "_indices", "_values")
     __array_priority__ = 1000
 
-    def __init__(self, values: Any, indices: Any, dense_shape: Sequence[DimLike]) -> None:
+    def __init__(self, values: Any, indices: Index, dense_shape: Sequence[DimLike]) -> None:
         rows, numbers, shape = _array(values), _array(indices), (*dense_shape,)
         if not dtypes.is_integer(numbers.dtype):
             raise TypeError(at_user_line(f"IndexedSlices: wanted integers as indices, got {numbers.dtype.name}"))

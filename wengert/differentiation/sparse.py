@@ -20,7 +20,7 @@ from .._control.dependence import pattern
 from .._control.jacobians import products
 from .._control.values import Leaves
 from .._core import dtypes
-from .._core.argument_types import Tree
+from .._core.argument_types import ArrayLike, DTypeLike, Tree
 from .._core.constant import constant
 from .._core.engine import ndarray_of
 from .._core.graph import Graph, quietly
@@ -184,7 +184,7 @@ def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callabl
 # -- patterns ---------------------------------------------------------------------------------------------------------
 
 
-def _pattern_of(given: Any, name: str) -> Matrix:
+def _pattern_of(given: object, name: str) -> Matrix:
     """A given pattern as a boolean matrix in canonical form."""
     sparse = scipy("sparse")
     if sparse.issparse(given):
@@ -387,7 +387,7 @@ def _matrix(entries: Any, pattern: Matrix) -> Matrix:
     return found
 
 
-def _matrix_dtype(dtype: Any) -> Any:
+def _matrix_dtype(dtype: DTypeLike | None) -> Any:
     """SciPy's matrices know no halves."""
     return dtype if dtype in (dtypes.float32, dtypes.float64) else dtypes.float32
 
@@ -472,7 +472,7 @@ def sparse_function(
         assert known is not None
         return known
 
-    def traced(*args: Any, **kwargs: Any) -> Any:
+    def traced(*args: ArrayLike, **kwargs: Any) -> Any:
         call, before = _SparseCall(f, name, argnums, args, kwargs), known
         coloring = current(call)
         # with values of other arguments it may be smaller than without
@@ -487,7 +487,7 @@ def sparse_function(
     repeated = Repeated(traced)
 
     @public
-    def sparse_derivative(*args: Any, **kwargs: Any) -> Any:
+    def sparse_derivative(*args: ArrayLike, **kwargs: Any) -> Any:
         found = repeated(args, kwargs)
         if found is not None:
             *value, entries, place = found

@@ -19,7 +19,7 @@ import numpy as np
 
 from .._compile.arguments import Owned, caller_kind, one_tensor, result_of
 from .._core import dtypes
-from .._core.argument_types import Tree, Unconnected
+from .._core.argument_types import ArrayLike, Tree, Unconnected
 from .._core.graph import Graph, Scope, quietly
 from .._core.op import ZERO
 from .._core.public import public
@@ -193,7 +193,7 @@ def _result(source: _Place, found: dict[int, Any], results: dict[int, Any], mode
     return results[key]
 
 
-def _seed(given: Any, y: TensorType, sparse: bool) -> Any:
+def _seed(given: object, y: TensorType, sparse: bool) -> Any:
     """A seed as a tensor, or, where gradients may be sparse, rows as the rows they are."""
     if given is None:
         return ones_like_type(y)
@@ -288,7 +288,7 @@ def _places(given: object, what: str, builder: Graph) -> list[_Place]:
     return [_place(x, f"gradients: {what}", builder) for x in _listed(given)]
 
 
-def _place(x: Any, what: str, builder: Graph) -> _Place:
+def _place(x: ArrayLike, what: str, builder: Graph) -> _Place:
     if isinstance(x, Tensor):
         _require_in(builder, x, what)
         return _Place(x._key, type_of(x), x)
@@ -306,7 +306,7 @@ def _place(x: Any, what: str, builder: Graph) -> _Place:
     return _Place(None, _type_of_constant(x, what), x)
 
 
-def _type_of_constant(x: Any, what: str) -> TensorType:
+def _type_of_constant(x: ArrayLike | None, what: str) -> TensorType:
     with building(None):
         return type_of(as_tensor(x, what))
 
@@ -328,7 +328,7 @@ def _stops(given: object, builder: Graph) -> list[int]:
     return stops
 
 
-def _checked_grad_ys(given: Any, targets: Sequence[_Place]) -> list[Any]:
+def _checked_grad_ys(given: object, targets: Sequence[_Place]) -> list[Any]:
     """One seed (or None) for each y, of its shape and kind."""
     seeds: list[Any] = [None] * len(targets) if given is None else _listed(given)
     if len(seeds) != len(targets):
@@ -441,7 +441,7 @@ def _gradients_of_call(inputs: Sequence[Any], f: Callable[..., Any], count: int)
     return [result_of(x, keep, own) for x in results]
 
 
-def _source(x: Any, index: int) -> Tensor:
+def _source(x: ArrayLike, index: int) -> Tensor:
     """An input as a tensor of its own; Python numbers and lists of them count as floats."""
     what = f"symbolic_gradient: input {index}"
     if (isinstance(x, int) and not isinstance(x, bool)) or (isinstance(x, list) and is_number_list(x)):

@@ -112,7 +112,7 @@ class GradientTape:
     # -- what is recorded ---------------------------------------------------------------------------------------------
 
     @public
-    def watch(self, tensor: Any) -> None:
+    def watch(self, tensor: object) -> None:
         """Watches tensors or Variables from now on.
 
         Args:
@@ -547,7 +547,7 @@ class _Sources:
 
     __slots__ = ("keys", "leaves", "spec")
 
-    def __init__(self, sources: Any, reads: _Reads, what: str) -> None:
+    def __init__(self, sources: object, reads: _Reads, what: str) -> None:
         leaves, self.spec = flatten(sources)
         self.leaves: list[Any] = leaves
         self.keys: list[list[int]] = []

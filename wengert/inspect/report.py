@@ -21,6 +21,7 @@ import numpy as np
 from .._compile.cache import Compiled
 from .._control.loop import Loop
 from .._core import system
+from .._core.argument_types import ArrayLike
 from .._core.dims import Atom, Dim
 from .._core.graph import Graph, Node
 from .._core.op import stated
@@ -348,7 +349,7 @@ class _Meter:
         return parts
 
 
-def _bytes(x: Any) -> int:
+def _bytes(x: ArrayLike) -> int:
     return int(getattr(x, "nbytes", 8))
 
 

@@ -42,7 +42,7 @@ class State:
         dtype: of the vector.
     """
 
-    def __init__(self, y0: Any) -> None:
+    def __init__(self, y0: ArrayLike) -> None:
         leaves = Leaves(y0, "y0")
         self._leaves = leaves
         self.is_bare = leaves.spec is LEAF
@@ -69,7 +69,7 @@ class State:
         """A vector as the user sees it."""
         return vector if self.is_bare else self._leaves.rebuilt(self._parts(vector, ()))
 
-    def opened_rows(self, rows: Tensor, count: Any) -> Any:
+    def opened_rows(self, rows: Tensor, count: ArrayLike) -> Any:
         """Vectors, one a row, as the user sees them: the points of time along the last axis."""
         columns = rows.T
         return columns if self.is_bare else self._leaves.rebuilt(self._parts(columns, (count,)))

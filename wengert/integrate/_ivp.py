@@ -69,7 +69,7 @@ class OdeResult(dict[str, Any]):
 def solve_ivp(
     fun: Callable[..., Any], t_span: Sequence[Any], y0: ArrayLike, method: str = "RK45",
     t_eval: ArrayLike | None = None, args: Sequence[Any] = (), rtol: float = 1e-3, atol: float = 1e-6,
-    checkpoint: str = "auto", max_step: float = np.inf, first_step: float | None = None, progress: Any = None,
+    checkpoint: str = "auto", max_step: float = np.inf, first_step: float | None = None, progress: object = None,
 ) -> OdeResult:  # fmt: skip
     """Solves dy/dt = fun(t, y) from y(t0) = y0, as `scipy.integrate.solve_ivp` does; differentiable.
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from ._runge_kutta import norm
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
@@ -19,7 +20,8 @@ EPS = float(np.finfo(float).eps)
 
 
 def first_step(
-    field: Callable[[Any, Any], Any], t: Any, y: Any, f: Any, interval: Any, direction: Any, order: int, rtol: Any,
+    field: Callable[[Any, Any], Any], t: ArrayLike, y: Any, f: Callable[..., Any], interval: Any, direction: object,
+    order: int, rtol: Any,
     atol: Any,
 ) -> Any:  # fmt: skip
     """The length of the first step: such that an explicit Euler step changes little, and a step errs little."""

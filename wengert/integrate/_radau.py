@@ -68,7 +68,14 @@ def is_unsettled(state: Newton) -> Any:
 
 
 def iterated(
-    field: Function, t: Any, y: Any, h: Any, scale: Any, tolerance: Any, solver: Systems, state: Newton
+    field: Function,
+    t: ArrayLike | None,
+    y: Any,
+    h: Any,
+    scale: ArrayLike,
+    tolerance: object,
+    solver: Systems,
+    state: Newton,
 ) -> Newton:
     """One Newton iteration."""
     z = _product(RADAU.t, state.w)

@@ -81,11 +81,13 @@ class RungeKutta:
         """How many rows `dense` gives."""
         return self.tableau.dense.shape[1]
 
-    def dense(self, field: Function, t: ArrayLike, y: ArrayLike, h: ArrayLike, y_new: Any, rows: Sequence[Any]) -> Any:
+    def dense(
+        self, field: Function, t: ArrayLike, y: ArrayLike, h: ArrayLike, y_new: object, rows: Sequence[Any]
+    ) -> Any:
         """The coefficients of the interpolant, one a row."""
         return combined(self.tableau.dense.T, rows)
 
-    def between(self, dense: Any, y: ArrayLike, h: ArrayLike, x: ArrayLike) -> Any:
+    def between(self, dense: object, y: ArrayLike, h: ArrayLike, x: ArrayLike) -> Any:
         """The solution where the part x of a step is done; for several x, one row each."""
         return y + h * (powers(x, self.dense_rows) @ dense)
 
@@ -104,7 +106,9 @@ class DormandPrince8(RungeKutta):
     def dense_rows(self) -> int:
         return 3 + len(self.tableau.dense)
 
-    def dense(self, field: Function, t: ArrayLike, y: Any, h: ArrayLike, y_new: Any, rows: Sequence[Any]) -> Any:
+    def dense(
+        self, field: Function, t: ArrayLike, y: ArrayLike | None, h: ArrayLike, y_new: Any, rows: Sequence[Any]
+    ) -> Any:
         rows = [*rows]
         first, last = rows[0], rows[-1]
         for a, c in zip(self.tableau.more_a, self.tableau.more_c, strict=True):
@@ -113,7 +117,7 @@ class DormandPrince8(RungeKutta):
         heads = [step, h * first - step, 2 * step - h * (last + first)]
         return np.concatenate([np.stack(heads), h * combined(self.tableau.dense, rows)])
 
-    def between(self, dense: Any, y: Any, h: Any, x: Any) -> Any:
+    def between(self, dense: Any, y: Any, h: ArrayLike, x: Any) -> Any:
         part = x[..., None]
         total = 0.0
         for index in range(self.dense_rows):

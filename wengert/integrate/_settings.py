@@ -113,7 +113,7 @@ class AtHand:
         """The right-hand side for a step from y that may be rejected."""
         return field
 
-    def checked(self, field: Any, error: float) -> Any:
+    def checked(self, field: object, error: float) -> Any:
         """The error of a step through the guarded right-hand side."""
         return error
 
@@ -257,5 +257,5 @@ class Guard:
         return np.all(stack_rows(self.flags))
 
 
-def _tensors(value: Any) -> Any:
+def _tensors(value: ArrayLike) -> Any:
     return {name: as_tensor(x) for name, x in value.items()} if isinstance(value, dict) else as_tensor(value)

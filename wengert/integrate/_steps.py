@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .._core.argument_types import ArrayLike
+from .._core.tensor import Tensor
 from ._lengths import first_step, next_factor
 from ._radau import (
     ERROR_ORDER,
@@ -200,7 +201,7 @@ class Implicit(Attempts):
     def dense(self, s: State) -> Any:
         return self.method.dense(s["rows"])
 
-    def _newton(self, s: State, jacobian: object, t: Any, y: Any, h: Any) -> tuple[Newton, Systems]:
+    def _newton(self, s: State, jacobian: object, t: Tensor, y: Tensor, h: Any) -> tuple[Newton, Systems]:
         """The iterations for the stages, and the matrices that they used; they start from the step before."""
         p, at, solver = self.problem, self.at, systems(jacobian, h)
         before = {name: at.held(s[name]) for name in ("t_old", "y_old", "h", "rows")}
@@ -216,7 +217,9 @@ class Implicit(Attempts):
 
         return at.repeated(is_unsettled, iteration, start_newton(guess)), solver
 
-    def _error(self, s: State, solver: Systems, t: Any, y: Any, h: Any, z: Any, converged: Any) -> tuple[Any, Any]:
+    def _error(
+        self, s: State, solver: Systems, t: ArrayLike, y: Any, h: ArrayLike, z: Any, converged: Any
+    ) -> tuple[Any, Any]:
         """The error of a step in units of what is tolerated, and whether it took another evaluation to tell."""
         p, at = self.problem, self.at
         scale = p.atol + np.maximum(np.abs(y), np.abs(y + z[2])) * p.rtol

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._core.argument_types import ArrayLike
+from .._core.tensor import Tensor
 from ._runge_kutta import norm, powers
 
 MORE, MOST_ORDER = 4, 36
@@ -30,7 +31,7 @@ class Taylor:
 
     name = "taylor"
 
-    def __init__(self, rtol: Any) -> None:
+    def __init__(self, rtol: Tensor) -> None:
         tolerance = min(float(np.min(rtol)), 1.0)
         self.order = min(math.ceil(1 - 0.5 * math.log(tolerance)) + MORE, MOST_ORDER)
 

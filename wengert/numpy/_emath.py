@@ -42,7 +42,7 @@ def _is_negative(x: Any) -> Any:
     return x < 0
 
 
-def _is_beyond_one(x: Any) -> Any:
+def _is_beyond_one(x: Tensor) -> Any:
     return np.abs(x) > 1
 
 

@@ -83,14 +83,14 @@ def _inside(arguments: tuple[Any, ...]) -> Iterator[Any]:
             yield from _leaves(x)
 
 
-def _is_foreign(x: Any) -> bool:
+def _is_foreign(x: object) -> bool:
     return isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in _KINDS
 
 
-def _is_called(x: Any) -> bool:
+def _is_called(x: object) -> bool:
     """Whether it is a function of the user's, which is not to run a second time."""
     return callable(x) and not isinstance(x, type)
 
 
-def _is_text(x: Any) -> bool:
+def _is_text(x: object) -> bool:
     return isinstance(x, (str, bytes))

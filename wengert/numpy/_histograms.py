@@ -40,7 +40,7 @@ def _edges(x: Tensor, bins: ArrayLike, bounds: Any, weights: Any, name: str) -> 
     return ops.linspace(ops.where(is_point, low - 0.5, low), ops.where(is_point, high + 0.5, high), int(bins) + 1)
 
 
-def _bounds(x: Tensor, bounds: Any, name: str) -> tuple[Tensor, Tensor]:
+def _bounds(x: Tensor, bounds: Sequence[Any] | None, name: str) -> tuple[Tensor, Tensor]:
     """The lowest and the highest edge: given ones, or the least and the largest element."""
     if bounds is None and x.size == 0:
         bounds = (0.0, 1.0)
@@ -86,7 +86,11 @@ def histogram_bin_edges(
 
 @as_numpy
 def histogram(
-    a: ArrayLike, bins: ArrayLike = 10, range: Any = None, density: bool | None = None, weights: ArrayLike | None = None
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: Sequence[Any] | None = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
 ) -> Any:
     """How many elements lie in each bin, or the sum of their weights, and the edges. Differentiable in the weights;
     the edges are differentiable in the bounds, or in the extreme elements.

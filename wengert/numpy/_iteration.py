@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._core.argument_types import ArrayLike
+from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..errors import LostGradientError
@@ -231,17 +231,17 @@ class _PyUfunc:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._theirs, name)
 
-    def reduce(self, array: Any, axis: int = 0, **options: Any) -> Any:
+    def reduce(self, array: Tensor, axis: int = 0, **options: Any) -> Any:
         """The function of the elements along an axis, from the first on."""
         return folded(self, array, axis, False) if has_tensor(array) else self._theirs.reduce(array, axis, **options)
 
-    def accumulate(self, array: Any, axis: int = 0, **options: Any) -> Any:
+    def accumulate(self, array: Tensor, axis: int = 0, **options: Any) -> Any:
         """What `reduce` has on its way."""
         if has_tensor(array):
             return folded(self, array, axis, True)
         return self._theirs.accumulate(array, axis, **options)
 
-    def outer(self, a: Any, b: Any, /, **options: Any) -> Any:
+    def outer(self, a: Tensor, b: Tensor, /, **options: Any) -> Any:
         """The function of each pair."""
         if not has_tensor((a, b)):
             return self._theirs.outer(a, b, **options)
@@ -271,7 +271,7 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: objec
     return _PyUfunc(func, np.frompyfunc(func, nin, nout, **kwargs))
 
 
-def folded(f: Callable[[Any, Any], Any], array: Any, axis: Any, running: bool) -> Tensor:
+def folded(f: Callable[[Any, Any], Any], array: ArrayLike | None, axis: Axes, running: bool) -> Tensor:
     """A function of two applied along an axis from the first element on, as a ufunc's `reduce` and `accumulate`."""
     x = as_tensor(array)
     lines = ops.moveaxis(x, axis, 0)
@@ -288,7 +288,7 @@ def folded(f: Callable[[Any, Any], Any], array: Any, axis: Any, running: bool) -
 
 
 @names_errors
-def ix_(*args: Any) -> tuple[Any, ...]:
+def ix_(*args: ArrayLike) -> tuple[Any, ...]:
     """Vectors along an axis each, so that they meet in an index of rows and columns.
 
     Args:

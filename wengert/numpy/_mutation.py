@@ -108,7 +108,7 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None
 
 @or_numpys
 @names_errors
-def place(arr: Any, mask: ArrayLike, vals: Any) -> None:
+def place(arr: Any, mask: ArrayLike, vals: ArrayLike) -> None:
     """Writes values, one after the other, where a mask is true; too few are taken again from the first.
 
     Args:
@@ -164,7 +164,7 @@ def putmask(a: Any, mask: ArrayLike, values: ArrayLike) -> None:
 
 
 @names_errors
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+def put_along_axis(arr: Any, indices: ArrayLike, values: Any, axis: int | None) -> None:
     """Writes values at positions along an axis, as `take_along_axis` reads them.
 
     Args:
@@ -277,7 +277,7 @@ _FUNCTIONAL = {
 }  # fmt: skip
 
 
-def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Index, *rest: Any) -> None:
+def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Index, *rest: ArrayLike) -> None:
     """`ufunc.at(a, index, b)`: each position as often as the index addresses it, one after the other."""
     name = f"np.{ufunc.__name__}.at"
     place = memory.place_of(a)

@@ -218,7 +218,7 @@ def _ufunc_name(ufunc: np.ufunc) -> str:
 
 
 def array_function(
-    self: Tensor, func: Callable[..., Any], types: tuple[Any, ...], args: tuple[Any, ...], kwargs: Any
+    self: Tensor, func: Callable[..., Any], types: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """NumPy's protocol for its other functions: `np.sum(x)` is `wg.sum(x)`."""
     ours = _FUNCTIONS.get(func) or _entered_now(func)
@@ -270,7 +270,7 @@ def _counted(func: Callable[..., Any], args: object, kwargs: object) -> Any:
     return _as_tensors(func(*_plain(args, peek=True), **_plain(kwargs, peek=True)))
 
 
-def _as_tensors(result: Any) -> Any:
+def _as_tensors(result: object) -> Any:
     if isinstance(result, tuple):
         return (*map(_as_tensors, result),)
     return as_tensor(result) if isinstance(result, ARRAYS) else result

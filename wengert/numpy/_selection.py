@@ -249,7 +249,7 @@ def _places(obj: Any, what: str) -> Any:
 
 
 @as_numpy
-def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: Any = None) -> Any:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Any:
     """The array with values put in before the given places.
 
     Example:
@@ -388,7 +388,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, eq
     return ops.isclose(a, b, rtol, atol, equal_nan)
 
 
-def _verdict(result: Any) -> Any:
+def _verdict(result: ArrayLike) -> Any:
     """A Python bool, unless the value belongs to a trace."""
     tensor = as_tensor(result)
     return tensor if tensor.is_symbolic else bool(tensor._data)

@@ -19,7 +19,14 @@ _OF_ELEMENTS = ("inverted_cdf", "closest_observation", "lower", "higher", "neare
 
 
 def _quantile(
-    name: str, x: ArrayLike, q: ArrayLike, axis: Axes, method: str, keepdims: object, weights: Any, skip: bool
+    name: str,
+    x: ArrayLike,
+    q: ArrayLike,
+    axis: Axes,
+    method: str,
+    keepdims: object,
+    weights: ArrayLike | None,
+    skip: bool,
 ) -> Any:
     """The quantiles by NumPy's method of that name, with or without weights; `skip` leaves NaN out."""
     a, kept = as_tensor(x, name), is_kept(keepdims)
@@ -72,7 +79,7 @@ def quantile(
 @as_numpy
 def percentile(
     a: Any, q: Any, axis: Any = None, out: Out | None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: Any = False, *, weights: Any = None,
+    keepdims: object = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """The q-th percentiles: quantiles of q / 100.
 
@@ -100,8 +107,9 @@ def nanmedian(
 
 @as_numpy
 def nanquantile(
-    a: Any, q: Any, axis: Any = None, out: Out | None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: Any = NO_VALUE, *, weights: Any = None,
+    a: ArrayLike, q: ArrayLike, axis: Axes = None, out: Out | None = None, overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = NO_VALUE, *, weights: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
     """As `quantile`, of the elements that are not NaN; methods "linear", "lower", "higher", "midpoint" and "nearest",
     and "inverted_cdf" with weights.
@@ -116,8 +124,9 @@ def nanquantile(
 
 @as_numpy
 def nanpercentile(
-    a: Any, q: Any, axis: Any = None, out: Out | None = None, overwrite_input: bool = False, method: str = "linear",
-    keepdims: Any = NO_VALUE, *, weights: Any = None,
+    a: ArrayLike, q: ArrayLike, axis: Axes = None, out: Out | None = None, overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = NO_VALUE, *, weights: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
     """As `percentile`, of the elements that are not NaN.
 

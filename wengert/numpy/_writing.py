@@ -108,7 +108,9 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
-def _of_each(function: Any, arrays: tuple[Any, ...], name: str, kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _of_each(
+    function: Callable[..., Any], arrays: tuple[Any, ...], name: str, kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
     """What a function of several arrays gives: a view of each tensor, as NumPy's are."""
     return (*[function(as_tensor(a, name), **kwargs) for a in arrays],)
 

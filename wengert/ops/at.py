@@ -206,7 +206,9 @@ class Places:
         """
         return self._scattered(I.scatter_min, value, "at.min")
 
-    def _scattered(self, op: Callable[..., Any], value: ArrayLike, what: str, change: Any = None) -> Tensor:
+    def _scattered(
+        self, op: Callable[..., Any], value: ArrayLike, what: str, change: Callable[..., Any] | None = None
+    ) -> Tensor:
         x = self._x
         updates = fitting(promotion.tensors_of(x, value, what)[1], x, what)
         updates = updates if change is None else change(updates)

@@ -142,7 +142,9 @@ def _windowed(logits: Tensor, window: Any) -> Tensor | None:
     return apply(D.logical_and, (apply(D.ge, (places, first)), apply(D.le, (places, last))))
 
 
-def _masked(logits: Tensor, mask: Any, is_causal: bool, window: Tensor | None, length: Tensor | None) -> Tensor:
+def _masked(
+    logits: Tensor, mask: ArrayLike | None, is_causal: bool, window: Tensor | None, length: Tensor | None
+) -> Tensor:
     if mask is None and window is None and length is None and not is_causal:
         return logits
     kept = [] if mask is None else [promotion.cast(as_tensor(mask, "dot_product_attention"), dtypes.bool_)]

@@ -110,7 +110,7 @@ class _Grid:
         sizes: Any,
         kernel_size: SupportsIndex | Sequence[SupportsIndex],
         dilation: SupportsIndex | Sequence[SupportsIndex],
-        padding: Any,
+        padding: object,
         stride: SupportsIndex | Sequence[SupportsIndex],
         what: str,
     ) -> None:
@@ -136,7 +136,7 @@ class _Grid:
 
 
 @public
-def unfold(x: ArrayLike, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+def unfold(x: ArrayLike, kernel_size: Any, dilation: Any = 1, padding: object = 0, stride: Any = 1) -> Any:
     """The patches of images as columns.
 
     Args:
@@ -179,7 +179,7 @@ def fold(
     output_size: SupportsIndex | Sequence[SupportsIndex],
     kernel_size: Any,
     dilation: Any = 1,
-    padding: Any = 0,
+    padding: object = 0,
     stride: Any = 1,
 ) -> Any:
     """Images from columns of patches, which add up where they overlap: the adjoint of `unfold`.

@@ -161,7 +161,7 @@ around = round
 
 
 @public
-def nan_to_num(x: ArrayLike, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(x: ArrayLike, nan: Any = 0.0, posinf: object = None, neginf: object = None) -> Any:
     """x with numbers in place of NaN and infinities.
 
     At kinks: the gradient is 0 where an element was replaced.
@@ -186,7 +186,7 @@ def nan_to_num(x: ArrayLike, nan: Any = 0.0, posinf: Any = None, neginf: Any = N
     return _finite(a, nan, posinf, neginf) if dtypes.is_inexact(a.dtype) else a
 
 
-def _finite(x: Tensor, nan: ArrayLike, posinf: Any, neginf: Any) -> Tensor:
+def _finite(x: Tensor, nan: ArrayLike, posinf: object, neginf: object) -> Tensor:
     largest = float(np.finfo(x.dtype).max) if x.dtype.kind == "f" else 3.3895313892515355e38
     below = apply(D.lt, (x, S.fill(x, 0)))
     is_infinite = apply(D.isinf, (x,))

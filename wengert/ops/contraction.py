@@ -24,7 +24,7 @@ _LETTERS = frozenset(string.ascii_letters)
 
 
 @names_errors
-def einsum(subscripts: Any, *operands: Any, **kwargs: object) -> Any:
+def einsum(subscripts: Any, *operands: object, **kwargs: object) -> Any:
     """Sums of products over labelled axes.
 
     Args:

@@ -127,7 +127,7 @@ def debug_print(fmt: str, *tensors: ArrayLike) -> None:
     structural.debug_print(*(as_tensor(t, "debug_print") for t in tensors), text=fmt)
 
 
-def _require_fields(fmt: Any, count: int) -> None:
+def _require_fields(fmt: str, count: int) -> None:
     """A format text whose fields are `{}` or `{0}` for tensors that there are."""
     if not isinstance(fmt, str):
         raise TypeError(at_user_line(f"debug_print: fmt: wanted a format text, got {type(fmt).__name__}"))

@@ -16,7 +16,7 @@ from .promotion import as_tensor, names_errors, public
 
 
 @public
-def cast(x: ArrayLike, dtype: Any) -> Any:
+def cast(x: ArrayLike, dtype: object) -> Any:
     """x in another dtype.
 
     Args:
@@ -77,7 +77,9 @@ def copy(x: ArrayLike) -> Any:
 
 
 @names_errors
-def convert_to_tensor(x: Any, dtype: Any = None, sparse: object = None, ragged: object = None) -> Tensor:
+def convert_to_tensor(
+    x: ArrayLike, dtype: DTypeLike | None = None, sparse: object = None, ragged: object = None
+) -> Tensor:
     """Any array-like value as a Wengert tensor; a list that holds tensors is recorded.
 
     Args:
@@ -103,7 +105,7 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: object = None, ragged: 
 
 
 @names_errors
-def array(x: ArrayLike, dtype: Any = None) -> Tensor:
+def array(x: ArrayLike, dtype: object = None) -> Tensor:
     """A tensor of an array, a number or a nested list; a list that holds tensors is recorded.
 
     Args:

@@ -28,7 +28,7 @@ def _dtype(dtype: DTypeLike | None) -> np.dtype[Any]:
     return dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
 
 
-def _filled(shape: Shape, value: ArrayLike, dtype: Any) -> Tensor:
+def _filled(shape: Shape, value: ArrayLike, dtype: DTypeLike | None) -> Tensor:
     """A shape filled with a number, or with an array that broadcasts to it."""
     if is_number(value):
         wanted = number_dtype(value) if dtype is None else dtypes.as_dtype(dtype)
@@ -210,7 +210,7 @@ def full_like(x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike | None = Non
 # -- matrices ------------------------------------------------------------------------------------------------
 
 
-def _band(height: int, width: Any, k: int, name: str) -> tuple[DimLike, DimLike, int]:
+def _band(height: int, width: object, k: int, name: str) -> tuple[DimLike, DimLike, int]:
     (rows,) = new_shape(height, name)
     return rows, rows if width is None else new_shape(width, name)[0], operator.index(k)
 

@@ -438,7 +438,7 @@ def lapack_rcond(a: Tensor, rcond: Any) -> float:
 
 
 @public
-def matrix_rank(x: ArrayLike, tol: ArrayLike | None = None, rtol: Any = None) -> Any:
+def matrix_rank(x: ArrayLike, tol: ArrayLike | None = None, rtol: ArrayLike | None = None) -> Any:
     """The number of singular values above a tolerance: integers, constants to a gradient.
 
     Args:

@@ -99,7 +99,7 @@ def transformed(x: ArrayLike, s: Any, axes: Axes, norm: str | None, is_inverse: 
     return _scaled(result, dims.size_of([a.shape[i] for i in places]), norm, is_inverse, what)
 
 
-def half_transformed(x: ArrayLike, s: Any, axes: Any, norm: str | None, what: str) -> Tensor:
+def half_transformed(x: ArrayLike, s: Any, axes: Axes, norm: str | None, what: str) -> Tensor:
     """The transform of real numbers: half a spectrum along the last of the axes."""
     a = as_tensor(x, what)
     if dtypes.is_complex(a.dtype):
@@ -115,7 +115,7 @@ def half_transformed(x: ArrayLike, s: Any, axes: Any, norm: str | None, what: st
     return _scaled(result, count, norm, False, what)
 
 
-def from_half(x: ArrayLike, s: Any, axes: Any, norm: str | None, what: str) -> Tensor:
+def from_half(x: ArrayLike, s: Any, axes: Axes, norm: str | None, what: str) -> Tensor:
     """The way back from half a spectrum along the last of the axes."""
     a = _complex_of(x, what)
     places, sizes = _axes_and_sizes(a, s, axes, what)

@@ -203,7 +203,7 @@ def _unstacked(starts: Tensor) -> list[Tensor]:
     return [starts] if starts.ndim == 0 else unstack(starts)
 
 
-def _require_inside(position: Tensor, size: Any, extent: Any, axis: int, what: str) -> None:
+def _require_inside(position: Tensor, size: ShapeLike | None, extent: Any, axis: int, what: str) -> None:
     """A known start has a block inside the axis; of the others `gather` sees each position at run time."""
     if type(position._data) is Value or type(size) is not int or type(extent) is not int:
         return

@@ -321,7 +321,7 @@ def kron(x1: ArrayLike, x2: ArrayLike) -> Any:
 
 
 @names_errors
-def cross(x1: Any, x2: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+def cross(x1: ArrayLike, x2: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     """The cross product of vectors of three components; of two, the third one is 0.
 
     Args:

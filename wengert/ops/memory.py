@@ -455,7 +455,7 @@ def seen_at(x: Tensor, layout: np.ndarray[Any, Any]) -> Tensor:
     return found
 
 
-def view_of(x: Tensor, found: Any, make: Callable[[Any], Any]) -> Any:
+def view_of(x: Tensor, found: object, make: Callable[[Any], Any]) -> Any:
     """What a function gave for a tensor, sharing with it where NumPy's own function gives a view.
 
     Args:
@@ -478,7 +478,7 @@ def view_of(x: Tensor, found: Any, make: Callable[[Any], Any]) -> Any:
     return _viewed(place, x, found, views)
 
 
-def _viewed(place: Place, x: Tensor, found: Any, view: Any) -> Any:
+def _viewed(place: Place, x: Tensor, found: Any, view: ArrayLike) -> Any:
     if not isinstance(found, Tensor):
         return found
     if not isinstance(view, np.ndarray) or not np.may_share_memory(view, place.layout):
@@ -508,7 +508,7 @@ def _is_cached(place: Place, found: Tensor) -> bool:
     return place._cached is not None and place._cached[3] is found
 
 
-def own(found: Any, x: ArrayLike) -> Any:
+def own(found: object, x: ArrayLike) -> Any:
     """A result that NumPy copies: not the operand itself."""
     if found is x or (isinstance(x, Written) and isinstance(found, Tensor) and _is_cached(x._link, found)):
         return copy(found)

@@ -24,7 +24,7 @@ from .sparse import is_sparse, right_product, sparse_matmul
 _TAKES = (Tensor, np.ndarray, np.generic, bool, int, float, complex, Dim)
 
 
-def _is_operand(x: Any) -> bool:
+def _is_operand(x: object) -> bool:
     """Whether Python's operators take the other operand, rather than giving it its turn."""
     if isinstance(x, _TAKES) or hasattr(type(x), "__wengert_tensor__"):
         return True

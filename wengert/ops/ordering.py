@@ -311,7 +311,7 @@ def percentile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "lin
 # -- segments ----------------------------------------------------------------------------------------------------------
 
 
-def _segmented(op: Op, start: ArrayLike, data: ArrayLike, ids: ArrayLike, num_segments: Any, what: str) -> Tensor:
+def _segmented(op: Op, start: ArrayLike, data: ArrayLike, ids: ArrayLike, num_segments: object, what: str) -> Tensor:
     """Rows scattered to their segments; ids outside of them are dropped, into one segment more."""
     a, places = as_tensor(data, what), as_tensor(ids, what)
     if not dtypes.is_integer(places.dtype):
@@ -328,7 +328,7 @@ def _segmented(op: Op, start: ArrayLike, data: ArrayLike, ids: ArrayLike, num_se
     return part(op(base, a, places), 0, 0, count)
 
 
-def _segments_in(ids: Any, what: str) -> int:
+def _segments_in(ids: object, what: str) -> int:
     """One more than the largest id, which a trace knows only of ids that are no symbols."""
     known = ids
     if promotion.is_tensor_like(ids):
@@ -482,7 +482,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
 @public
 def unique(
     x: ArrayLike, sorted: bool = True, return_index: bool = False, return_inverse: bool = False,
-    return_counts: bool = False, axis: Axes = None, size: SupportsIndex | None = None, fill_value: Any = None,
+    return_counts: bool = False, axis: Axes = None, size: SupportsIndex | None = None, fill_value: float | None = None,
 ) -> Any:  # fmt: skip
     """The distinct values, ascending. How many there are depends on the values, so a trace cannot hold it.
 

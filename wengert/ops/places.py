@@ -74,7 +74,7 @@ def _written(op: Op, b: Tensor, index: Index, value: ArrayLike, what: str) -> Te
     return op(updates, b, *place.indices, template=place.template)
 
 
-def _plain_place(shape: Shape, index: Any) -> tuple[tuple[Any, ...], Shape] | None:
+def _plain_place(shape: Shape, index: Index) -> tuple[tuple[Any, ...], Shape] | None:
     """The template and the shape of what integers and slices forward address, without the steps of other indices.
 
     None where there is more in an index: arrays, new axes, extents that are not known, what is out of bounds.
@@ -107,7 +107,7 @@ def _plain_place(shape: Shape, index: Any) -> tuple[tuple[Any, ...], Shape] | No
     return (*template,), (*core,)
 
 
-def _are_ints(start: Any, stop: Any) -> bool:
+def _are_ints(start: ArrayLike, stop: ArrayLike) -> bool:
     return (start is None or type(start) is int) and (stop is None or type(stop) is int)
 
 

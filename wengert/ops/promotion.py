@@ -17,7 +17,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
-from .._core.argument_types import ArrayLike
+from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.constant import (
     checked_array,
     constant,
@@ -120,7 +120,7 @@ def as_ndarray(x: Any, what: str) -> np.ndarray[Any, Any]:
     return np.asarray(as_tensor(x, what) if any(framework_of(type(part)) is not None for part in parts) else x)
 
 
-def converted(x: ArrayLike, dtype: Any, what: str) -> Tensor:
+def converted(x: ArrayLike, dtype: DTypeLike | None, what: str) -> Tensor:
     """Any array-like value as a tensor of a dtype (None: its own).
 
     Python's numbers that an integer dtype does not hold are an error, as in NumPy: an `OverflowError`, and a
@@ -174,7 +174,7 @@ def nested_array(x: ArrayLike, what: str) -> np.ndarray[Any, Any]:
     return array
 
 
-def _is_python_only(x: Any) -> bool:
+def _is_python_only(x: ArrayLike) -> bool:
     return not any(isinstance(leaf, (np.generic, np.ndarray)) for leaf in np.array(x, dtype=object).ravel())
 
 
@@ -223,7 +223,7 @@ def _without(waived: list[bool], tensors: list[Tensor], met: np.dtype[Any]) -> n
     return found if found != met and give_way(tensors) else met
 
 
-def cast(x: Tensor, dtype: Any) -> Tensor:
+def cast(x: Tensor, dtype: object) -> Tensor:
     """x in a dtype; x itself if it has it."""
     return x if x._data.dtype == dtype else structural.convert(x, dtype=dtype)
 

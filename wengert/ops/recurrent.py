@@ -22,7 +22,7 @@ def _standardised(a: Tensor, axes: tuple[int, ...], epsilon: ArrayLike) -> Tenso
     return multiply(subtract(a, mean(a, axes, keepdims=True)), spread)
 
 
-def _dressed(a: Tensor, gamma: Any, beta: Any, axis: int, what: str) -> Tensor:
+def _dressed(a: Tensor, gamma: object, beta: ArrayLike | None, axis: int, what: str) -> Tensor:
     """Channels scaled and moved."""
     shape = (*[a.shape[axis] if i == axis else 1 for i in range(a.ndim)],)
     for value, combine in ((gamma, multiply), (beta, add)):
@@ -87,7 +87,7 @@ class BatchStatistics(NamedTuple):
 
 @names_errors
 def batch_statistics_normalization(
-    x: ArrayLike, gamma: Any = None, beta: Any = None, axis: int = -1, epsilon: float = 1e-3
+    x: ArrayLike, gamma: object = None, beta: ArrayLike | None = None, axis: int = -1, epsilon: float = 1e-3
 ) -> BatchStatistics:
     """Channels with mean 0 and variance 1 over the batch and all places: batch normalisation as in training, whose
     statistics are those of the batch itself, with gradients through them.
@@ -148,7 +148,7 @@ def rnn_step(
 
 
 @names_errors
-def lstm_step(x: ArrayLike, state: Any, kernel: Any, recurrent_kernel: Any, bias: Any = None) -> tuple[Any, Any]:
+def lstm_step(x: ArrayLike, state: Any, kernel: Any, recurrent_kernel: object, bias: object = None) -> tuple[Any, Any]:
     """One step of a network with long short-term memory.
 
     Args:

@@ -60,7 +60,7 @@ def _folded(op: Op, x: Tensor, axis: Axes, keepdims: bool, name: str) -> Tensor:
     return _kept(apply(op, (x,), (axes,)), x, axes, keepdims)
 
 
-def _sum_dtype(dtype: np.dtype[Any], wanted: Any) -> np.dtype[Any]:
+def _sum_dtype(dtype: np.dtype[Any], wanted: object) -> np.dtype[Any]:
     """The dtype of a sum or product: booleans and integers narrower than 64 bits widen, as in NumPy."""
     if wanted is not None:
         return dtypes.as_dtype(wanted)
@@ -71,7 +71,7 @@ def _sum_dtype(dtype: np.dtype[Any], wanted: Any) -> np.dtype[Any]:
     return dtype
 
 
-def _chosen(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:
+def _chosen(x: Tensor, where: object, neutral: bool | float, name: str) -> Tensor:
     """x with a neutral value where `where` is false."""
     if where is None or where is True:
         return x
@@ -81,7 +81,7 @@ def _chosen(x: Tensor, where: Any, neutral: Any, name: str) -> Tensor:
     return S.select(promotion.broadcast(_truth(mask), shape), x, S.fill(x, neutral))
 
 
-def _with_initial(result: Tensor, initial: Any, op: Op, name: str) -> Tensor:
+def _with_initial(result: Tensor, initial: ArrayLike | None, op: Op, name: str) -> Tensor:
     if initial is None:
         return result
     start = promotion.cast(as_tensor(initial, name), result.dtype)
@@ -278,7 +278,7 @@ def _whole(
     return promotion.cast(E.div(wide, _at_least_zero(S.add_number(number, number=-ddof))), dtype)
 
 
-def _whole_variance(x: Tensor, axis: Axes, keepdims: bool, dtype: np.dtype[Any], where: Any, ddof: float) -> Tensor:
+def _whole_variance(x: Tensor, axis: Axes, keepdims: bool, dtype: np.dtype[Any], where: object, ddof: float) -> Tensor:
     """As NumPy computes it in a dtype of integers: the mean is cut off, too; booleans have no differences."""
     axes = normal_axes(axis, x.ndim, "var")  # a wrong axis is told first
     if x.dtype == dtypes.bool_ and dtype == dtypes.bool_:
@@ -483,7 +483,7 @@ def average(
     return (result, scale) if returned else result
 
 
-def _like_count(result: Tensor, count: Any) -> Tensor:
+def _like_count(result: Tensor, count: ArrayLike) -> Tensor:
     ones = S.fill(result, 1)
     return S.mul(ones, promotion.broadcast(promotion.cast(as_tensor(count), result.dtype), result.shape))
 
@@ -527,8 +527,8 @@ def _extreme(
     x: ArrayLike,
     axis: Axes,
     keepdims: bool,
-    initial: Any,
-    where: Any,
+    initial: ArrayLike | None,
+    where: object,
     neutral: Callable[..., Any],
     name: str,
 ) -> Tensor:

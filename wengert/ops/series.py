@@ -128,7 +128,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     return total(_trapezoids(values, x, dx, place, "trapezoid"), axis=place)
 
 
-def _trapezoids(values: Tensor, x: Any, dx: ArrayLike, place: int, what: str) -> Tensor:
+def _trapezoids(values: Tensor, x: ArrayLike | None, dx: ArrayLike, place: int, what: str) -> Tensor:
     """The areas between neighbouring samples."""
     gaps = dx
     if x is not None:

@@ -54,7 +54,7 @@ def shape_of(shape: Any, what: str) -> Shape:
     return (extent(shape, what),)
 
 
-def new_shape(shape: Any, what: str) -> Shape:
+def new_shape(shape: object, what: str) -> Shape:
     """As `shape_of`, for an array that is made: negative extents are a `ValueError`."""
     result = shape_of(shape, what)
     if builtins.any(type(d) is not Dim and d < 0 for d in result):
@@ -1018,7 +1018,7 @@ def unstack(x: ArrayLike, num: int | None = None, axis: int = 0) -> Any:
 
 
 @public
-def meshgrid(*x: Any, indexing: str = "xy") -> Any:
+def meshgrid(*x: ArrayLike, indexing: str = "xy") -> Any:
     """Vectors spread to one grid.
 
     Args:

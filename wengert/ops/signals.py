@@ -94,7 +94,7 @@ def _window(window: Any, length: int, fft_length: int, dtype: DTypeLike, what: s
     return pad(values, ((low, fft_length - length - low),))
 
 
-def _lengths(length: Any, stride: Any, fft_length: Any, what: str) -> tuple[int, int, int]:
+def _lengths(length: object, stride: ArrayLike, fft_length: object, what: str) -> tuple[int, int, int]:
     size, step = _positive(length, what, "sequence_length"), _positive(stride, what, "sequence_stride")
     whole = _positive(fft_length, what, "fft_length")
     if whole < size:

@@ -17,12 +17,12 @@ from .promotion import as_tensor, names_errors, outward
 from .shapes import matrix_transpose, moved, reshaped
 
 
-def is_sparse(x: Any) -> bool:
+def is_sparse(x: object) -> bool:
     """Whether a value is one of SciPy's sparse matrices or arrays of two axes."""
     return hasattr(x, "tocoo") and hasattr(x, "nnz") and len(getattr(x, "shape", ())) == 2
 
 
-def stored(matrix: Any, data: Any, what: str) -> tuple[Tensor, Tensor, Tensor]:
+def stored(matrix: Any, data: ArrayLike | None, what: str) -> tuple[Tensor, Tensor, Tensor]:
     """The values, rows and columns of a sparse matrix; the values may be given apart, in the order of `tocoo`."""
     if not is_sparse(matrix):
         raise TypeError(at_user_line(f"{what}: wanted a SciPy sparse matrix, got {type(matrix).__name__}"))
@@ -49,7 +49,7 @@ def _met(values: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
     return promotion.cast(values, dtype), promotion.cast(x, dtype)
 
 
-def product(matrix: Any, x: Tensor, data: Any, what: str) -> Tensor:
+def product(matrix: Any, x: Tensor, data: ArrayLike | None, what: str) -> Tensor:
     """A sparse matrix times a vector, or matrices on the last two axes."""
     values, rows, columns = stored(matrix, data, what)
     values, x = _met(values, x)
@@ -64,7 +64,7 @@ def product(matrix: Any, x: Tensor, data: Any, what: str) -> Tensor:
 
 
 @names_errors
-def sparse_matmul(A: Any, x: Any, data: Any = None) -> Any:
+def sparse_matmul(A: ArrayLike, x: ArrayLike, data: ArrayLike | None = None) -> Any:
     """A constant SciPy sparse matrix times a tensor; `A @ x` and `x @ A` with a tensor come here, too.
 
     Args:

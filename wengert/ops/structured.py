@@ -76,7 +76,7 @@ def circulant(c: ArrayLike) -> Any:
 
 
 @names_errors
-def block_diag(*arrs: Any) -> Any:
+def block_diag(*arrs: object) -> Any:
     """Matrices along the diagonal of a larger one, with zeros beside them.
 
     Args:
@@ -189,7 +189,7 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Any:
 
 
 @names_errors
-def lu_solve(lu_and_piv: Any, b: ArrayLike, trans: int = 0) -> Any:
+def lu_solve(lu_and_piv: object, b: ArrayLike, trans: int = 0) -> Any:
     """The x with A @ x = b, from the factors of `lu_factor`.
 
     Args:

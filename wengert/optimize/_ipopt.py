@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from .._core.scipy_modules import scipy
 from .._core.where import at_user_line
 from ._sparse import Array, Matrix, entries, hessian_of, jacobian_of, numbers, plain
@@ -145,8 +146,9 @@ def _lagrangian(objective: Callable[..., Any], parts: Sequence[_Part]) -> Callab
 
 def solved(
     objective: Callable[..., Any], args: tuple[Any, ...], both: Callable[[Array], tuple[float, Array]], x0: Array,
-    limits: tuple[Array, Array] | None, constraints: Sequence[Any], tol: Any, callback: Callable[..., Any] | None,
-    options: Any,
+    limits: tuple[Array, Array] | None, constraints: Sequence[Any], tol: ArrayLike | None,
+    callback: Callable[..., Any] | None,
+    options: object,
 ) -> Any:  # fmt: skip
     """Ipopt's solution in SciPy's form.
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.engine import ndarray_of
 from .._core.scipy_modules import scipy
@@ -26,13 +27,13 @@ _FEWEST = 32  # unknowns: below, dense matrices cost solvers less
 _FULLEST = 0.25  # of the places, likewise
 
 
-def numbers(x: Any) -> Array:
+def numbers(x: ArrayLike) -> Array:
     """Values as doubles, for SciPy."""
     tensor = as_tensor(x)
     return np.array(ndarray_of(tensor._data), np.float64)
 
 
-def plain(x: Any) -> Any:
+def plain(x: ArrayLike) -> Any:
     """A vector of SciPy's as a tensor; SciPy may overwrite its own."""
     return constant(np.array(x))
 
@@ -78,7 +79,7 @@ def hessian_of(f: Callable[..., Any], args: tuple[Any, ...], *vectors: Array) ->
     return _of_vectors(hessian(f, sparsity=pattern), args, pattern)
 
 
-def _of_vectors(derivative: Callable[..., Any], args: tuple[Any, ...], pattern: Any) -> Matrix:
+def _of_vectors(derivative: Callable[..., Any], args: tuple[Any, ...], pattern: object) -> Matrix:
     def at(*vectors: Array) -> Any:
         found = derivative(*map(plain, vectors), *args)
         return numbers(found) if pattern is None else found

@@ -148,8 +148,8 @@ def scale_by_zoom_linesearch(
         return ScaleByZoomLinesearchState(one, one * np.inf, each(zeros_like, params), info)
 
     def update(
-        updates: Tree, state: Any, params: Tree, *, value: Any = None, grad: Any = None, value_fn: Any = None,
-        **extra: Any,
+        updates: Tree, state: Tree, params: Tree, *, value: Any = None, grad: object = None, value_fn: Any = None,
+        **extra: object,
     ) -> tuple[Tree, Tree]:  # fmt: skip
         given = {"params": params, "value": value, "grad": grad, "value_fn": value_fn}
         missing = [name for name, found in given.items() if found is None]

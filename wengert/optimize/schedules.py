@@ -13,6 +13,7 @@ from typing import Any
 
 from .._core.argument_types import ArrayLike
 from .._core.public import public
+from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.choices import maximum, minimum
 from ..ops.elementwise import cos, floor, greater_equal, power
@@ -87,7 +88,7 @@ def linear(init_value: Any, end_value: Any, transition_steps: int, transition_be
     """
     _require_steps(transition_steps, "linear", "transition_steps")
 
-    def of_step(step: Any) -> Any:
+    def of_step(step: Tensor) -> Any:
         part = minimum(maximum(step - transition_begin, 0.0), transition_steps) / transition_steps
         return init_value + (end_value - init_value) * part
 
@@ -123,7 +124,7 @@ def exponential(
     """
     _require_steps(transition_steps, "exponential", "transition_steps")
 
-    def of_step(step: Any) -> Any:
+    def of_step(step: Tensor) -> Any:
         done = (step - transition_begin) / transition_steps
         value = init_value * power(decay_rate, floor(done) if staircase else done)
         value = where(greater_equal(step, transition_begin), value, init_value)
@@ -158,7 +159,7 @@ def cosine(init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: Any = 
     """
     _require_steps(decay_steps, "cosine", "decay_steps")
 
-    def of_step(step: ArrayLike) -> Any:
+    def of_step(step: Tensor) -> Any:
         wave = 0.5 * (1.0 + cos(math.pi * minimum(step, decay_steps) / decay_steps))
         return init_value * ((1.0 - alpha) * power(wave, exponent) + alpha)
 
@@ -204,7 +205,7 @@ def warmup_cosine(
             f"{decay_steps!r}"
         ))  # fmt: skip
 
-    def of_step(step: Any) -> Any:
+    def of_step(step: Tensor) -> Any:
         rising = init_value + (peak_value - init_value) * minimum(step, warmup_steps) / max(warmup_steps, 1)
         done = minimum(maximum(step - warmup_steps, 0.0), decay_steps - warmup_steps)
         wave = power(0.5 * (1.0 + cos(math.pi * done / (decay_steps - warmup_steps))), exponent)
@@ -232,7 +233,7 @@ def piecewise_constant(init_value: Any, boundaries_and_scales: Mapping[int, Any]
         (1.0, 0.1)
     """
 
-    def of_step(step: Any) -> Any:
+    def of_step(step: Tensor) -> Any:
         value = init_value + 0.0 * step
         for boundary, factor in sorted((boundaries_and_scales or {}).items()):
             value = value * where(greater_equal(step, boundary), factor, 1.0)

@@ -61,11 +61,11 @@ def minimize(
     method: str | None = None,
     *,
     bounds: Any = None,
-    constraints: Any = (),
+    constraints: object = (),
     tol: float | None = None,
     callback: Callable[..., Any] | None = None,
-    options: Any = None,
-    sparsity: Any = None,
+    options: dict[str, Any] | None = None,
+    sparsity: object = None,
     progress: object = None,
 ) -> Any:
     """Minimises a function with `scipy.optimize.minimize`, exact derivatives supplied.
@@ -692,7 +692,7 @@ def _least_squares(
     x = result.x
     if _is_followed():
 
-        def cost(x: ArrayLike, *args: Any) -> Any:
+        def cost(x: ArrayLike, *args: ArrayLike) -> Any:
             scaled = problem.vector(x, *args) / f_scale
             return (0.5 * f_scale**2) * _LOSSES[loss](scaled * scaled).sum()
 

@@ -411,7 +411,7 @@ def scale_by_schedule(step_size_fn: Schedule) -> GradientTransformation:
     """
     require_callable(step_size_fn, "scale_by_schedule")
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Tree, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         size = step_size_fn(state.count)
         scaled = each(lambda g: g * _like(size, g), gradients)
         return scaled, ScaleByScheduleState(state.count + 1)
@@ -469,7 +469,7 @@ def trace(decay: object, nesterov: bool = False) -> GradientTransformation:
         np.float64(1.0)
     """
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Tree, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         new = each(lambda g, t: g + decay * t, gradients, state.trace)
         return (each(lambda g, t: g + decay * t, gradients, new) if nesterov else new), TraceState(
             _kept_where_none(new, state.trace)
@@ -495,7 +495,7 @@ class ScaleByAdamState(NamedTuple):
 @public
 @remembered(known)
 def scale_by_adam(
-    b1: Any = 0.9, b2: Any = 0.999, eps: ArrayLike = 1e-8, eps_root: ArrayLike = 0.0, *, nesterov: bool = False
+    b1: Any = 0.9, b2: ArrayLike = 0.999, eps: ArrayLike = 1e-8, eps_root: ArrayLike = 0.0, *, nesterov: bool = False
 ) -> GradientTransformation:
     """Divides a moving average of gradients by the root of one of their squares (Kingma and Ba 2015).
 
@@ -582,7 +582,7 @@ def scale_by_rms(
         np.float64(1.0)
     """
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Tree, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         nu = _averaged(each(_squared, gradients), state.nu, decay)
         steps = each(lambda g, n: g / _root(n, eps, eps_in_sqrt), gradients, nu)
         return steps, ScaleByRmsState(nu)
@@ -628,7 +628,7 @@ def scale_by_stddev(
         np.float64(2.0)
     """
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Tree, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         mu = _averaged(gradients, state.mu, decay)
         nu = _averaged(each(_squared, gradients), state.nu, decay)
         steps = each(lambda g, m, n: g / _root(n - _squared(m), eps, eps_in_sqrt), gradients, mu, nu)
@@ -665,7 +665,7 @@ def scale_by_rss(initial_accumulator_value: Any = 0.1, eps: ArrayLike = 1e-7) ->
         np.float64(1.0)
     """
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: object) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Tree, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         new = each(lambda g, s: _squared(g) + s, gradients, state.sum_of_squares)
         steps = each(lambda g, s: where(greater(s, 0.0), g / sqrt(s + eps), 0.0 * g), gradients, new)
         return steps, ScaleByRssState(_kept_where_none(new, state.sum_of_squares))
@@ -854,7 +854,7 @@ def scale_by_lbfgs(memory_size: int = 10, scale_init_precond: bool = True) -> Gr
         weights = constant(np.zeros(memory_size, found[0].dtype if found else np.float64))
         return ScaleByLbfgsState(_count(), params, _zeros(params), stacked, stacked, weights)
 
-    def update(gradients: Tree, state: Any, params: Tree, **extra: Any) -> tuple[Tree, Tree]:
+    def update(gradients: Tree, state: Tree, params: Tree, **extra: object) -> tuple[Tree, Tree]:
         _require_params(params)
         is_first = less(state.count, 1)
         difference = each(lambda p, q: where(is_first, 0.0 * p, p - q), params, state.params)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike, DTypeLike, Index
 from .._core.dims import Dim, DimLike, Shape
 from .._core.engine import ndarray_of
 from .._core.foreign_arrays import no_mask
@@ -68,7 +69,7 @@ class Buffer(Memory, Operators):
             fold(error)
             raise
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Any) -> None:
         try:
             value = value if (given := tensor_in(value)) is None else given
             held = self._held
@@ -112,7 +113,7 @@ attach_operators(Buffer)
 
 
 @public
-def buffer(shape_or_array: Any, dtype: Any = None) -> Buffer:
+def buffer(shape_or_array: object, dtype: DTypeLike | None = None) -> Buffer:
     """An array to write into, `b[index] = value`, with gradients through every write and read.
 
     Reads `b[index]` are tensors of their own, which later writes do not change; `b.value` is all of it, and a buffer
@@ -171,7 +172,7 @@ def _as_shape(x: Any) -> Shape | None:
     return (*map(_extent, items),)
 
 
-def _is_extent(x: Any) -> bool:
+def _is_extent(x: ArrayLike | None) -> bool:
     return type(x) is Dim or (isinstance(x, (int, np.integer)) and not isinstance(x, bool))
 
 

@@ -99,7 +99,7 @@ def cond(pred: ArrayLike, true_fn: Callable[..., Any], false_fn: Callable[..., A
 
 
 @public
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+def switch(index: object, branches: Sequence[Callable[..., Any]], *operands: object) -> Any:
     """The result of one of several functions, chosen by a number.
 
     Args:
@@ -266,8 +266,8 @@ def body_type(body: Body, place: int) -> TensorType:
 
 @public
 def while_loop(
-    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: Any = None,
-    shape_invariants: Any = None, checkpoint: Any = "auto",
+    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Any, maximum_iterations: object = None,
+    shape_invariants: object = None, checkpoint: int | str = "auto",
 ) -> Any:  # fmt: skip
     """Runs a step as long as a condition holds; differentiable for any number of steps, known or not.
 
@@ -440,13 +440,13 @@ def _takes(function: Callable[..., Any], arguments: Sequence[Any]) -> bool:
     return True
 
 
-def _bare(result: Any, variables: Any) -> Any:
+def _bare(result: Any, variables: tuple[Any, ...]) -> Any:
     """A body with one spread variable may return it bare."""
     is_bare = type(result) is Tensor or not (isinstance(result, SEQUENCES) and len(result) == 1)
     return type(variables)((result,)) if is_bare else result
 
 
-def _most_steps(given: Any) -> Any:
+def _most_steps(given: object) -> Any:
     """`maximum_iterations` as an int, a symbolic integer scalar or None."""
     if given is None:
         return None
@@ -482,7 +482,7 @@ def checkpoint_policy(checkpoint: str | int, what: str) -> Any:
 
 
 def _while(
-    test: Any, step: Any, carried: Carried, most: Any, policy: Any, keep: Any = False, bound: int | None = None
+    test: object, step: object, carried: Carried, most: Any, policy: object, keep: Any = False, bound: int | None = None
 ) -> Any:
     """A conditional loop, run as plain Python or traced; it is known to take no more than `bound` steps."""
     given = carried.given
@@ -502,7 +502,7 @@ def _run_while(test: object, step: Any, carried: Carried, most: int | None, poli
     return carried.given.rebuilt(finals)
 
 
-def _while_types(test: Any, step: Any, carried: Carried) -> tuple[list[Body], Types]:
+def _while_types(test: Any, step: Callable[..., Any], carried: Carried) -> tuple[list[Body], Types]:
     """Condition and body on symbols, and the types of the loop variables."""
     types, _ = carried.traced()
 
@@ -568,7 +568,7 @@ def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any,
 Types = list[tuple[TensorType, bool]]
 
 
-def _while_body(step: Any, carried: Carried, types: Types, counts: bool) -> tuple[Body, Types]:
+def _while_body(step: Callable[..., Any], carried: Carried, types: Types, counts: bool) -> tuple[Body, Types]:
     """The traced step, which counts itself behind the loop variables if it has to, and the types that it carries."""
     given = carried.given
     count = len(given.tensors)
@@ -644,7 +644,7 @@ def _scan(
     require_callable(f, what)
     if has_tracers((init, xs)):
 
-        def again(first: Any, slices: Any) -> Any:
+        def again(first: ArrayLike, slices: Tensor) -> Any:
             return _scan(f, first, slices, length, reverse, checkpoint, what)
 
         return as_program(again, (init, xs), {}, what)
@@ -708,7 +708,9 @@ def _pair(result: Any) -> tuple[Any, Any]:
     return carry, y
 
 
-def _run_scan(f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool, policy: Any) -> tuple[Any, Any]:
+def _run_scan(
+    f: Any, carried: Carried, rows: Leaves, steps: int, is_reversed: bool, policy: int | str
+) -> tuple[Any, Any]:
     """The scan as plain Python."""
 
     def step(carry: Any, x: Any) -> tuple[Any, Any]:
@@ -757,7 +759,7 @@ def _scan_body(f: Any, carried: Carried, rows: Leaves, results: list[Leaves]) ->
 
 
 def _trace_scan(
-    f: Any, carried: Carried, rows: Leaves, steps: Any, is_reversed: bool, policy: Any
+    f: object, carried: Carried, rows: Leaves, steps: Any, is_reversed: bool, policy: object
 ) -> tuple[Any, Any]:  # fmt: skip
     """The scan as one op."""
     given = carried.given

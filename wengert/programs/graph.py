@@ -12,7 +12,7 @@ import functools
 import importlib
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
@@ -26,6 +26,7 @@ from .._compile.parameters import positional_names
 from .._compile.statics import StaticNames, unpinned
 from .._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dims
 from .._core import dtypes, forking
+from .._core.argument_types import DTypeLike
 from .._core.bare import noted_if_bare
 from .._core.constant import given_constant, number
 from .._core.derived import SIGNATURE, Derived, derived, kept
@@ -81,7 +82,7 @@ class TensorSpec:
     __slots__ = ("dtype", "name", "shape")
 
     @public
-    def __init__(self, shape: Sequence[int | None], dtype: Any = None, name: str | None = None) -> None:
+    def __init__(self, shape: Sequence[int | None], dtype: DTypeLike | None = None, name: str | None = None) -> None:
         self.shape = _checked_shape(shape)
         self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
         self.name = name
@@ -273,7 +274,7 @@ class Function(Generic[P, R]):
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, keep, self._engine)
 
-    def _call_kept(self, args: Any, kwargs: Any, bound: int) -> Any:
+    def _call_kept(self, args: object, kwargs: object, bound: int) -> Any:
         """In a trace that is replayed op by op: a call of the compiled form, if it needs nothing but its arguments."""
         builder = STATE.builder
         if builder is None or not builder.keeps_calls or STATE.eager_functions or self._has_state:
@@ -484,7 +485,7 @@ class Function(Generic[P, R]):
         """
         return self._report(args, kwargs)
 
-    def _report(self, args: Any, kwargs: Any, bound: int = 0) -> Report:
+    def _report(self, args: Sequence[Any], kwargs: Mapping[str, Any], bound: int = 0) -> Report:
         if STATE.builder is not None or STATE.eager_functions:
             raise RuntimeError(at_user_line(f"{self._name}: report: nothing is compiled or run here; call it outside"))
         given = (args, kwargs)
@@ -748,7 +749,8 @@ def function(
 ) -> Callable[[Callable[P, R]], Function[P, R]]: ...  # fmt: skip
 @public
 def function(
-    f: Any = None, *, input_signature: Sequence[TensorSpec] | None = None, engine: str | None = None,
+    f: Callable[..., Any] | None = None, *, input_signature: Sequence[TensorSpec] | None = None,
+    engine: str | None = None,
     name: str | None = None, static_argnames: str | Sequence[str] | None = None, progress: Any = None,
 ) -> Any:  # fmt: skip
     """Compiles a function: traced once per signature, optimised, cached.
@@ -1031,7 +1033,7 @@ class _RetraceWatch:
         return "another argument: " + ", ".join(said) if said else "the same arguments under another state"
 
 
-def _text(key: Any) -> str:
+def _text(key: ArrayKey | Static) -> str:
     return f"shape {key.shape} {key.dtype.name}" if isinstance(key, ArrayKey) else repr(key)
 
 

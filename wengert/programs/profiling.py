@@ -79,7 +79,7 @@ class profiled:
         setattr(Function, "__call__", call)  # noqa: B010  # a checker would compare the signatures
         setattr(_BoundFunction, "__call__", call_bound)  # noqa: B010  # the same
 
-    def _timed(self, run: Callable[[], Any], function: Any, args: Any, kwargs: Any, bound: int) -> Any:
+    def _timed(self, run: Callable[[], Any], function: Any, args: Any, kwargs: dict[str, Any], bound: int) -> Any:
         if STATE.builder is not None or STATE.eager_functions:
             return run()
         began = time.perf_counter()

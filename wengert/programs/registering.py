@@ -222,15 +222,15 @@ def _decoded(told: Any) -> Spec | None:
     return Spec(_KINDS[kind], keys if keys is None else (*keys,), (*map(_decoded, children),))
 
 
-def _is_plain(keys: Any) -> bool:
+def _is_plain(keys: tuple[str, ...] | None) -> bool:
     return keys is None or all(type(key) in (str, int) for key in keys)
 
 
-def _listed(keys: Any) -> Any:
+def _listed(keys: tuple[str, ...] | None) -> Any:
     return None if keys is None else [*keys]
 
 
-def _encoded_value(value: Any) -> list[Any]:
+def _encoded_value(value: float | str | None) -> list[Any]:
     if value is None or type(value) in (bool, int, str):
         return ["value", value]
     if isinstance(value, torch.SymInt):

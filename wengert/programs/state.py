@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.constant import own_copy
 from .._core.engine import ENGINE_OF, ndarray_of
 from .._core.foreign_arrays import no_mask
@@ -131,11 +132,11 @@ class Variable(Operators):
             self._tensor = self._kept(new, user_site())
         return self
 
-    def assign_add(self, delta: object) -> Variable:
+    def assign_add(self, delta: ArrayLike) -> Variable:
         """Adds to the value held; as `assign`."""
         return self.assign(self.value + delta)
 
-    def assign_sub(self, delta: object) -> Variable:
+    def assign_sub(self, delta: ArrayLike) -> Variable:
         """Subtracts from the value held; as `assign`."""
         return self.assign(self.value - delta)
 

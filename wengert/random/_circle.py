@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.argument_types import ArrayLike
+from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.tensor import Tensor
 from .._prims import structural as S
 from ..ops import promotion
@@ -31,7 +31,9 @@ _BEYOND = 20.0  # e^-40 of the density is less than a rounding error of the mass
 
 
 @names_errors
-def vonmises(key: ArrayLike, kappa: Any, shape: Any = None, dtype: Any = None) -> Tensor:
+def vonmises(
+    key: ArrayLike, kappa: ArrayLike, shape: ShapeLike | None = None, dtype: DTypeLike | None = None
+) -> Tensor:
     """Von Mises's angles about 0; add a direction to turn them. Their gradient in `kappa` is that of the quantile.
 
     Derivatives are exact to the third order.

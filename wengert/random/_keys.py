@@ -58,7 +58,7 @@ def _require_64_bits(number: int, what: str) -> None:
         raise ValueError(at_user_line(f"{what} is {number}, wanted an integer of 64 bits, from -2**63 to 2**64 - 1"))
 
 
-def _key_of_tensor(seed: Any) -> Tensor:
+def _key_of_tensor(seed: object) -> Tensor:
     """The key of a seed whose value is not known while tracing."""
     number = as_tensor(seed, "random.key: seed")
     if not dtypes.is_integer(number.dtype) or number.shape != ():
@@ -69,7 +69,7 @@ def _key_of_tensor(seed: Any) -> Tensor:
 
 
 @names_errors
-def split(key: Any, n: int = 2) -> Tensor:
+def split(key: ArrayLike, n: int = 2) -> Tensor:
     """New keys from one; do not use that one again.
 
     Args:
@@ -90,7 +90,7 @@ def split(key: Any, n: int = 2) -> Tensor:
 
 
 @names_errors
-def fold_in(key: Any, data: ArrayLike) -> Tensor:
+def fold_in(key: ArrayLike, data: ArrayLike) -> Tensor:
     """The key that belongs to a key and an integer, such as the number of a step.
 
     Args:
@@ -119,7 +119,7 @@ def fold_in(key: Any, data: ArrayLike) -> Tensor:
 
 
 @names_errors
-def bits(key: Any, shape: ShapeLike = ()) -> Tensor:
+def bits(key: ArrayLike, shape: ShapeLike = ()) -> Tensor:
     """Uniform 32-bit words.
 
     Args:
@@ -138,7 +138,7 @@ def bits(key: Any, shape: ShapeLike = ()) -> Tensor:
 
 
 @names_errors
-def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Tensor:
+def uniform(key: Any, shape: ArrayLike = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Tensor:
     """Uniform numbers in [minval, maxval), the same to the bit on every engine.
 
     Args:
@@ -169,7 +169,7 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
 
 
 @names_errors
-def normal(key: Any, shape: Any = (), dtype: Any = None) -> Tensor:
+def normal(key: ArrayLike, shape: ShapeLike | None = (), dtype: Any = None) -> Tensor:
     """Standard normal numbers, by the inverse of the distribution function.
 
     Args:

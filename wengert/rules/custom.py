@@ -27,6 +27,7 @@ from .._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, fol
 from .._control.outside import Outside, described, refused
 from .._control.recompute import ClosedRun, RecomputeRule, Run
 from .._core import dtypes
+from .._core.argument_types import ArrayLike
 from .._core.constant import Kind, is_number, number
 from .._core.cycles import under_way
 from .._core.derived import SIGNATURE, kept
@@ -60,7 +61,7 @@ def custom_gradient(
 
 
 @public
-def custom_gradient(f: Any = None, *, jvp: Callable[..., Any] | None = None) -> Any:
+def custom_gradient(f: Callable[..., Any] | None = None, *, jvp: Callable[..., Any] | None = None) -> Any:
     """Gives a function a gradient of the user's own. A decorator, with or without parentheses.
 
     Args:
@@ -196,7 +197,9 @@ class _Decorated:
     __signature__ = SIGNATURE
     autograph_info__: Any = None  # TensorFlow's mark of what it is not to rewrite
 
-    def __init__(self, f: Callable[..., Any], call: Callable[..., Any], maker: Any, **options: Any) -> None:
+    def __init__(
+        self, f: Callable[..., Any], call: Callable[..., Any], maker: Callable[..., Any], **options: Any
+    ) -> None:
         functools.update_wrapper(self, f)
         self._call = call
         self._made_by = (maker, options)
@@ -453,7 +456,7 @@ class _Output:
 
     __slots__ = ("leaves", "numbers", "places", "spec", "tensors")
 
-    def __init__(self, output: Any, name: str) -> None:
+    def __init__(self, output: ArrayLike, name: str) -> None:
         self.leaves, self.spec = flatten(output)
         self.places: list[int] = []
         self.numbers: dict[int, Any] = {}  # Python's own, which take the dtype of what they meet

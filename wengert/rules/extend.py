@@ -168,7 +168,7 @@ def _require_free_name(name: object) -> None:
 
 
 def _callable_op(op: Op, numpy: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*inputs: Any, **attrs: Any) -> Any:
+    def call(*inputs: object, **attrs: object) -> Any:
         try:  # not `@public`: an op opens nothing, and is called often
             if has_tracers(inputs):
                 return as_program(_callable_op(op, numpy), inputs, attrs, op.name)
@@ -208,7 +208,7 @@ def _host_kernel(name: str, numpy: Callable[..., Any], spec: Callable[..., Tenso
             *natives, attributes = natives_and_attributes
             shape, dtype = wanted = type_rule(natives, attributes)
 
-            def run(*arrays: Any) -> tuple[Any]:
+            def run(*arrays: np.ndarray[Any, Any]) -> tuple[Any]:
                 result = np.asarray(numpy(*arrays, **dict(attributes)))
                 if result.dtype != dtype or not _fits(result.shape, shape):
                     raise TypeError(
@@ -258,7 +258,7 @@ def _vjp_rule(name: str, vjp: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
-def _cotangents(name: str, found: Any, inputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
+def _cotangents(name: str, found: Tensor, inputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
     """What a user's rule returned: one for each input, as a tensor in the input's dtype if it was a number."""
     results = tuple(cast("Sequence[Any]", found)) if isinstance(found, (tuple, list)) else (found,)
     if len(results) != len(inputs):

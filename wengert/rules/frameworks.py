@@ -91,7 +91,7 @@ def from_tensorflow(f: Callable[..., Any], *, variables: Sequence[Any] | None = 
 
     @functools.wraps(f)
     @public
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: object, **kwargs: object) -> Any:
         read = [*(getattr(f, "trainable_variables", ()) if variables is None else variables)]
         if not any(map(engine.is_followed, read)):
             return plain(*args, **kwargs)
@@ -148,7 +148,7 @@ def from_torch(f: Callable[..., Any]) -> Callable[..., Any]:
     return _as_f(_of_module(f, make), from_torch, f)
 
 
-def _as_f(function: Callable[..., Any], maker: Any, f: Any, **options: Any) -> Derived:
+def _as_f(function: Callable[..., Any], maker: Callable[..., Any], f: Callable[..., Any], **options: object) -> Derived:
     """What a bridge gives: it is called as f is, and has its name."""
     made = derived(function, "", maker, f, **options)
     functools.update_wrapper(made, function)
@@ -165,7 +165,7 @@ def _signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def _of_module(module: Any, make: Any) -> Callable[..., Any]:
+def _of_module(module: Any, make: object) -> Callable[..., Any]:
     """A module as a function of its parameters, which are its own unless others are given."""
     functional_call: Any = importlib.import_module("torch.func").functional_call
 
@@ -175,7 +175,7 @@ def _of_module(module: Any, make: Any) -> Callable[..., Any]:
     inner = _wrapped(applied, make, "from_torch", type(module).__name__)
 
     @functools.wraps(module.forward)
-    def wrapper(*args: Any, parameters: Any = None, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, parameters: object = None, **kwargs: Any) -> Any:
         own = dict(module.named_parameters()) if parameters is None else parameters
         if not own or parameters is not None or STATE.builder is not None or STATE.recorders:
             return inner(*args, parameters=own, **kwargs)
@@ -269,7 +269,7 @@ def _flat(
         return found
     structure: list[Any] = []
 
-    def flat(*arrays: Any) -> tuple[Any, ...]:
+    def flat(*arrays: object) -> tuple[Any, ...]:
         following = iter(arrays)
         leaves = [next(following) if is_array else x for x, is_array in zip(fixed, are_arrays, strict=True)]
         args, kwargs = unflatten(spec, leaves)

@@ -112,7 +112,7 @@ _family("invweibull", {"c": 1.0}, {
 }, support=_HALF, middle=1.0, has_low=False)  # fmt: skip
 
 
-def _extreme(z: Any, c: Any) -> Any:
+def _extreme(z: Tensor, c: Tensor) -> Any:
     """log(1 - c z) / c."""
     return -z * log_ratio(-c * z)
 
@@ -171,7 +171,7 @@ def _johnson_su(z: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     return a + b * arcsinh(z)
 
 
-def _johnson_sb(z: Any, a: Any, b: Any) -> Any:
+def _johnson_sb(z: Tensor, a: Tensor, b: Tensor) -> Any:
     return a + b * (log(z) - log1p(-z))
 
 
@@ -195,11 +195,11 @@ _family("skewnorm", {"a": 0.0}, {
 }, is_valid=_any_shape)  # fmt: skip
 
 
-def _gennorm_tail(z: Any, beta: Any) -> Any:
+def _gennorm_tail(z: Tensor, beta: Tensor) -> Any:
     return gammaincc(1.0 / beta, power(magnitude(z), beta)) * 0.5
 
 
-def _gennorm_place(q: Any, beta: Any) -> Any:
+def _gennorm_place(q: Tensor, beta: Tensor) -> Any:
     is_low = less(q, 0.5)
     size = power(gammainccinv(1.0 / beta, 2.0 * where(is_low, q, 1.0 - q)), 1.0 / beta)
     return where(is_low, -size, size)
@@ -329,14 +329,14 @@ def _share_below(kappa: Any) -> Any:
     return kappa * kappa / (1.0 + kappa * kappa)
 
 
-def _asymmetric_mass(z: Any, kappa: object, is_low: bool) -> Any:
+def _asymmetric_mass(z: Tensor, kappa: object, is_low: bool) -> Any:
     below = less(z, 0.0)
     low = exp(where(below, z, 0.0) / kappa) * _share_below(kappa)
     high = exp(where(below, 0.0, -z) * kappa) * (1.0 - _share_below(kappa))
     return where(below, low, 1.0 - high) if is_low else where(below, 1.0 - low, high)
 
 
-def _asymmetric_place(q: Any, kappa: object) -> Any:
+def _asymmetric_place(q: Tensor, kappa: object) -> Any:
     share = _share_below(kappa)
     is_low = less(q, share)
     return where(

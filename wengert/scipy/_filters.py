@@ -9,7 +9,7 @@ import numpy
 
 from .. import linalg
 from .. import numpy as np
-from .._core.argument_types import ArrayLike
+from .._core.argument_types import ArrayLike, Axes
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -105,7 +105,7 @@ def filtered(b: Any, a: Any, x: Any, zi: Any = None) -> tuple[Tensor, Tensor]:
 
 
 @recorded
-def lfilter(b: object, a: object, x: Any, axis: Any = -1, zi: Any = None) -> Any:
+def lfilter(b: object, a: object, x: ArrayLike, axis: Axes = -1, zi: ArrayLike | None = None) -> Any:
     """A digital filter along an axis, with gradients in b, a, x and zi."""
     x = floats(x)
     row = None if zi is None else np.moveaxis(floats(zi), axis, -1)

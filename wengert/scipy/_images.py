@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from .. import numpy as np
-from .._core.argument_types import ArrayLike, Axes, DTypeLike
+from .._core.argument_types import ArrayLike, Axes, DTypeLike, ShapeLike
 from .._core.tensor import Tensor
 from ..ops.filtering import correlate as correlated
 from ..ops.image.splines import spline_between
@@ -117,12 +117,12 @@ def correlate(
 
 @recorded
 def convolve(
-    input: Any,
-    weights: Any,
+    input: ArrayLike,
+    weights: ArrayLike,
     output: ArrayLike | DTypeLike | None = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
-    origin: Any = 0,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
+    origin: ArrayLike = 0,
     *,
     axes: Any = None,
 ) -> Any:
@@ -148,7 +148,7 @@ def uniform_filter(
     output: object = None,
     mode: str = "reflect",
     cval: ArrayLike = 0.0,
-    origin: Any = 0,
+    origin: ArrayLike = 0,
     *,
     axes: Axes = None,
 ) -> Any:
@@ -382,7 +382,7 @@ def _ranked(neighbours: Tensor, rank: int) -> Tensor:
 @recorded
 def maximum_filter(
     input: ArrayLike,
-    size: Any = None,
+    size: ShapeLike | None = None,
     footprint: Any = None,
     output: ArrayLike | DTypeLike | None = None,
     mode: str = "reflect",
@@ -398,15 +398,15 @@ def maximum_filter(
 
 @recorded
 def minimum_filter(
-    input: Any,
-    size: Any = None,
+    input: ArrayLike,
+    size: ShapeLike | None = None,
     footprint: Any = None,
     output: ArrayLike | DTypeLike | None = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
     origin: Any = 0,
     *,
-    axes: Any = None,
+    axes: Axes = None,
 ) -> Any:
     """The least of the neighbours, with gradients in the array and cval."""
     only("ndimage.minimum_filter", output=(output, None))
@@ -415,15 +415,15 @@ def minimum_filter(
 
 @recorded
 def median_filter(
-    input: Any,
-    size: Any = None,
+    input: ArrayLike,
+    size: ShapeLike | None = None,
     footprint: Any = None,
     output: ArrayLike | DTypeLike | None = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
     origin: Any = 0,
     *,
-    axes: Any = None,
+    axes: Axes = None,
 ) -> Any:
     """The median of the neighbours, with gradients in the array and cval."""
     only("ndimage.median_filter", output=(output, None))
@@ -433,16 +433,16 @@ def median_filter(
 
 @recorded
 def rank_filter(
-    input: Any,
+    input: ArrayLike,
     rank: int,
-    size: Any = None,
+    size: ShapeLike | None = None,
     footprint: Any = None,
     output: ArrayLike | DTypeLike | None = None,
-    mode: Any = "reflect",
-    cval: Any = 0.0,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
     origin: Any = 0,
     *,
-    axes: Any = None,
+    axes: Axes = None,
 ) -> Any:
     """The neighbour of a rank, with gradients in the array and cval."""
     only("ndimage.rank_filter", output=(output, None))
@@ -451,12 +451,12 @@ def rank_filter(
 
 @recorded
 def maximum_filter1d(
-    input: Any,
+    input: ArrayLike,
     size: int,
     axis: int = -1,
     output: ArrayLike | DTypeLike | None = None,
     mode: str = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     origin: int = 0,
 ) -> Any:
     """The largest of the neighbours along an axis, with gradients in the array and cval."""
@@ -466,12 +466,12 @@ def maximum_filter1d(
 
 @recorded
 def minimum_filter1d(
-    input: Any,
+    input: ArrayLike,
     size: int,
     axis: int = -1,
     output: ArrayLike | DTypeLike | None = None,
     mode: str = "reflect",
-    cval: Any = 0.0,
+    cval: ArrayLike = 0.0,
     origin: int = 0,
 ) -> Any:
     """The least of the neighbours along an axis, with gradients in the array and cval."""

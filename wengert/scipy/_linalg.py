@@ -40,7 +40,7 @@ def _matrix(a: ArrayLike, name: str) -> Any:
     return x if dtypes.is_inexact(x.dtype) else as_float(x)
 
 
-def _met(name: str, *values: Any) -> list[Any]:
+def _met(name: str, *values: ArrayLike) -> list[Any]:
     tensors = [_matrix(v, name) for v in values]
     dtype = promotion.common_dtype(tensors)
     return [cast(t, dtype) for t in tensors]
@@ -488,7 +488,7 @@ def expm_frechet(
     return outward((part(part(whole, 0, 0, n), 1, 0, n), derivative) if compute_expm else derivative, A, E)
 
 
-def _waves(x: Any) -> tuple[Any, Any]:
+def _waves(x: Tensor) -> tuple[Any, Any]:
     """Cosine and sine."""
     forth = linalg.expm(x * 1j)
     if not _is_complex(x):
@@ -497,7 +497,7 @@ def _waves(x: Any) -> tuple[Any, Any]:
     return (forth + back) / 2, (forth - back) * -0.5j
 
 
-def _hyperbolic(x: Any) -> tuple[Any, Any]:
+def _hyperbolic(x: Tensor) -> tuple[Any, Any]:
     forth, back = linalg.expm(x), linalg.expm(-x)
     return (forth + back) / 2, (forth - back) / 2
 

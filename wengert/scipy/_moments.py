@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._core.argument_types import ShapeLike
+from .._core.tensor import Tensor
 from ..ops.elementwise import exp, expm1, less, log, sin, sqrt
 from ..ops.indexing import where
 from ..special import betaln, digamma, entr, gamma, gammaln
@@ -28,23 +29,23 @@ def _above(bound: float, shape: ShapeLike, value: Callable[[Any], Any]) -> Any:
     return where(is_finite, value(where(is_finite, shape, bound + 1.0)), math.inf)
 
 
-def _spread(c: Any) -> Any:
+def _spread(c: Tensor) -> Any:
     return gamma(1.0 + 2.0 / c) - gamma(1.0 + 1.0 / c) ** 2
 
 
-def _chi_mean(df: Any) -> Any:
+def _chi_mean(df: Tensor) -> Any:
     return exp(gammaln((df + 1.0) / 2) - gammaln(df / 2)) * math.sqrt(2)
 
 
-def _log_uniform(a: Any, b: Any) -> Any:
+def _log_uniform(a: Tensor, b: Tensor) -> Any:
     return (b - a) / log(b / a)
 
 
-def _skew(a: Any) -> Any:
+def _skew(a: Tensor) -> Any:
     return a / sqrt(1.0 + a * a) * math.sqrt(2 / _PI)
 
 
-def _t_entropy(df: Any) -> Any:
+def _t_entropy(df: Tensor) -> Any:
     half, next_half = df / 2, (df + 1.0) / 2
     return next_half * (digamma(next_half) - digamma(half)) + log(df) / 2 + betaln(half, 0.5)
 

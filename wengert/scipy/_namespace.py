@@ -109,7 +109,7 @@ def _recorded(ours: object, home: str, name: str) -> Any:
     return _at_home(function, ours.__doc__, home, name)
 
 
-def _at_home(function: Any, doc: str | None, home: str, name: str) -> Any:
+def _at_home(function: Callable[..., Any], doc: str | None, home: str, name: str) -> Any:
     function.__module__, function.__name__, function.__qualname__ = f"wengert.{home}", name, name
     # SciPy's examples show SciPy's, and some of them change what is printed later or load data
     is_theirs = ">>>" in (doc or "") and "wg." not in (doc or "")
@@ -233,7 +233,7 @@ def _watched(f: Callable[..., Any], name: str, near: str) -> Callable[..., Any]:
     return call
 
 
-def plain(argument: Any) -> Any:
+def plain(argument: object) -> Any:
     """An argument that SciPy's own function gets, whatever derivative it has."""
     return _given(stop_gradient(argument) if isinstance(argument, Tensor) else argument)
 

@@ -51,7 +51,9 @@ _scipy_matrices = primitive("scipy_matrices", spec=_spec, numpy=_found)
 not_differentiable("scipy_matrices")
 
 
-def found(function: str, index: int, *arrays: Any, dtype: Any = None, shape: Any = None, **options: object) -> Tensor:
+def found(
+    function: str, index: int, *arrays: Any, dtype: Any = None, shape: ShapeLike | None = None, **options: object
+) -> Tensor:
     """A result of a function of `scipy.linalg`, as a constant.
 
     Args:

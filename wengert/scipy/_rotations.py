@@ -188,7 +188,7 @@ class Rotation:
         self._q = _unit(q) if normalize else q
 
     @classmethod
-    def _of(cls, q: Tensor, *given: Any) -> Rotation:
+    def _of(cls, q: Tensor, *given: object) -> Rotation:
         made = cls.__new__(cls)
         made._q, made._given = q, given
         return made
@@ -253,7 +253,7 @@ class Rotation:
         return cls(numpy.broadcast_to([0.0, 0.0, 0.0, 1.0], (*lengths, 4)))
 
     @classmethod
-    def random(cls, *args: Any, **kwargs: Any) -> Rotation:
+    def random(cls, *args: ArrayLike, **kwargs: object) -> Rotation:
         """SciPy's random rotations, which are constants."""
         return cls._from(_theirs().random(*args, **kwargs))
 
@@ -263,7 +263,7 @@ class Rotation:
         return cls._from(_theirs().create_group(group, axis))
 
     @classmethod
-    def concatenate(cls, rotations: Any) -> Rotation:
+    def concatenate(cls, rotations: object) -> Rotation:
         """Rotations one after the other."""
         if not isinstance(rotations, Iterable) or isinstance(rotations, Rotation):
             return cls._from(rotations)
@@ -351,7 +351,7 @@ class Rotation:
     def __rmul__(self, other: Any) -> Rotation:
         return self._from(other) * self if hasattr(other, "as_quat") else NotImplemented
 
-    def __pow__(self, n: Any, modulus: None = None) -> Rotation:
+    def __pow__(self, n: ArrayLike, modulus: None = None) -> Rotation:
         power = _numbers(n)
         return self._of(_of_vector(power * _vector_of(self._q)), n, *self._given)
 

@@ -349,7 +349,7 @@ class SparseTensor:
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Tensor) -> Any:
         return self + (-other)
 
     def __rsub__(self, other: ArrayLike) -> Any:

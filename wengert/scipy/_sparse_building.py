@@ -85,7 +85,7 @@ def _pair(shape: Any) -> tuple[int, int]:
     return int(height), int(width)
 
 
-def _of_dense(matrix: Any, is_array: bool) -> SparseTensor:
+def _of_dense(matrix: ArrayLike, is_array: bool) -> SparseTensor:
     """All elements of a dense matrix: which of them are zero is no part of the pattern, for their gradients are not."""
     x = floats(matrix)
     if x.ndim != 2:
@@ -119,7 +119,9 @@ def _of_diagonals(data: Tensor, offsets: Array, shape: object) -> SparseTensor:
     return SparseTensor(rows_of_data[held], Pattern(rows[held], columns[held], (height_all, width_all), "coo", True))
 
 
-def _diagonals(diagonals: Sequence[Tensor], offsets: Sequence[int], shape: Any, is_array: bool) -> SparseTensor:
+def _diagonals(
+    diagonals: Sequence[Tensor], offsets: Sequence[int], shape: ShapeLike | None, is_array: bool
+) -> SparseTensor:
     """`diags`: a diagonal from its own beginning, a number for all of it."""
     if numpy.ndim(offsets) == 0:
         first = diagonals[0] if isinstance(diagonals, (list, tuple)) else as_tensor(diagonals)
@@ -160,13 +162,21 @@ def diags(
 
 
 def diags_array(
-    diagonals: Any, /, *, offsets: Any = 0, shape: Any = None, format: Any = None, dtype: Any = None
+    diagonals: Any,
+    /,
+    *,
+    offsets: Any = 0,
+    shape: ShapeLike | None = None,
+    format: str | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Any:
     """An array of given diagonals, with gradients in them; in the format "coo" where none is asked for."""
     return _finished(_diagonals(diagonals, offsets, shape, is_array=True), format, dtype)
 
 
-def spdiags(data: Any, diags: Any, m: ArrayLike | None = None, n: object = None, format: Any = None) -> Any:
+def spdiags(
+    data: ArrayLike, diags: Any, m: ArrayLike | None = None, n: object = None, format: str | None = None
+) -> Any:
     """A matrix of rows of values for its diagonals, where the place in a row is the column, with gradients in them."""
     rows = floats(data)
     shape = m if n is None and m is not None else None if m is None else (m, n)
@@ -174,14 +184,14 @@ def spdiags(data: Any, diags: Any, m: ArrayLike | None = None, n: object = None,
     return _finished(found._with(found.data, is_array=False), format, None)
 
 
-def _finished(found: SparseTensor, format: Any, dtype: Any) -> SparseTensor:
+def _finished(found: SparseTensor, format: str | None, dtype: DTypeLike | None) -> SparseTensor:
     return (found if dtype is None else found.astype(dtype)).asformat(format)
 
 
 # -- matrices of matrices ------------------------------------------------------------------------------------------
 
 
-def block_array(blocks: Any, *, format: Any = None, dtype: Any = None) -> Any:
+def block_array(blocks: Any, *, format: str | None = None, dtype: DTypeLike | None = None) -> Any:
     """A matrix of blocks, None where there is nothing, with gradients in their values."""
     grid = [
         [None if b is None else as_sparse(b if is_sparse(b) else _of_dense(b, True)) for b in row] for row in blocks

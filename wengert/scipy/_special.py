@@ -165,7 +165,7 @@ OURS |= {
 
 
 def _moved(name: str, of: str, moved: Callable[[Any], Any], factor: float = 1.0) -> Callable[..., Any]:
-    def function(n: Any, x: ArrayLike) -> Any:
+    def function(n: ArrayLike, x: ArrayLike) -> Any:
         require_constant(n, f"special.{name}", "n")
         return outward(factor * raw(of, n, moved(as_float(as_tensor(x, name)))), n, x)
 
@@ -185,7 +185,7 @@ OURS |= {
 
 
 @_ours
-def eval_sh_jacobi(n: Any, p: ArrayLike, q: ArrayLike, x: ArrayLike) -> Any:
+def eval_sh_jacobi(n: ArrayLike, p: ArrayLike, q: ArrayLike, x: ArrayLike) -> Any:
     """`scipy.special.eval_sh_jacobi` of constants n, p, q at x."""
     for key, value in (("n", n), ("p", p), ("q", q)):
         require_constant(value, "special.eval_sh_jacobi", key)
@@ -231,14 +231,14 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None, out: None = None) -> Any:
 
 
 @_ours
-def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+def comb(N: Any, k: ArrayLike | None, *, exact: bool = False, repetition: bool = False) -> Any:
     """The number of ways to choose k of N, of real numbers."""
     only("special.comb", exact=(exact, False))
     return special.comb(N + k - 1 if repetition else N, k)
 
 
 @_ours
-def perm(N: Any, k: Any, exact: bool = False) -> Any:
+def perm(N: object, k: ArrayLike, exact: bool = False) -> Any:
     """The number of ways to arrange k of N."""
     only("special.perm", exact=(exact, False))
     return special.poch(as_tensor(N) - k + 1.0, k)
@@ -407,7 +407,7 @@ def _count(k: Any) -> Any:
 
 
 def _mass(f: Callable[..., Any], name: str, arguments: str) -> None:
-    def function(*args: Any) -> Any:
+    def function(*args: ArrayLike) -> Any:
         return outward(f(*[_float(x, name) for x in args]), *args)
 
     function.__name__ = function.__qualname__ = name
@@ -415,7 +415,7 @@ def _mass(f: Callable[..., Any], name: str, arguments: str) -> None:
     OURS[name] = function
 
 
-def _t_mass(df: Any, t: Any) -> Any:
+def _t_mass(df: Tensor, t: Tensor) -> Any:
     tail = special.betainc(df / 2, 0.5, df / (df + t * t)) / 2
     return where(less(t, 0.0), tail, 1 - tail)
 

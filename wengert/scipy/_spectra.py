@@ -268,7 +268,7 @@ def _placed(found: Tensor, axis: int) -> Tensor:
     return np.moveaxis(found, -1, axis - 1 if axis < 0 else axis)
 
 
-def _rows(axis: int, *xs: Any) -> list[Tensor]:
+def _rows(axis: int, *xs: ArrayLike) -> list[Tensor]:
     """Signals along the last axis, as long as the longest."""
     rows = [np.moveaxis(floats(x), axis, -1) for x in xs]
     longest = max(row.shape[-1] for row in rows)

@@ -438,7 +438,8 @@ def gmean(
 
 @_ours
 def hmean(
-    a: Any, axis: Axes = 0, dtype: DTypeLike | None = None, *, weights: object = None, nan_policy: str = "propagate",
+    a: ArrayLike, axis: Axes = 0, dtype: DTypeLike | None = None, *, weights: object = None,
+    nan_policy: str = "propagate",
     keepdims: bool = False,
 ) -> Any:  # fmt: skip
     """The harmonic mean."""
@@ -452,7 +453,7 @@ def pmean(
     a: Any,
     p: Any,
     *,
-    axis: Any = 0,
+    axis: Axes = 0,
     dtype: DTypeLike | None = None,
     weights: Any = None,
     nan_policy: str = "propagate",
@@ -515,7 +516,8 @@ def variation(
 
 @_ours
 def entropy(
-    pk: Any, qk: Any = None, base: Any = None, axis: Axes = 0, *, nan_policy: str = "propagate", keepdims: bool = False
+    pk: Any, qk: Any = None, base: float | None = None, axis: Axes = 0, *, nan_policy: str = "propagate",
+    keepdims: bool = False
 ) -> Any:  # fmt: skip
     """The entropy of shares, or with qk their divergence from those."""
     p, place = _sample(pk, axis, nan_policy, "entropy")

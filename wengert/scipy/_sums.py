@@ -29,13 +29,13 @@ def _rows(y: Tensor, x: Any, dx: ArrayLike, axis: int) -> tuple[Tensor, Any]:
 
 
 @recorded
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: Any, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral of samples by trapezoids, with gradients in y, x and dx."""
     row, steps = _rows(y, x, dx, axis)
     return np.sum(steps * (row[..., 1:] + row[..., :-1]) / 2, axis=-1)
 
 
-def _begun(found: Tensor, initial: Any, axis: int) -> Tensor:
+def _begun(found: Tensor, initial: ArrayLike | None, axis: int) -> Tensor:
     if initial is not None:
         if initial != 0:
             raise ValueError("`initial` must be `None` or `0`.")
@@ -44,7 +44,9 @@ def _begun(found: Tensor, initial: Any, axis: int) -> Tensor:
 
 
 @recorded
-def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: ArrayLike | None = None) -> Any:
+def cumulative_trapezoid(
+    y: Any, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1, initial: ArrayLike | None = None
+) -> Any:
     """The integral of samples up to each by trapezoids, with gradients in y, x and dx."""
     row, steps = _rows(y, x, dx, axis)
     return _begun(np.cumsum(steps * (row[..., 1:] + row[..., :-1]) / 2, axis=-1), initial, axis)
@@ -58,7 +60,7 @@ def _parabolas(row: Tensor, first: Any, second: Any) -> Tensor:
 
 
 @recorded
-def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
+def simpson(y: Any, x: ArrayLike | None = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral of samples by Simpson's rule, with gradients in y, x and dx."""
     row, steps = _rows(y, x, dx, axis)
     count = int(row.shape[-1])

@@ -56,7 +56,7 @@ def traced_integral(f: Callable[[Any], Any], a: ArrayLike, b: ArrayLike, options
     return sum((p[0] for p in parts[1:]), parts[0][0]), sum((p[1] for p in parts[1:]), parts[0][1])
 
 
-def _one(f: Callable[[Any], Any], a: Any, b: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+def _one(f: Callable[[Any], Any], a: Tensor, b: Tensor, options: dict[str, Any]) -> tuple[Any, Any]:
     middle = (
         0.0 if _infinite(a) and _infinite(b) else b - 1.0 if _infinite(a) else a + 1.0 if _infinite(b) else (a + b) / 2
     )

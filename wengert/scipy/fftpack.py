@@ -10,7 +10,7 @@ from typing import Any, SupportsIndex
 
 from .. import fft as _transforms
 from .. import numpy as np
-from .._core.argument_types import ArrayLike
+from .._core.argument_types import ArrayLike, Axes, ShapeLike
 from . import _fft
 from ._namespace import namespace
 from ._standing import floats, recorded
@@ -29,10 +29,12 @@ def _fourier(name: str) -> None:
     def along_one(x: ArrayLike, n: SupportsIndex | None = None, axis: int = -1, overwrite_x: bool = False) -> Any:
         return _fft.OURS[name](x, n, axis)
 
-    def along_two(x: ArrayLike, shape: Any = None, axes: Any = (-2, -1), overwrite_x: bool = False) -> Any:
+    def along_two(
+        x: ArrayLike, shape: ShapeLike | None = None, axes: Axes = (-2, -1), overwrite_x: bool = False
+    ) -> Any:
         return _fft.OURS[name](x, shape, axes)
 
-    def along_many(x: ArrayLike, shape: Any = None, axes: Any = None, overwrite_x: bool = False) -> Any:
+    def along_many(x: ArrayLike, shape: ShapeLike | None = None, axes: Axes = None, overwrite_x: bool = False) -> Any:
         return _fft.OURS[name](x, shape, axes)
 
     _documented(along_two if name[-1] == "2" else along_many if name[-1] == "n" else along_one, name)
@@ -50,7 +52,7 @@ def _real(name: str) -> None:
         return _fft.OURS[of](x, types[type], n, axis, norm)
 
     def along_many(
-        x: ArrayLike, type: int = 2, shape: Any = None, axes: Any = None, norm: str | None = None,
+        x: ArrayLike, type: int = 2, shape: ShapeLike | None = None, axes: Axes = None, norm: str | None = None,
         overwrite_x: bool = False,
     ) -> Any:  # fmt: skip
         return _fft.OURS[of](x, types[type], shape, axes, norm)

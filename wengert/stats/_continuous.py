@@ -126,7 +126,7 @@ norm = Distribution(Family(
 ))  # fmt: skip
 
 
-def _lognorm_logpdf(z: Any, s: Any) -> Any:
+def _lognorm_logpdf(z: Tensor, s: Tensor) -> Any:
     w = log(z)
     return w * w / (s * s) * -0.5 - log(s * z * _ROOT_2PI)
 
@@ -152,7 +152,7 @@ def _log_gap(high: ArrayLike, low: ArrayLike) -> Any:
     return where(is_alone, high, where(is_none, -INFINITY, high + rest))
 
 
-def _log_normal_mass(a: Any, b: Any) -> Any:
+def _log_normal_mass(a: Tensor, b: Tensor) -> Any:
     """The logarithm of the normal mass from a to b, taken in the tail where both lie."""
     is_right = less(0.0, a)
     is_left = less_equal(b, 0.0)
@@ -172,7 +172,7 @@ def _tail_mass(x: ArrayLike) -> Any:
     return where(is_open, 0.0, ndtr(where(is_open, -1.0, x)))
 
 
-def _truncated_quantile(q: Any, a: Any, b: Any) -> Any:
+def _truncated_quantile(q: Tensor, a: Tensor, b: Tensor) -> Any:
     """By the logarithm of the whole normal mass on whichever side has less of it."""
     below = logaddexp(_log_tail(a) + log1p(-q), _log_tail(b) + log(q))
     above = logaddexp(_log_tail(-a) + log1p(-q), _log_tail(-b) + log(q))
@@ -395,7 +395,7 @@ beta = Distribution(Family(
 ))  # fmt: skip
 
 
-def _t_logpdf(z: Any, df: Any) -> Any:
+def _t_logpdf(z: Tensor, df: Tensor) -> Any:
     return -betaln(df * 0.5, 0.5) - log(df) * 0.5 - (df + 1.0) * 0.5 * log1p(z * z / df)
 
 
@@ -403,7 +403,7 @@ _T_HUGE = 1e70
 _T_CENTRE = 1e-6  # below it the next term of the series is less than a rounding error
 
 
-def _t_mass(z: Any, df: Any) -> Any:
+def _t_mass(z: Tensor, df: Tensor) -> Any:
     """Student's distribution function: in the middle by its series, then by the incomplete beta function of whichever
     of z^2 and df is the smaller share of their sum, and far out, where squares overflow, by the first term alone."""
     size = where(less(0.0, z), z, -z)
@@ -422,7 +422,7 @@ def _t_mass(z: Any, df: Any) -> Any:
     return where(is_middle, middle, where(less(0.0, z), 1.0 - tail, tail))
 
 
-def _t_series(z: Any, df: Any) -> Any:
+def _t_series(z: Tensor, df: Tensor) -> Any:
     """The integral of the density from 0 to a small z."""
     first = -(df + 1.0) / (df * 2.0)
     second = -first * (df + 3.0) / (df * 4.0)
@@ -435,7 +435,7 @@ _T_REMOTE = -80.0  # the logarithm of a share that is nothing beside 1
 _T_STEP = 3e-3  # up to so far from the middle, in units of 1 / density, four terms are exact
 
 
-def _t_quantile(q: Any, df: Any) -> Any:
+def _t_quantile(q: Tensor, df: Tensor) -> Any:
     """By the inverse incomplete beta function of whichever share is small, and in the middle by the series there."""
     is_low = less(q, 0.5)
     half = df * 0.5
@@ -456,7 +456,7 @@ def _t_quantile(q: Any, df: Any) -> Any:
     return where(is_middle, _t_middle(where(is_middle, distance, 0.0), df), where(is_low, -size, size))
 
 
-def _t_middle(u: Any, df: Any) -> Any:
+def _t_middle(u: Tensor, df: Tensor) -> Any:
     """The series of the quantile at a half, in (q - 1/2) / density."""
     square = u * u
     first = (df + 1.0) / (df * 6.0)
@@ -519,7 +519,7 @@ def _vonmises_mass(z: Tensor, kappa: Any, is_below: bool = True) -> Any:
     return turns + here if is_below else here - turns
 
 
-def _vonmises_quantile(q: Any, kappa: Tensor) -> Any:
+def _vonmises_quantile(q: Tensor, kappa: Tensor) -> Any:
     """The angle that the engine finds, then two steps of Newton's method: they give it the derivatives of what it
     solves, one step the first and two the first three."""
     is_low = less_equal(q, 0.5)

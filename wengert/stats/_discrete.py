@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.argument_types import ArrayLike
+from .._core.tensor import Tensor
 from .._prims import quantiles as Q
 from ..ops.choices import minimum
 from ..ops.elementwise import equal, floor, less, less_equal, log, logical_and
@@ -19,11 +20,11 @@ def _is_share(p: ArrayLike) -> Any:
     return logical_and(less_equal(0.0, p), less_equal(p, 1.0))
 
 
-def _is_binomial(n: Any, p: ArrayLike) -> Any:
+def _is_binomial(n: ArrayLike, p: ArrayLike) -> Any:
     return logical_and(logical_and(less_equal(0.0, n), equal(n, floor(n))), _is_share(p))
 
 
-def _binom_logpmf(k: Any, n: Any, p: Any) -> Any:
+def _binom_logpmf(k: Tensor, n: Tensor, p: Tensor) -> Any:
     ways = -log(n + 1.0) - betaln(n - k + 1.0, k + 1.0)
     return ways + xlogy(k, p) + xlog1py(n - k, -p)
 
@@ -64,11 +65,11 @@ bernoulli = Distribution(Family(
 ))  # fmt: skip
 
 
-def _is_negative_binomial(n: Any, p: ArrayLike) -> Any:
+def _is_negative_binomial(n: ArrayLike, p: ArrayLike) -> Any:
     return logical_and(less(0.0, n), logical_and(less(0.0, p), less_equal(p, 1.0)))
 
 
-def _nbinom_logpmf(k: Any, n: Any, p: Any) -> Any:
+def _nbinom_logpmf(k: Tensor, n: Tensor, p: Tensor) -> Any:
     # of k = 0 there is one way; betaln would cancel there
     is_none = equal(k, 0.0)
     ways = -log(n + k) - betaln(n, where(is_none, 1.0, k) + 1.0)

@@ -24,7 +24,7 @@ from ..special import gammaln, xlogy
 _LOG_2PI = math.log(2 * math.pi)
 
 
-def _with_dimension(x: ArrayLike, mean: Any, cov: ArrayLike, what: str) -> tuple[Tensor, Tensor, Tensor]:
+def _with_dimension(x: ArrayLike, mean: ArrayLike | None, cov: ArrayLike, what: str) -> tuple[Tensor, Tensor, Tensor]:
     """Points with their components last, a mean vector and a covariance matrix."""
     points, centre, spread = floats_of((x, 0.0 if mean is None else mean, cov), what)
     if spread.ndim > 2 or centre.ndim > 1 or (spread.ndim == 2 and spread.shape[0] != spread.shape[1]):
@@ -56,7 +56,7 @@ class MultivariateNormal:
     def __repr__(self) -> str:
         return "wg.stats.multivariate_normal"
 
-    def logpdf(self, x: ArrayLike, mean: ArrayLike | None = None, cov: Any = 1) -> Any:
+    def logpdf(self, x: ArrayLike, mean: ArrayLike | None = None, cov: ArrayLike = 1) -> Any:
         """The logarithm of the density.
 
         At kinks: of the covariance the lower triangle is read, and its gradient is symmetric.

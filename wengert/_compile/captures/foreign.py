@@ -10,7 +10,7 @@ from .watch import bytes_of, same_bytes
 _COMPARED = 1 << 24  # bytes; of larger ones, and of those on other devices, the writes are counted where they are
 
 
-def held_by(array: Any) -> Any:
+def held_by(array: object) -> Any:
     """What `same_held` compares with: the contents, a count of writes, or None where nothing can change or be read."""
     numbers = _numbers(array)
     if numbers is not None:
@@ -18,7 +18,7 @@ def held_by(array: Any) -> Any:
     return version_of(array)
 
 
-def same_held(array: Any, before: Any) -> bool:
+def same_held(array: object, before: tuple[Any, ...]) -> bool:
     """Whether an array or variable holds what it did."""
     if not isinstance(before, tuple):
         return version_of(array) == before
@@ -26,7 +26,7 @@ def same_held(array: Any, before: Any) -> bool:
     return numbers is None or same_bytes(numbers, before)  # in a graph of the framework's it is as it was traced
 
 
-def version_of(array: Any) -> int | None:
+def version_of(array: object) -> int | None:
     """How often an array of torch was written to; None for others, and for its arrays that count no writes."""
     try:
         return getattr(array, "_version", None)

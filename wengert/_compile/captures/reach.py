@@ -291,7 +291,7 @@ class Reach:
                 self._object(value, path, value)
         return slot
 
-    def _object(self, value: Any, path: str, owner: Any) -> None:
+    def _object(self, value: Any, path: str, owner: object) -> None:
         kind = type(value)
         reads = getattr(kind, "__wengert_reads__", None)
         state = random_state(value)
@@ -314,7 +314,7 @@ class Reach:
         elif kind.__module__ not in _WITHOUT_DATA:
             self._library_object(value, path, owner)
 
-    def _library_object(self, value: Any, path: str, owner: Any) -> None:
+    def _library_object(self, value: Any, path: str, owner: object) -> None:
         """An object of a library, whose code is not looked at: all its data; and what of ours holds functions."""
         if hasattr(value, "__wrapped__"):  # a function behind a cache
             self._visit(value.__wrapped__, path)
@@ -393,7 +393,7 @@ class Reach:
         bases = [base for base in kind.__mro__ if name in vars(base) and self._is_users(base.__module__)]
         return vars(bases[0])[name] if bases else MISSING
 
-    def _is_users(self, module: Any) -> bool:
+    def _is_users(self, module: str | None) -> bool:
         """Whether a module's code is looked at: the user's own, and the package that f itself comes from."""
         if type(module) not in (str, type(None)):  # some types of C's describe those of their instances
             return False
@@ -405,7 +405,7 @@ class Reach:
     # -- places -----------------------------------------------------------------------------------------
 
     def _watch(
-        self, kind: type[Watch], owner: Any, key: Any, path: str, value: Any, site: Site | None = None
+        self, kind: type[Watch], owner: object, key: Any, path: str, value: Any, site: Site | None = None
     ) -> None:  # fmt: skip
         """Watches a place, once, and looks at what is there."""
         place = (id(owner), key)
@@ -549,12 +549,12 @@ _ALL_WEIGHTS = frozenset({
 })  # fmt: skip
 
 
-def _is_standing(value: Any) -> bool:
+def _is_standing(value: object) -> bool:
     """Whether a value is an array or a variable of a framework."""
     return not isinstance(value, (*_ATOMS, np.ndarray, Tensor, type)) and is_native(type(value))
 
 
-def _entries(held: Any) -> Iterable[tuple[Any, Any]]:
+def _entries(held: object) -> Iterable[tuple[Any, Any]]:
     """What a container holds, with its keys where it has some."""
     if isinstance(held, dict):
         return [*held.items()]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import keyword
 from abc import get_cache_token
+from collections.abc import Sequence
 from operator import is_
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..._core import system
+from ..._core.argument_types import ArrayLike
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 FEW = 16  # elements that are compared one by one in a guard's text
@@ -52,7 +54,7 @@ class Watch:
         self.path = path
         self.value = value
 
-    def now(self, statics: Any) -> Any:
+    def now(self, statics: Sequence[Any]) -> Any:
         """What is there now."""
         try:
             return self._read(statics[self.owner.index] if type(self.owner) is StaticAt else self.owner)
@@ -109,7 +111,7 @@ class Item(Watch):
             return self.key
         return f"{self._owner(bind)}[{bind(self.key)}]"
 
-    def _read(self, owner: Any) -> Any:
+    def _read(self, owner: dict[str, Any]) -> Any:
         return owner[self.key]
 
 
@@ -210,7 +212,7 @@ class Layout(Whole):
         array = bind(self.owner.value)
         return f"{array}.shape == {bind(self.value[0])} and {array}.dtype is {bind(self.value[1])}"
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: ArrayLike | None) -> bool:
         return value == self.value
 
     def _read(self, owner: Any) -> Any:
@@ -276,7 +278,7 @@ def same_buffer(value: Any, kept: bytes) -> bool:
     return memoryview(value).tobytes() == kept
 
 
-def same_bytes(array: Any, kept: tuple[Any, ...]) -> bool:
+def same_bytes(array: np.ndarray[Any, Any], kept: tuple[Any, ...]) -> bool:
     """Whether an array holds what it did: `kept` is its type, how it lies in memory, and its bytes."""
     *looks, held = kept
     if looks != _looks(array):
@@ -286,12 +288,12 @@ def same_bytes(array: Any, kept: tuple[Any, ...]) -> bool:
     return array.tobytes() == held
 
 
-def bytes_of(array: Any) -> tuple[Any, ...]:
+def bytes_of(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     """What `same_bytes` compares with."""
     return *_looks(array), array.tobytes()
 
 
-def _looks(array: Any) -> list[Any]:
+def _looks(array: np.ndarray[Any, Any]) -> list[Any]:
     return [array.shape, array.dtype, array.strides, array.flags.writeable]
 
 

@@ -22,11 +22,11 @@ from .programs import call_kernel, is_tracing, run_of
 from .table import KERNELS
 
 
-def _to_numpy(x: Any) -> np.ndarray[Any, Any]:
+def _to_numpy(x: jax.Array) -> np.ndarray[Any, Any]:
     return np.asarray(x)
 
 
-def _device(x: Any) -> str:
+def _device(x: jax.Array) -> str:
     """Where an array lies: "cpu", "gpu:0"; for a tracer, where JAX will run it."""
     devices = [*x.devices()] if is_concrete(x) else [jax.devices()[0]]
     if len(devices) > 1:

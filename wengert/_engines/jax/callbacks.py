@@ -42,16 +42,16 @@ def _by_jax(*natives: Any, run: Run, shapes: Any) -> Any:
     )  # fmt: skip
 
 
-def _types(*avals: Any, run: Run, shapes: Any) -> Any:
+def _types(*avals: object, run: Run, shapes: Any) -> Any:
     return [jax.core.ShapedArray(shape, dtype) for shape, dtype in shapes]
 
 
-def _lowered(ctx: Any, *values: Any, run: Run, shapes: Any) -> Any:
+def _lowered(ctx: Any, *values: Any, run: Run, shapes: tuple[Any, ...]) -> Any:
     where = ctx.module_context
     if getattr(where.axis_context, "num_devices", 0) != 1 or (*where.platforms,) != ("cpu",):
         return _lowered_by_jax(ctx, *values, run=run, shapes=shapes)
 
-    def call(*arrays: Any) -> tuple[Any, ...]:
+    def call(*arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:
         return (*[np.asarray(y, order="C") for y in run(*arrays)],)
 
     found, _, _ = mlir.emit_python_callback(

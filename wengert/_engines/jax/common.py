@@ -22,12 +22,12 @@ Kernel = Callable[..., Any]
 TRACING = threading.local()  # `depth`: how many programs are being traced by JAX, where control flow must be JAX's own
 
 
-def canonical(dtype: Any) -> np.dtype[Any]:
+def canonical(dtype: object) -> np.dtype[Any]:
     """A dtype as JAX's own 64-bit switch, which is the user's, has it."""
     return np.dtype(jax.dtypes.canonicalize_dtype(dtype))
 
 
-def is_concrete(x: Any) -> bool:
+def is_concrete(x: XlaHistory | jax.Array | np.ndarray[Any, Any]) -> bool:
     """Whether an array holds values; JAX's tracers do not."""
     return not isinstance(x, jax.core.Tracer)
 
@@ -61,10 +61,10 @@ def _narrowed(result: Any, dtype: Any) -> Any:
     return result.astype(dtype) if result.dtype == jnp.float32 else result
 
 
-def host_call(function: Callable[..., Any], natives: Any, types: Any) -> tuple[Any, ...]:
+def host_call(function: Callable[..., Any], natives: Any, types: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a function on ndarrays gives; where JAX compiles, it calls back."""
 
-    def run(*arrays: Any) -> tuple[Any, ...]:
+    def run(*arrays: jax.Array | np.ndarray[Any, Any]) -> tuple[Any, ...]:
         return (*map(_canonical_array, function(*map(np.asarray, arrays))),)
 
     in_program = getattr(TRACING, "depth", 0) > 0
@@ -77,13 +77,13 @@ def host_call(function: Callable[..., Any], natives: Any, types: Any) -> tuple[A
 def on_host(name: str) -> Kernel:
     """NumPy's kernel of a primitive, for those that JAX has no functions for."""
 
-    def kernel(*operands_and_attrs: Any) -> Any:
+    def kernel(*operands_and_attrs: int | jax.Array) -> Any:
         op = REGISTRY[name]
         count = len(op.operands)
         operands, attrs = operands_and_attrs[:count], operands_and_attrs[count:]
         types = op.type_rule(*map(type_of, operands), *attrs)
 
-        def run(*arrays: Any) -> Any:
+        def run(*arrays: np.ndarray[Any, Any]) -> Any:
             found = default_engine().kernels[name](*arrays, *attrs)
             return found if op.is_multi else (found,)
 
@@ -94,7 +94,7 @@ def on_host(name: str) -> Kernel:
     return kernel
 
 
-def _canonical_array(x: Any) -> np.ndarray[Any, Any]:
+def _canonical_array(x: np.generic | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(x, canonical(x.dtype))
 
 

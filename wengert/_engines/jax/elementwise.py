@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ..checks import require_not_negative
@@ -24,7 +26,7 @@ def _refuse_negative_powers(x: jax.Array, y: jax.Array) -> None:
         raise ValueError("Integers to negative integer powers are not allowed.")
 
 
-def _power_number(x: jax.Array, number: Any) -> Any:
+def _power_number(x: jax.Array, number: int) -> Any:
     if number == 2:
         return jnp.multiply(x, x)
     if x.dtype.kind in "iu" and number < 0:
@@ -43,7 +45,7 @@ def _not_negative(x: jax.Array) -> Any:
     return x
 
 
-def _by_nonzero(function: Any) -> Any:
+def _by_nonzero(function: Callable[..., Any]) -> Any:
     """Division of integers by zero gives NumPy's value, zero."""
 
     def kernel(x: jax.Array, y: jax.Array) -> Any:
@@ -68,11 +70,11 @@ def _floor_divide(x: jax.Array, y: jax.Array) -> Any:
     return jnp.where(y == 0, x / y, whole)
 
 
-def _clip(x: jax.Array, lo: Any, hi: Any) -> Any:
+def _clip(x: jax.Array, lo: jax.Array, hi: jax.Array) -> Any:
     return jnp.minimum(jnp.maximum(x, lo), hi)
 
 
-def _shifted(function: Any, limit: Any) -> Any:
+def _shifted(function: Callable[..., Any], limit: Callable[..., Any]) -> Any:
     """Shifts by the width of the integers and more give what shifting bit by bit gives."""
 
     def kernel(x: Any, y: Any) -> Any:
@@ -87,7 +89,7 @@ def _fmod(x: jax.Array, y: jax.Array) -> Any:
     return jnp.fmod(x, y) if x.dtype.kind != "u" else jnp.remainder(x, y)
 
 
-def _bitcast(x: jax.Array, dtype: Any) -> Any:
+def _bitcast(x: jax.Array, dtype: np.dtype[Any]) -> Any:
     if canonical(dtype) != dtype:
         raise TypeError(f"JAX has no {dtype.name} unless its 64-bit switch is on")
     if "c" in (x.dtype.kind, dtype.kind):

@@ -51,7 +51,7 @@ class JaxFunction(Foreign):
         return _home.enable_x64(True) if is_wide and canonical(np.float64) != np.float64 else nullcontext()
 
     def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> JaxFunction:
-        def pull(*operands_and_cts: Any) -> Sequence[Any]:
+        def pull(*operands_and_cts: jax.Array) -> Sequence[Any]:
             operands, cts = operands_and_cts[: len(wanted)], iter(operands_and_cts[len(wanted) :])
             outs, back = jax.vjp(_of_some(self._function, operands, wanted), *_chosen(operands, wanted))
             found = back((*[
@@ -63,7 +63,7 @@ class JaxFunction(Foreign):
         return self._kept(("pullback", wanted, given), pull)
 
     def pushforward(self, active: tuple[bool, ...]) -> JaxFunction:
-        def push(*operands_and_dots: Any) -> Sequence[Any]:
+        def push(*operands_and_dots: jax.Array) -> Sequence[Any]:
             operands, dots = operands_and_dots[: len(active)], operands_and_dots[len(active) :]
             some = _chosen(operands, active)
             dots = (*[d.astype(x.dtype) for d, x in zip(dots, some, strict=True)],)
@@ -79,7 +79,7 @@ class JaxFunction(Foreign):
         many = jax.vmap(self._function, in_axes=(*[0 if flag else None for flag in flags],))
         return self._kept(("batched", flags), lambda *operands: (*many(*operands),))
 
-    def _kept(self, key: Any, function: Function) -> JaxFunction:
+    def _kept(self, key: tuple[Any, ...], function: Function) -> JaxFunction:
         """A derived function, made once, so that what JAX has compiled of it is found again."""
         return self._derived.setdefault(key, JaxFunction(function, f"{key[0]} of {self.name}"))
 
@@ -94,12 +94,12 @@ def _chosen(operands: Sequence[Any], flags: Sequence[bool]) -> tuple[Any, ...]:
 def _of_some(function: Function, operands: Sequence[Any], flags: Sequence[bool]) -> Function:
     """A function of the flagged operands alone."""
 
-    def of_some(*some: Any) -> Sequence[Any]:
+    def of_some(*some: jax.Array) -> Sequence[Any]:
         following = iter(some)
         return function(*[next(following) if flag else x for x, flag in zip(operands, flags, strict=True)])
 
     return of_some
 
 
-def _no_cotangent(y: Any) -> Any:
+def _no_cotangent(y: jax.Array) -> Any:
     return jnp.zeros_like(y) if dtypes.is_inexact(y.dtype) else np.zeros(y.shape, jax.dtypes.float0)

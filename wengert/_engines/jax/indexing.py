@@ -21,13 +21,13 @@ def _require_inside(extents: Sequence[int], indices: Sequence[Any]) -> None:
     require_inside(values_of(*indices), extents)
 
 
-def _gather(x: jax.Array, *indices: Any) -> Any:
+def _gather(x: jax.Array, *indices: object) -> Any:
     _require_inside(x.shape, indices)
     return x[indices] if indices else x
 
 
 def _scatter(name: str, sums: bool = False) -> Any:
-    def kernel(x: jax.Array, updates: jax.Array, *indices: Any) -> Any:
+    def kernel(x: jax.Array, updates: jax.Array, *indices: jax.Array) -> Any:
         _require_inside(x.shape, indices)
         wide, more = (widened(x), widened(updates)) if sums else (x, updates)
         return getattr(wide.at[indices], name)(more).astype(x.dtype)
@@ -35,7 +35,7 @@ def _scatter(name: str, sums: bool = False) -> Any:
     return kernel
 
 
-def _scatter_set(x: jax.Array, updates: Any, *indices: Any) -> Any:
+def _scatter_set(x: jax.Array, updates: object, *indices: Any) -> Any:
     """The last of several updates of one place wins, which XLA does not promise: the others are dropped."""
     _require_inside(x.shape, indices)
     if not indices or not indices[0].size:
@@ -63,7 +63,7 @@ def _last_writes(*indices_and_extents: Any) -> Any:
 # -- sorting -----------------------------------------------------------------------------------------------------------
 
 
-def _argsort(x: Any, axis: int, descending: bool) -> Any:
+def _argsort(x: jax.Array, axis: int, descending: bool) -> Any:
     x = widened(x)
     if not descending:
         return jnp.argsort(x, axis, stable=True).astype(canonical(np.int64))
@@ -95,12 +95,12 @@ def _along(x: jax.Array, index: Any, axis: int) -> Any:
     return jnp.take_along_axis(x, index, axis)
 
 
-def _take_along(x: jax.Array, index: Any) -> Any:
+def _take_along(x: jax.Array, index: jax.Array) -> Any:
     _require_inside((x.shape[-1],), (index,))
     return jnp.take_along_axis(x, index, -1)
 
 
-def _add_along(x: jax.Array, index: Any, size: int) -> Any:
+def _add_along(x: jax.Array, index: jax.Array, size: int) -> Any:
     _require_inside((size,), (index,))
     rows = [jnp.arange(n).reshape((-1, *(1,) * (x.ndim - axis - 1))) for axis, n in enumerate(x.shape[:-1])]
     return jnp.zeros((*x.shape[:-1], size), x.dtype).at[(*rows, index)].add(x)
@@ -138,7 +138,7 @@ def _write(name: str) -> Any:
     return kernel
 
 
-def _put(b: jax.Array, place: Any, value: Any, name: str) -> Any:
+def _put(b: jax.Array, place: Any, value: object, name: str) -> Any:
     wide = widened(b) if name == "add" else b
     return getattr(wide.at[place], name)(widened(value) if name == "add" else value).astype(b.dtype)
 

@@ -51,7 +51,7 @@ def _inv(a: jax.Array) -> Any:
     return out
 
 
-def _triangular_solve(a: jax.Array, b: jax.Array, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+def _triangular_solve(a: jax.Array, b: jax.Array, lower: bool, trans: int, unit_diagonal: bool) -> Any:
     if not b.size:
         return b
     if not unit_diagonal:

@@ -21,7 +21,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 _sharding: Any = jax.sharding  # older releases lack some of what is read of it
 
 
-def varying(aval: Any) -> frozenset[Any]:
+def varying(aval: object) -> frozenset[Any]:
     """Over which axes of a mesh an array's values vary, in a `shard_map` that looks after that."""
     kind = getattr(aval, "manual_axis_type", None)
     return getattr(aval, "vma", frozenset()) if kind is None else kind.varying
@@ -34,7 +34,7 @@ def vary_alike(leaves: list[Any]) -> list[Any]:
     return [x if own == every else _vary(x, (*sorted(every - own),)) for x, own in zip(leaves, found, strict=True)]
 
 
-def _vary(x: Any, axes: tuple[Any, ...]) -> Any:
+def _vary(x: object, axes: tuple[Any, ...]) -> Any:
     lax: Any = jax.lax
     return lax.pcast(x, axes, to="varying") if hasattr(lax, "pcast") else lax.pvary(x, axes)
 
@@ -96,7 +96,7 @@ def on_any_mesh(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that also runs on arrays of which JAX will not say by itself how the result is to be laid out."""
 
     @functools.wraps(kernel)
-    def run(*operands: Any) -> Any:
+    def run(*operands: object) -> Any:
         try:
             return kernel(*operands)
         except Exception as error:
@@ -134,7 +134,7 @@ def _relaid(kernel: Callable[..., Any], operands: Sequence[Any], leaves: Sequenc
 def _refilled(kernel: Callable[..., Any], rest: tuple[Any, ...], places: tuple[int, ...]) -> Callable[..., Any]:
     """A kernel as a function of the arrays among its operands."""
 
-    def run(*leaves: Any) -> Any:
+    def run(*leaves: object) -> Any:
         found = [*rest]
         for i, x in zip(places, leaves, strict=True):
             found[i] = x
@@ -143,14 +143,14 @@ def _refilled(kernel: Callable[..., Any], rest: tuple[Any, ...], places: tuple[i
     return run
 
 
-def _on_all(x: Any) -> Any:
+def _on_all(x: object) -> Any:
     """An array of which each device has all: XLA's partitioner fails at slices of parts that are not alike."""
     return jax.lax.with_sharding_constraint(x, PartitionSpec())
 
 
 @functools.lru_cache(maxsize=1024)
 def _jitted(
-    kernel: Callable[..., Any], rest: tuple[Any, ...], places: tuple[int, ...], mesh: Any
+    kernel: Callable[..., Any], rest: tuple[Any, ...], places: tuple[int, ...], mesh: object
 ) -> Callable[..., Any]:
     run = _refilled(kernel, rest, places)
 

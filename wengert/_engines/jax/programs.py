@@ -73,7 +73,7 @@ class Form:
         finally:
             TRACING.depth -= 1
 
-    def jaxpr(self, tree: Any, avals: Natives) -> tuple[ClosedJaxpr, Any]:
+    def jaxpr(self, tree: object, avals: Natives) -> tuple[ClosedJaxpr, Any]:
         """The program for operands of these types, flat, and the structure of its results."""
         key = (tree, *[(a.shape, a.dtype, a.weak_type) for a in avals], jax.config.jax_enable_x64)  # pyright: ignore[reportAttributeAccessIssue]  # set by JAX as it loads
         found = self._jaxprs.get(key)
@@ -81,7 +81,7 @@ class Form:
             shapes = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in avals]
             found_tree: list[Any] = []
 
-            def flat(*leaves: Any) -> list[Any]:
+            def flat(*leaves: jax.Array) -> list[Any]:
                 outs, out_tree = jax.tree.flatten([*self.traced(*jax.tree.unflatten(tree, leaves))])
                 found_tree.append(out_tree)
                 return outs
@@ -175,7 +175,7 @@ def bound(program: Program, natives: Natives) -> tuple[Any, ...]:
     return (*jax.tree.unflatten(out_tree, outs),)
 
 
-def _program_impl(*leaves: Any, program: Program, tree: Any) -> list[Any]:
+def _program_impl(*leaves: object, program: Program, tree: object) -> list[Any]:
     """Compiled from the second run on: what runs but once, as a trace of one call does, is not worth it."""
     form = form_of(program)
     form.uses += 1
@@ -183,11 +183,11 @@ def _program_impl(*leaves: Any, program: Program, tree: Any) -> list[Any]:
     return jax.tree.leaves([*run(*jax.tree.unflatten(tree, leaves))])
 
 
-def _program_types(*avals: Any, program: Program, tree: Any) -> Any:
+def _program_types(*avals: object, program: Program, tree: object) -> Any:
     return typed(form_of(program).jaxpr(tree, avals)[0].out_avals, avals)
 
 
-def _program_traced(*leaves: Any, program: Program, tree: Any) -> Any:
+def _program_traced(*leaves: object, program: Program, tree: object) -> Any:
     jaxpr, _ = form_of(program).jaxpr(tree, [*map(jax.typeof, leaves)])
     return jax.core.eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *leaves)
 
@@ -217,7 +217,7 @@ def _places(tree: Any) -> list[slice]:
     return places
 
 
-def _program_jvp(primals: Natives, tangents: Natives, *, program: Program, tree: Any) -> Any:
+def _program_jvp(primals: Natives, tangents: Natives, *, program: Program, tree: object) -> Any:
     places = _places(tree)
     active = (*[
         dtypes.is_inexact(v.dtype) and type(tangents[place.start]) is not ad.Zero
@@ -257,14 +257,14 @@ def _leaf_of_outputs(outs: Natives) -> list[int]:
     return starts
 
 
-def _no_tangent(x: Any) -> Any:
+def _no_tangent(x: jax.Array) -> Any:
     return ad.Zero(jax.typeof(x).to_tangent_aval())
 
 
 ad.primitive_jvps[program_p] = _program_jvp
 
 
-def _program_transpose(cts: Natives, *leaves: Any, program: Program, tree: Any) -> Any:
+def _program_transpose(cts: Natives, *leaves: Any, program: Program, tree: object) -> Any:
     """Of a program that is linear in some operands: our backward half, which does not read what it is linear in."""
     places = _places(tree)
     linear = [ad.is_undefined_primal(leaves[p.start]) if p.stop > p.start else False for p in places]
@@ -306,7 +306,7 @@ def _pulled(divided: Program, residuals: Natives, cts: Natives) -> list[Any]:
     return results
 
 
-def _conjugated(x: Any) -> Any:
+def _conjugated(x: jax.Array) -> Any:
     return jnp.conj(x) if x.dtype.kind == "c" else x
 
 
@@ -333,7 +333,9 @@ def _seeded(program: Program, active: tuple[bool, ...]) -> list[int]:
     return [*program.split(active).stages[-1].seeded]
 
 
-def _linear_types(*avals: Any, program: Program, active: tuple[bool, ...], tree: Any, residual_tree: Any) -> Any:
+def _linear_types(
+    *avals: object, program: Program, active: tuple[bool, ...], tree: object, residual_tree: object
+) -> Any:
     primals, _, _ = _parts(avals, tree, residual_tree)
     jaxpr, out_tree = form_of(program).jaxpr(tree, primals)
     starts = [p.start for p in _places(out_tree)]
@@ -341,7 +343,9 @@ def _linear_types(*avals: Any, program: Program, active: tuple[bool, ...], tree:
     return typed(found, avals)
 
 
-def _linear_run(*leaves: Any, program: Program, active: tuple[bool, ...], tree: Any, residual_tree: Any) -> Any:
+def _linear_run(
+    *leaves: object, program: Program, active: tuple[bool, ...], tree: object, residual_tree: object
+) -> Any:
     """The results' tangents by our forward derivative."""
     primals, _, dots = _parts(leaves, tree, residual_tree)
     pushed, places, _ = program.jvp(active)
@@ -379,7 +383,7 @@ ad.primitive_jvps[linear_p] = _linear_jvp
 
 
 def _linear_transpose(
-    cts: Natives, *leaves: Any, program: Program, active: tuple[bool, ...], tree: Any, residual_tree: Any
+    cts: Natives, *leaves: Any, program: Program, active: tuple[bool, ...], tree: object, residual_tree: object
 ) -> Any:  # fmt: skip
     primals, residuals, dots = _parts(leaves, tree, residual_tree)
     divided = program.split(active)
@@ -397,7 +401,7 @@ ad.primitive_transposes[linear_p] = _linear_transpose
 # -- batches -----------------------------------------------------------------------------------------------------------
 
 
-def _program_batch(leaves: Natives, axes: Natives, *, program: Program, tree: Any) -> Any:
+def _program_batch(leaves: Natives, axes: Natives, *, program: Program, tree: object) -> Any:
     size = next(x.shape[axis] for x, axis in zip(leaves, axes, strict=True) if axis is not None)
     places = _places(tree)
     flags = (*[place.stop > place.start and axes[place.start] is not None for place in places],)

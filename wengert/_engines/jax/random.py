@@ -29,7 +29,7 @@ def _blocks(key: tuple[jax.Array, jax.Array], low: jax.Array, high: jax.Array) -
     return jnp.stack(jnp.broadcast_arrays(*scrambled(key, (low, high), _rotated, _word)), -1)
 
 
-def _of_numbers(key: Any, count: int, high: int) -> Any:
+def _of_numbers(key: jax.Array, count: int, high: int) -> Any:
     if count >= 1 << 32:
         raise ValueError(f"wanted less than 2**32 blocks of random bits in one draw, got {count}")
     low = jnp.arange(count, dtype=jnp.uint32)
@@ -40,7 +40,7 @@ def _random_bits(key: jax.Array, shape: tuple[int, ...]) -> Any:
     return drawn(_of_numbers(key, (prod(shape) + 1) // 2, 0), key.shape[:-1], shape)
 
 
-def _fold_in(key: Any, data: Any) -> Any:
+def _fold_in(key: jax.Array, data: jax.Array) -> Any:
     low = data.astype(jnp.uint32)
     if data.dtype.itemsize == 8:
         high = (data >> np.asarray(32, data.dtype)).astype(jnp.uint32)

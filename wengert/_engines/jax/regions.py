@@ -11,7 +11,7 @@ what they save in rows, and goes back over these. XLA runs such loops without co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isqrt, prod
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ ROOM = 1 << 25  # bytes that the rows of a block may take in any case
 UNKNOWN_BLOCK = 256  # steps in a block of a loop whose length has no bound
 
 
-def integer(value: Any) -> Any:
+def integer(value: object) -> Any:
     """An integer of the width that step counters have."""
     return jnp.asarray(value, canonical(np.int64))
 
@@ -67,7 +67,7 @@ def _alike(functions: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
     found = [jax.eval_shape(f, *operands) for f in functions]
     wanted = [_largest(column) for column in zip(*found, strict=True)]
 
-    def filled(f: Any) -> Any:
+    def filled(f: Callable[..., Any]) -> Any:
         return lambda *xs: (*map(_filled, f(*xs), wanted),)
 
     return [*map(filled, functions)]
@@ -137,7 +137,7 @@ class _LoopRun:
             return self.spec.length
         return int(self.count) if is_concrete(self.count) else None
 
-    def rows(self, example: Any, what: str) -> Any:
+    def rows(self, example: object, what: str) -> Any:
         """Room for one value a step."""
         if self.bound is None:
             raise ValueError(
@@ -146,7 +146,7 @@ class _LoopRun:
             )
         return jax.tree.map(lambda s: jnp.zeros((self.bound, *s.shape), s.dtype), example)
 
-    def example(self, body: Any) -> Any:
+    def example(self, body: Callable[..., Any]) -> Any:
         """The types of what a step gives."""
         return jax.eval_shape(body, *self.carries, *map(_type_of_row, self.xs), *self.invariants)
 
@@ -158,11 +158,11 @@ class _LoopRun:
         condition = None if spec.condition is None else run_of(spec.condition)
         last = None if self.count is None else integer(self.count)
 
-        def goes_on(state: Any) -> Any:
+        def goes_on(state: jax.Array) -> Any:
             step, carries, _, _ = state
             return step < last if condition is None else jnp.reshape(condition(*carries, *self.invariants)[0], ())
 
-        def one(state: Any) -> Any:
+        def one(state: jax.Array) -> Any:
             step, carries, stacks, kept = state
             row = last - 1 - step if spec.is_reversed else step  # pyright: ignore[reportOptionalOperand]  # counted if reversed
             outs = body(*carries, *[_row(x, row) for x in self.xs], *self.invariants)
@@ -170,7 +170,7 @@ class _LoopRun:
             kept = [r.after(step, outs, k) for r, k in zip(self.recorders, kept, strict=True)]
             return step + 1, (*map(_like, outs[: spec.carries], carries),), stacks, kept
 
-        def some(state: Any) -> Any:
+        def some(state: jax.Array) -> Any:
             step, carries, stacks, kept = state
             number, stop = lax.div(step, integer(self.block)), step + self.block
             kept = [r.before(number, carries, k) for r, k in zip(self.recorders, kept, strict=True)]
@@ -186,19 +186,19 @@ class _LoopRun:
         return (*carries, *between, *emitted)
 
 
-def _finished(recorder: Any, kept: Any) -> XlaHistory:
+def _finished(recorder: _Doubling | _Scheduled | _Whole, kept: jax.Array) -> XlaHistory:
     return XlaHistory(kept, recorder.is_whole, recorder.budget, recorder.block)
 
 
-def _like(x: Any, carry: Any) -> Any:
+def _like(x: jax.Array, carry: jax.Array) -> Any:
     return strong(x) if isinstance(x, XlaHistory) else lax.convert_element_type(x, carry.dtype)
 
 
-def _row(x: Any, index: Any) -> Any:
+def _row(x: object, index: jax.Array) -> Any:
     return jax.tree.map(lambda a: lax.dynamic_index_in_dim(a, index, keepdims=False), x)
 
 
-def _with_row(stack: Any, index: Any, value: Any) -> Any:
+def _with_row(stack: object, index: jax.Array, value: object) -> Any:
     return jax.tree.map(
         lambda s, v: lax.dynamic_update_index_in_dim(s, lax.convert_element_type(v, s.dtype), index, 0), stack, value
     )
@@ -234,7 +234,7 @@ def _saved(history: History, run: _LoopRun) -> Any:
     return [found[p] for p in history.positions]
 
 
-def _size_of(tree: Any) -> int:
+def _size_of(tree: object) -> int:
     return sum(prod(x.shape) * x.dtype.itemsize for x in jax.tree.leaves(tree))
 
 
@@ -262,7 +262,7 @@ def _keeper(slots: int, run: _LoopRun) -> Any:
     return _Doubling(half - half % 2 or 1, slots, run)
 
 
-def _schedule(plan: Any) -> np.ndarray[Any, Any]:
+def _schedule(plan: Snapshots) -> np.ndarray[Any, Any]:
     """The blocks before which a plan for a known number of blocks keeps a state."""
     steps = []
     while plan.next_step != NEVER:
@@ -281,13 +281,13 @@ class _Whole:
         self.positions = history.positions
         self.run = run
 
-    def start(self, example: Any) -> Any:
+    def start(self, example: tuple[jax.ShapeDtypeStruct, ...]) -> Any:
         return [self.run.rows(example[p], "a history") for p in self.positions]
 
-    def before(self, block: Any, carries: Any, kept: Any) -> Any:
+    def before(self, block: object, carries: object, kept: object) -> Any:
         return kept
 
-    def after(self, step: Any, outs: Any, kept: Any) -> Any:
+    def after(self, step: jax.Array, outs: jax.Array, kept: jax.Array) -> Any:
         return [_with_row(s, step, outs[p]) for s, p in zip(kept, self.positions, strict=True)]
 
 
@@ -301,14 +301,22 @@ class _Slots:
         self.block = run.block
         self.carries = run.carries
 
-    def start(self, example: Any) -> Any:
+    def start(self, example: tuple[jax.ShapeDtypeStruct, ...]) -> Any:
         slots = jax.tree.map(lambda x: jnp.zeros((self.budget + 1, *x.shape), x.dtype), self.carries)
         return slots, jnp.zeros(self.budget + 1, canonical(np.int64)), integer(0), integer(1)
 
-    def after(self, step: Any, outs: Any, kept: Any) -> Any:
+    def after(self, step: jax.Array, outs: jax.Array, kept: jax.Array) -> Any:
         return kept
 
-    def keep(self, is_due: Any, block: Any, carries: Any, slots: Any, blocks: Any, filled: Any) -> Any:
+    def keep(
+        self,
+        is_due: jax.Array,
+        block: jax.Array,
+        carries: object,
+        slots: jax.Array,
+        blocks: jax.Array,
+        filled: jax.Array,
+    ) -> Any:
         place = jnp.where(is_due, filled, self.budget)
         return _with_row(slots, place, carries), blocks.at[place].set(block), filled + is_due
 
@@ -320,7 +328,7 @@ class _Scheduled(_Slots):
         super().__init__(max(budget, len(blocks)), run)
         self.schedule = np.append(blocks, np.iinfo(np.int32).max)
 
-    def before(self, block: Any, carries: Any, kept: Any) -> Any:
+    def before(self, block: jax.Array, carries: jax.Array, kept: jax.Array) -> Any:
         slots, blocks, filled, distance = kept
         is_due = block == jnp.asarray(self.schedule, blocks.dtype)[filled]
         return (*self.keep(is_due, block, carries, slots, blocks, filled), distance)
@@ -333,7 +341,7 @@ class _Doubling(_Slots):
         super().__init__(max(budget, most), run)
         self.most = most
 
-    def before(self, block: Any, carries: Any, kept: Any) -> Any:
+    def before(self, block: jax.Array, carries: jax.Array, kept: jax.Array) -> Any:
         slots, blocks, filled, distance = kept
         if self.most == 1:
             return (*self.keep(block == 0, block, carries, slots, blocks, filled), distance)
@@ -343,7 +351,7 @@ class _Doubling(_Slots):
         )
         return (*self.keep(is_due, block, carries, slots, blocks, filled), distance)
 
-    def _halved(self, slots: Any, blocks: Any, filled: Any, distance: Any) -> Any:
+    def _halved(self, slots: jax.Array, blocks: jax.Array, filled: jax.Array, distance: jax.Array) -> Any:
         chosen = np.minimum(np.arange(self.budget + 1) * 2, self.budget)
         return jax.tree.map(lambda s: s[chosen], slots), blocks[chosen], filled // 2, distance * 2
 
@@ -367,7 +375,7 @@ class _Way(NamedTuple):
 class _LoopBackRun:
     """The backward pass through one run."""
 
-    def __init__(self, back: LoopBack, count: Any, operands: Sequence[Any]) -> None:
+    def __init__(self, back: LoopBack, count: jax.Array, operands: Sequence[Any]) -> None:
         spec, step = back.spec, back.step
         self.spec, self.step, self.count = spec, step, count
         inputs = operands[: back.inputs]
@@ -396,20 +404,20 @@ class _LoopBackRun:
         rows = [*self.xs, *self.read, *(jax.tree.leaves(kept.arrays) if kept.is_whole else ())]
         return any(x.shape[0] == 0 for x in rows)
 
-    def _index(self, step: Any) -> Any:
+    def _index(self, step: jax.Array) -> Any:
         return self.count - 1 - step if self.spec.is_reversed else step
 
-    def _pulled(self, state: Any, saved: Any, step: Any) -> tuple[Any, Any]:
+    def _pulled(self, state: Any, saved: Any, step: jax.Array) -> tuple[Any, Any]:
         """The state before a step, and the rows that it adds."""
         index = self._index(step)
         outs = self.pull_step(*state, *saved, *[_row(x, index) for x in self.read], *self.back_invariants)
         after = (*[lax.convert_element_type(x, s.dtype) for x, s in zip(outs, state, strict=False)],)
         return after, (*outs[len(state) :],)
 
-    def _from_whole(self, stacks: Any) -> _Way:
+    def _from_whole(self, stacks: object) -> _Way:
         return self._back_over(stacks, integer(0), self.count, self.start)
 
-    def _back_over(self, stacks: Any, start: Any, stop: Any, way: _Way) -> _Way:
+    def _back_over(self, stacks: Any, start: object, stop: jax.Array, way: _Way) -> _Way:
         """Back from the step `stop` to `start`, whose saved values are in the first rows."""
 
         def one(place: Any) -> Any:
@@ -430,7 +438,7 @@ class _LoopBackRun:
         is_past = blocks >= jnp.maximum(end, 1)
         filled = jnp.minimum(filled, jnp.sum(~is_past & (jnp.arange(budget + 1) < filled)).astype(filled.dtype))
 
-        def one(place: Any) -> Any:
+        def one(place: jax.Array) -> Any:
             end, slots, blocks, filled, rows, way = place
             top = filled - 1
             start, free = blocks[top], budget - filled
@@ -457,11 +465,11 @@ class _LoopBackRun:
         found = jax.eval_shape(self.full, *state, *map(_type_of_row, self.xs), *self.invariants)
         return [jax.tree.map(lambda s: jnp.zeros((kept.block, *s.shape), s.dtype), found[p]) for p in self.positions]
 
-    def _saved_again(self, rows: list[Any], state: Any, first: Any, last: Any) -> list[Any]:
+    def _saved_again(self, rows: list[Any], state: jax.Array, first: jax.Array, last: jax.Array) -> list[Any]:
         """What the steps of a block save, which are run again from the state before them."""
         width = self.spec.carries
 
-        def one(place: Any) -> Any:
+        def one(place: jax.Array) -> Any:
             step, carries, rows = place
             outs = self.full(*carries, *[_row(x, self._index(step)) for x in self.xs], *self.invariants)
             rows = [_with_row(r, step - first, outs[p]) for r, p in zip(rows, self.positions, strict=True)]
@@ -469,10 +477,10 @@ class _LoopBackRun:
 
         return lax.while_loop(lambda place: place[0] < last, one, (first, state, rows))[2]
 
-    def _advanced(self, state: Any, start: Any, stop: Any) -> Any:
+    def _advanced(self, state: jax.Array, start: jax.Array, stop: jax.Array) -> Any:
         width = self.spec.carries
 
-        def one(place: Any) -> Any:
+        def one(place: jax.Array) -> Any:
             step, carries = place
             outs = self.thin(*carries, *[_row(x, self._index(step)) for x in self.xs], *self.invariants)
             return step + 1, (*map(_like, outs[:width], carries),)
@@ -480,16 +488,16 @@ class _LoopBackRun:
         return lax.while_loop(lambda place: place[0] < stop, one, (start, state))[1]
 
 
-def _type_of_row(x: Any) -> Any:
+def _type_of_row(x: jax.Array) -> Any:
     return jax.ShapeDtypeStruct(x.shape[1:], x.dtype)
 
 
-def first_stretch(length: Any, slots: Any) -> Any:
+def first_stretch(length: jax.Array, slots: jax.Array) -> Any:
     """Where the next snapshot is best taken: `_transforms/snapshots.py` has the formula, which counts up to the number
     of repetitions that `length` steps need."""
     one = jnp.ones_like(length)
 
-    def more(place: Any) -> Any:
+    def more(place: jax.Array) -> Any:
         t, _, short, reach = place
         t = t + 1
         return t, short, reach, reach * (slots + t) // t

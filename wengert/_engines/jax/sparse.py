@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from .common import in_float32, on_host
 
 
-def _matmul(data: Any, rows: Any, columns: Any, x: jax.Array, height: int) -> Any:
+def _matmul(data: jax.Array, rows: jax.Array, columns: jax.Array, x: jax.Array, height: int) -> Any:
     return jnp.zeros((height, x.shape[1]), x.dtype).at[rows].add(data[:, None] * x[columns])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -16,7 +17,7 @@ from .common import XlaHistory, canonical, in_float32, is_concrete
 OPAQUE = np.dtype(object)
 
 
-def _absent(shape: tuple[int, ...], dtype: Any) -> Any:
+def _absent(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return XlaHistory((), False, 0) if dtype == OPAQUE else jnp.zeros(shape, canonical(dtype))
 
 
@@ -28,7 +29,7 @@ def _reduce_sum(x: jax.Array, axes: tuple[int, ...]) -> Any:
     return jnp.sum(x, axes, x.dtype)
 
 
-def _pad(x: jax.Array, low: Any, high: Any, interior: Any) -> Any:
+def _pad(x: jax.Array, low: tuple[int, ...], high: tuple[int, ...], interior: tuple[int, ...]) -> Any:
     config = [(int(lo), int(hi), int(i)) for lo, hi, i in zip(low, high, interior, strict=True)]
     return lax.pad(x, jnp.zeros((), x.dtype), config)
 
@@ -72,11 +73,11 @@ def _debug_print(*xs_and_text: Any) -> tuple[Any, ...]:
     return ()
 
 
-def _print(text: str, *values: Any) -> None:
+def _print(text: str, *values: object) -> None:
     print(text.format(*[np.asarray(v)[()] for v in values]), flush=True)
 
 
-def _number(x: Any, number: Any) -> Any:
+def _number(x: jax.Array, number: Any) -> Any:
     return jnp.asarray(number, x.dtype)
 
 
@@ -102,7 +103,7 @@ def _log_softmax(x: jax.Array, axis: int) -> Any:
     return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, keepdims=True))
 
 
-def _place(function: Any) -> Any:
+def _place(function: Callable[..., Any]) -> Any:
     return lambda x, axis: function(x, axis).astype(canonical(np.int64))
 
 

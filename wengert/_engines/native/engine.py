@@ -102,7 +102,7 @@ def _tell(graph: Graph) -> None:
     )  # fmt: skip
 
 
-def _or_failure(make: Callable[..., T], *arguments: object, told: Any) -> T | None:
+def _or_failure(make: Callable[..., T], *arguments: object, told: object) -> T | None:
     """What `make` compiles; None where the compiler fails, which the logger "wengert" is told with the traceback."""
     try:
         return uncollected.run(make, *arguments)
@@ -185,7 +185,7 @@ class Segment:
         """The machine code made so far."""
         return [*self._codes.values()]
 
-    def run(self, *natives: Any) -> tuple[Any, ...]:
+    def run(self, *natives: np.generic | np.ndarray[Any, Any]) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
         code = self._code
         if code is None and not (len(self.graph.nodes) > QUICK and patience.is_short()):
@@ -349,8 +349,9 @@ class Code:
     """
 
     def __init__(
-        self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Any = None, is_frugal: bool = False,
-        on_flags: Any = None,
+        self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Callable[..., Any] | None = None,
+        is_frugal: bool = False,
+        on_flags: Noted | None = None,
     ) -> None:  # fmt: skip
         stage("planning")
         times = [time.perf_counter()]

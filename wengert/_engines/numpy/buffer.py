@@ -51,7 +51,7 @@ class BufferArray:
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(self)[index]
 
-    def __add__(self, other: Any) -> Any:  # of two cotangents, each of which may be a version
+    def __add__(self, other: object) -> Any:  # of two cotangents, each of which may be a version
         return np.asarray(self) + np.asarray(other)
 
     def __getattr__(self, name: str) -> Any:
@@ -149,7 +149,10 @@ def _put(
 
 
 def _add(
-    array: np.ndarray[Any, Any], template: Any, indices: tuple[np.ndarray[Any, Any], ...], value: np.ndarray[Any, Any]
+    array: np.ndarray[Any, Any],
+    template: tuple[Any, ...],
+    indices: tuple[np.ndarray[Any, Any], ...],
+    value: np.ndarray[Any, Any],
 ) -> None:
     view = _view(array, template)
     if not are_many(indices):

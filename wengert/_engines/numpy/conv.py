@@ -110,7 +110,7 @@ def _conv_phase(lhs, rhs, phases, out, blocks):
     _into(out, grouped, rhs.astype(out.dtype, copy=False), phases, adds=False)
 
 
-def _into(out, lhs, rhs, phases, adds):
+def _into(out, lhs, rhs, phases, adds: object):
     """Write, or add, the convolution of lhs (b, n, g, c, *spatial) into out; cut in halves until its windows are few.
 
     The matrix product stays as square as can be: its longer side is cut, positions or what is summed over.

@@ -17,7 +17,7 @@ from .common import in_float32, some_at_once, widened
 def _all_in_float32(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
     """As `in_float32`, for kernels with several results; integers stay as they are."""
 
-    def kernel(x: np.ndarray[Any, Any], *rest: Any) -> tuple[Any, ...]:
+    def kernel(x: np.ndarray[Any, Any], *rest: bool) -> tuple[Any, ...]:
         results = function(widened(x), *rest)
         if not dtypes.is_half(x.dtype):
             return results
@@ -46,7 +46,7 @@ def _expm(a: np.ndarray[Any, Any]) -> Any:
 def _one_by_one(function: Callable[..., Any]) -> Any:
     """A function of matrices for all matrices of a batch; what has no result of the operands' kind is an error."""
 
-    def kernel(*operands: Any) -> Any:
+    def kernel(*operands: np.ndarray[Any, Any]) -> Any:
         first = operands[-1]
         lead = first.shape[:-2]
         out = np.empty(first.shape, first.dtype)
@@ -97,7 +97,7 @@ def _sqrtm(a: np.ndarray[Any, Any]) -> Any:
         return sqrtm(a)
 
 
-def _sylvester(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: Any, or_nan: bool) -> Any:
+def _sylvester(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: np.ndarray[Any, Any], or_nan: bool) -> Any:
     out = np.empty(c.shape, c.dtype)
     for index in np.ndindex(*c.shape[:-2]):
         out[index] = _sylvester_one(a[index], b[index], c[index])
@@ -106,7 +106,7 @@ def _sylvester(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: Any, or_nan:
     return out
 
 
-def _sylvester_one(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: Any) -> Any:
+def _sylvester_one(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: np.ndarray[Any, Any]) -> Any:
     """As SciPy's `solve_sylvester`, which divides by a number near 0 of its own choice where there is no solution."""
     from scipy.linalg import get_lapack_funcs, schur
 

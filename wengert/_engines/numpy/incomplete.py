@@ -34,7 +34,7 @@ def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernel
 
 
-def _steps(*sizes: Any) -> int:
+def _steps(*sizes: np.ndarray[Any, Any]) -> int:
     """As many steps as series and fractions of parameters this large may need."""
     top = max((float(np.max(s, initial=0.0, where=np.isfinite(s))) for s in sizes), default=0.0)
     return int(min(_MOST_STEPS, 200 + 30 * math.sqrt(top)))

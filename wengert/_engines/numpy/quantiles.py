@@ -44,7 +44,7 @@ def _smallest(is_enough: Callable[[Any], Any], q: np.ndarray[Any, Any]) -> Any:
 def _count(mass: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
     """A kernel from the mass up to k and beyond it."""
 
-    def kernel(q: np.ndarray[Any, Any], *shapes_and_upper: Any) -> Any:
+    def kernel(q: np.ndarray[Any, Any], *shapes_and_upper: bool | np.ndarray[Any, Any]) -> Any:
         *shapes, upper = shapes_and_upper
 
         def is_enough(k: np.ndarray[Any, Any]) -> Any:
@@ -61,7 +61,7 @@ def _poisson(k: np.ndarray[Any, Any], mu: np.ndarray[Any, Any]) -> tuple[Any, An
     return gammaincc(k + 1, mu), gammainc(k + 1, mu)
 
 
-def _binom(k: Any, n: Any, p: Any) -> tuple[Any, Any]:
+def _binom(k: np.ndarray[Any, Any], n: np.ndarray[Any, Any], p: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     from scipy.special import betainc, betaincc
 
     is_all = k >= n
@@ -69,7 +69,7 @@ def _binom(k: Any, n: Any, p: Any) -> tuple[Any, Any]:
     return np.where(is_all, 1.0, betaincc(k + 1, rest, p)), np.where(is_all, 0.0, betainc(k + 1, rest, p))
 
 
-def _nbinom(k: Any, n: Any, p: Any) -> tuple[Any, Any]:
+def _nbinom(k: np.ndarray[Any, Any], n: np.ndarray[Any, Any], p: np.ndarray[Any, Any]) -> tuple[Any, Any]:
     from scipy.special import betainc, betaincc
 
     return betainc(n, k + 1, p), betaincc(n, k + 1, p)
@@ -78,7 +78,7 @@ def _nbinom(k: Any, n: Any, p: Any) -> tuple[Any, Any]:
 # -- angles ------------------------------------------------------------------------------------------------------------
 
 
-def _vonmises(q: np.ndarray[Any, Any], kappa: Any) -> Any:
+def _vonmises(q: np.ndarray[Any, Any], kappa: np.ndarray[Any, Any]) -> Any:
     """By halving; the mass below an angle is summed by Gauss's rule where the density has not vanished."""
     from scipy.special import i0e
 

@@ -90,7 +90,7 @@ def _convert(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Any:
     return x.astype(dtype)
 
 
-def _concatenate(*xs_and_axis: Any) -> Any:
+def _concatenate(*xs_and_axis: int | np.ndarray[Any, Any]) -> Any:
     *xs, axis = xs_and_axis
     return np.concatenate(xs, axis)
 

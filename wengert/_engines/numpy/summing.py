@@ -102,5 +102,5 @@ def _split(x: np.ndarray[Any, Any], axis: int, count: int, width: int) -> tuple[
     return blocks, x[_at(axis, slice(count * width, None), x.ndim)]
 
 
-def _at(axis: int, index: Any, ndim: int) -> tuple[Any, ...]:
+def _at(axis: int, index: object, ndim: int) -> tuple[Any, ...]:
     return (*[index if i == axis else slice(None) for i in range(ndim)],)

@@ -22,6 +22,7 @@ complement: equal integers give equal keys whatever their width.
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ _LOW_62_BITS = (1 << 62) - 1
 _CHUNK = 1 << 14
 
 
-def threefry2x32(key, counter):
+def threefry2x32(key: object, counter: object):
     """The block function: 64 bits of `counter` scrambled by `key`.
 
     Args:
@@ -61,7 +62,7 @@ def threefry2x32(key, counter):
     return np.stack((x0[0], x1[0]), -1)
 
 
-def random_bits(key, shape):
+def random_bits(key: np.ndarray[Any, Any], shape: tuple[int, ...]):
     """Independent uniform 32-bit words.
 
     Args:
@@ -92,7 +93,7 @@ def split(key, n=2):
     return children
 
 
-def fold_in(key, data):
+def fold_in(key: object, data: object):
     """The key that belongs to `key` and the integer(s) `data`, such as a step number.
 
     Args:
@@ -113,11 +114,13 @@ def fold_in(key, data):
     return threefry2x32(key, np.stack(_words(counter), -1))
 
 
-def _words(counter):
+def _words(counter: np.ndarray[Any, Any]):
     return (counter & np.uint64(0xFFFFFFFF)).astype(np.uint32), (counter >> np.uint64(32)).astype(np.uint32)
 
 
-def _fill(target, k0, k1, counter):
+def _fill(
+    target: np.ndarray[Any, Any], k0: np.ndarray[Any, Any], k1: np.ndarray[Any, Any], counter: np.ndarray[Any, Any]
+):
     """Write the blocks of 64-bit counters (n,) to target (..., n, 2) for keys (..., 1)."""
     low, high = _words(counter)
     x0 = np.empty(target.shape[:-1], np.uint32)
@@ -129,7 +132,7 @@ def _fill(target, k0, k1, counter):
     target[..., 1] = x1
 
 
-def _scramble(k0, k1, x0, x1):
+def _scramble(k0: np.ndarray[Any, Any], k1: np.ndarray[Any, Any], x0: np.ndarray[Any, Any], x1: np.ndarray[Any, Any]):
     """Twenty rounds in place on x0, x1 (arrays of rank 1 or more, so that wrapping around is silent)."""
     keys = (k0, k1, k0 ^ k1 ^ _PARITY)
     carried = np.empty_like(x1)

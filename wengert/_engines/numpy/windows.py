@@ -13,7 +13,7 @@ from .common import in_float32, widened
 from .summing import pairwise_sum
 
 
-def _padded(x: np.ndarray[Any, Any], padding: Sequence[tuple[int, int]], value: Any) -> Any:
+def _padded(x: np.ndarray[Any, Any], padding: Sequence[tuple[int, int]], value: int) -> Any:
     if not any(map(any, padding)):
         return x
     lead = ((0, 0),) * (x.ndim - len(padding))
@@ -74,7 +74,7 @@ def _doubled_sums(x: np.ndarray[Any, Any], axis: int, n: int, gap: int) -> Any:
 
 def _window_spread(
     x: np.ndarray[Any, Any],
-    sizes: Any,
+    sizes: tuple[int, ...],
     window: tuple[int, ...],
     strides: tuple[int, ...],
     padding: Sequence[tuple[int, int]],

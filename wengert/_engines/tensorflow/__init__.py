@@ -5,7 +5,7 @@ Loads with the first TensorFlow tensor or variable that arrives, and changes not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,18 +20,18 @@ from .programs import called, form_of, run_of, run_plain, takes_part
 from .table import KERNELS
 
 
-def _to_numpy(x: Any) -> np.ndarray[Any, Any]:
+def _to_numpy(x: Native | tf.Tensor) -> np.ndarray[Any, Any]:
     return ndarray_from(opened(x))
 
 
-def _device(x: Any) -> str:
+def _device(x: Native) -> str:
     """Where a tensor lies: "cpu", "gpu:0"; a symbolic one, where its graph will run it."""
     name = opened(x).device
     kind, _, number = name.rpartition("device:")[2].lower().partition(":")
     return "cpu" if kind in ("", "cpu") else f"{kind}:{number}"
 
 
-def _is_followed(x: Any) -> bool:
+def _is_followed(x: object) -> bool:
     """Whether TensorFlow's tapes watch a tensor, native or variable, or a graph of its owns it."""
     tensor = opened(x)
     if not isinstance(tensor, tf.Tensor):
@@ -43,7 +43,7 @@ def _from_numpy(array: np.ndarray[Any, Any]) -> Native:
     return Native(tf.constant(array))
 
 
-def _host_call(function: Any, natives: Any, types: Any) -> tuple[Any, ...]:
+def _host_call(function: Callable[..., Any], natives: list[Any], types: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*map(Native, host_call(function, [*map(opened, natives)], types)),)
 
 
@@ -74,7 +74,7 @@ def _region(name: str) -> Any:
     """A region as Python where its operands hold values, as TensorFlow's own in a graph."""
     eager, compiled = _eager[name], getattr(regions, name)
 
-    def kernel(*operands: Any) -> tuple[Any, ...]:
+    def kernel(*operands: object) -> tuple[Any, ...]:
         if not tf.executing_eagerly():
             return compiled(*operands)
         found = eager(*operands)

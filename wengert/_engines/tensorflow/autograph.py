@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from types import FunctionType
-from typing import Any
 
 from ..._core.public import unconverted
 
@@ -22,7 +21,7 @@ def mark_ours(package: str) -> None:
                 _mark(value, inside)
 
 
-def _mark(value: Any, inside: str) -> None:
+def _mark(value: object, inside: str) -> None:
     if isinstance(value, FunctionType):
         if value.__module__.startswith(inside):
             unconverted(value)

@@ -79,7 +79,7 @@ def entered(x: Any) -> Native:
     return Native(x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(x))
 
 
-def held(x: Any) -> Any:
+def held(x: object) -> Any:
     """A kernel's result as a native; what a loop has kept passes as it is."""
     if isinstance(x, tf.Tensor):
         return Native(x)
@@ -104,12 +104,12 @@ def on_natives(kernel: Kernel) -> Kernel:
     return run
 
 
-def is_eager(x: Any) -> bool:
+def is_eager(x: object) -> bool:
     """Whether a tensor holds values; the symbolic ones of a graph do not."""
     return not tf.is_symbolic_tensor(x) if isinstance(x, tf.Tensor) else True
 
 
-def ndarray_from(x: Any) -> np.ndarray[Any, Any]:
+def ndarray_from(x: tf.Tensor) -> np.ndarray[Any, Any]:
     """The values of an eager tensor or of a variable: NumPy takes none of no axes whose dtype is not one of its own."""
     return np.asarray(x.numpy() if hasattr(x, "numpy") else x)
 
@@ -142,7 +142,7 @@ def as_shape(shape: Any) -> Any:
     return [*shape]
 
 
-def _extent(n: Any) -> Any:
+def _extent(n: int | tf.Tensor) -> Any:
     return tf.cast(n, tf.int32)
 
 
@@ -171,7 +171,7 @@ def widened(x: Any) -> Any:
     return tf.cast(x, tf.float32) if isinstance(x, tf.Tensor) and is_half(x) else x
 
 
-def narrowed(result: Any, dtype: Any) -> Any:
+def narrowed(result: tf.Tensor, dtype: tf.DType) -> Any:
     if isinstance(result, tuple):
         return (*[narrowed(r, dtype) for r in result],)
     return tf.cast(result, dtype) if result.dtype == tf.float32 else result
@@ -200,7 +200,7 @@ def in_wider_integers(function: Kernel) -> Kernel:
     Results are of the wide dtype only while they are computed: they wrap as the narrow ones do.
     """
 
-    def kernel(x: Any, *rest: Any) -> Any:
+    def kernel(x: tf.Tensor, *rest: tf.Tensor | tuple[int, ...]) -> Any:
         wide = _NARROW.get(x.dtype)
         if wide is None:
             return function(x, *rest)
@@ -215,7 +215,7 @@ def in_wider_integers(function: Kernel) -> Kernel:
 def as_signed(function: Kernel) -> Kernel:
     """A kernel on uint64 by way of int64, where only the bits matter."""
 
-    def kernel(x: Any, *rest: Any) -> Any:
+    def kernel(x: tf.Tensor, *rest: tf.Tensor | tuple[int, ...]) -> Any:
         if x.dtype != tf.uint64:
             return function(x, *rest)
         cast = [tf.bitcast(r, tf.int64) if isinstance(r, tf.Tensor) and r.dtype == tf.uint64 else r for r in rest]
@@ -238,7 +238,7 @@ def type_of_tensor(x: Any) -> TensorType:
     return tensor_type((*x.shape,), numpy_dtype(x))
 
 
-def host_call(function: Callable[..., Any], tensors: Sequence[Any], types: Any) -> tuple[Any, ...]:
+def host_call(function: Callable[..., Any], tensors: Sequence[Any], types: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a function from ndarrays to a tuple of ndarrays of these types gives; a graph calls back."""
     if all(map(is_eager, tensors)):
         return (*[tf.constant(np.asarray(y)) for y in function(*map(ndarray_from, tensors))],)
@@ -257,13 +257,13 @@ def host_call(function: Callable[..., Any], tensors: Sequence[Any], types: Any) 
 def on_host(name: str) -> Kernel:
     """NumPy's kernel of a primitive, for those that TensorFlow has no ops for."""
 
-    def kernel(*operands_and_attrs: Any) -> Any:
+    def kernel(*operands_and_attrs: object) -> Any:
         op = REGISTRY[name]
         count = len(operands_and_attrs) - len(op.attrs)
         operands, attrs = operands_and_attrs[:count], operands_and_attrs[count:]
         types = op.type_rule(*op.group((*map(type_of_tensor, operands),)), *attrs)
 
-        def run(*arrays: Any) -> Any:
+        def run(*arrays: np.ndarray[Any, Any]) -> Any:
             found = default_engine().kernels[name](*arrays, *attrs)
             return found if op.is_multi else (found,)
 
@@ -340,5 +340,5 @@ def dtype_of(dtype: Any) -> Any:
     return tf.as_dtype(dtype)
 
 
-def is_inexact(x: Any) -> bool:
+def is_inexact(x: tf.Tensor) -> bool:
     return dtypes.is_inexact(numpy_dtype(x))

@@ -60,7 +60,7 @@ def _power(x: tf.Tensor, y: tf.Tensor) -> Any:
     return tf.pow(x, y)
 
 
-def _power_number(x: tf.Tensor, number: Any) -> Any:
+def _power_number(x: tf.Tensor, number: int) -> Any:
     if number == 2:
         return _square(x)
     if x.dtype.is_integer:
@@ -234,7 +234,7 @@ def _all_sign_bits(x: tf.Tensor) -> Any:
     return tf.zeros_like(x) if x.dtype.is_unsigned else tf.where(x < _of(x, 0), _of(x, -1), _of(x, 0))
 
 
-def _shifted(function: Any, limit: Callable[..., Any]) -> Any:
+def _shifted(function: Callable[..., Any], limit: Callable[..., Any]) -> Any:
     """Shifts by the width of the integers and more give what shifting bit by bit gives."""
 
     def kernel(x: tf.Tensor, y: tf.Tensor) -> Any:

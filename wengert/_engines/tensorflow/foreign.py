@@ -45,7 +45,7 @@ class TensorFlowFunction(Foreign):
     direct = run
 
     def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> TensorFlowFunction:
-        def pull(*operands_and_cts: Any) -> Sequence[Any]:
+        def pull(*operands_and_cts: tf.Tensor) -> Sequence[Any]:
             operands, cts = operands_and_cts[: len(wanted)], iter(operands_and_cts[len(wanted) :])
             sources = self._sources(operands)
             with tf.GradientTape() as tape:
@@ -62,7 +62,7 @@ class TensorFlowFunction(Foreign):
         return self._kept(("pullback", wanted, given), pull)
 
     def pushforward(self, active: tuple[bool, ...]) -> TensorFlowFunction:
-        def push(*operands_and_dots: Any) -> Sequence[Any]:
+        def push(*operands_and_dots: tf.Tensor) -> Sequence[Any]:
             operands, dots = operands_and_dots[: len(active)], operands_and_dots[len(active) :]
             some = [x for x, flag in zip(self._sources(operands), active, strict=True) if flag]
             dots = [tf.cast(d, x.dtype) for d, x in zip(dots, some, strict=True)]
@@ -75,10 +75,10 @@ class TensorFlowFunction(Foreign):
         return self._kept(("pushforward", active), push)
 
     def batched(self, flags: tuple[bool, ...]) -> TensorFlowFunction:
-        def many(*operands: Any) -> Sequence[Any]:
+        def many(*operands: tf.Tensor) -> Sequence[Any]:
             some = [x for x, flag in zip(operands, flags, strict=True) if flag]
 
-            def one(moving: Any) -> Any:
+            def one(moving: list[tf.Tensor]) -> Any:
                 following = iter(moving)
                 return (*self._function(*[
                     next(following) if flag else x for x, flag in zip(operands, flags, strict=True)
@@ -92,7 +92,7 @@ class TensorFlowFunction(Foreign):
         """What TensorFlow differentiates with respect to: variables stand for the operands that are their values."""
         return [*self._variables, *operands[len(self._variables) :]]
 
-    def _kept(self, key: Any, function: Function) -> TensorFlowFunction:
+    def _kept(self, key: tuple[Any, ...], function: Function) -> TensorFlowFunction:
         """A derived function, made once, so that what TensorFlow has compiled of it is found again."""
         if key not in self._derived:
             self._derived[key] = TensorFlowFunction(function, f"{key[0]} of {self.name}", self._variables)

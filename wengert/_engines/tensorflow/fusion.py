@@ -42,7 +42,7 @@ def _is_on_cpu() -> bool:
     return not tf.config.get_visible_devices("GPU")
 
 
-def _is_finite(x: Any) -> Any:
+def _is_finite(x: tf.Tensor) -> Any:
     return tf.math.is_finite(tf.reduce_sum(x))
 
 
@@ -106,7 +106,7 @@ def _pool_back(ct: Any, x: Any, window: Any, strides: Any, padding: Any, dilatio
 _LARGE = 8192  # elements: below, one selection costs less than a check
 
 
-def _relu_back(ct: Any, x: Any) -> Any:
+def _relu_back(ct: tf.Tensor, x: tf.Tensor) -> Any:
     """ct where x is positive, else 0. TensorFlow's kernel multiplies, which is wrong where ct is not finite."""
     zero = tf.zeros((), x.dtype)
     if (x.shape.num_elements() or 0) <= _LARGE:

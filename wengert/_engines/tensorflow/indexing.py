@@ -24,13 +24,13 @@ def _signed(index: Any) -> Any:
     return index if index.dtype in (tf.int32, tf.int64) else tf.cast(index, tf.int64)
 
 
-def _counted(index: Any, size: Any) -> Any:
+def _counted(index: tf.Tensor, size: int | tf.Tensor) -> Any:
     """Indices from the front, in TensorFlow's own integers."""
     index = _signed(index)
     return tf.where(index < 0, index + tf.cast(size, index.dtype), index)
 
 
-def _as_it_is(index: Any, size: Any) -> Any:
+def _as_it_is(index: tf.Tensor, size: int | tf.Tensor) -> Any:
     """In place of `_counted`, for indices that are known to count from the front."""
     return _signed(index)
 
@@ -48,7 +48,7 @@ def _flat_place(sizes: Any, indices: Any) -> Any:
     return place
 
 
-def _gather(x: tf.Tensor, *indices: Any, counted: Any = _counted) -> Any:
+def _gather(x: tf.Tensor, *indices: object, counted: Callable[..., Any] = _counted) -> Any:
     if not indices:
         return x
     sizes = extents(x)
@@ -59,7 +59,7 @@ def _gather(x: tf.Tensor, *indices: Any, counted: Any = _counted) -> Any:
 
 
 def _scatter(function: Callable[..., Any], plain: Callable[..., Any]) -> Any:
-    def kernel(x: tf.Tensor, updates: Any, *indices: Any, counted: Any = _counted) -> Any:
+    def kernel(x: tf.Tensor, updates: tf.Tensor, *indices: tf.Tensor, counted: Callable[..., Any] = _counted) -> Any:
         sizes = extents(x)
         _require_inside(sizes, indices)
         wide, more = widened(x), widened(updates)
@@ -75,7 +75,7 @@ def _scatter(function: Callable[..., Any], plain: Callable[..., Any]) -> Any:
     return kernel
 
 
-def _scatter_add_of(x: tf.Tensor, places: Any, updates: Any) -> Any:
+def _scatter_add_of(x: tf.Tensor, places: tf.Tensor, updates: tf.Tensor) -> Any:
     return tf.tensor_scatter_nd_add(x, places, updates)
 
 
@@ -92,7 +92,7 @@ def _size(x: tf.Tensor) -> Any:
     return count_of(extents(x))
 
 
-def _scatter_mul(x: tf.Tensor, updates: Any, *indices: Any) -> Any:
+def _scatter_mul(x: tf.Tensor, updates: object, *indices: object) -> Any:
     sizes = extents(x)
     _require_inside(sizes, indices)
     if not indices:
@@ -102,7 +102,7 @@ def _scatter_mul(x: tf.Tensor, updates: Any, *indices: Any) -> Any:
     return tf.reshape(any_integer(tf.multiply)(rows, factors), as_shape(sizes))
 
 
-def _scatter_set(x: tf.Tensor, updates: Any, *indices: Any) -> Any:
+def _scatter_set(x: tf.Tensor, updates: Any, *indices: object) -> Any:
     """The last of several updates of one place wins, which TensorFlow's own scatter does not promise."""
     sizes = extents(x)
     _require_inside(sizes, indices)
@@ -179,7 +179,7 @@ def _sort(x: tf.Tensor, axis: int, descending: bool) -> Any:
     return _back(_along_last(turned, _order(turned, descending)), axis)
 
 
-def _along_last(x: tf.Tensor, index: Any) -> Any:
+def _along_last(x: tf.Tensor, index: tf.Tensor) -> Any:
     return tf.gather(x, index, batch_dims=len(x.shape) - 1, axis=-1)
 
 
@@ -192,7 +192,7 @@ def _searchsorted(sequence: Any, values: Any, right: bool) -> Any:
     return tf.searchsorted(sequence, values, side, tf.int64)
 
 
-def _permute_along(x: tf.Tensor, index: Any, axis: int) -> Any:
+def _permute_along(x: tf.Tensor, index: object, axis: int) -> Any:
     return _back(_along_last(_last(x, axis), _last(_signed(index), axis)), axis)
 
 
@@ -202,7 +202,7 @@ def _take_along(x: tf.Tensor, index: Any, counted: Any = _counted) -> Any:
     return _along_last(x, counted(index, size))
 
 
-def _add_along(x: tf.Tensor, index: Any, size: int, counted: Any = _counted) -> Any:
+def _add_along(x: tf.Tensor, index: tf.Tensor, size: int, counted: Callable[..., Any] = _counted) -> Any:
     _require_inside((size,), (index,))
     lead, width = extents(x)[:-1], extents(x)[-1]
     rows = count_of(lead)
@@ -244,7 +244,7 @@ def _cut(x: tf.Tensor, index: tuple[Any, ...]) -> Any:
     return x[index] if index else x
 
 
-def _get(b: tf.Tensor, *indices_and_template: Any) -> Any:
+def _get(b: tf.Tensor, *indices_and_template: object) -> Any:
     *indices, template = indices_and_template
     _require_inside(_indexed_extents(b, template), indices)
     if not _are_many(indices):
@@ -255,7 +255,7 @@ def _get(b: tf.Tensor, *indices_and_template: Any) -> Any:
 
 
 def _write(name: str) -> Any:
-    def kernel(value: Any, b: tf.Tensor, *indices_and_template: Any) -> Any:
+    def kernel(value: object, b: tf.Tensor, *indices_and_template: object) -> Any:
         *indices, template = indices_and_template
         _require_inside(_indexed_extents(b, template), indices)
         if not _are_many(indices):
@@ -269,7 +269,7 @@ def _write(name: str) -> Any:
     return kernel
 
 
-def _put(b: tf.Tensor, place: tuple[Any, ...], value: Any, name: str) -> Any:
+def _put(b: tf.Tensor, place: tuple[Any, ...], value: object, name: str) -> Any:
     """b with a slice replaced, or added to."""
     if name == "add":
         value = tf.cast(any_integer(tf.add)(widened(_cut(b, place)), widened(value)), b.dtype)

@@ -56,7 +56,7 @@ def _counts_from_the_front(v: Value, makers: dict[int, Node]) -> bool:
     return node.op.facts.places or (node.op.name == "constant" and bool((node.attrs[0] >= 0).all()))
 
 
-def _kept_axes(shape: Any, wanted: Any) -> list[bool] | None:
+def _kept_axes(shape: tuple[Any, ...], wanted: tuple[Any, ...]) -> list[bool] | None:
     """Which axes stay where a reshape does nothing but drop axes of extent 1; None if it does more."""
     if len(wanted) >= len(shape) or not all(isinstance(n, int) for n in (*shape, *wanted)):
         return None
@@ -70,12 +70,14 @@ def _kept_axes(shape: Any, wanted: Any) -> list[bool] | None:
     return kept if place == len(wanted) else None
 
 
-def _cut(kept: list[bool], x: tf.Tensor, starts: Any, limits: Any, strides: tuple[int, ...]) -> Any:
+def _cut(
+    kept: list[bool], x: tf.Tensor, starts: tuple[int, ...], limits: tuple[int, ...], strides: tuple[int, ...]
+) -> Any:
     """A slice without some of its axes of extent 1: TensorFlow cuts and drops at once."""
     return x[(*[slice(a, b) if stays else a for a, b, stays in zip(starts, limits, kept, strict=True)],)]
 
 
-def _as_it_is(x: tf.Tensor, shape: Any) -> Any:
+def _as_it_is(x: tf.Tensor, shape: tuple[int, ...]) -> Any:
     return x
 
 

@@ -18,7 +18,7 @@ from .common import any_integer, extents, in_float32, is_eager, on_host, values_
 def _raising(function: Callable[..., Any], message: str) -> Any:
     """TensorFlow's error about a matrix as NumPy's."""
 
-    def kernel(*operands_and_attrs: Any) -> Any:
+    def kernel(*operands_and_attrs: tf.Tensor) -> Any:
         try:
             return function(*operands_and_attrs)
         except tf.errors.InvalidArgumentError as error:
@@ -80,14 +80,14 @@ def _inv(a: tf.Tensor) -> Any:
     return out
 
 
-def _require_regular(result: Any, a: tf.Tensor) -> None:
+def _require_regular(result: object, a: tf.Tensor) -> None:
     """Raises where the matrix is singular; looks closer only if the result is not finite."""
     known = values_of(result, a)
     if known is not None and not np.isfinite(known[0]).all() and (np.linalg.det(known[1]) == 0).any():
         raise np.linalg.LinAlgError("Singular matrix")
 
 
-def _triangular_solve(a: tf.Tensor, b: tf.Tensor, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+def _triangular_solve(a: tf.Tensor, b: tf.Tensor, lower: Any, trans: Any, unit_diagonal: object) -> Any:
     if 0 in b.shape.as_list():
         return b
     if unit_diagonal:

@@ -76,7 +76,7 @@ class Form:
         self.uses = 0
         self._compiled: dict[Any, Callable[..., tuple[Any, ...]]] = {}
 
-    def run(self, *tensors: Any) -> tuple[Any, ...]:
+    def run(self, *tensors: object) -> tuple[Any, ...]:
         TRACING.depth = getattr(TRACING, "depth", 0) + 1
         try:
             return self._steps(*tensors)
@@ -93,7 +93,7 @@ class Form:
     def _as_function(self, leaves: Tensors, form: tuple[Any, ...]) -> Callable[..., tuple[Any, ...]]:
         made: list[tuple[Any, ...]] = []
 
-        def body(*tensors: Any) -> list[Any]:
+        def body(*tensors: tf.Tensor) -> list[Any]:
             outs, out_form = flat(self.run(*rebuilt(form, tensors)))
             made.append(out_form)
             return outs
@@ -119,7 +119,7 @@ class Form:
         return shapes
 
 
-def _extent(x: Any, axis: int) -> Any:
+def _extent(x: tf.Tensor, axis: int) -> Any:
     """The size of an axis, as a scalar of the graph where it is not known beforehand."""
     return extents(x)[axis]
 
@@ -195,7 +195,7 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
         program = _answering(program, active, values)
 
     @tf.custom_gradient
-    def op(*tensors: Any) -> Any:
+    def op(*tensors: tf.Tensor) -> Any:
         nonlocal out_form
         if not tf.executing_eagerly():
             # in the graph under construction, for a graph finds only what is its own, or of the one that calls it
@@ -208,7 +208,7 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
             outs, saved = found[: stage.stop], [found[slot] for slot in stage.slots]
         results, out_form = flat([*outs])
 
-        def pull(*cts: Any, variables: Any = None) -> Any:
+        def pull(*cts: tf.Tensor, variables: Any = None) -> Any:
             kept = None if saved is not None and _is_for_saving(saved) else saved
             found = _pulled(program, active, rebuilt(form, tensors), kept, rebuilt(out_form, cts), results)
             spread = [[ct] if part is None else [None] * len(part[0]) for ct, part in zip(found, form, strict=True)]
@@ -305,7 +305,7 @@ def _pulled(
     return _placed(pullback.results, computed, values)
 
 
-def _seed(ct: Any, result: Any) -> Any:
+def _seed(ct: tf.Tensor, result: tf.Tensor) -> Any:
     """A cotangent in full; TensorFlow may have none, or one of gathered rows."""
     return tf.zeros_like(result) if ct is None else tf.convert_to_tensor(ct)
 

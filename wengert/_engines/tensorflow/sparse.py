@@ -11,7 +11,7 @@ import tensorflow as tf
 from .common import in_float32, on_host
 
 
-def _matmul(data: Any, rows: Any, columns: Any, x: tf.Tensor, height: int) -> Any:
+def _matmul(data: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor, x: tf.Tensor, height: int) -> Any:
     return tf.math.unsorted_segment_sum(data[:, None] * tf.gather(x, columns), rows, height)
 
 

@@ -28,24 +28,24 @@ from .common import (
 OPAQUE = np.dtype(object)
 
 
-def _absent(shape: Any, dtype: Any) -> Any:
+def _absent(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return TensorHistory((), (), False, 0) if dtype == OPAQUE else tf.zeros(as_shape(shape), dtype_of(dtype))
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: np.ndarray[Any, Any]) -> Any:
     return _absent((), OPAQUE) if value.dtype == OPAQUE else tf.constant(value)
 
 
-def _full(shape: Any, value: Any, dtype: Any) -> Any:
+def _full(shape: tuple[int | tf.Tensor, ...], value: int, dtype: np.dtype[Any]) -> Any:
     return tf.fill(as_shape(shape), tf.constant(np.asarray(value, dtype)))
 
 
-def _iota(size: Any, dtype: Any) -> Any:
+def _iota(size: int, dtype: np.dtype[Any]) -> Any:
     wanted = dtype_of(dtype)
     return tf.cast(tf.range(size, dtype=tf.int64) if not isinstance(size, tf.Tensor) else tf.range(size), wanted)
 
 
-def _dim_value(dim: Any) -> Any:
+def _dim_value(dim: int | tf.Tensor) -> Any:
     return tf.cast(dim, tf.int64)
 
 
@@ -65,7 +65,9 @@ _whole_sum = any_integer(lambda x, axes: tf.reduce_sum(x, axes))
 _LARGE = 4096  # elements
 
 
-def _slice(x: tf.Tensor, starts: Any, limits: Any, strides: tuple[int, ...]) -> Any:
+def _slice(
+    x: tf.Tensor, starts: tuple[int | tf.Tensor, ...], limits: tuple[int | tf.Tensor, ...], strides: tuple[int, ...]
+) -> Any:
     if not starts:
         return x
     if all(s == 1 for s in strides) or not x.shape.is_fully_defined() or x.shape.num_elements() < _LARGE:
@@ -95,7 +97,7 @@ def _skipping(x: tf.Tensor, starts: Any, limits: Any, strides: tuple[int, ...]) 
     return tf.reshape(x, split)[(*firsts,)]
 
 
-def _pad(x: tf.Tensor, low: Any, high: Any, interior: Any) -> Any:
+def _pad(x: tf.Tensor, low: Any, high: Any, interior: object) -> Any:
     """Zeros between elements first; a negative margin crops."""
     x = _spaced(x, interior)
     if any(isinstance(n, tf.Tensor) for n in (*low, *high)):
@@ -119,7 +121,7 @@ def _spaced(x: tf.Tensor, interior: Any) -> Any:
     return x
 
 
-def _convert(x: tf.Tensor, dtype: Any) -> Any:
+def _convert(x: tf.Tensor, dtype: np.dtype[Any]) -> Any:
     wanted = dtype_of(dtype)
     if x.dtype == wanted:
         return x
@@ -172,7 +174,7 @@ def _as_complex(x: tf.Tensor, y: tf.Tensor) -> Any:
 def _debug_print(*xs_and_text: Any) -> tuple[Any, ...]:
     *xs, text = xs_and_text
 
-    def show(*values: Any) -> Any:
+    def show(*values: object) -> Any:
         print(text.format(*[np.asarray(v)[()] for v in values]), flush=True)
         return np.int32(0)
 
@@ -276,22 +278,22 @@ def _flip(x: tf.Tensor, axes: tuple[int, ...]) -> Any:
     return x[(*[slice(None, None, -1) if a in axes else slice(None) for a in range(len(x.shape))],)]
 
 
-def _select(cond: Any, x: tf.Tensor, y: tf.Tensor) -> Any:
+def _select(cond: tf.Tensor, x: tf.Tensor, y: tf.Tensor) -> Any:
     return tf.where(cond, x, y)
 
 
-def _reshape(x: tf.Tensor, shape: Any) -> Any:
+def _reshape(x: tf.Tensor, shape: tuple[int | tf.Tensor, ...]) -> Any:
     return tf.reshape(x, as_shape(shape))
 
 
-def _broadcast_to(x: tf.Tensor, shape: Any) -> Any:
+def _broadcast_to(x: tf.Tensor, shape: tuple[int | tf.Tensor, ...]) -> Any:
     if x.dtype in (tf.uint32, tf.uint64):
         signed = tf.int32 if x.dtype == tf.uint32 else tf.int64
         return tf.bitcast(tf.broadcast_to(tf.bitcast(x, signed), as_shape(shape)), x.dtype)
     return tf.broadcast_to(x, as_shape(shape))
 
 
-def _unstack(x: tf.Tensor, size: Any) -> tuple[Any, ...]:
+def _unstack(x: tf.Tensor, size: int) -> tuple[Any, ...]:
     return (*tf.unstack(x, None if x.shape[0] is not None else size),) if x.shape[0] != 0 else ()
 
 

@@ -33,7 +33,7 @@ class _Table(dict[str, Any]):
         return kernel
 
 
-def _is_known(x: Any) -> bool:
+def _is_known(x: tf.Tensor) -> bool:
     """Whether all extents of a tensor are."""
     return not isinstance(x, tf.Tensor) or x.shape.is_fully_defined()
 

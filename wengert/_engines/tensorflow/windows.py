@@ -27,7 +27,7 @@ def _padded(x: tf.Tensor, padding: Any) -> Any:
 
 
 def _window_sum(
-    x: tf.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+    x: tf.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: object, dilation: tuple[int, ...]
 ) -> Any:
     """Axis by axis, as the sum of strided views."""
     ndim = len(x.shape)
@@ -230,7 +230,7 @@ def _directed(function: Callable[..., Any]) -> Any:
     return in_float32(any_integer(lambda x, axis, reverse: function(x, axis=axis, reverse=reverse)))
 
 
-def _doubling(function: Any) -> Any:
+def _doubling(function: Callable[..., Any]) -> Any:
     """A scan by an associative function, in steps of one, two, four, ... places."""
 
     def kernel(x: Any, axis: int, reverse: bool) -> Any:
@@ -250,7 +250,7 @@ def _doubling(function: Any) -> Any:
 def any_signed(function: Callable[..., Any]) -> Any:
     """Unsigned 64-bit integers in the order of signed ones."""
 
-    def kernel(x: tf.Tensor, *rest: Any) -> Any:
+    def kernel(x: tf.Tensor, *rest: object) -> Any:
         if x.dtype == tf.uint64:
             top = tf.constant(-(2**63), tf.int64)
             found = function(tf.bitwise.bitwise_xor(tf.bitcast(x, tf.int64), top), *rest)
@@ -287,11 +287,11 @@ _linear = _recurrence(_times_unless_zero)
 _masked = _recurrence(lambda restart, state: tf.where(restart, tf.zeros((), state.dtype), state))
 
 
-def _linear_recurrence(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
+def _linear_recurrence(factor: object, term: object, axis: int, reverse: bool) -> Any:
     return _linear(factor, term, axis, reverse)
 
 
-def _segmented_cumsum(x: tf.Tensor, restart: Any, axis: int, reverse: bool) -> Any:
+def _segmented_cumsum(x: tf.Tensor, restart: object, axis: int, reverse: bool) -> Any:
     return any_integer(lambda v: _masked(restart, v, axis, reverse))(x)
 
 

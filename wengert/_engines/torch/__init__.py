@@ -6,7 +6,7 @@ holds a tensor and tells NumPy's dtype; programs run on the tensors themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ def _tensor(x: Any) -> torch.Tensor:
     return x.tensor if type(x) is Array else x
 
 
-def _to_numpy(x: Any) -> np.ndarray[Any, Any]:
+def _to_numpy(x: Array | torch.Tensor) -> np.ndarray[Any, Any]:
     return common.to_numpy(_tensor(x))
 
 
@@ -35,12 +35,12 @@ def _enter(x: torch.Tensor) -> Array:
     return Array(x, True)
 
 
-def _is_concrete(x: Any) -> bool:
+def _is_concrete(x: Array) -> bool:
     """Whether a tensor holds values of its own: those of a batch of `torch.func.vmap` do not."""
     return not is_wrapped(_tensor(x))
 
 
-def _give(native: Any) -> Any:
+def _give(native: Array) -> Any:
     """A tensor for the caller, who may write to it. What torch follows stays as it is: torch watches over it."""
     if not isinstance(native, Array):
         return native
@@ -51,11 +51,11 @@ def _give(native: Any) -> Any:
     return x
 
 
-def _place(array: np.ndarray[Any, Any], partner: Any) -> Array:
+def _place(array: np.ndarray[Any, Any], partner: Array) -> Array:
     return Array(common.from_numpy(array, partner.tensor.device))
 
 
-def _host_call(function: Any, natives: Any, types: Any) -> tuple[Any, ...]:
+def _host_call(function: Callable[..., Any], natives: list[Any], types: tuple[Any, ...]) -> tuple[Any, ...]:
     common.require_untraced("a function of NumPy's arrays")
     natives = [*natives]
     device = device_of([*map(_tensor, natives)])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch.autograd import forward_ad
 
@@ -29,7 +30,7 @@ Tensors = Sequence[Any]
 _functorch = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
 
 
-def is_followed(x: Any) -> bool:
+def is_followed(x: Array | torch.Tensor | np.ndarray[Any, Any]) -> bool:
     """Whether torch differentiates or batches what happens to a tensor."""
     x = x.tensor if type(x) is Array else x
     return isinstance(x, torch.Tensor) and (
@@ -213,17 +214,19 @@ class _Node(torch.autograd.Function):
     """A program among torch's own operations, as the transforms of `torch.func` want it."""
 
     @staticmethod
-    def forward(held: _Held, *tensors: Any) -> Any:
+    def forward(held: _Held, *tensors: torch.Tensor | np.ndarray[Any, Any]) -> Any:
         return form_for(held.forward, tensors).run_owned(*tensors)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+    def setup_context(
+        ctx: Any, inputs: tuple[Any, ...], output: tuple[np.ndarray[Any, Any] | torch.Tensor, ...]
+    ) -> None:
         held, *tensors = inputs
         _note(ctx, held, tensors, output)
         _keep(ctx, [*tensors, *output], held.wanted, True)
 
     @staticmethod
-    def backward(ctx: Any, *cts: Any) -> Any:
+    def backward(ctx: Any, *cts: object) -> Any:
         held = ctx.held
         if held.stage is None or cts.count(None) == len(cts):
             return None, *[None] * len(held.active)
@@ -234,7 +237,7 @@ class _Node(torch.autograd.Function):
         return None, *_pulled(held, values, ctx.likes, cts)
 
     @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
+    def jvp(ctx: Any, *tangents: torch.Tensor | None) -> Any:
         held = ctx.held
         count = len(held.active)
         values = [*_pushed(ctx).values()]
@@ -248,7 +251,7 @@ class _Node(torch.autograd.Function):
         ],)  # fmt: skip
 
     @staticmethod
-    def vmap(info: Any, in_dims: Any, held: _Held, *tensors: Any) -> Any:
+    def vmap(info: Any, in_dims: tuple[int | None, ...], held: _Held, *tensors: Any) -> Any:
         axes = in_dims[1:]
         flags = (*[axis is not None for axis in axes],)
         moved = [x if axis is None else x.movedim(axis, 0) for x, axis in zip(tensors, axes, strict=True)]
@@ -260,7 +263,7 @@ class _Direct(torch.autograd.Function):
     """The same where no transform is at work: torch looks up what `setup_context` takes anew at each call."""
 
     @staticmethod
-    def forward(ctx: Any, held: _Held, *tensors: Any) -> Any:
+    def forward(ctx: Any, held: _Held, *tensors: torch.Tensor | np.ndarray[Any, Any]) -> Any:
         output = form_for(held.forward, tensors).run_owned(*tensors)
         _note(ctx, held, tensors, output)
         _keep(ctx, [*tensors, *output], held.wanted, forward_ad._current_level >= 0)
@@ -286,7 +289,7 @@ class _Kept(torch.autograd.Function):
     """What a program keeps beside its results, as a function of the operands."""
 
     @staticmethod
-    def forward(ctx: Any, held: _Held, kept: Tensors, *tensors: Any) -> Any:
+    def forward(ctx: Any, held: _Held, kept: Tensors, *tensors: torch.Tensor | np.ndarray[Any, Any]) -> Any:
         ctx.held = held
         ctx.set_materialize_grads(False)
         _set_apart(ctx, kept, held.reached[held.count :])
@@ -294,7 +297,7 @@ class _Kept(torch.autograd.Function):
         return kept
 
     @staticmethod
-    def backward(ctx: Any, *cts: Any) -> Any:
+    def backward(ctx: Any, *cts: torch.Tensor | None) -> Any:
         held = ctx.held
         if cts.count(None) == len(cts):  # a first derivative, which must not ask whether the operands are unchanged
             return None, None, *[None] * len(held.active)
@@ -305,7 +308,9 @@ class _Results(torch.autograd.Function):
     """The results of a program, as a function of the operands and of what it keeps beside them."""
 
     @staticmethod
-    def forward(ctx: Any, held: _Held, results: Tensors, count: int, *kept_and_tensors: Any) -> Any:
+    def forward(
+        ctx: Any, held: _Held, results: Tensors, count: int, *kept_and_tensors: torch.Tensor | np.ndarray[Any, Any]
+    ) -> Any:
         kept, tensors = kept_and_tensors[:count], kept_and_tensors[count:]
         values = [*tensors, *results, *kept]
         ctx.held = held
@@ -316,7 +321,7 @@ class _Results(torch.autograd.Function):
         return results
 
     @staticmethod
-    def backward(ctx: Any, *cts: Any) -> Any:
+    def backward(ctx: Any, *cts: object) -> Any:
         held = ctx.held
         nothing = [None] * (len(held.forward.graph.outputs) - held.count)
         return None, None, None, *nothing, *_pulled(held, _kept(ctx), ctx.likes, cts)
@@ -334,7 +339,7 @@ def _note(ctx: Any, held: _Held, tensors: Tensors, output: Tensors) -> None:
         _set_apart(ctx, output, held.reached)
 
 
-def _like(x: Any) -> Any:
+def _like(x: torch.Tensor | np.ndarray[Any, Any]) -> Any:
     """What a cotangent of a value looks like."""
     return (x.shape, x.dtype, x.device) if isinstance(x, torch.Tensor) else None
 
@@ -380,7 +385,7 @@ def _pushed(ctx: Any) -> dict[int, Any]:
     return {place: ctx.fixed[place] if place in ctx.fixed else next(saved) for place in range(ctx.total)}
 
 
-def is_differentiable(x: Any) -> bool:
+def is_differentiable(x: torch.Tensor) -> bool:
     """Whether a value can carry a derivative."""
     return isinstance(x, torch.Tensor) and (x.is_floating_point() or x.is_complex())
 
@@ -388,7 +393,7 @@ def is_differentiable(x: Any) -> bool:
 # -- cotangents -------------------------------------------------------------------------------------------------------
 
 
-def _further(held: _Held, values: dict[int, Any], likes: Any, cts: Tensors) -> list[Any]:
+def _further(held: _Held, values: dict[int, Any], likes: list[Any] | None, cts: Tensors) -> list[Any]:
     """The cotangents of the operands, of those of all that the forward program computes."""
     further = held.further
     if not held.is_closed:
@@ -410,12 +415,12 @@ def _pulled(held: _Held, values: dict[int, Any], likes: Any, cts: Tensors) -> li
     return [_placed(place, found, likes and likes[i]) for i, place in enumerate(stage.results)]
 
 
-def _zeros(like: Any) -> torch.Tensor:
+def _zeros(like: tuple[Any, ...]) -> torch.Tensor:
     shape, dtype, device = like
     return torch.zeros(shape, dtype=dtype, device=device)
 
 
-def _placed(place: Any, found: Tensors, like: Any) -> Any:
+def _placed(place: RowsAt | int | None, found: Tensors, like: Any) -> Any:
     """The cotangent for one operand; gathered rows are added to where they belong."""
     if type(place) is RowsAt:
         values, indices = found[place.values], found[place.indices]

@@ -132,7 +132,7 @@ def to_numpy(x: torch.Tensor) -> np.ndarray[Any, Any]:
     return x.resolve_conj().resolve_neg().numpy()
 
 
-def from_numpy(array: Any, device: Any = "cpu") -> torch.Tensor:
+def from_numpy(array: np.generic | np.ndarray[Any, Any], device: str | torch.device = "cpu") -> torch.Tensor:
     """A tensor of its own with the elements of an ndarray."""
     array = np.asarray(array)
     if array.dtype.name == "bfloat16":
@@ -158,7 +158,7 @@ def in_float32(function: Kernel) -> Kernel:
     return kernel
 
 
-def _narrowed(result: Any, dtype: torch.dtype) -> Any:
+def _narrowed(result: torch.Tensor | tuple[torch.Tensor, ...], dtype: torch.dtype) -> Any:
     if isinstance(result, tuple):
         return (*[_narrowed(r, dtype) for r in result],)
     return result.to(dtype) if result.dtype is torch.float32 else result
@@ -183,7 +183,7 @@ _PROXY = torch._C._TorchDispatchModeKey.PROXY
 def on_host(name: str) -> Kernel:
     """NumPy's kernel of a primitive, for those that torch has no functions for."""
 
-    def kernel(*operands_and_attrs: Any) -> Any:
+    def kernel(*operands_and_attrs: object) -> Any:
         require_untraced(name)
         device = next((x.device for x in operands_and_attrs if isinstance(x, torch.Tensor)), "cpu")
         given = [to_numpy(x) if isinstance(x, torch.Tensor) else x for x in operands_and_attrs]

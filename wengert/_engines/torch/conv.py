@@ -91,9 +91,9 @@ def _transposed(
 
 def _backwards(
     lhs: torch.Tensor,
-    weight: Any,
+    weight: torch.Tensor,
     strides: Sequence[int],
-    cuts: Any,
+    cuts: list[int],
     dilation: Sequence[int],
     groups: int,
     shape: tuple[int, ...],

@@ -28,7 +28,7 @@ def _power(x: torch.Tensor, y: torch.Tensor) -> Any:
     return torch.pow(x, y)
 
 
-def _power_number(x: torch.Tensor, number: Any) -> Any:
+def _power_number(x: torch.Tensor, number: float) -> Any:
     if number == 2:
         return x * x
     if number == 1:
@@ -57,7 +57,7 @@ def _by_nonzero(function: Callable[..., Any]) -> Any:
     return kernel
 
 
-def _shifted(function: Any, limit: Callable[..., Any]) -> Any:
+def _shifted(function: Callable[..., Any], limit: Callable[..., Any]) -> Any:
     """Shifts by the width of the integers and more give what shifting bit by bit gives."""
 
     def kernel(x: torch.Tensor, y: torch.Tensor) -> Any:
@@ -85,7 +85,7 @@ def _remainder(x: torch.Tensor, y: torch.Tensor) -> Any:
     return torch.where(rest == 0, torch.copysign(torch.zeros_like(rest), y), rest)
 
 
-def _ldexp(x: torch.Tensor, n: Any) -> Any:
+def _ldexp(x: torch.Tensor, n: torch.Tensor) -> Any:
     """In three steps, for a power of two may be out of range where the product is not."""
     wide = torch.float64 if x.dtype is torch.float64 else torch.float32
     out, rest = x.to(wide), n.to(torch.int64).clamp(-6600, 6600)
@@ -101,7 +101,7 @@ def _exponent(x: torch.Tensor) -> Any:
     return torch.frexp(x.float() if x.dtype in HALF else x)[1].to(torch.int32)
 
 
-def _bitcast(x: torch.Tensor, dtype: Any) -> Any:
+def _bitcast(x: torch.Tensor, dtype: object) -> Any:
     return x.contiguous().view(torch_dtype(dtype))
 
 
@@ -112,7 +112,7 @@ def _nextafter(x: torch.Tensor, y: torch.Tensor) -> Any:
 _next_half = on_host("nextafter")
 
 
-def _clip(x: torch.Tensor, lo: Any, hi: Any) -> Any:
+def _clip(x: torch.Tensor, lo: torch.Tensor, hi: torch.Tensor) -> Any:
     return torch.minimum(torch.maximum(x, lo), hi)
 
 

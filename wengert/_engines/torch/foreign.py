@@ -69,7 +69,7 @@ class TorchFunction(Foreign):
         many = _batch(self._function, flags)
         return self._kept(("batched", flags), lambda: TorchFunction(many, f"a batch of {self.name}"))
 
-    def _kept(self, key: Any, make: Callable[[], TorchFunction]) -> TorchFunction:
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], TorchFunction]) -> TorchFunction:
         """A derived function, made once."""
         found = self._derived.get(key)
         if found is None:
@@ -89,7 +89,7 @@ class _Pullback(TorchFunction):
         self._wanted = wanted
         self._given = given
 
-    def _pull(self, *operands_and_cts: Any) -> Sequence[Any]:
+    def _pull(self, *operands_and_cts: torch.Tensor) -> Sequence[Any]:
         operands, cts = operands_and_cts[: len(self._wanted)], operands_and_cts[len(self._wanted) :]
         if is_in_transform():
             return _pulled(self._base._function, operands, self._wanted, self._given, cts)
@@ -124,7 +124,7 @@ class _Pushforward(TorchFunction):
         self._base = base
         self._active = active
 
-    def _push(self, *operands_and_dots: Any) -> Sequence[Any]:
+    def _push(self, *operands_and_dots: torch.Tensor) -> Sequence[Any]:
         operands, dots = operands_and_dots[: len(self._active)], operands_and_dots[len(self._active) :]
         if is_in_transform():
             return _pushed(self._base._function, operands, self._active, dots)
@@ -157,7 +157,7 @@ def _pulled(
 ) -> Sequence[Any]:
     """The cotangents of wanted operands, inside a transform of `torch.func`."""
 
-    def of_wanted(*some: Any) -> tuple[Any, ...]:
+    def of_wanted(*some: torch.Tensor) -> tuple[Any, ...]:
         return (*_chosen(function(*_filled(operands, wanted, some)), given),)
 
     outs, back = _vjp(of_wanted, *_chosen(operands, wanted))
@@ -171,7 +171,7 @@ def _pushed(function: Function, operands: Sequence[Any], active: Sequence[bool],
     carry = (*map(is_differentiable, outs),)
     seeds = (*map(torch.zeros_like, _chosen(outs, carry)),)
 
-    def back(*cts: Any) -> Any:
+    def back(*cts: object) -> Any:
         return (*_pulled(function, operands, active, carry, cts),)
 
     _, forth = _vjp(back, *seeds)
@@ -187,7 +187,7 @@ class _Widened(TorchFunction):
         self._whole = whole
         self._flags = flags
 
-    def _widen(self, *operands: Any) -> Sequence[Any]:
+    def _widen(self, *operands: torch.Tensor) -> Sequence[Any]:
         size = next(x.shape[0] for x, flag in zip(operands, self._flags, strict=True) if flag)
         return self._whole._function(*[
             x if flag else x.expand((size, *x.shape)) for x, flag in zip(operands, self._flags, strict=True)
@@ -199,14 +199,14 @@ def _batch(function: Function, flags: tuple[bool, ...]) -> Function:
         lambda *xs: (*function(*xs),), in_dims=(*[0 if flag else None for flag in flags],), randomness="different"
     )
 
-    def one_by_one(*operands: Any) -> Sequence[Any]:
+    def one_by_one(*operands: torch.Tensor) -> Sequence[Any]:
         size = next(x.shape[0] for x, flag in zip(operands, flags, strict=True) if flag)
         rows = [
             function(*[x[i] if flag else x for x, flag in zip(operands, flags, strict=True)]) for i in range(size)
         ]  # fmt: skip
         return (*map(torch.stack, zip(*rows, strict=True)),)
 
-    def batched(*operands: Any) -> Sequence[Any]:
+    def batched(*operands: torch.Tensor) -> Sequence[Any]:
         try:
             return many(*operands)
         except RuntimeError:  # a value is asked for, or an operation has no batch rule
@@ -238,5 +238,5 @@ def _filled(values: Sequence[Any], flags: Sequence[bool], some: Sequence[Any]) -
     return [next(following) if flag else x for x, flag in zip(values, flags, strict=True)]
 
 
-def _or_zeros(found: Any, y: torch.Tensor) -> torch.Tensor:
+def _or_zeros(found: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.zeros_like(y) if found is None else found

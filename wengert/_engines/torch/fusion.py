@@ -65,7 +65,7 @@ def _pool_back(ct: Any, x: Any, places: Any, window: Any, strides: Any, padding:
 _LARGE = 8192  # elements: filling by a mask costs more there than looking for what must be filled
 
 
-def _is_zero(x: Any, zero: Any) -> Any:
+def _is_zero(x: torch.Tensor, zero: torch.Tensor) -> Any:
     return None if x.numel() > _LARGE and x.is_cpu else torch.eq(x, zero)
 
 
@@ -75,7 +75,7 @@ def _masked(product: Callable[..., Any]) -> Kernel:
     Only infinities and NaNs make a difference, and both give NaN.
     """
 
-    def kernel(x: Any, y: Any, is_zero: Any, zero: Any) -> Any:
+    def kernel(x: torch.Tensor, y: torch.Tensor, is_zero: torch.Tensor, zero: torch.Tensor) -> Any:
         found = product(x, y)
         if is_zero is None:
             if not torch.isnan(found.sum()).item():
@@ -86,7 +86,7 @@ def _masked(product: Callable[..., Any]) -> Kernel:
     return kernel
 
 
-def _where_positive(x: Any, y: Any, zero: Any) -> Any:
+def _where_positive(x: torch.Tensor, y: torch.Tensor, zero: torch.Tensor) -> Any:
     """y where x is positive, else 0, also where x is NaN, which torch's fast way would let through."""
     if x.is_cpu and not torch.isnan(x.sum()).item():
         return _threshold_back(y, x, 0)
@@ -111,13 +111,13 @@ FUSED: dict[str, Kernel] = {
 }
 
 
-def scalar(number: Any, dtype: torch.dtype) -> torch.Tensor:
+def scalar(number: float, dtype: torch.dtype) -> torch.Tensor:
     """A number as a tensor of no axes; on the CPU, from where a kernel on any device takes it."""
     return _scalar(repr(number), number, dtype)  # by its text, for -0.0 equals 0
 
 
 @functools.lru_cache(4096)
-def _scalar(text: str, number: Any, dtype: torch.dtype) -> torch.Tensor:
+def _scalar(text: str, number: float, dtype: torch.dtype) -> torch.Tensor:
     return torch.tensor(number, dtype=dtype)
 
 

@@ -10,7 +10,7 @@ import torch
 from .common import HALF, in_float32, widened
 
 
-def whole(index: Any) -> Any:
+def whole(index: torch.Tensor) -> Any:
     """An index in torch's own integers; those of a byte would be taken for a mask."""
     return index if index.dtype is torch.int64 else index.to(torch.int64)
 
@@ -42,7 +42,7 @@ def _flat_places(extents: Any, indices: Any) -> Any:
     return place
 
 
-def _scatter_add(x: torch.Tensor, updates: Any, *indices: Any) -> Any:
+def _scatter_add(x: torch.Tensor, updates: torch.Tensor, *indices: torch.Tensor) -> Any:
     if not indices:
         return x + updates
     if x.dtype in HALF:
@@ -59,7 +59,7 @@ def _scatter_add(x: torch.Tensor, updates: Any, *indices: Any) -> Any:
 
 
 def _scatter(how: str) -> Any:
-    def kernel(x: torch.Tensor, updates: Any, *indices: Any) -> Any:
+    def kernel(x: torch.Tensor, updates: torch.Tensor, *indices: torch.Tensor) -> Any:
         indices = (*map(whole, indices),)
         require_inside(x.shape, indices)
         count = len(indices)
@@ -72,7 +72,7 @@ def _scatter(how: str) -> Any:
     return kernel
 
 
-def _scatter_mul(x: torch.Tensor, updates: Any, *indices: Any) -> Any:
+def _scatter_mul(x: torch.Tensor, updates: torch.Tensor, *indices: torch.Tensor) -> Any:
     """torch multiplies no complex numbers into places: one round for each update of a place."""
     if not x.is_complex() or not indices or not indices[0].numel():
         return _scatter("prod")(x, updates, *indices)
@@ -121,24 +121,24 @@ def _sort(x: torch.Tensor, axis: int, descending: bool) -> Any:
     return ordered.flip(axis) if descending else ordered
 
 
-def _searchsorted(sequence: Any, values: Any, right: bool) -> Any:
+def _searchsorted(sequence: torch.Tensor, values: torch.Tensor, right: bool) -> Any:
     sequence, values = widened(sequence).contiguous(), widened(values).contiguous()
     if sequence.dtype is torch.bool:
         sequence, values = sequence.to(torch.uint8), values.to(torch.uint8)
     return torch.searchsorted(sequence, values, right=bool(right))
 
 
-def _from_front(index: Any, size: int) -> Any:
+def _from_front(index: torch.Tensor, size: int) -> Any:
     """Indices counted from the front, all inside; usually they are."""
     require_inside((size,), (index,))
     return torch.where(index < 0, index + size, index) if index.numel() and int(index.min()) < 0 else index
 
 
-def _take_along(x: torch.Tensor, index: Any) -> Any:
+def _take_along(x: torch.Tensor, index: torch.Tensor) -> Any:
     return torch.gather(x, -1, _from_front(index, x.shape[-1]))
 
 
-def _add_along(x: torch.Tensor, index: Any, size: int) -> Any:
+def _add_along(x: torch.Tensor, index: torch.Tensor, size: int) -> Any:
     return x.new_zeros((*x.shape[:-1], size)).scatter_add_(-1, _from_front(index, size), x)
 
 

@@ -17,7 +17,7 @@ def _or_error(function: Callable[..., Any]) -> Any:
     """A kernel whose error is NumPy's."""
 
     @functools.wraps(function)
-    def kernel(*args: Any) -> Any:
+    def kernel(*args: bool | float | torch.Tensor) -> Any:
         try:
             return function(*args)
         except torch.linalg.LinAlgError as error:  # pyright: ignore[reportPrivateImportUsage]  # documented as public
@@ -41,7 +41,7 @@ def _einsum(*xs_labels_out: Any) -> Any:
     return torch.einsum(f"{','.join(labels)}->{out}", *xs)
 
 
-def _triangular_solve(a: torch.Tensor, b: torch.Tensor, lower: Any, trans: Any, unit_diagonal: Any) -> Any:
+def _triangular_solve(a: torch.Tensor, b: torch.Tensor, lower: bool, trans: int, unit_diagonal: bool) -> Any:
     if not b.numel():
         return b
     if not unit_diagonal and bool((torch.diagonal(a, 0, -2, -1) == 0).any()):
@@ -75,11 +75,11 @@ def _lu(a: torch.Tensor) -> tuple[Any, ...]:
     return packed, pivots - 1, torch.argmax(swaps.real if swaps.is_complex() else swaps, -2)
 
 
-def _rows(x: torch.Tensor, order: Any) -> Any:
+def _rows(x: torch.Tensor, order: torch.Tensor) -> Any:
     return torch.take_along_dim(x, order[..., None], -2)
 
 
-def _unrows(x: torch.Tensor, order: Any) -> Any:
+def _unrows(x: torch.Tensor, order: torch.Tensor) -> Any:
     return _rows(x, torch.argsort(order, -1))
 
 

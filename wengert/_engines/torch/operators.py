@@ -200,7 +200,7 @@ class _InTransform(torch.autograd.Function):
     """A call in a transform of `torch.func`, which custom operators with derivatives know nothing of."""
 
     @staticmethod
-    def forward(operator: Operator, call: str, *arrays: Any) -> Any:
+    def forward(operator: Operator, call: str, *arrays: object) -> Any:
         return (*operator.op([*arrays], call),)
 
     @staticmethod
@@ -231,7 +231,7 @@ def _set_up(ctx: Any, inputs: Any, output: Tensors) -> None:
     ctx.mark_non_differentiable(*[y for y in output if not is_differentiable(y)])
 
 
-def _extent(dim: Any, sizes: dict[Any, Any]) -> Any:
+def _extent(dim: int, sizes: dict[Any, Any]) -> Any:
     """A dimension of a result, which may be a symbol of torch's; one that only a run tells is a new one."""
     if not isinstance(dim, Dim):
         return dim

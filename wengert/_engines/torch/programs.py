@@ -51,7 +51,7 @@ class Form:
         self._runs_again = False
         self.owned = owned_outputs(graph)
 
-    def run(self, *tensors: Any) -> tuple[Any, ...]:
+    def run(self, *tensors: object) -> tuple[Any, ...]:
         """The results. What runs but once, as the trace of one call does, is not worth compiling."""
         if self._runs_again or self._run is not None:
             return self.compiled()(*tensors)
@@ -65,12 +65,12 @@ class Form:
             run = self._run = compile_source(self._graph, self._target)
         return run
 
-    def run_owned(self, *tensors: Any) -> tuple[Any, ...]:
+    def run_owned(self, *tensors: torch.Tensor | np.ndarray[Any, Any]) -> tuple[Any, ...]:
         """The results, copied where their memory is anybody else's."""
         return (*map(_owned, self.run(*tensors), self.owned),)
 
 
-def _owned(x: Any, is_owned: bool) -> Any:
+def _owned(x: torch.Tensor | np.ndarray[Any, Any], is_owned: bool) -> Any:
     if not isinstance(x, torch.Tensor):
         return x
     if not is_owned:
@@ -111,7 +111,7 @@ class Table(dict[str, Kernel]):
         *tensors, program = operands_and_program
         return form_on(program, self.device).run(*tensors)
 
-    def _zeros(self, shape: Any, dtype: Any) -> Any:
+    def _zeros(self, shape: tuple[int, ...], dtype: torch.dtype) -> Any:
         return torch.zeros((*shape,), dtype=torch_dtype(dtype), device=self.device)
 
 
@@ -148,11 +148,11 @@ def on_device(tensors: Tensors) -> list[Any]:
 # -- what regions ask of tensors -----------------------------------------------------------------------------------
 
 
-def _number(x: Any) -> Any:
+def _number(x: torch.Tensor) -> Any:
     return x.item()
 
 
-def _row(x: Any, index: int) -> Any:
+def _row(x: tuple[torch.Tensor, ...], index: int) -> Any:
     row = x[index]
     return row if isinstance(row, (torch.Tensor, np.ndarray)) else as_object(row)
 
@@ -173,5 +173,5 @@ def _stack(rows: Tensors) -> Any:
     return apart
 
 
-def _zeros_like(x: Any) -> Any:
+def _zeros_like(x: torch.Tensor) -> Any:
     return torch.zeros_like(x) if isinstance(x, torch.Tensor) else np.zeros_like(x)

@@ -26,7 +26,7 @@ def _blocks(key: tuple[torch.Tensor, torch.Tensor], low: torch.Tensor, high: tor
     return torch.stack(torch.broadcast_tensors(*words), -1).view(torch.uint32)
 
 
-def _of_numbers(key: Any, count: int, high: int) -> Any:
+def _of_numbers(key: torch.Tensor, count: int, high: int) -> Any:
     if count >= 1 << 31:
         raise ValueError(f"wanted less than 2**31 blocks of random bits in one draw, got {count}")
     key = key.contiguous().view(torch.int32)
@@ -38,7 +38,7 @@ def _random_bits(key: torch.Tensor, shape: tuple[int, ...]) -> Any:
     return drawn(_of_numbers(key, (prod(shape) + 1) // 2, 0), key.shape[:-1], shape)
 
 
-def _fold_in(key: Any, data: Any) -> Any:
+def _fold_in(key: torch.Tensor, data: torch.Tensor) -> Any:
     if data.dtype is torch.uint64:
         data = data.view(torch.int64)
     wide = data.to(torch.int64)  # with its sign, so that -1 is -1 at every width

@@ -10,7 +10,7 @@ import torch
 from .common import in_float32, on_host
 
 
-def _matmul(data: Any, rows: Any, columns: Any, x: torch.Tensor, height: int) -> Any:
+def _matmul(data: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor, x: torch.Tensor, height: int) -> Any:
     return x.new_zeros((height, x.shape[1])).index_add_(0, rows, data[:, None] * x[columns])
 
 

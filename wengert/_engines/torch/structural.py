@@ -26,7 +26,7 @@ def _prod(x: torch.Tensor, axes: tuple[int, ...]) -> Any:
     return x
 
 
-def _pad(x: torch.Tensor, low: Any, high: Any, interior: Any) -> Any:
+def _pad(x: torch.Tensor, low: tuple[int, ...], high: tuple[int, ...], interior: tuple[int, ...]) -> Any:
     if any(interior) or not all(map(_is_left, x.shape, low, high)):
         return _spread(x, low, high, interior)
     return torch.constant_pad_nd(x, [n for pair in zip(low, high, strict=True) for n in pair[::-1]][::-1])
@@ -37,7 +37,7 @@ def _is_left(size: int, low: int, high: int) -> bool:
     return size + min(low, 0) + min(high, 0) > 0
 
 
-def _spread(x: torch.Tensor, low: Any, high: Any, interior: Any) -> Any:
+def _spread(x: torch.Tensor, low: tuple[int, ...], high: tuple[int, ...], interior: tuple[int, ...]) -> Any:
     inner = [n + max(n - 1, 0) * i for n, i in zip(x.shape, interior, strict=True)]
     out = x.new_zeros([lo + n + hi for lo, n, hi in zip(low, inner, high, strict=True)])
     target, source = [], []
@@ -120,7 +120,7 @@ def _full(shape: tuple[int, ...], value: Any, dtype: Any, device: Any) -> Any:
     return torch.full(shape, value, dtype=torch_dtype(dtype), device=device)
 
 
-def _constant(value: Any, device: Any) -> Any:
+def _constant(value: np.ndarray[Any, Any], device: torch.device) -> Any:
     return value if value.dtype == OPAQUE else from_numpy(value, device)
 
 

@@ -54,7 +54,7 @@ def for_unsigned(name: str) -> Kernel:
         return by_signed_bits(KERNELS[name], 0)
     op, inner, host = REGISTRY[name], KERNELS[name], on_host(name)
 
-    def kernel(*operands_and_attrs: Any) -> Any:
+    def kernel(*operands_and_attrs: int | torch.Tensor | tuple[int, ...]) -> Any:
         tensors = [x for x in operands_and_attrs if isinstance(x, torch.Tensor)]
         if any(x.dtype is torch.uint64 for x in tensors):
             return host(*operands_and_attrs)
@@ -117,7 +117,7 @@ def unboxed(inner: Kernel) -> Kernel:
     return kernel
 
 
-def creations(device: Any) -> dict[str, Kernel]:
+def creations(device: torch.device) -> dict[str, Kernel]:
     """The kernels that make tensors of nothing, on a device."""
     return {name: functools.partial(kernel, device=device) for name, kernel in CREATIONS.items()}
 

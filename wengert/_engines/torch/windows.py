@@ -15,14 +15,18 @@ from .common import in_float32, widened
 # -- windows -----------------------------------------------------------------------------------------------------------
 
 
-def _padded(x: torch.Tensor, padding: Any, value: Any = 0) -> Any:
+def _padded(x: torch.Tensor, padding: Any, value: int = 0) -> Any:
     if not any(map(any, padding)):
         return x
     return functional.pad(x, [n for pair in reversed(padding) for n in pair], value=value)
 
 
 def _window_sum(
-    x: torch.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+    x: torch.Tensor,
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[Any, ...],
+    dilation: tuple[int, ...],
 ) -> Any:
     """Axis by axis, as the sum of strided views."""
     out = _padded(x, padding)
@@ -37,10 +41,10 @@ def _window_sum(
 
 def _window_spread(
     x: torch.Tensor,
-    sizes: Any,
+    sizes: tuple[int, ...],
     window: tuple[int, ...],
     strides: tuple[int, ...],
-    padding: Any,
+    padding: tuple[Any, ...],
     dilation: tuple[int, ...],
 ) -> Any:
     out, first = x, x.ndim - len(window)
@@ -56,7 +60,11 @@ def _window_spread(
 
 def _place(choose: Callable[..., Any], worst: Callable[..., Any]) -> Any:
     def kernel(
-        x: torch.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+        x: torch.Tensor,
+        window: tuple[int, ...],
+        strides: tuple[int, ...],
+        padding: tuple[Any, ...],
+        dilation: tuple[int, ...],
     ) -> Any:
         lead = x.ndim - len(window)
         known = places_of(x.shape[lead:], window, strides, padding, dilation)
@@ -78,7 +86,7 @@ def _place(choose: Callable[..., Any], worst: Callable[..., Any]) -> Any:
 _POOLS = {1: functional.max_pool1d, 2: functional.max_pool2d, 3: functional.max_pool3d}
 
 
-def is_pooling(window: tuple[int, ...], padding: Any) -> bool:
+def is_pooling(window: tuple[int, ...], padding: tuple[Any, ...]) -> bool:
     """Whether torch has a kernel for windows like these."""
     is_even = all(low == high and 2 * low <= n for (low, high), n in zip(padding, window, strict=True))
     return len(window) in _POOLS and is_even
@@ -93,7 +101,11 @@ def planes_of(x: torch.Tensor) -> torch.Tensor:
 
 
 def pooled(
-    x: torch.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+    x: torch.Tensor,
+    window: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[Any, ...],
+    dilation: tuple[int, ...],
 ) -> tuple[Any, Any]:
     """The place of the largest element of each window, and the element; x has two axes in front."""
     widths = [low for low, _ in padding]
@@ -105,7 +117,11 @@ def _by_pooling(general: Callable[..., Any], sign: int) -> Any:
     """torch's pooling tells the places too, where it has a kernel for the case; it takes the first of equal ones."""
 
     def kernel(
-        x: torch.Tensor, window: tuple[int, ...], strides: tuple[int, ...], padding: Any, dilation: tuple[int, ...]
+        x: torch.Tensor,
+        window: tuple[int, ...],
+        strides: tuple[int, ...],
+        padding: tuple[Any, ...],
+        dilation: tuple[int, ...],
     ) -> Any:
         rank = len(window)
         if not (x.dtype in _POOLED and is_pooling(window, padding) and x.numel()):
@@ -139,7 +155,9 @@ def _directed(function: Callable[..., Any]) -> Any:
     return in_float32(kernel)
 
 
-def _by_doubling(factor: Any, term: Any, product: Any, joined: Any) -> Any:
+def _by_doubling(
+    factor: torch.Tensor, term: torch.Tensor, product: Callable[..., Any], joined: Callable[..., Any]
+) -> Any:
     """s_i = product(factor_i, s_(i-1)) + term_i along the first axis, in as many rounds as the extent has digits."""
     extent, reach = len(term), 1
     while reach < extent:
@@ -160,7 +178,7 @@ def _step_by_step(factor: Any, term: Any, product: Any) -> Any:
 
 
 def _recurrence(product: Callable[..., Any], joined: Callable[..., Any]) -> Any:
-    def along(factor: Any, term: Any, axis: int, reverse: bool) -> Any:
+    def along(factor: torch.Tensor, term: torch.Tensor, axis: int, reverse: bool) -> Any:
         if not term.numel():
             return term
         factor, term = factor.movedim(axis, 0), term.movedim(axis, 0)
@@ -175,7 +193,7 @@ def _recurrence(product: Callable[..., Any], joined: Callable[..., Any]) -> Any:
     return along
 
 
-def _times_unless_zero(factor: Any, state: Any) -> Any:
+def _times_unless_zero(factor: torch.Tensor, state: torch.Tensor) -> Any:
     return torch.where(factor == 0, torch.zeros_like(state), factor * state)
 
 
@@ -183,7 +201,7 @@ _linear = _recurrence(_times_unless_zero, torch.mul)
 _masked = _recurrence(lambda restart, state: torch.where(restart, torch.zeros_like(state), state), torch.logical_or)
 
 
-def _segmented_cumsum(x: torch.Tensor, restart: Any, axis: int, reverse: bool) -> Any:
+def _segmented_cumsum(x: torch.Tensor, restart: object, axis: int, reverse: bool) -> Any:
     return _masked(restart, x, axis, reverse)
 
 

@@ -16,6 +16,8 @@ import numpy as np
 import wengert as wg
 from wengert.cli.demo.digits import CLASSES, SIDE, Digits
 
+from ..._core.argument_types import ArrayLike
+
 Parameters = dict[str, Any]
 
 HIDDEN_UNITS = 32
@@ -34,25 +36,25 @@ def initial_parameters(seed: int = 0) -> Parameters:
     }
 
 
-def class_scores(parameters: Parameters, images: Any) -> Any:
+def class_scores(parameters: Parameters, images: ArrayLike) -> Any:
     """One score per image and digit, before they are made probabilities."""
     hidden = np.tanh(images @ parameters["hidden"] + parameters["hidden_offset"])
     return hidden @ parameters["output"] + parameters["output_offset"]
 
 
-def log_probabilities(parameters: Parameters, images: Any) -> Any:
+def log_probabilities(parameters: Parameters, images: ArrayLike) -> Any:
     """The logarithm of each digit's probability, by a softmax that cannot overflow."""
     scores = class_scores(parameters, images)
     scores = scores - np.max(scores, axis=1, keepdims=True)
     return scores - np.log(np.sum(np.exp(scores), axis=1, keepdims=True))
 
 
-def cross_entropy(parameters: Parameters, images: Any, one_hot: np.ndarray) -> Any:
+def cross_entropy(parameters: Parameters, images: ArrayLike, one_hot: np.ndarray) -> Any:
     """The mean over the images of minus the log-probability of the right digit."""
     return -np.sum(one_hot * log_probabilities(parameters, images)) / len(one_hot)
 
 
-def penalised_loss(parameters: Parameters, images: Any, one_hot: np.ndarray) -> Any:
+def penalised_loss(parameters: Parameters, images: ArrayLike, one_hot: np.ndarray) -> Any:
     """The cross entropy with a quadratic penalty on the weights, which is what training minimises."""
     penalty = np.sum(parameters["hidden"] ** 2) + np.sum(parameters["output"] ** 2)
     return cross_entropy(parameters, images, one_hot) + 0.5 * WEIGHT_DECAY * penalty

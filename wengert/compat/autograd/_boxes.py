@@ -46,7 +46,7 @@ def map_tree(f: Callable[..., Any], tree: object, *others: Any) -> Any:
     return rebuilt(tree, [map_tree(f, *group) for group in zip(tree, *others, strict=True)])
 
 
-def leaves(tree: Any) -> list[Any]:
+def leaves(tree: object) -> list[Any]:
     """The leaves of a nested structure, in order."""
     if not isinstance(tree, _CONTAINERS):
         return [tree]
@@ -127,7 +127,7 @@ class following(pausing):
 
     __slots__ = ()
 
-    def __init__(self, recorder: Any) -> None:
+    def __init__(self, recorder: object) -> None:
         super().__init__((*STATE.recorders, recorder))
 
     def __exit__(self, kind: object = None, error: BaseException | None = None, traceback: object = None) -> None:
@@ -173,7 +173,7 @@ def boxes_in(value: Any) -> list[Tensor]:
     return [value] if isbox(value) else []
 
 
-def fitted(value: Any, like: Any) -> Tensor:
+def fitted(value: object, like: Any) -> Tensor:
     """A cotangent or tangent from a user's rule as a tensor of the shape and dtype of what it belongs to."""
     found = as_tensor(value)
     if found._data.shape == like._data.shape and found._data.dtype is like._data.dtype:

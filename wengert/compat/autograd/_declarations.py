@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._boxes import map_tree
@@ -31,21 +31,21 @@ def defvjp_argnums(fun: Callable[..., Any], vjpmaker: Callable[..., Any]) -> Non
     primitive_vjps[fun] = vjpmaker
 
 
-def defvjp_argnum(fun: Any, vjpmaker: Callable[..., Any]) -> None:
+def defvjp_argnum(fun: Callable[..., Any], vjpmaker: Callable[..., Any]) -> None:
     """`vjpmaker(argnum, ans, args, kwargs)` gives the function from g to the cotangent."""
 
-    def maker(argnums: Any, *rest: Any) -> Any:
+    def maker(argnums: Sequence[int], *rest: Any) -> Any:
         pulls = [vjpmaker(argnum, *rest) for argnum in argnums]
         return lambda g: tuple(pull(g) for pull in pulls)
 
     defvjp_argnums(fun, maker)
 
 
-def defvjp(fun: Any, *vjpmakers: Any, **kwargs: Any) -> None:
+def defvjp(fun: Callable[..., Any], *vjpmakers: Any, **kwargs: Any) -> None:
     """`vjpmaker(ans, *args, **kwargs)` for each argument (or for those at `argnums`); None for a derivative of zero."""
     maker_of = _by_argument("VJP", fun, vjpmakers, kwargs)
 
-    def one(argnum: int, ans: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def one(argnum: int, ans: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         maker = maker_of(argnum)
         return (lambda g: vspace(args[argnum]).zeros()) if maker is None else maker(ans, *args, **kwargs)
 
@@ -57,10 +57,10 @@ def defjvp_argnums(fun: Callable[..., Any], jvpmaker: Callable[..., Any]) -> Non
     primitive_jvps[fun] = jvpmaker
 
 
-def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
+def defjvp_argnum(fun: Callable[..., Any], jvpmaker: Callable[..., Any]) -> None:
     """`jvpmaker(argnum, g, ans, args, kwargs)` gives what one argument contributes to the tangent."""
 
-    def rule(argnums: Any, gs: Any, *rest: Any) -> Any:
+    def rule(argnums: Sequence[int], gs: Sequence[Any], *rest: Any) -> Any:
         total, *terms = [jvpmaker(argnum, g, *rest) for argnum, g in zip(argnums, gs)]
         for term in terms:
             total = map_tree(lambda a, b: a + b, total, term)
@@ -69,11 +69,11 @@ def defjvp_argnum(fun: Any, jvpmaker: Callable[..., Any]) -> None:
     defjvp_argnums(fun, rule)
 
 
-def defjvp(fun: Any, *jvpfuns: Any, **kwargs: Any) -> None:
+def defjvp(fun: Callable[..., Any], *jvpfuns: Any, **kwargs: Any) -> None:
     """`jvpfun(g, ans, *args, **kwargs)` for each argument; "same" where fun is linear, None where it is constant."""
     rule_of = _by_argument("JVP", fun, jvpfuns, kwargs)
 
-    def one(argnum: int, g: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+    def one(argnum: int, g: object, ans: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         rule = rule_of(argnum)
         if rule is None:
             return vspace(ans).zeros()
@@ -82,7 +82,7 @@ def defjvp(fun: Any, *jvpfuns: Any, **kwargs: Any) -> None:
     defjvp_argnum(fun, one)
 
 
-def def_linear(fun: Any) -> None:
+def def_linear(fun: Callable[..., Any]) -> None:
     """Declares that a function is linear in each of its arguments."""
     defjvp_argnum(fun, lambda argnum, g, ans, args, kwargs: fun(*subval(args, argnum, g), **kwargs))
 
@@ -100,12 +100,12 @@ def primitive_with_deprecation_warnings(f_raw: Callable[..., Any]) -> Callable[.
         defvjp(wrapped, *makers.values(), argnums=(*makers,))
 
     def old_defvjp(vjpfun: Any, argnum: int = 0) -> None:
-        def maker(ans: Any, *args: object, **kwargs: object) -> Any:
+        def maker(ans: object, *args: object, **kwargs: object) -> Any:
             return lambda g: vjpfun(g, ans, vspace(args[argnum]), vspace(ans), *args, **kwargs)
 
         add(argnum, maker, "defvjp")
 
-    def defvjp_is_zero(argnums: Any = (0,)) -> None:
+    def defvjp_is_zero(argnums: Sequence[int] = (0,)) -> None:
         for argnum in argnums:
             add(argnum, None, "defvjp_is_zero")
 

@@ -19,7 +19,7 @@ class VSpace:
     mappings: ClassVar[dict[type, Callable[[Any], Any]]] = {}
     iscomplex = False
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         pass
 
     @classmethod
@@ -35,7 +35,7 @@ class VSpace:
     def scalar_mul(self, x: Any, a: Any) -> Any:
         return x * a
 
-    def covector(self, x: Any) -> Any:
+    def covector(self, x: object) -> Any:
         return x
 
     def __eq__(self, other: object) -> bool:
@@ -53,7 +53,7 @@ class ArrayVSpace(VSpace):
 
     units: ClassVar[tuple[Any, ...]] = (1.0,)  # what spans the numbers of an element
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         # what is traced has a shape, and no numbers
         array: Any = value if isinstance(value, Tensor) else onp.asarray(value)
         self.shape, self.dtype = array.shape, array.dtype
@@ -137,7 +137,7 @@ class ContainerVSpace(VSpace):
                 yield self.made({**zeros, key: vector})
 
 
-def _array_vspace(value: Any) -> VSpace:
+def _array_vspace(value: object) -> VSpace:
     dtype = getattr(value, "dtype", None)
     is_complex = isinstance(value, complex) if dtype is None else dtype.kind == "c"
     return (ComplexArrayVSpace if is_complex else ArrayVSpace)(value)
@@ -149,7 +149,7 @@ for _kind in (list, tuple, dict):
     VSpace.register(_kind, ContainerVSpace)
 
 
-def vspace(value: Any) -> Any:
+def vspace(value: object) -> Any:
     """The vector space that a value lies in."""
     for kind in type(value).__mro__:
         maker = VSpace.mappings.get(kind)
@@ -174,7 +174,7 @@ class SparseObject:
         return self.mut_add(onp.zeros(like.shape, like.dtype))
 
 
-def sparse_add(vs: Any, x_prev: Any, x_new: SparseObject) -> Any:
+def sparse_add(vs: Any, x_prev: object, x_new: SparseObject) -> Any:
     """A dense vector with a sparse one added."""
     return x_new.mut_add(vs.zeros() if x_prev is None else x_prev)
 

@@ -30,7 +30,7 @@ def _require_real_scalar(y: Any, name: str, instead: str) -> None:
 
 
 @unary_to_nary
-def grad(fun: Callable[..., Any], x: Any) -> Any:
+def grad(fun: Callable[..., Any], x: object) -> Any:
     """
     Returns a function which computes the gradient of `fun` with respect to positional argument number `argnum`.
 
@@ -42,7 +42,7 @@ def grad(fun: Callable[..., Any], x: Any) -> Any:
 
 
 @unary_to_nary
-def elementwise_grad(fun: Callable[..., Any], x: Any) -> Any:
+def elementwise_grad(fun: Callable[..., Any], x: object) -> Any:
     """
     Returns a function which computes the sum of each column of the Jacobian of `fun`.
 
@@ -55,7 +55,7 @@ def elementwise_grad(fun: Callable[..., Any], x: Any) -> Any:
 
 
 @unary_to_nary
-def deriv(fun: Callable[..., Any], x: Any) -> Any:
+def deriv(fun: Callable[..., Any], x: object) -> Any:
     """
     Returns a function which computes the derivative of `fun`, by forward mode.
     """
@@ -63,7 +63,7 @@ def deriv(fun: Callable[..., Any], x: Any) -> Any:
 
 
 @unary_to_nary
-def jacobian(fun: Callable[..., Any], x: Any) -> Any:
+def jacobian(fun: Callable[..., Any], x: object) -> Any:
     """
     Returns a function which computes the Jacobian of `fun`: the axes of its result, then those of its argument.
     """
@@ -76,7 +76,7 @@ def jacobian(fun: Callable[..., Any], x: Any) -> Any:
 
 
 @unary_to_nary
-def holomorphic_grad(fun: Callable[..., Any], x: Any) -> Any:
+def holomorphic_grad(fun: Callable[..., Any], x: object) -> Any:
     """
     Returns a function which computes the derivative of a holomorphic function of complex numbers.
     """
@@ -91,7 +91,7 @@ def grad_named(fun: Callable[..., Any], argname: str) -> Any:
 
 
 @unary_to_nary
-def hessian(fun: Callable[..., Any], x: Any) -> Any:
+def hessian(fun: Callable[..., Any], x: object) -> Any:
     """
     Returns a function which computes the exact Hessian of `fun`.
     """
@@ -99,7 +99,7 @@ def hessian(fun: Callable[..., Any], x: Any) -> Any:
 
 
 @unary_to_nary
-def make_hvp(fun: Callable[..., Any], x: Any) -> Any:
+def make_hvp(fun: Callable[..., Any], x: object) -> Any:
     """
     Returns a function which gives the Hessian-vector product of `fun` at its arguments, and the gradient there.
     """
@@ -134,7 +134,7 @@ vector_jacobian_product = tensor_jacobian_product
 
 
 @unary_to_nary
-def make_jvp_reversemode(fun: Callable[..., Any], x: Any) -> Any:
+def make_jvp_reversemode(fun: Callable[..., Any], x: object) -> Any:
     """
     Returns a function which gives the Jacobian-vector product of `fun`, by reverse mode twice.
     """
@@ -150,7 +150,7 @@ def make_ggnvp(f: Callable[..., Any], g: Callable[..., Any] = _half_square, f_ar
     """A function of f's arguments: the product of a vector with the generalised Gauss-Newton matrix of g of f."""
 
     @unary_to_nary
-    def ggnvp_maker(f: Callable[..., Any], x: Any) -> Any:
+    def ggnvp_maker(f: Callable[..., Any], x: object) -> Any:
         f_vjp, f_x = _make_vjp(f, x)
         g_hvp, _ = _make_vjp(grad(g), f_x)
         f_jvp, _ = _make_vjp(f_vjp, vspace(f_x).zeros())
@@ -160,7 +160,7 @@ def make_ggnvp(f: Callable[..., Any], g: Callable[..., Any] = _half_square, f_ar
 
 
 @unary_to_nary
-def value_and_grad(fun: Callable[..., Any], x: Any) -> tuple[Any, Any]:
+def value_and_grad(fun: Callable[..., Any], x: object) -> tuple[Any, Any]:
     """
     Returns a function which gives both the value and the gradient of `fun`.
     """
@@ -170,7 +170,7 @@ def value_and_grad(fun: Callable[..., Any], x: Any) -> tuple[Any, Any]:
 
 
 @unary_to_nary
-def grad_and_aux(fun: Callable[..., Any], x: Any) -> tuple[Any, Any]:
+def grad_and_aux(fun: Callable[..., Any], x: object) -> tuple[Any, Any]:
     """
     Returns a function which gives the gradient of the first result of `fun`, and the second result as it is.
     """

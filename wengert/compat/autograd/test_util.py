@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..._core.argument_types import ArrayLike
@@ -20,17 +20,17 @@ def scalar_close(a: float, b: float) -> bool:
     return abs(a - b) < TOL or abs(a - b) / abs(a + b) < RTOL
 
 
-def make_numerical_jvp(f: Callable[..., Any], x: Any) -> Callable[[Any], Any]:
+def make_numerical_jvp(f: Callable[..., Any], x: object) -> Callable[[Any], Any]:
     """The derivative along a direction, by central differences."""
     space, of = vspace(x), vspace(f(x))
 
-    def at(v: Any, step: float) -> Any:
+    def at(v: object, step: float) -> Any:
         return f(space.add(x, space.scalar_mul(v, step)))
 
     return lambda v: of.scalar_mul(of.add(at(v, EPS / 2), of.scalar_mul(at(v, -EPS / 2), -1.0)), 1.0 / EPS)
 
 
-def check_vjp(f: Callable[..., Any], x: Any) -> None:
+def check_vjp(f: Callable[..., Any], x: object) -> None:
     """Compares a vector-Jacobian product with differences, along a random direction."""
     vjp, y = make_vjp(f, x)
     space, of = vspace(x), vspace(y)
@@ -42,13 +42,13 @@ def check_vjp(f: Callable[..., Any], x: Any) -> None:
     assert scalar_close(wanted, got), f"Derivative (VJP) check of {get_name(f)} failed at {x}: {got}, numeric {wanted}"
 
 
-def check_jvp(f: Callable[..., Any], x: Any) -> None:
+def check_jvp(f: Callable[..., Any], x: object) -> None:
     """Compares a Jacobian-vector product with differences, along a random direction."""
     v = vspace(x).randn()
     check_equivalent(make_jvp(f, x)(v)[1], make_numerical_jvp(f, x)(v))
 
 
-def check_equivalent(x: Any, y: ArrayLike) -> None:
+def check_equivalent(x: object, y: ArrayLike) -> None:
     """Checks that two values lie in the same space at the same place."""
     space, other = vspace(x), vspace(y)
     assert space == other, f"VSpace mismatch:\nx: {space}\ny: {other}"
@@ -57,7 +57,7 @@ def check_equivalent(x: Any, y: ArrayLike) -> None:
 
 
 @unary_to_nary
-def check_grads(f: Callable[..., Any], x: Any, modes: Any = ("fwd", "rev"), order: int = 2) -> None:
+def check_grads(f: Callable[..., Any], x: object, modes: Sequence[str] = ("fwd", "rev"), order: int = 2) -> None:
     """
     Returns a function which checks the derivatives of `f`, in both modes and up to an order.
     """
@@ -73,7 +73,7 @@ def check_grads(f: Callable[..., Any], x: Any, modes: Any = ("fwd", "rev"), orde
 def _derived(f: Callable[..., Any], mode: str) -> Callable[..., Any]:
     """The derivative of f along a direction, or its gradient for a cotangent, as a function of x and that."""
 
-    def derived(x: Any, v: Any) -> Any:
+    def derived(x: object, v: object) -> Any:
         return make_jvp(f, x)(v)[1] if mode == "fwd" else make_vjp(f, x)[0](v)
 
     derived.__name__ = f"{'jvp' if mode == 'fwd' else 'vjp'}_{get_name(f)}"

@@ -86,7 +86,7 @@ class _Place:
         self.index = index
 
 
-def rule_of(wrapped: Any, kind: str, argnums: object) -> Any:
+def rule_of(wrapped: Callable[..., Any], kind: str, argnums: object) -> Any:
     """What was declared for a primitive as its "VJP" or "JVP"."""
     rule = (primitive_vjps if kind == "VJP" else primitive_jvps).get(wrapped)
     if rule is None:
@@ -143,7 +143,7 @@ def _jvp(inputs_dot: tuple[Any, ...], inputs: tuple[Tensor, ...], outs: tuple[Te
     return (*[fitted(d, y) for d, y in zip(moved, outs, strict=True)],)
 
 
-def _batch(op: Op, operands: Any, batched: Any, attrs: Any) -> Any:
+def _batch(op: Op, operands: Sequence[Any], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Any:
     raise NotImplementedError(f"{get_name(attrs[0].wrapped)} cannot be run on batches")
 
 
@@ -218,7 +218,7 @@ class Node:
     __slots__ = ("fun", "parents", "value")
     is_forward = False
 
-    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
+    def __init__(self, value: object, fun: Any, args: Any, kwargs: Any, parent_argnums: Any, parents: Any) -> None:
         self.value, self.fun, self.parents = value, fun, list(parents)
 
     def initialize_root(self, *args: object, **kwargs: object) -> None:
@@ -249,7 +249,7 @@ class _TraceStack:
 trace_stack = _TraceStack()
 
 
-def trace(start_node: Any, fun: Callable[..., Any], x: Any) -> tuple[Any, Any]:
+def trace(start_node: Any, fun: Callable[..., Any], x: object) -> tuple[Any, Any]:
     """A function's value, and its node in a graph of nodes like the one given (None if it does not depend on x)."""
     box = source(x)
     graph = Graph([box._key])
@@ -273,7 +273,7 @@ def trace(start_node: Any, fun: Callable[..., Any], x: Any) -> tuple[Any, Any]:
 class Step:
     """One of our ops, with its attributes, as the function that a node names."""
 
-    def __init__(self, op: Op, operands: Any, attrs: tuple[Any, ...], outs: Any, place: int) -> None:
+    def __init__(self, op: Op, operands: Any, attrs: tuple[Any, ...], outs: tuple[Tensor, ...], place: int) -> None:
         self.op, self.operands, self.attrs, self.outs, self.place = op, operands, attrs, outs, place
         self.__name__ = op.name
 

@@ -15,7 +15,7 @@ def subvals(x: Iterable[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]
     return tuple(items)
 
 
-def subval(x: Iterable[Any], i: int, v: Any) -> tuple[Any, ...]:
+def subval(x: Iterable[Any], i: int, v: object) -> tuple[Any, ...]:
     """A tuple with another value at one place."""
     return subvals(x, ((i, v),))
 

@@ -17,7 +17,7 @@ def get_name(f: object) -> str:
 def wraps(fun: Any, namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any) -> Callable[[Any], Any]:
     """A decorator that gives a function a name and a text made of another's."""
 
-    def decorate(f: Any) -> Any:
+    def decorate(f: Callable[..., Any]) -> Any:
         names = {"fun": get_name(fun), "doc": getattr(fun, "__doc__", ""), **kwargs}
         with contextlib.suppress(Exception):  # a name that cannot be given is no reason to fail
             f.__name__ = namestr.format(**names)

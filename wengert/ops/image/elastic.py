@@ -47,7 +47,7 @@ def elastic_transform(
     interpolation: str = "bilinear",
     fill_mode: str = "reflect",
     fill_value: Any = 0.0,
-    seed: Any = None,
+    seed: object = None,
     data_format: str | None = None,
 ) -> Any:
     """Images bent by smooth random displacements.

@@ -56,7 +56,7 @@ def _moved(book: Any, x: Any, code: Any) -> Any:
 @_ours
 def kmeans(
     obs: ArrayLike, k_or_guess: ArrayLike, iter: int = 20, thresh: float = 1e-05, check_finite: bool = True, *,
-    rng: Any = None,
+    rng: object = None,
 ) -> Any:  # fmt: skip
     """The points in the middle of k groups and the mean distance to them, with the groups as constants."""
     x = floats(entered(obs))
@@ -70,7 +70,7 @@ def kmeans(
 @_ours
 def kmeans2(
     data: ArrayLike, k: ArrayLike, iter: int = 10, thresh: float = 1e-05, minit: str = "random",
-    missing: str = "warn", check_finite: bool = True, *, rng: Any = None,
+    missing: str = "warn", check_finite: bool = True, *, rng: object = None,
 ) -> Any:  # fmt: skip
     """The points in the middle of k groups and the number of each point's group; the groups are constants."""
     x = floats(entered(data))

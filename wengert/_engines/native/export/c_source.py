@@ -150,7 +150,7 @@ def _lapack(program: Exported) -> str:
     return "\n".join([f"#ifdef {LAPACK_WANTED}", *declared, "#else", *own, "#endif"])
 
 
-def _pointer(given: Any) -> str:
+def _pointer(given: object) -> str:
     """The type of a routine's argument: compilers take it that what is const is read, so arrays are not."""
     return "void *" if isinstance(given, Address) else "const void *"
 
@@ -498,7 +498,7 @@ class _Writer:
         else:
             self.define(item.out, text, False)
 
-    def _argument(self, given: Any) -> str:
+    def _argument(self, given: object) -> str:
         if isinstance(given, Address):
             return f"&{self.at(given.array, given.index)}"
         assert isinstance(given, Typed)
@@ -525,7 +525,7 @@ def _written(item: Any) -> Array:
     return item.target if type(item) is Copy else item.array
 
 
-def _read_arrays(item: Any) -> set[Array]:
+def _read_arrays(item: object) -> set[Array]:
     """The arrays from which an instruction takes something: those that change places count as well."""
     if isinstance(item, (*_WRITES, *_MEMORY)):
         return {item.source} if type(item) is Copy else set()

@@ -108,7 +108,7 @@ class Watch:
         self.lanes: Any = None
         self._slots: dict[Array, str] = {}
 
-    def look(self, item: Any) -> None:
+    def look(self, item: object) -> None:
         """Writes what checks an instruction, which comes next."""
         found = _LOOKS.get(type(item))
         if found is not None:

@@ -114,7 +114,7 @@ class Builder:
         self._count += 1
         return self._count
 
-    def emit(self, instruction: Any) -> None:
+    def emit(self, instruction: For) -> None:
         """Adds an instruction as it is."""
         self.block.append(instruction)
 
@@ -496,7 +496,7 @@ class Builder:
 
     # -- what is known --------------------------------------------------------------------------------------------
 
-    def known(self, key: Any) -> Any:
+    def known(self, key: tuple[Any, ...]) -> Any:
         """What `remember` was given for a key in this block or one around it; None if nothing."""
         for scope in reversed(self.scopes):
             found = scope.get(key)
@@ -504,7 +504,7 @@ class Builder:
                 return found
         return None
 
-    def remember(self, key: Any, value: object) -> None:
+    def remember(self, key: tuple[Any, ...], value: object) -> None:
         """Remembers something until the open block ends."""
         self.scopes[-1][key] = value
 

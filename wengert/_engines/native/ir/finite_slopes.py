@@ -79,7 +79,7 @@ class _SlopedStep:
         found = [item for item in map(self._look, loop.body) if item is not None and signs.is_free(item.out)]
         self.scales = [item for item in found if item.type == found[0].type]
 
-    def _look(self, item: Any) -> Let | None:
+    def _look(self, item: object) -> Let | None:
         """Finds the bound of what an instruction makes; the instruction if it is a product to be had."""
         out = getattr(item, "out", None)
         if out is None or out.type not in FLOATS:
@@ -93,7 +93,7 @@ class _SlopedStep:
             return item
         return None
 
-    def _is_plain_item(self, item: Any) -> bool:
+    def _is_plain_item(self, item: object) -> bool:
         if type(item) is Select:
             return self._is_plain(item.x) and self._is_plain(item.y)
         return type(item) is Load or (type(item) is Let and item.op in _SAME and all(map(self._is_plain, item.args)))

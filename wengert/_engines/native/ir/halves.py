@@ -7,7 +7,7 @@ between float16 and float32 (bfloat16's are there nowhere), integers do what the
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ _SMALLEST = 0x38800000  # of 2^-14, the smallest normal float16
 _HALF = 0x3F000000  # of 0.5, beside which float32 has the steps of the smallest float16s
 
 
-def rounded_number(type_: str, x: Any) -> float:
+def rounded_number(type_: str, x: object) -> float:
     """A Python number as the nearest half float."""
     with np.errstate(over="ignore"):
         dtype = np.dtype(np.float16) if type_ == "f16" else dtypes.bfloat16()
@@ -71,7 +71,7 @@ def from_double(b: Builder, x: Operand) -> Operand:
     return b.convert("f32", "u32", b.select("u32", b.either(is_exact, is_nan), found, odd), bits=True)
 
 
-def _bits_of_number(type_: str, x: Any) -> int:
+def _bits_of_number(type_: str, x: object) -> int:
     with np.errstate(over="ignore"):
         dtype = np.dtype(np.float16) if type_ == "f16" else dtypes.bfloat16()
         return int(np.array(x, dtype).view(np.uint16))

@@ -72,7 +72,7 @@ class Parts:
         return self.ne(x, x)
 
 
-def arithmetic(b: Builder, op: str, type_: str, *args: Any) -> Any:
+def arithmetic(b: Builder, op: str, type_: str, *args: object) -> Any:
     """The result of an operation on complex numbers: a pair, or a truth value."""
     return _OPS[op](Parts(b, type_), *map(pair_of, args))
 

@@ -153,7 +153,7 @@ class _Sharing:
             for inner in blocks_of(item):
                 self.find(inner, is_in_threads or (type(item) is For and item.work is not None))
 
-    def is_place(self, item: Any, is_in_threads: bool) -> bool:
+    def is_place(self, item: object, is_in_threads: bool) -> bool:
         """Whether a loop can be a piece; it is noted then."""
         made = _allocated(item)
         if not self.can_move(item, made, is_in_threads):

@@ -360,7 +360,7 @@ _BUILT = 32  # modules for which one builder of passes serves
 _own = threading.local()
 
 
-def _builder(target: Any, effort: _Effort) -> Any:
+def _builder(target: object, effort: _Effort) -> Any:
     """What sets up passes for a target machine of this thread.
 
     It keeps records of each module that it was used for, and llvmlite never frees them; nor does it free those that
@@ -378,7 +378,7 @@ def _builder(target: Any, effort: _Effort) -> Any:
     return builder
 
 
-def _spared(ir: str, target: Any, effort: _Effort) -> str:
+def _spared(ir: str, target: object, effort: _Effort) -> str:
     """A module's text in which variables of functions of much straight code are registers, and passes leave these be.
 
     The attributes are written into the text: llvmlite before 0.48 gives them to what a function returns.
@@ -390,7 +390,7 @@ def _spared(ir: str, target: Any, effort: _Effort) -> str:
     return _definition.sub(lambda found: found[0] + (" noinline optnone" if found[1] in names else ""), text)
 
 
-def _optimise(module: Any, target: Any, effort: _Effort) -> None:
+def _optimise(module: Any, target: object, effort: _Effort) -> None:
     """LLVM's standard passes with both vectorisers; of this module only; no global options."""
     builder = _builder(target, effort)
     if effort.is_tidied:
@@ -403,7 +403,7 @@ def _optimise(module: Any, target: Any, effort: _Effort) -> None:
         _dispose(passes)
 
 
-def _tidy(functions: list[Any], builder: Any) -> None:
+def _tidy(functions: list[Any], builder: object) -> None:
     """Makes registers of variables."""
     passes = llvm().create_new_function_pass_manager()
     try:

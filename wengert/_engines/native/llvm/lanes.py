@@ -93,7 +93,7 @@ class Classes:
             if len(self.varying) == count:
                 return
 
-    def differs(self, operand: Any) -> bool:
+    def differs(self, operand: object) -> bool:
         """Whether an operand may not be the same for all iterations."""
         return type(operand) is Reg and (operand in self.vectors or operand in self.steps)
 

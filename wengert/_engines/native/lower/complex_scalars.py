@@ -283,7 +283,7 @@ def _tan(p: Parts, z: Pair) -> Pair:
 # -- powers -----------------------------------------------------------------------------------------------------------
 
 
-def _power_number(b: Builder, t: str, attrs: tuple[Any, ...], x: Any) -> Any:
+def _power_number(b: Builder, t: str, attrs: tuple[Any, ...], x: object) -> Any:
     (number,) = attrs
     number = complex(number)
     if number.imag == 0 and number.real == int(number.real) and abs(number.real) < MOST_FACTORS:
@@ -291,7 +291,7 @@ def _power_number(b: Builder, t: str, attrs: tuple[Any, ...], x: Any) -> Any:
     return _power(b, t, attrs, x, number)
 
 
-def _whole_power(b: Builder, t: str, x: Any, number: int) -> Any:
+def _whole_power(b: Builder, t: str, x: object, number: int) -> Any:
     """By squaring, in NumPy's order; a negative power is one over the positive one."""
     if number in (0, 1):
         return x if number else Pair(1.0, 0.0)
@@ -311,7 +311,7 @@ def _whole_power(b: Builder, t: str, x: Any, number: int) -> Any:
     return p.chosen(_is_zero(p, pair_of(x)), Pair(math.nan, math.nan), p.of_pairs("div", 1, result))
 
 
-def _power(b: Builder, t: str, attrs: tuple[Any, ...], x: Any, y: Any) -> Any:
+def _power(b: Builder, t: str, attrs: tuple[Any, ...], x: object, y: object) -> Any:
     """e^(y log x); 0 to the power of what has a positive real part is 0, of 0 it is 1."""
     p, base, power = Parts(b, t), pair_of(x), pair_of(y)
     is_zero = _is_zero(p, base)

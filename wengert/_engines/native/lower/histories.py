@@ -300,7 +300,7 @@ class Record:
         column = self.columns[type_]
         return column.setdefault(x, Slot(type_, len(column)))
 
-    def out(self, x: Any) -> Out:
+    def out(self, x: object) -> Out:
         """Something that is outside."""
         if x not in self._outs:
             self._outs[x] = Out(len(self.outside))

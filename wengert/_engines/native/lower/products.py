@@ -228,7 +228,7 @@ class _Outer(Form):
         super().__init__(shape, type_)
         self.compute = compute
 
-    def at(self, b: Builder, index: Any) -> Operand:
+    def at(self, b: Builder, index: object) -> Operand:
         return self.compute(b, index)
 
 

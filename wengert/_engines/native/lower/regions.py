@@ -137,7 +137,7 @@ def _sliced(block: Block, form: Form) -> Any:
     return form if form.type == "history" else block.stored(form)
 
 
-def _check_count(block: Block, count: Operand, xs: Sequence[Any], length: Any) -> None:
+def _check_count(block: Block, count: Operand, xs: Sequence[Any], length: object) -> None:
     """Ends the function with the status INDEX if there are not as many rows as steps: a row would be read that is none.
 
     Args:

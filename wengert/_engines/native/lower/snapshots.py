@@ -69,7 +69,7 @@ class States:
     def _extent(self, extent: Operand) -> Item:
         return Number(extent) if type(extent) is int else self._same(extent)
 
-    def _same(self, x: Any) -> Out:
+    def _same(self, x: object) -> Out:
         self.outside.append(x)
         return Out(len(self.outside) - 1)
 

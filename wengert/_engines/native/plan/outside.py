@@ -16,7 +16,7 @@ from ...._core.tensor import Value
 from ..lower.forms import TYPE_OF
 
 
-def _no_types(operands: tuple[Any, ...], node: Any) -> Any:
+def _no_types(operands: tuple[Any, ...], node: object) -> Any:
     raise AssertionError("nodes that machine code leaves are made of nodes that there are")
 
 

@@ -52,7 +52,7 @@ class Group:
 
     __slots__ = ("copies", "members", "shape")
 
-    def __init__(self, shape: Any) -> None:
+    def __init__(self, shape: tuple[Any, ...]) -> None:
         self.shape = shape
         self.members: list[Node] = []
         self.copies: list[Value] = []

@@ -63,7 +63,7 @@ class Rows(NamedTuple):
     is_single: bool = False
 
 
-def _no_types(operands: tuple[Any, ...], rows: Any) -> Any:
+def _no_types(operands: tuple[Any, ...], rows: object) -> Any:
     raise AssertionError("tiled nodes are made for lowering only")
 
 

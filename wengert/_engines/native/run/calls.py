@@ -106,13 +106,13 @@ class _SizePlaces:
         """An extent that means nothing to the code."""
         return Told(self._next())
 
-    def taken(self, dim: Any) -> int | Told:
+    def taken(self, dim: Dim | int) -> int | Told:
         """The extent of an argument."""
         if not isinstance(dim, Dim):
             return int(dim)
         return Told(self.atoms[dim.atom] if dim.is_atom else next(self.places))
 
-    def given(self, dim: Any) -> int | Told:
+    def given(self, dim: Dim | int) -> int | Told:
         """The extent of a result."""
         if not isinstance(dim, Dim):
             return int(dim)

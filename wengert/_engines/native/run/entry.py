@@ -306,7 +306,7 @@ def _objects_look_as_expected(header: int) -> bool:
     )
 
 
-def _new_function(method: object, held: Any, module: Any) -> Callable[..., Any]:
+def _new_function(method: object, held: tuple[Any, ...], module: object) -> Callable[..., Any]:
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return make(method, held, module)

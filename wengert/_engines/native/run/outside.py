@@ -180,7 +180,7 @@ def function_of(run: Callable[..., tuple[Any, ...]], operands: int, is_quiet: bo
     return function
 
 
-def _nothing(state: Any) -> None:
+def _nothing(state: object) -> None:
     pass
 
 

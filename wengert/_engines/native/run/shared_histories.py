@@ -156,7 +156,12 @@ class _Snapshots:
         self.live = live
 
     def segments(
-        self, steps: int, advance: Callable[..., Any], pull_saved: Any, pull: Callable[..., Any], pull_segment: Any
+        self,
+        steps: int,
+        advance: Callable[..., Any],
+        pull_saved: object,
+        pull: Callable[..., Any],
+        pull_segment: object,
     ) -> None:
         """Calls back for all steps, the last first."""
         rows = [self.states.saved(row) for row in range(self.live)]

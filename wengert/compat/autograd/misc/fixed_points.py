@@ -20,8 +20,8 @@ def fixed_point(f: Callable[..., Any], a: ArrayLike, x0: ArrayLike, distance: Ca
     return x
 
 
-def _pull_back(ans: Any, f: Any, a: Any, x0: ArrayLike, distance: Any, tol: float) -> Callable[[Any], Any]:
-    def vjp(g: Any) -> Any:
+def _pull_back(ans: object, f: Any, a: ArrayLike, x0: ArrayLike, distance: Any, tol: float) -> Callable[[Any], Any]:
+    def vjp(g: object) -> Any:
         of_a, _ = make_vjp(lambda a: f(a)(ans), a)
         of_x, _ = make_vjp(lambda x: f(a)(x), ans)
         adjoint = fixed_point(lambda g: lambda u: vspace(g).add(g, of_x(u)), g, vspace(x0).zeros(), distance, tol)

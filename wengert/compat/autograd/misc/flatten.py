@@ -13,7 +13,7 @@ from .._boxes import leaves, map_tree, rebuilt
 from ..numpy import numpy_wrapper as np
 
 
-def flatten(value: Any) -> tuple[Any, Callable[[Any], Any]]:
+def flatten(value: object) -> tuple[Any, Callable[[Any], Any]]:
     """A structure's numbers as a vector (dictionaries by sorted keys), and the function that makes it again."""
     ordered = _sorted(value)
     parts = [np.reshape(leaf, (-1,)) for leaf in leaves(ordered)]

@@ -47,7 +47,7 @@ class FullGraphNode(VJPNode):
 
     __slots__ = ("args", "kwargs")
 
-    def __init__(self, value: Any, fun: Any, args: Any, kwargs: Any, parent_argnums: object, parents: Any) -> None:
+    def __init__(self, value: object, fun: Any, args: Any, kwargs: Any, parent_argnums: object, parents: Any) -> None:
         self.value, self.fun, self.args, self.kwargs, self.parents = value, fun, args, kwargs, list(parents)
 
 

@@ -35,7 +35,7 @@ def match_complex(target: object, x: Any) -> Any:
     return onp.real(x) if found and not wanted else x + 0j if wanted and not found else x
 
 
-def balanced_eq(x: Any, z: ArrayLike, y: ArrayLike) -> Any:
+def balanced_eq(x: object, z: ArrayLike, y: ArrayLike) -> Any:
     """1 where x alone is z, 0.5 where y is, too."""
     return (x == z) / (1.0 + (x == y))
 

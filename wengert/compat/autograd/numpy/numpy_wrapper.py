@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as onp
@@ -74,7 +74,7 @@ def _listed(A: Any) -> Any:
     return type(A)(map(_listed, A)) if type(A) in _LISTS else A
 
 
-def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
+def stack(arrays: Sequence[Any], axis: int = 0, **kwargs: Any) -> Any:
     """Arrays, which may come one by one, beside one another along a new axis."""
     return onp.stack(builtins.list(arrays), axis, **kwargs)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as onp
@@ -16,7 +16,7 @@ from ..tracer import primitive
 odeint: Any = primitive(_theirs.odeint)
 
 
-def _pull_back(argnums: Any, ans: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
+def _pull_back(argnums: Sequence[int], ans: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
     func, y0, t = args[:3]
     rest = args[3] if len(args) > 3 else ()
     size = onp.size(y0)

@@ -14,7 +14,7 @@ from ..tracer import primitive
 from ._either import either, finder
 
 
-def _with_slope(theirs: Any, slope: Callable[..., Any], of_real: Any = None) -> Any:
+def _with_slope(theirs: Callable[..., Any], slope: Callable[..., Any], of_real: Any = None) -> Any:
     """A function whose slope in its last argument is `slope(ans, *args)`; the others are orders.
 
     Of real numbers `of_real` is taken, where there is one.

@@ -24,7 +24,7 @@ def _logpdf(x: Any, mean: Any = None, cov: ArrayLike = 1, allow_singular: bool =
     return -0.5 * (onp.sum(scaled**2, axis=-1) + onp.sum(onp.log(2 * onp.pi * values[kept])))
 
 
-def _pdf(x: Any, mean: ArrayLike | None = None, cov: ArrayLike = 1, allow_singular: bool = False) -> Any:
+def _pdf(x: object, mean: ArrayLike | None = None, cov: ArrayLike = 1, allow_singular: bool = False) -> Any:
     return onp.exp(_logpdf(x, mean, cov, allow_singular))
 
 
