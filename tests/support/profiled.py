@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from wengert._transforms.formulas import AGAIN
+from wengert._core.recurring import Recurring
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def run_profiled(profile: Callable[[Any, str, Any], Any], f: Callable[..., Any],
 
 def settle(f: Callable[..., Any], *args: Any) -> None:
     """Calls f until what comes again in it is as quick as it gets."""
-    for _ in range(AGAIN + 4):
+    for _ in range(Recurring.again + 4):
         f(*args)
 
 

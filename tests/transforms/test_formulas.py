@@ -11,9 +11,10 @@ import wengert as wg
 from tests.support import op_checks as checks
 from tests.support.profiled import run_profiled
 from wengert._core.op import REGISTRY, Op
+from wengert._core.recurring import Recurring
 from wengert._core.state import recording
 from wengert._core.tensor import fresh
-from wengert._transforms import formulas, reverse, whole_sweeps
+from wengert._transforms import formulas, whole_sweeps
 from wengert._transforms.reverse import Tape, sweep
 
 TOLD = [op for op in REGISTRY.values() if op.kind in formulas._KINDS and (op.rules or op.joint) and not op.facts.holds]
@@ -41,11 +42,12 @@ def test_a_formula_gives_to_the_bit_what_the_rules_give(op: Op, monkeypatch: pyt
             if not case.active:
                 continue
             for masked in (False, True):
-                monkeypatch.setattr(reverse, "AGAIN", 10**6)
+                monkeypatch.setattr(whole_sweeps.FORMULAS, "again", 10**6)
+                monkeypatch.setattr(Recurring, "again", 10**6)
                 wanted = cotangents(case, masked)
-                monkeypatch.setattr(reverse, "AGAIN", 0)
+                monkeypatch.setattr(Recurring, "again", 0)
                 for plan in op.plans.values():
-                    plan.formulas.clear()
+                    plan.formulas.forget()
                 for _ in range(3):
                     found = cotangents(case, masked)
                     for x, y in zip(found, wanted, strict=True):
@@ -53,11 +55,12 @@ def test_a_formula_gives_to_the_bit_what_the_rules_give(op: Op, monkeypatch: pyt
                         if x is not None:
                             np.testing.assert_array_equal(x, y, strict=True)
     for plan in op.plans.values():
-        plan.formulas.clear()
+        plan.formulas.forget()
 
 
 def test_most_rules_become_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reverse, "AGAIN", 0)
+    monkeypatch.setattr(whole_sweeps.FORMULAS, "again", 10**6)
+    monkeypatch.setattr(Recurring, "again", 0)
     made = 0
     ops = [op for op in OPS if op.kind == "elementwise" and any(case.active for case in checks.cases(op))]
     for op in ops:
@@ -120,7 +123,8 @@ def test_second_derivatives_are_of_the_rules() -> None:
 def test_extents_that_are_new_at_each_call_do_not_fill_the_memory() -> None:
     for count in range(1, 200):
         wg.grad(lambda x: np.sum(np.sinh(x) * x))(np.ones(count))
-    assert all(len(plan.formulas) <= formulas.MOST + 1 for plan in REGISTRY["sinh"].plans.values())
+    for plan in REGISTRY["sinh"].plans.values():
+        assert max(len(plan.formulas), len(plan.formulas.seen)) <= plan.formulas.most
 
 
 def test_exponents_that_are_equal_but_for_their_sign_or_type_have_their_own_formulas() -> None:
@@ -150,10 +154,9 @@ def test_the_formula_of_a_whole_sweep_gives_to_the_bit_what_its_entries_give(
         for masked in (False, True):
             found = []
             for often in (10**6, 0):
-                whole_sweeps.KNOWN.clear()
-                whole_sweeps.SEEN.clear()
-                monkeypatch.setattr(reverse, "AGAIN", 10**6)
-                monkeypatch.setattr(whole_sweeps, "AGAIN", often)
+                whole_sweeps.FORMULAS.forget()
+                monkeypatch.setattr(Recurring, "again", 10**6)
+                monkeypatch.setattr(whole_sweeps.FORMULAS, "again", often)
                 for _ in range(3):
                     tensors = tuple(map(fresh, case.operands))
                     tape = Tape(tensors[i]._key for i in case.active)
@@ -175,10 +178,10 @@ def test_a_sweep_that_comes_again_takes_no_calls_for_its_ops() -> None:
 
     x = np.linspace(0.1, 0.9, 4)
     value, back = wg.vjp(f, x)
-    for _ in range(whole_sweeps.AGAIN + 3):
+    for _ in range(Recurring.again + 3):
         found = back(np.ones_like(value))
     assert calls_of(back, np.ones_like(value)) < 95  # 177 where each entry is asked for what it contributes
-    whole_sweeps.KNOWN.clear()
+    whole_sweeps.FORMULAS.clear()
     np.testing.assert_array_equal(found, wg.vjp(f, x)[1](np.ones_like(value)))
 
 
@@ -189,7 +192,7 @@ def test_programs_that_join_alike_ops_otherwise_have_their_own_sweeps() -> None:
         return np.sum(np.exp(pair[which]) * pair[1 - which] * y)
 
     x, step = np.array([0.3, 0.8]), 1e-6
-    for _ in range(2 * whole_sweeps.AGAIN):
+    for _ in range(2 * Recurring.again):
         for which in (0, 1):
             found = wg.grad(joined)(x, which)
             for i in range(2):
@@ -207,30 +210,31 @@ def test_a_tensor_that_is_written_to_after_it_was_read_keeps_what_was_read() -> 
 
     x = np.array([0.3, 0.8])
     wanted = np.sin(x) + x * np.cos(x)
-    for _ in range(2 * whole_sweeps.AGAIN):
+    for _ in range(2 * Recurring.again):
         np.testing.assert_allclose(wg.grad(f)(x), wanted, rtol=1e-12)
 
 
 def test_sweeps_that_are_new_at_each_call_do_not_fill_the_memory() -> None:
     for count in range(1, 200):
         wg.grad(lambda x: np.sum(np.sinh(x) * x))(np.ones(count))
-    assert len(whole_sweeps.KNOWN) <= formulas.MOST and len(whole_sweeps.SEEN) <= formulas.MOST
+    kept = whole_sweeps.FORMULAS
+    assert max(len(kept), len(kept.seen)) <= kept.most
 
 
 def test_a_constant_that_is_older_than_the_program_does_not_make_its_sweep_new() -> None:
     scale = wg.tensor(np.array([2.0, 3.0]))
-    whole_sweeps.KNOWN.clear()
-    for _ in range(whole_sweeps.AGAIN + 3):
+    whole_sweeps.FORMULAS.clear()
+    for _ in range(Recurring.again + 3):
         wg.grad(lambda x: np.sum(np.sin(x) * scale))(np.ones(2))
-    assert len(whole_sweeps.KNOWN) == 1
+    assert len(whole_sweeps.FORMULAS) == 1
 
 
 def test_tapes_of_one_tensor_are_alike_whenever_they_run() -> None:
     x, y = wg.tensor(np.ones(2)), wg.tensor(np.full(2, 3.0))
-    whole_sweeps.KNOWN.clear()
-    for _ in range(whole_sweeps.AGAIN + 3):
+    whole_sweeps.FORMULAS.clear()
+    for _ in range(Recurring.again + 3):
         with wg.GradientTape(persistent=True) as tape:
             tape.watch((x, y))
             z = wg.ops.sum(x * y * y)
         assert [tape.gradient(z, w).numpy().tolist() for w in (x, y)] == [[9.0, 9.0], [6.0, 6.0]]
-    assert len(whole_sweeps.KNOWN) == 2
+    assert len(whole_sweeps.FORMULAS) == 2

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert._transforms import formulas, repeats
+from wengert._core.recurring import Recurring
+from wengert._transforms import repeats
 from wengert._transforms.reverse import Tape
 from wengert.stats import _distribution
 
-OFTEN = formulas.AGAIN + 3
+OFTEN = Recurring.again + 3
 NAMES = sorted(n for n in dir(wg.stats) if isinstance(getattr(wg.stats, n), _distribution.Distribution))
 
 
@@ -24,8 +25,7 @@ def _forget_before() -> None:
 
 
 def _forget() -> None:
-    repeats._KNOWN.clear()
-    repeats._SEEN.clear()
+    repeats.REPEATS.forget()
 
 
 def _bits(found: Any) -> list[Any]:
@@ -37,10 +37,10 @@ def _bits(found: Any) -> list[Any]:
 def _came_often(call: Callable[[], Any]) -> None:
     """The first call runs op by op, the last one at once: both give the same bits."""
     first = call()
-    assert not repeats._KNOWN
+    assert not repeats.REPEATS
     for _ in range(OFTEN):
         last = call()
-    assert any(repeats._KNOWN.values())
+    assert any(repeats.REPEATS.values())
     assert _bits(last) == _bits(first)
 
 
@@ -95,7 +95,7 @@ def test_tapes_hold_the_same_lines_and_what_was_cut() -> None:
         return lines, [(cut.op, cut.reason, cut.site) for cut in (y._cut, *y._cut.others)]
 
     found = [told(*taped()) for _ in range(OFTEN)]
-    assert any(repeats._KNOWN.values())
+    assert any(repeats.REPEATS.values())
     assert found[-1] == found[0]
 
 
@@ -141,4 +141,4 @@ def test_long_arrays_run_op_by_op() -> None:
     x = np.linspace(0.1, 0.9, repeats.LARGEST + 1)
     for _ in range(OFTEN):
         wg.stats.norm.pdf(x)
-    assert not repeats._KNOWN
+    assert not repeats.REPEATS

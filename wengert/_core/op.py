@@ -42,6 +42,7 @@ from .apply import apply
 from .argument_types import ShapeLike
 from .domains import DOMAINS
 from .engine import register_composed
+from .recurring import Recurring
 from .state import building, next_serial, pausing
 from .tensor import Tensor
 from .types import TensorType, same_shape, tensor_type
@@ -49,6 +50,8 @@ from .types import TensorType, same_shape, tensor_type
 KINDS = ("elementwise", "linear", "multilinear", "general", "zero", "stop", "not_differentiable", "custom")
 
 REGISTRY: dict[str, Op] = {}
+
+MOST_FORMULAS = 64  # that a plan keeps
 
 Cost = Literal["free", "move", "light", "dear"]
 Moves = Literal["", "same", "all", "some"]
@@ -180,7 +183,8 @@ class Plan:
         self.wanted = (*[i for i, t in enumerate(tracked) if t],)
         # the tuple that `keep` picks from ends in None, so position -1 drops a value; two at least give a tuple
         self.keep = itemgetter(*positions, -1)
-        self.formulas: dict[Any, Any] = {}  # what the rules come to on operands of some types (_transforms/formulas.py)
+        # what the rules come to on operands of some types (_transforms/formulas.py)
+        self.formulas = Recurring[Any](MOST_FORMULAS)
 
 
 class Op:

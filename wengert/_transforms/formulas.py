@@ -21,8 +21,6 @@ from .._core.types import TensorType, type_of, typed
 from .._prims.structural import conj, mul, scale, zeros_of
 from .contributions import results_of
 
-AGAIN = 8  # how often an op comes with operands of some types before a formula is made for them
-MOST = 64  # formulas and counts that a plan keeps; extents that are new at each call would fill the memory
 _KINDS = ("elementwise", "linear", "multilinear", "general")  # of ops whose rules apply primitives, and do nothing else
 
 

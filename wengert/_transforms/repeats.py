@@ -12,21 +12,18 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from .._core.argument_types import Index
+from .._core.analysis import needed_for
 from .._core.dtypes import default_float
 from .._core.engine import ENGINES, KERNELS_OF
 from .._core.graph import Graph, Node
+from .._core.recurring import UNKNOWN, Recurring
 from .._core.state import STATE, building, next_serial
 from .._core.tensor import MOST_CUTS, Cut, Tensor, Value
 from .._core.where import user_site
-from .formulas import AGAIN, function_of, step_of
+from .formulas import function_of, step_of
 from .reverse import Entry, Tape, cut_reason
 
 LARGEST = 20_000  # elements of an argument; beyond, the questions cost nothing beside the kernels
-KEPT = 512  # calls that are known; extents that are new at each call would fill the memory
-
-_KNOWN: dict[Any, _Repeat | None] = {}  # a function and what it was given -> what runs in its place
-_SEEN: dict[Any, int] = {}  # the same -> how often it came
 
 
 def repeated(f: Callable[..., Tensor], operands: Sequence[Tensor]) -> Tensor:
@@ -40,9 +37,9 @@ def repeated(f: Callable[..., Tensor], operands: Sequence[Tensor]) -> Tensor:
     key = _key(f, operands, tapes) if STATE.builder is None else None
     if key is None:
         return f(*operands)
-    known = _KNOWN.get(key)
-    if known is None and key not in _KNOWN:
-        known = _met(key, f, operands, tapes)
+    known = REPEATS.get(key, UNKNOWN)
+    if known is UNKNOWN:
+        known = REPEATS.met(key, partial(_made, f, operands, tapes))
     if known is None:
         return f(*operands)
     try:
@@ -65,21 +62,6 @@ def _key(f: object, operands: Sequence[Tensor], tapes: Sequence[Any]) -> tuple[A
             return None
         found += (data.shape, data.dtype, x._weak, *[x._key in tape.tracked for tape in tapes])
     return (*found,)
-
-
-def _met(key: Index, f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[Tape]) -> _Repeat | None:
-    """What is to run for a call that is not known: nothing until it came often enough."""
-    often = _SEEN.get(key, 0)
-    if often <= AGAIN:
-        if len(_SEEN) >= KEPT and not often:
-            _SEEN.clear()
-        _SEEN[key] = often + 1
-        return None
-    if len(_KNOWN) >= KEPT:
-        _KNOWN.clear()
-    _SEEN.pop(key, None)  # another thread may have come first
-    made = _KNOWN[key] = _made(f, operands, tapes)
-    return made
 
 
 def _made(f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[Tape]) -> _Repeat | None:
@@ -121,7 +103,7 @@ class _Repeat:
             self.lines.append(f"a{number} = x{number}._data")
             self.keys[value.key] = f"x{number}._key"
         own = {value.key for value in graph.inputs}
-        for number, node in enumerate(_needed(graph.nodes, result.key)):
+        for number, node in enumerate(needed_for(graph.nodes, [result.key])[0]):
             self._add(number, node)
         if result.key in self.known or result.key in own:
             raise ValueError("the result is no value of its own")
@@ -222,11 +204,4 @@ def _joined(marks: Sequence[_Marked]) -> _Marked:
     return first._replace(others=(*others[:MOST_CUTS],))
 
 
-def _needed(nodes: Sequence[Node], result: int) -> list[Node]:
-    """The nodes that a result depends on, in their order."""
-    wanted, kept = {result}, list[Node]()
-    for node in reversed(nodes):
-        if any(v.key in wanted for v in node.outputs):
-            kept.append(node)
-            wanted.update(v.key for v in node.inputs)
-    return kept[::-1]
+REPEATS = Recurring[_Repeat](512)  # by a function and what it was given, what runs in its place

@@ -17,6 +17,7 @@ from .._core.argument_types import ArrayLike
 from .._core.dtypes import is_inexact
 from .._core.engine import ENGINE_OF, ENGINES, KERNELS_OF, Kernel
 from .._core.op import ZERO, Op, Plan
+from .._core.recurring import UNKNOWN
 from .._core.state import STATE, next_serial
 from .._core.tensor import Cut, Tensor, Value, Written, as_recorded
 from .._core.types import TensorType, same_shape, type_of, typed
@@ -27,7 +28,7 @@ from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
 from .contributions import results_of
-from .formulas import AGAIN, MOST, Formula, formula_of
+from .formulas import formula_of
 from .idle import Idle, idle_flag, kept_at_zero, makes_more_of_zeros
 from .limits import Trail, following_sweep, has_equal
 from .pushing import Masked
@@ -454,14 +455,12 @@ def _pull_back_at_once(
     op, attrs, plan, in_keys, in_types, _, _, saved = entry
     key: Any = (may_hold_zeros, in_types, attrs, *map(type, attrs)) if attrs else (may_hold_zeros, in_types)
     try:
-        formula = plan.formulas.get(key, 0)
+        formula = plan.formulas.get(key, UNKNOWN)
     except TypeError:  # attributes that cannot be compared
         return False
-    if type(formula) is not Formula:
-        if formula == 0 and len(plan.formulas) >= MOST:
-            plan.formulas.clear()
-        if formula is not None:
-            plan.formulas[key] = formula + 1 if formula < AGAIN else formula_of(entry, type_of(ct), may_hold_zeros)
+    if formula is UNKNOWN:
+        formula = plan.formulas.met(key, partial(formula_of, entry, type_of(ct), may_hold_zeros))
+    if formula is None:
         return False
     native = ct._data
     if KERNELS_OF[type(native)] is not kernels or (len(ENGINES) > 1 and not _is_on(kernels, saved)):

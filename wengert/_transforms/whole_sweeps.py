@@ -8,18 +8,19 @@ result to those of the sources: the same kernels in the same order, hence the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
+from .._core.recurring import UNKNOWN, Recurring
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
-from .formulas import AGAIN, MOST, Formula, Told, function_of, numbers_read, told_of
+from .formulas import Formula, Told, function_of, numbers_read, told_of
 
 LONGEST = 300  # entries of tapes that get a formula: it takes some tens of microseconds to make for each
 _likeness = itemgetter(1, 2, 4)  # attributes, plan (of an op, with the operands that are followed) and types
 
-KNOWN: dict[Any, Any] = {}  # what tapes look like -> their formula, or None where there is none
-SEEN: dict[Any, int] = {}  # the same -> how often they came
+FORMULAS = Recurring[Callable[..., Any]](64)  # by what tapes look like
 
 
 def whole_formula(
@@ -40,22 +41,12 @@ def whole_formula(
     joints += [k - base for entry in entries for k in entry[5]]
     likeness = (is_masked, data.shape, data.dtype, *joints, *map(_likeness, entries))
     try:
-        known = KNOWN.get(likeness, 0)
+        known = FORMULAS.get(likeness, UNKNOWN)
     except TypeError:  # attributes that cannot be compared
         return None
-    if known != 0:
+    if known is not UNKNOWN:
         return known
-    often = SEEN.get(likeness, 0)
-    if often <= AGAIN:
-        if len(SEEN) >= MOST and not often:
-            SEEN.clear()
-        SEEN[likeness] = often + 1
-        return None
-    if len(KNOWN) >= MOST:
-        KNOWN.clear()
-    SEEN.pop(likeness, None)  # another thread may have come first
-    made = KNOWN[likeness] = _made(entries, key, type_of(seed), is_masked, sources)
-    return made
+    return FORMULAS.met(likeness, partial(_made, entries, key, type_of(seed), is_masked, sources))
 
 
 def _made(

@@ -1,0 +1,43 @@
+"""What is made for things that come again, and only for those: making it takes longer than a few times without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Made = TypeVar("Made")
+
+UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "UNKNOWN"})()  # what `get` is asked to give for the rest
+
+
+class Recurring(dict[Any, Made | None]):
+    """By what things look like, what was made for them; None where nothing could be.
+
+    It keeps a bounded number, of what was made and of what is counted: looks that are new each time would fill the
+    memory.
+    """
+
+    again = 8  # how often one comes before something is made for it
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.seen: dict[Any, int] = {}
+
+    def met(self, look: object, make: Callable[[], Made | None]) -> Made | None:
+        """Counts a thing for which nothing is known; once it came often enough, makes what is known from then on."""
+        often = self.seen.get(look, 0)
+        if often < self.again:
+            if len(self.seen) >= self.most and not often:
+                self.seen.clear()
+            self.seen[look] = often + 1
+            return None
+        if len(self) >= self.most:
+            self.clear()
+        self.seen.pop(look, None)  # another thread may have come first
+        made = self[look] = make()
+        return made
+
+    def forget(self) -> None:
+        """Begins anew."""
+        self.clear()
+        self.seen.clear()
