@@ -338,7 +338,7 @@ def test_source_is_clean_and_gives_what_python_gives(name: str, tmp_path: Path) 
     fn = wg.function(make(), name=name)
     fn.export(tmp_path / f"{name}.c", *arguments)
     fn.export(tmp_path / f"{name}.so", *arguments)
-    loaded = wg.load(tmp_path / f"{name}.so")  # of which only the signature serves here
+    loaded: Any = wg.load(tmp_path / f"{name}.so")  # of which only the signature serves here
     words = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", tmp_path / f"{name}.c"]
     run(compiler(), *words, "-o", tmp_path / "source.so", "-lm")
     loaded._run = ctypes.CDLL(str(tmp_path / "source.so"))[name]
@@ -712,3 +712,21 @@ def test_numba_calls_low_level_code() -> None:
         return found
 
     np.testing.assert_allclose(total(5), sum(slope(0.1 * i) for i in range(5)), rtol=1e-14)
+
+
+def test_places_of_the_largest_of_any_length(tmp_path: Path) -> None:
+    def places(x: Any) -> Any:
+        return wnp.argmax(x, axis=0), wnp.argmin(x, axis=1), wnp.argmax(x), x[wnp.argmax(x[:, 0])]
+
+    fn = wg.function(places, input_signature=[wg.TensorSpec((None, None))], name="places")
+    fn.export(tmp_path / "places.so")
+    loaded = wg.load(tmp_path / "places.so")
+    for shape in ((4, 3), (1, 1), (2, 9)):
+        x = _RNG.normal(size=shape)
+        close(loaded(x), places(x))
+        close(fn(x), places(x))
+    for shape in ((0, 3), (3, 0)):
+        with pytest.raises(ValueError, match="sizes do not fit"):
+            loaded(np.ones(shape))
+        with pytest.raises(ValueError, match="attempt to get arg(max|min) of an empty sequence"):
+            fn(np.ones(shape))

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...._core import dtypes
 from ..ir.builder import Builder
-from ..ir.loops import TYPES, Array, Operand
+from ..ir.loops import REFUSED, TYPES, Array, Operand
 
 Index = tuple[Operand, ...]
 Extents = tuple[Operand, ...]
@@ -248,6 +248,16 @@ def count_of(b: Builder, shape: Sequence[Operand]) -> Operand:
             found = b.mul(found, n)
         b.remember(key, found)
     return found
+
+
+def refuse_none(b: Builder, extents: Sequence[Operand]) -> None:
+    """Of no elements there is no largest one; NumPy has the words for that."""
+    count = count_of(b, (*extents,))
+    if type(count) is not int:
+        with b.when(b.let("eq", "i64", count, 0)):
+            b.leave(REFUSED)
+    elif count == 0:
+        b.leave(REFUSED)
 
 
 def row_major(shape: Extents) -> Extents:

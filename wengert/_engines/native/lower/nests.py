@@ -13,9 +13,9 @@ from math import prod
 from typing import Any, cast
 
 from ..ir.builder import Builder
-from ..ir.loops import COMPLEX, FRACTIONS, REFUSED, Operand, Var
+from ..ir.loops import COMPLEX, FRACTIONS, Operand, Var
 from . import pieces
-from .forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, is_numbers, spill
+from .forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, is_numbers, refuse_none, spill
 from .reduces import REDUCES, Reduce
 from .scalars import larger, smaller
 
@@ -196,7 +196,7 @@ class _Nest:
     def run(self) -> None:
         for total in self.sums:
             if total.kind.needs_some:
-                self.refuse_none(total)
+                refuse_none(self.b, [self.shape[a] for a in total.axes])
         parts = self.most_parts()
         for total in self.sums:
             if total.depth < 0:
@@ -210,15 +210,6 @@ class _Nest:
         for total in self.sums:
             if total.depth < 0 and total.total is not total.target:
                 self.finish_array(total)
-
-    def refuse_none(self, total: Sum) -> None:
-        """Of no elements there is no largest one; NumPy has the words for that."""
-        count = count_of(self.b, (*[self.shape[a] for a in total.axes],))
-        if type(count) is not int:
-            with self.b.when(self.b.let("eq", "i64", count, 0)):
-                self.b.leave(REFUSED)
-        elif count == 0:
-            self.b.leave(REFUSED)
 
     def is_flat(self) -> bool:
         forms = [w.form for w in self.writes] + [s.form for s in self.sums]

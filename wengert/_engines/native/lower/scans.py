@@ -10,7 +10,7 @@ from ..ir.builder import Builder
 from ..ir.loops import FLOATS, FRACTIONS, Operand
 from . import pieces, sorting
 from .blocks import SINGLES, Block
-from .forms import TYPE_OF, Form, Index, spill
+from .forms import TYPE_OF, Form, Index, refuse_none, spill
 from .nests import poll_often
 from .scalars import SCALARS, is_nan, larger, smaller
 from .scatters import over
@@ -126,6 +126,7 @@ def _best_place(op: str) -> Callable[[Block, Node, list[Form]], list[Form]]:
     def lower(block: Block, node: Node, forms: list[Form]) -> list[Form]:
         b, x = block.b, block.stored(forms[0])
         axis = node.attrs[0] % len(x.shape)
+        refuse_none(b, [x.shape[axis]])
         kept = (*x.shape[:axis], *x.shape[axis + 1 :])
         target = block.fresh(kept, "i64")
 

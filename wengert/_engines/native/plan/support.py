@@ -210,7 +210,7 @@ def _one(node: Node) -> str:
 def _some(node: Node) -> str:
     """For what has no place of the largest."""
     n = node.inputs[0].shape[node.attrs[0]]
-    return "" if type(n) is int and n else "a largest element of perhaps none"
+    return "a largest element of none" if type(n) is int and n == 0 else ""
 
 
 # -- regions ----------------------------------------------------------------------------------------------------------
