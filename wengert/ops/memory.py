@@ -28,11 +28,10 @@ from .._core.types import TensorType, same_dim, type_of
 from .._core.where import Site, at_user_line
 from .._prims import buffer as prims
 from ..errors import TracingError
-from . import layouts, places, promotion
+from . import chosen, layouts, places, promotion
 from .at import At, filling
 from .indexing import where
-from .shapes import reshaped
-from .subscript import is_known, take_index
+from .subscript import take_index
 
 
 class Memory:
@@ -379,10 +378,12 @@ def _is_position(i: Any) -> bool:
 
 def item_of(x: Tensor, index: Index) -> Any:
     """`x[index]`: a view where NumPy gives one."""
-    if type(x) is Tensor:
-        found = take_index(x, index, "x[...]")
-    else:
-        found = x._link.read_at(index)
+    try:
+        found = take_index(x, index, "x[...]") if type(x) is Tensor else x._link.read_at(index)
+    except TracingError:
+        if chosen.has_unknown_mask(index):
+            return chosen.spot_of(x, index, "x[...]").chosen()
+        raise
     if (found._data.shape or _keeps_axes(x, index)) and index_shares(index):
         if found is x:
             return x
@@ -521,28 +522,26 @@ def write(x: Tensor, index: Index, value: ArrayLike) -> None:
     place.family.written()  # before the value is looked at: it may be a view that this makes another tensor of
     if isinstance(value, Tensor) and value._link is not None and place.is_at(index, value._link):
         return  # `x[i] += y` has written through the view already
-    held = place.family.written()._held  # for its dtype, which numbers take
+    try:
+        place.write(index, _taken(x, value))
+    except TracingError:
+        if not chosen.has_unknown_mask(index):
+            raise
+        _write_chosen(x, index, value)
+
+
+def _taken(x: Tensor, value: ArrayLike) -> Tensor:
+    """A value in the dtype of the tensor that it is written to."""
+    held = x._link.family.written()._held  # for its dtype, which numbers take
     given = promotion.tensors_of(held if held.dtype == x.dtype else value_of(x), value, "x[...]")[1]
-    if given.dtype != x.dtype:
-        given = fitted(given, x.dtype)
-    mask = index if isinstance(index, Tensor) else None
-    if mask is not None and mask.dtype.kind == "b" and not is_known(mask):
-        _write_masked(x, mask, given)
-    else:
-        place.write(index, given)
+    return given if given.dtype == x.dtype else fitted(given, x.dtype)
 
 
-def _write_masked(x: Tensor, mask: Tensor, value: Tensor) -> None:
-    """`x[mask] = value` where the mask is known at run time only: one value for all places."""
-    if value.ndim:
-        raise TracingError(
-            at_user_line(
-                f"x[mask] = value with a mask of shape {mask.shape} that is not known while tracing takes one number; "
-                f"value has shape {value.shape}; use np.where"
-            )
-        )
-    wide = reshaped(mask, (*mask.shape, *(1,) * (x.ndim - mask.ndim)))
-    place_of(x).write_all(promotion.as_tensor(where(wide, value, value_of(x))))
+def _write_chosen(x: Tensor, index: Index, value: ArrayLike | chosen.Chosen) -> None:
+    """`x[mask] = value` where the mask is known at run time only: the whole is chosen from anew."""
+    spot = chosen.spot_of(x, index, "x[...]")
+    given = _taken(x, spot.beside(value, "x[...]"))
+    place_of(spot.view).write_all(promotion.as_tensor(where(spot.wide, given, value_of(spot.view))))
 
 
 def value_of(x: Tensor) -> Tensor:
