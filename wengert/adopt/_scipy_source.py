@@ -19,9 +19,12 @@ from ._stand_ins import stand_in
 
 _LOCK = forking.long_lock()
 _LIBRARY = "scipy._lib"
-_COMPAT = f"{_LIBRARY}.array_api_compat"  # SciPy's NumPy under the standard's names, which NumPy has by now
 # what chooses the namespace of arrays and converts them; the library's other modules do not compute
 _FOLLOWED_LIBRARY = {f"{_LIBRARY}.{name}" for name in ("_array_api", "_array_api_override", "_util")}
+_LIBRARIES = (_LIBRARY, "scipy._external")  # SciPy 1.18 has what others wrote in a package of its own
+# SciPy's NumPy under the standard's names, which NumPy has by now
+_COMPATS = (*[f"{library}.array_api_compat" for library in _LIBRARIES],)
+_INNER = (*[f"{library}." for library in _LIBRARIES],)
 
 # modules with a compiled way for NumPy's arrays, and one in Python for any library's
 _FOR_ANY_ARRAYS = ("scipy.interpolate._rbfinterp",)
@@ -41,11 +44,11 @@ class Source(Adoption):
             return self.modules[name]
 
     def _made(self, name: str) -> ModuleType:
-        if name == f"{_COMPAT}.numpy":
+        if name in {f"{compat}.numpy" for compat in _COMPATS}:
             return stand_in("numpy")
-        if name in (_LIBRARY, _COMPAT):
+        if name in (*_LIBRARIES, *_COMPATS):
             return _View(name, importlib.import_module(name), self)
-        if name.startswith(f"{_LIBRARY}.") and name not in _FOLLOWED_LIBRARY:
+        if name.startswith(_INNER) and name not in _FOLLOWED_LIBRARY:
             return importlib.import_module(name)
         if not any(part.startswith("_") for part in name.split(".")):
             return _View(name, stand_in(name), self)
@@ -72,7 +75,7 @@ class _View(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         full = f"{self.__name__}.{name}"
-        if name.startswith("_") and not self.__name__.startswith(_LIBRARY):
+        if name.startswith("_") and not self.__name__.startswith(_LIBRARIES):
             try:
                 return self._source.module(full)
             except ModuleNotFoundError:
