@@ -49,6 +49,8 @@ from .types import TensorType, same_shape, tensor_type
 
 KINDS = ("elementwise", "linear", "multilinear", "general", "zero", "stop", "not_differentiable", "custom")
 
+_OPEN = ("elementwise", "linear", "multilinear", "general")
+
 REGISTRY: dict[str, Op] = {}
 
 MOST_FORMULAS = 64  # that a plan keeps
@@ -230,6 +232,8 @@ class Op:
         self.fixed = len(operands) - is_variadic
         self.attr_names = frozenset(attrs)
         self.has_rule_per_operand = False  # set once the rules are known
+        # whether its rules apply primitives to what it was given, and do nothing else
+        self.is_open = kind in _OPEN and not (has_many_outs or walks)
         self.check: Callable[..., None] | None = None
         self.body: Callable[..., Any] | None = None
         self.refuses_complex = self.facts.dtypes in ("real", "float") and not self.facts.takes_complex

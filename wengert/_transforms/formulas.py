@@ -21,9 +21,6 @@ from .._core.types import TensorType, type_of, typed
 from .._prims.structural import conj, mul, scale, zeros_of
 from .contributions import results_of
 
-_KINDS = ("elementwise", "linear", "multilinear", "general")  # of ops whose rules apply primitives, and do nothing else
-
-
 # what Python's operators compute as the kernels do: of lone numbers several times faster, of arrays no slower
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "times_number": "*", "add_number": "+"}
 
@@ -72,8 +69,7 @@ def told_of(entry: Any, ct_types: Sequence[TensorType | None], masked: bool) -> 
     """
     op, attrs, plan, _, in_types, _, _, saved = entry
     is_told_by_key = all(a != 0 or type(a) is int for a in numbers_read(op, attrs))
-    is_told = op.kind in _KINDS and saved[-1] is None and not (op.spectrum or op.has_many_outs or op.walks)
-    if not (is_told and is_told_by_key):  # 0.0 and -0.0 are one key
+    if not (op.is_open and op.spectrum is None and saved[-1] is None and is_told_by_key):  # 0.0 and -0.0 are one key
         return None
     graph = Graph()
     cts = [None if type_ is None else graph.add_input(*type_) for type_ in ct_types]

@@ -33,9 +33,10 @@ from .idle import Idle, idle_flag, kept_at_zero, makes_more_of_zeros
 from .limits import Trail, following_sweep, has_equal
 from .pushing import Masked
 from .rows import Rows, dense, joined
-from .whole_sweeps import whole_formula
+from .whole_sweeps import stretch_of, stretches
 
 _key_of = attrgetter("_key")
+_is_open = attrgetter("op.is_open")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")  # a type, but for its class, which only rules look at
 _as_type = partial(tuple.__new__, TensorType)
 _NOTHING = (None,)
@@ -311,19 +312,33 @@ def _sweep(
     # where nobody watches, what NumPy's kernels do is done without a tensor for each step
     kernels = ENGINES["numpy"].kernels if STATE.builder is None and not STATE.recorders else None
     if cts is None:
-        if kernels is not None and not sparse and len(seeds := [*seeds]) == 1:
-            found = _sweep_at_once(entries, *seeds[0], masked is not None and masked[0], sources, kernels)
-            if found is not None:
-                return found
         cts = Cotangents(sparse)
-    holds = cts.holds
-    if holds:
-        kernels = None
-    is_lazy = sparse or not holds
     for index, (key, seed) in enumerate(seeds):
         cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
+    if cts.holds or sparse or kernels is None:
+        _back_over(entries, wanted, cts, None if cts.holds else kernels, sparse)
+    else:
+        parts = [entries] if all(map(_is_open, entries)) else stretches(entries)
+        for number in range(len(parts) - 1, -1, -1):
+            if not _back_at_once(parts[number], cts, sources, kernels, number == 0):
+                _back_over(parts[number], wanted, cts, kernels, sparse)
+    if cts.holds:
+        cts.finish(wanted)
     terms = cts.terms
+    if cts.has_rows and not sparse:
+        for key in wanted:
+            if type(terms.get(key)) is Rows:
+                terms[key] = terms[key].dense()
+    return [terms.get(key) for key in sources]
+
+
+def _back_over(
+    entries: Sequence[Entry], wanted: set[int], cts: Cotangents, kernels: dict[str, Kernel] | None, sparse: bool
+) -> None:
+    """Sweeps over entries one by one."""
+    holds, terms = cts.holds, cts.terms
+    is_lazy = sparse or not holds
     entry: Entry | None = None
     try:
         for entry in reversed(entries):
@@ -365,30 +380,35 @@ def _sweep(
         if entry is not None:
             error.in_gradient_of(entry.op.name, entry.out_keys[0])
         raise
-    if holds:
-        cts.finish(wanted)
-    if cts.has_rows and not sparse:
-        for key in wanted:
-            if type(terms.get(key)) is Rows:
-                terms[key] = terms[key].dense()
-    return [terms.get(key) for key in sources]
 
 
-def _sweep_at_once(
-    entries: Sequence[Entry], key: int, seed: Tensor, masked: bool, sources: Sequence[int], kernels: dict[str, Kernel]
-) -> list[Any] | None:
-    """As `_sweep`, by one formula for the whole of it; None where there is none, or it did not work."""
-    native = seed._data
-    if KERNELS_OF[type(native)] is not kernels:
-        return None
-    run = whole_formula(entries, key, seed, masked, sources)
-    if run is None or ((Written.are_there or len(ENGINES) > 1) and not _is_kept_plain(kernels, entries)):
-        return None
+def _back_at_once(
+    entries: Sequence[Entry], cts: Cotangents, sources: Sequence[int], kernels: dict[str, Kernel], is_last: bool
+) -> bool:
+    """Sweeps over a stretch by one formula for the whole of it; whether there is one, and it worked."""
+    terms, masked, natives = cts.terms, cts.masked, list[Any]()
+    if not entries or cts.idle or not entries[0][0].is_open:
+        return False
+    for ct in terms.values():
+        if type(ct) is not Tensor or KERNELS_OF[type(ct._data)] is not kernels:
+            return False
+        natives.append(ct._data)
+    stretch = stretch_of(entries, terms, masked, sources, is_last)
+    if stretch is None or ((Written.are_there or len(ENGINES) > 1) and not _is_kept_plain(kernels, entries)):
+        return False
     try:
-        found = run(kernels, native, entries)
+        found = stretch.run(kernels, natives, entries)
     except Exception:  # what is wrong is said by the rules, which run next
-        return None
-    return [None if term is None else Tensor(term, next_serial()) for term in found]
+        return False
+    keys = [*terms]
+    for number in stretch.taken:
+        del terms[keys[number]]
+    for (number, index, is_masked), term in zip(stretch.places, found, strict=True):
+        key = entries[number][3][index] if number >= 0 else keys[index]
+        terms[key] = Tensor(term, next_serial())
+        if is_masked:
+            masked.add(key)
+    return True
 
 
 def _is_numpys(ct: ArrayLike, kernels: dict[str, Kernel]) -> bool:

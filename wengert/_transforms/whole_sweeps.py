@@ -1,60 +1,98 @@
-"""The formula of a whole sweep: those of its entries, one after the other, as one function.
+"""The formula of a whole stretch of a tape: those of its entries, one after the other, as one function.
 
-Programs are differentiated again and again, at every step of a fit. Where a tape comes again, with the same ops on the
-same types, joined in the same way, and each entry has its formula, the sweep is one function from the cotangent of the
-result to those of the sources: the same kernels in the same order, hence the same bits, and no questions in between.
+Programs are differentiated again and again, at every step of a fit. Where a stretch comes again, with the same ops on
+the same types, joined in the same way, and each entry has its formula, sweeping over it is one function from the
+cotangents that arrive to those that are left: the same kernels in the same order, hence the same bits, and no questions
+in between. A tape is one stretch, but for ops whose rules do more than to apply primitives, a user's own say, which
+part it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import itemgetter
-from typing import Any
+from itertools import groupby
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
 
 from .._core.recurring import UNKNOWN, Recurring
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .formulas import Formula, Told, function_of, numbers_read, told_of
 
-LONGEST = 300  # entries of tapes that get a formula: it takes some tens of microseconds to make for each
+LONGEST = 300  # entries of stretches that get a formula: it takes some tens of microseconds to make for each
+_shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 _likeness = itemgetter(1, 2, 4)  # attributes, plan (of an op, with the operands that are followed) and types
 
-FORMULAS = Recurring[Callable[..., Any]](64)  # by what tapes look like
 
+class Stretch(NamedTuple):
+    """What a sweep over a stretch comes to: `run(kernels, cotangents, entries)` gives the arrays that are left.
 
-def whole_formula(
-    entries: Sequence[Any], key: int, seed: Tensor, is_masked: bool, sources: Sequence[int]
-) -> Callable[..., Any] | None:
-    """The formula of a sweep from the value with a key, whose cotangent is `seed`: `run(kernels, seed, entries)`.
-
-    None where there is none, or not yet; `is_masked` says whether the seed may hold structural zeros.
+    Attributes:
+        run: takes the arrays of the cotangents that arrive, in their order.
+        taken: the numbers, in this order, of those that are used up.
+        places: for each array that `run` gives, whose cotangent it is, as the entry's number and its operand's, or as
+            -1 and the number of one that arrived; and whether it may hold structural zeros.
     """
-    if not sources or not 0 < len(entries) <= LONGEST:
-        return None
+
+    run: Callable[..., Any]
+    taken: tuple[int, ...]
+    places: tuple[tuple[int, int, bool], ...]
+
+
+FORMULAS = Recurring[Stretch](64)  # by what stretches look like
+
+
+def stretches(entries: Sequence[Any]) -> list[Sequence[Any]]:
+    """The stretches of a tape, and what lies between them."""
+    return [[*part] for _, part in groupby(entries, attrgetter("op.is_open"))]
+
+
+def look_of(entries: Sequence[Any], terms: dict[int, Tensor], masked: set[int], sources: Sequence[int]) -> Any:
+    """What a stretch looks like to the cotangents that arrive at it, by key, some of them masked."""
     # programs that do the same hand out serial numbers at the same distances; what is older goes by its number here
-    data, base, older = seed._data, entries[0][5][0], dict[int, int]()
+    base, older = entries[0][5][0], dict[int, int]()
     joints = [
         k - base if k >= base else older.setdefault(k, -1 - len(older))
-        for k in (key, *sources, *[entry[3][i] for entry in entries for i in entry[2].wanted])
+        for k in (*terms, *sources, *[entry[3][i] for entry in entries for i in entry[2].wanted])
     ]
     joints += [k - base for entry in entries for k in entry[5]]
-    likeness = (is_masked, data.shape, data.dtype, *joints, *map(_likeness, entries))
+    arriving = (*map(_shape_and_dtype, terms.values()), *map(masked.__contains__, terms))
+    return (len(sources), arriving, *joints, *map(_likeness, entries))
+
+
+def stretch_of(
+    entries: Sequence[Any], terms: dict[int, Tensor], masked: set[int], sources: Sequence[int], is_last: bool
+) -> Stretch | None:
+    """The formula of a stretch; None where there is none, or not yet.
+
+    Args:
+        entries: of the stretch.
+        terms: the cotangents that arrive, by key.
+        masked: the keys of those that may hold structural zeros.
+        sources: the keys whose cotangents the whole sweep is for.
+        is_last: whether it is the last stretch of the sweep, so that only the sources' cotangents are of use.
+    """
+    if not 0 < len(entries) <= LONGEST:
+        return None
+    look = (is_last, look_of(entries, terms, masked, sources))
     try:
-        known = FORMULAS.get(likeness, UNKNOWN)
+        known = FORMULAS.get(look, UNKNOWN)
     except TypeError:  # attributes that cannot be compared
         return None
     if known is not UNKNOWN:
         return known
-    return FORMULAS.met(likeness, partial(_made, entries, key, type_of(seed), is_masked, sources))
+    return FORMULAS.met(look, partial(_made, entries, terms, masked, sources, is_last))
 
 
 def _made(
-    entries: Sequence[Any], key: int, type_: TensorType, is_masked: bool, sources: Sequence[int]
-) -> Callable[..., Any] | None:
+    entries: Sequence[Any], terms: dict[int, Tensor], arrive_masked: set[int], sources: Sequence[int], is_last: bool
+) -> Stretch | None:
     """The formula; None where an entry has none."""
-    known, masked, constants = {key: ("ct", type_)}, {key} if is_masked else set[int](), dict[str, Any]()
-    text = ["run(kernels, ct, entries):"]
+    known = {key: (f"ct{number}", type_of(ct)) for number, (key, ct) in enumerate(terms.items())}
+    at, changed = {key: (-1, number) for number, key in enumerate(terms)}, set[int]()
+    masked, constants = set(arrive_masked), dict[str, Any]()
+    text = ["run(kernels, cts, entries):", "".join(f"{name}, " for name, _ in known.values()) + "= cts", "cts = None"]
     for number in range(len(entries) - 1, -1, -1):
         entry = entries[number]
         op, out_keys = entry.op, entry.out_keys
@@ -65,20 +103,24 @@ def _made(
         told = _told_in(entry, types, may_hold_zeros)
         if told is None:
             return None
-        lines, terms, between, of_entry = told.steps([*cts], f"_{number}")
+        lines, contributed, between, of_entry = told.steps([*cts], f"_{number}")
         constants.update(of_entry)
         text += [f"saved = entries[{number}][7]", *lines]
-        for index, term in zip(told.wanted, terms, strict=True):
+        for index, term in zip(told.wanted, contributed, strict=True):
             in_key = entry.in_keys[index]
             name, _ = known.get(in_key, (f"c{number}_{index}", None))
             text.append(f"{name} = {name} + {term}" if in_key in known else f"{name} = {term}")
             known[in_key] = (name, entry.in_types[index])
+            at.setdefault(in_key, (number, index))
+            changed.add(in_key)
             if may_hold_zeros or op.inserts_zeros:
                 masked.add(in_key)
         over = [k for k in out_keys if k in known and k not in sources]  # nothing is held longer than it is read
         text += [f"{name} = None" for name in (*between, *(known.pop(k)[0] for k in over))]
-    text.append(f"return ({''.join(f'{known.get(k, (None,))[0]}, ' for k in sources)})")
-    return function_of(text, constants)
+    left = [k for k in known if k in changed and (not is_last or k in sources)]
+    text.append(f"return ({''.join(f'{known[k][0]}, ' for k in left)})")
+    taken = (*[number for number, key in enumerate(terms) if key not in known],)
+    return Stretch(function_of(text, constants), taken, (*[(*at[k], k in masked) for k in left],))
 
 
 def _told_in(entry: Any, types: Sequence[TensorType | None], may_hold_zeros: bool) -> Formula | Told | None:
