@@ -12,10 +12,10 @@ from .._core import forking
 from .._core.analysis import dim_sources
 from .._core.constant import Kind, callers_own, native_result, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
-from .._core.engine import Engine
+from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine
 from .._core.kinds import ARRAYS
 from .._core.moving import moved
-from .._core.state import STATE
+from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, Spec, unflatten
 from .._core.tensor import Tensor, entered, held_now, source_of
 from .._core.where import user_site
@@ -23,6 +23,7 @@ from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
 from .captures import Captures
 from .trace import Static, Traced
+from .uploads import Uploads
 
 _commit_lock = forking.short_lock()
 
@@ -39,7 +40,7 @@ class Compiled:
 
     __slots__ = (
         "_captured", "_direct", "_sources", "captures", "dims", "executable", "form", "graph", "guards", "is_plain",
-        "program", "rebuild", "result_count", "scalars", "seconds", "traced", "variables", "written",
+        "program", "rebuild", "result_count", "scalars", "seconds", "traced", "uploads", "variables", "written",
     )  # fmt: skip
 
     def __init__(
@@ -65,6 +66,7 @@ class Compiled:
         self.is_plain = is_known and not self.variables and not self.written
         self.rebuild = _rebuilder(traced.results, traced.places)
         self.form = _form(traced.results, traced.places, len(graph.outputs))
+        self.uploads = Uploads()
         self._direct: dict[tuple[tuple[type, ...], int], Callable[..., Any]] = {}
 
     @property
@@ -81,6 +83,26 @@ class Compiled:
     def natives(self) -> list[Any]:
         """The same as natives."""
         return [tensor._data for tensor in self.captured]
+
+    def _natives_beside(self, natives: Sequence[Any], home: Engine) -> list[Any]:
+        """The natives of the captures for a call on users' arrays, one of them a framework's, where these are."""
+        captured = self.natives
+        partner = next((x for x in natives if PLAIN_TYPES.get(type(x)) is home), None) if captured else None
+        if partner is None:
+            return captured
+        return [*map(home.leave, self.uploads.beside(captured, home.enter(partner), home))]
+
+    def _captured_beside(self, arguments: Sequence[Tensor]) -> list[Tensor]:
+        """The captures for a call on tensors, where a framework has those; as they are where something records them."""
+        captured = self.captured
+        if not captured or STATE.builder is not None or STATE.recorders or len(ENGINES) == 1:
+            return captured
+        partner = next((x._data for x in arguments if ENGINE_OF[type(x._data)].is_framework), None)
+        if partner is None:
+            return captured
+        found = [x._data for x in captured]
+        placed = self.uploads.beside(found, partner, ENGINE_OF[type(partner)])
+        return [x if new is old else _moved(x, new) for x, old, new in zip(captured, found, placed, strict=True)]
 
     # -- guards -----------------------------------------------------------------------------------------
 
@@ -110,10 +132,10 @@ class Compiled:
             natives: NumPy's, or those of a framework.
             home: that framework's engine.
         """
+        if home is not None:
+            return self.rebuild(home.run_plain([*natives, *self._natives_beside(natives, home)], self.program))
         if self._captured:
             natives = [*natives, *self.natives]
-        if home is not None:
-            return self.rebuild(home.run_plain(natives, self.program))
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program)
@@ -153,7 +175,7 @@ class Compiled:
         """
         with _commit_lock if len(self.variables) > 1 else _no_lock:
             read = [variable._held for variable in self.variables]
-        operands = [*arguments, *self.captured, *read]
+        operands = [*arguments, *self._captured_beside(arguments), *read]
         if engine is not None and STATE.builder is None:
             operands = [moved(x, engine) for x in operands]
         outs = call_program(self.program, operands)
@@ -181,6 +203,13 @@ class Compiled:
         with _commit_lock:
             for variable, tensor in zip(self.written, fresh, strict=True):
                 variable._tensor = tensor
+
+
+def _moved(x: Tensor, native: Any) -> Tensor:
+    """A captured tensor whose values lie elsewhere now."""
+    out = Tensor(native, next_serial())
+    out._weak = x._weak
+    return out
 
 
 def _distinct(results: list[Any], taken: Sequence[Any] = ()) -> tuple[Any, ...]:

@@ -52,7 +52,8 @@ def _give(native: Array) -> Any:
 
 
 def _place(array: np.ndarray[Any, Any], partner: Array) -> Array:
-    return Array(common.from_numpy(array, partner.tensor.device))
+    with torch.inference_mode(False):  # which may end before the array is used again, where backward saves it
+        return Array(common.from_numpy(array, partner.tensor.device))
 
 
 def _host_call(function: Callable[..., Any], natives: list[Any], types: tuple[Any, ...]) -> tuple[Any, ...]:
