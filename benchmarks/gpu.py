@@ -42,7 +42,8 @@ def main() -> int:
     results.mkdir(exist_ok=True)
     failed = False
     for framework in options.frameworks.split(","):
-        environment = os.environ | SETTINGS[framework] | {"WENGERT_TEST_ENGINES": framework}
+        found = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])  # Wengert need not be installed
+        environment = os.environ | SETTINGS[framework] | {"WENGERT_TEST_ENGINES": framework, "PYTHONPATH": found}
         command = [
             sys.executable, "-m", "pytest", "-q", "-n", options.workers, f"--share={options.share}",
             *(str(HERE.parent / t) for t in TESTS),
