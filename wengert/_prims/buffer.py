@@ -205,8 +205,9 @@ def _set_transpose_value(ct: Tensor, indices: tuple[Tensor, ...], template: Temp
     extents = (*[size for size, entry in zip(ct.shape, template, strict=True) if entry is None],)
     is_last = last_writes(*indices, extents=extents)
     missing = len(taken.shape) - len(is_last.shape)
-    flags = broadcast_to(reshape(is_last, shape=(*is_last.shape, *(1,) * missing)), shape=taken.shape)
-    return select(flags, taken, fill(taken, 0))
+    if missing:
+        is_last = broadcast_to(reshape(is_last, shape=(*is_last.shape, *(1,) * missing)), shape=taken.shape)
+    return select(is_last, taken, fill(taken, 0))
 
 
 def _set_transpose_b(ct: Tensor, value_type: TensorType, indices: tuple[Tensor, ...], template: Template) -> Tensor:

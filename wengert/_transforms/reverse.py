@@ -13,7 +13,6 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from .._core.apply import apply
-from .._core.argument_types import ArrayLike
 from .._core.dtypes import is_inexact
 from .._core.engine import ENGINE_OF, ENGINES, KERNELS_OF, Kernel
 from .._core.op import ZERO, Op, Plan
@@ -22,7 +21,7 @@ from .._core.state import STATE, next_serial
 from .._core.tensor import Cut, Tensor, Value, Written, as_recorded
 from .._core.types import TensorType, same_shape, type_of, typed
 from .._core.where import Site, at_user_line, user_site
-from .._prims.buffer import Update, buffer_set
+from .._prims.buffer import Update, buffer_get, buffer_set
 from .._prims.discrete import logical_and, logical_or
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
@@ -372,6 +371,8 @@ def _back_over(
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
             elif kernels is not None and op is buffer_set and len(entry[3]) == 2 and _is_numpys(ct, kernels):
                 _pull_back_write(entry, ct, cts, kernels)
+            elif kernels is not None and op is buffer_get and _pull_back_read(entry, ct, cts, kernels):
+                pass
             elif is_lazy and op is gather and len(entry[3]) == 2 and ct is not ZERO:
                 _add_rows(Rows(_as_type(entry[4][0]), [(ct, entry[7][1])]), entry[3][0], cts)
             else:
@@ -411,7 +412,7 @@ def _back_at_once(
     return True
 
 
-def _is_numpys(ct: ArrayLike, kernels: dict[str, Kernel]) -> bool:
+def _is_numpys(ct: object, kernels: dict[str, Kernel]) -> bool:
     return type(ct) is Tensor and KERNELS_OF[type(ct._data)] is kernels
 
 
@@ -432,6 +433,17 @@ def _pull_back_write(entry: Entry, ct: Tensor, cts: Cotangents, kernels: dict[st
         ]
     for index, term in zip(wanted, terms, strict=True):
         _contribute(entry, index, entry[3][index], Tensor(term, next_serial()), True, cts)
+
+
+def _pull_back_read(entry: Entry, ct: Any, cts: Cotangents, kernels: dict[str, Kernel]) -> bool:
+    """Adds what a read of a place without index arrays contributes to a cotangent in full; whether there is one."""
+    key = entry[3][0]
+    known: Any = cts.terms.get(key)
+    if len(entry[3]) > 1 or not _is_numpys(ct, kernels) or not _is_numpys(known, kernels):
+        return False
+    cts.terms[key] = Tensor(kernels["buffer_add"](ct._data, known._data, *entry[1]), next_serial())
+    cts.masked.add(key)
+    return True
 
 
 def _idle_flag(entry: Entry, cts: Cotangents) -> Tensor | None:

@@ -234,6 +234,8 @@ class Place:
         """Whether another place is what lies at an index of this one."""
         if other.family is not self.family or other.layout is None:
             return False
+        if other.parent is self and _is_same_index(index, other.index):
+            return True
         layout = layouts.indexed(self.layout, index)
         return layout is not None and layouts.is_same(layout, other.layout)
 
@@ -319,6 +321,8 @@ class Place:
         self._require_mine(memory)
         if self.is_root:
             memory._put(beside(value, memory._held))
+        elif self.parent is not None and self.parent.is_root and self._pull is None:  # its index says where it lies
+            memory._put(places.put(memory._held, self.index, beside(value, memory._held), "x[...]"))
         elif self.layout is not None:
             memory._put(layouts.written(memory._held, self.layout, self.family.blank, value))
         elif self._pull is not None:
@@ -368,6 +372,13 @@ def index_shares(index: Index) -> bool:
     return all(i is None or i is Ellipsis or type(i) in (int, slice) or _is_position(i) for i in items)
 
 
+def _is_same_index(a: Index, b: Index) -> bool:
+    """Whether two indices of integers and slices are one."""
+    if type(a) is tuple and type(b) is tuple:
+        return len(a) == len(b) and all(map(_is_same_index, a, b))
+    return type(a) is type(b) and type(a) in (int, slice) and a == b
+
+
 def _is_position(i: Any) -> bool:
     if isinstance(i, (bool, np.bool_, list, tuple)):
         return False
@@ -389,7 +400,7 @@ def item_of(x: Tensor, index: Index) -> Any:
             return x
         place = place_of(x)
         layout = layouts.indexed(place.layout, index)
-        away: tuple[Any, ...] = () if layout is not None else (place, index)
+        away: tuple[Any, ...] = (place, index) if layout is None or place.is_root else ()
         at = Place(place.family, type_of(found), layout, *away)
         found = found if found._link is None else copy(found)
         place.family.take_in(found, at)
@@ -532,6 +543,8 @@ def write(x: Tensor, index: Index, value: ArrayLike) -> None:
 
 def _taken(x: Tensor, value: ArrayLike) -> Tensor:
     """A value in the dtype of the tensor that it is written to."""
+    if type(value) is Tensor and value._data.dtype == x.dtype:
+        return value
     held = x._link.family.written()._held  # for its dtype, which numbers take
     given = promotion.tensors_of(held if held.dtype == x.dtype else value_of(x), value, "x[...]")[1]
     return given if given.dtype == x.dtype else fitted(given, x.dtype)

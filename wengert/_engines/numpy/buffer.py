@@ -223,7 +223,10 @@ def _last_writes(*indices_and_extents: Any) -> Any:
     place: Any = np.int64(0)
     for index, size in zip(indices, extents, strict=True):
         place = place * size + np.where(index < 0, index + size, index)
-    backwards = np.ravel(place)[::-1]
+    row = np.ravel(place)
+    if (row[1:] > row[:-1]).all():  # as ranges are: none comes again
+        return np.ones(np.shape(indices[0]), bool)[()]
+    backwards = row[::-1]
     is_last = np.zeros(backwards.shape, bool)
     is_last[np.unique(backwards, return_index=True)[1]] = True
     return is_last[::-1].reshape(np.shape(indices[0]))[()]
