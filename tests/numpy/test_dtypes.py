@@ -197,9 +197,24 @@ CALLS = """
     np.mean(m, axis=1); np.sum(m, axis=1); np.std(m, axis=0); np.median(m, axis=1); np.cumsum(t, axis=2)
     np.clip(x, 0.3, 0.6); np.select([x.real > 0.5], [x], 0); np.piecewise(x, [x.real > 0.5], [1, 2])
 """
+SMALL = """
+    np.reciprocal(x); np.pad(x, 2, mode="mean"); np.pad(x, (3, 2), mode="linear_ramp", end_values=(1, 7))
+    np.pad(x, 2, mode="median"); np.pad(x, (2, 1), mode="reflect", reflect_type="odd")
+    np.pad(m, ((3, 2), (0, 2)), mode="mean", stat_length=2); np.quantile(x, 0.4, method="lower")
+    np.quantile(x, [0.4, 0.6], method="nearest"); np.percentile(x, 40, method="higher"); np.median(x)
+    np.quantile(x, 0.4, method="inverted_cdf"); np.nanquantile(x, 0.4, method="lower")
+    np.quantile(x, 0.4, method="inverted_cdf", weights=[1, 2, 3, 1, 1]); np.polydiv(x, x[:2]); np.polydiv(x, x[3:])
+"""
+
+
+def expressions(text: str) -> list[str]:
+    """The calls in a text, which semicolons and ends of lines part."""
+    return [call.strip() for line in text.strip().splitlines() for call in line.split(";")]
+
+
 EXPRESSIONS = [
     *(f"np.{name}(x)" for name in ONE), *(f"np.{name}(x, y)" for name in TWO),
-    *(call.strip() for line in CALLS.strip().splitlines() for call in line.split(";")),
+    *expressions(CALLS),
 ]  # fmt: skip
 PLACES = np.arange(5.0)
 
@@ -239,3 +254,16 @@ def test_results_are_numpys(expression: str, dtype: str) -> None:
         value = ours.numpy() if isinstance(ours, wg.Tensor) else np.asarray(ours)
         assert (value.dtype, value.shape) == (np.asarray(theirs).dtype, np.shape(theirs))
         np.testing.assert_allclose(value, theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "bool", "float16", "float32"])
+@pytest.mark.parametrize("expression", expressions(SMALL))
+def test_small_dtypes_are_numpys(expression: str, dtype: str) -> None:
+    x = np.array([3, 1, 2, 5, 4]).astype(dtype)
+    given = {"x": x, "m": x.reshape(5, 1)}
+    want = results(eval(expression, {"np": np, **given}))
+    found = results(eval(expression, {"np": wnp, **{name: wg.tensor(value) for name, value in given.items()}}))
+    assert len(found) == len(want)
+    for ours, theirs in zip(found, want, strict=True):
+        assert (ours.dtype, ours.shape) == (np.asarray(theirs).dtype, np.shape(theirs))
+        np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-6)

@@ -80,7 +80,6 @@ from ..ops import (
     positive,
     power,
     rad2deg,
-    reciprocal,
     right_shift,
     rint,
     sign,
@@ -162,6 +161,30 @@ def modf(x: ArrayLike, /) -> Any:
     a = as_float(as_tensor(x, "modf"))
     whole = trunc(a)
     return subtract(a, whole), whole
+
+
+@public
+def reciprocal(x: ArrayLike, /) -> Any:
+    """1 / x; of integers the whole part of it, an integer.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        The reciprocals in the kind of array that came in.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.reciprocal([2.0, 4.0])
+        array([0.5 , 0.25])
+        >>> np.reciprocal([1, 2, -1])
+        array([ 1,  0, -1])
+    """
+    a = as_tensor(x, "reciprocal")
+    if a.dtype.kind not in "biu":
+        return ops.reciprocal(a)
+    a = ops.cast(a, "int8") if a.dtype.kind == "b" else a
+    return ops.where(equal(abs(a), 1), a, 0)
 
 
 @public

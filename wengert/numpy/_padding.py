@@ -11,7 +11,7 @@ from .. import ops
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor
+from ..ops.promotion import as_tensor, doubled
 from ..ops.shapes import _pairs, joined, known_extent, moveaxis, part
 
 _STATISTICS: dict[str, Callable[..., Any]] = {
@@ -40,10 +40,6 @@ def padded(array: ArrayLike, pad_width: Any, mode: str, options: dict[str, Any])
     value = options.get(name, value)
     if mode == "empty" or (name == "reflect_type" and value == "even"):
         return ops.pad(x, pad_width, "constant" if mode == "empty" else mode)
-    if x.dtype.kind not in "fc":
-        raise ValueError(
-            at_user_line(f"np.pad: mode {mode!r} takes floating numbers where they are followed, not {x.dtype}")
-        )
     widths = _pairs(pad_width, x.ndim, "pad")
     for axis, (pair, options_here) in enumerate(zip(widths, _pairs(value, x.ndim, "pad"), strict=True)):
         if tuple(pair) != (0, 0):
@@ -57,9 +53,17 @@ def _along(x: Tensor, axis: int, pair: tuple[int, int], mode: str, name: str, op
         return _by_statistics(x, axis, extent, pair, _STATISTICS[mode], options)
     if name == "reflect_type":
         return _mapped(x, axis, numpy.pad(numpy.eye(extent), (pair, (0, 0)), mode, reflect_type="odd"))  # pyright: ignore[reportArgumentType,reportCallIssue]  # NumPy's overloads are of one literal each
-    slopes = numpy.pad(numpy.eye(extent), (pair, (0, 0)), "linear_ramp", end_values=0)
-    ends = numpy.pad(numpy.zeros(extent), pair, "linear_ramp", end_values=options)
-    return _mapped(x, axis, slopes) + ends.astype(x.dtype).reshape(-1, *(1,) * (x.ndim - 1 - axis))
+    left = _ramp(part(x, axis, 0, 1), axis, pair[0], options[0])
+    right = ops.flip(_ramp(part(x, axis, extent - 1, extent), axis, pair[1], options[1]), axis)
+    return joined([left, x, right], axis)
+
+
+def _ramp(edge: Tensor, axis: int, width: int, end: float) -> Tensor:
+    """The steps from an end value to the edge, which is not among them: in double precision, of integers rounded down."""
+    steps = (numpy.arange(width) / max(width, 1)).reshape(-1, *(1,) * (edge.ndim - 1 - axis))
+    ramp = end + steps * (doubled(edge) - end)
+    ramp = ops.floor(ramp) if edge.dtype.kind in "biu" else ramp
+    return ops.cast(ramp, edge.dtype)
 
 
 def _mapped(x: Tensor, axis: int, matrix: Any) -> Tensor:
@@ -76,7 +80,10 @@ def _by_statistics(
         if length < 1:
             raise ValueError(at_user_line("np.pad: stat_length of 0 yields no value for padding"))
         end = part(x, axis, 0, length) if side == 0 else part(x, axis, extent - length, extent)
-        block = ops.repeat(statistic(end, axis=axis, keepdims=True), int(width), axis=axis)
+        value = statistic(end, axis=axis, keepdims=True)
+        if x.dtype.kind in "iu" and value.dtype != x.dtype:
+            value = ops.rint(value)
+        block = ops.repeat(ops.cast(value, x.dtype), int(width), axis=axis)
         blocks.insert(0 if side == 0 else len(blocks), block)
     return joined(blocks, axis)
 

@@ -151,21 +151,23 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
         >>> [part.tolist() for part in np.polydiv([1.0, 0.0, -1.0], [1.0, 1.0])]
         [[1.0, -1.0], [0.0]]
     """
-    x, y = as_float(_coefficients(u, "polydiv")), as_float(_coefficients(v, "polydiv"))
+    x, y = _coefficients(u, "polydiv"), _coefficients(v, "polydiv")
     dtype = common_dtype([x, y])
+    if dtype.kind in "biu":
+        dtype = np.dtype(float)
     rest, divisor = cast(x, dtype), cast(y, dtype)
     degrees = known_extent(rest, 0, "np.polydiv"), known_extent(divisor, 0, "np.polydiv")
     steps = max(degrees[0] - degrees[1] + 1, 0)
     quotient: list[Tensor] = []
+    scale = ops.divide(1.0, divisor[0])
     for i in range(steps):
-        share = ops.divide(rest[i], divisor[0])
+        share = ops.multiply(scale, rest[i])
         quotient.append(share)
         taken = ops.multiply(divisor, share)
         after = np.zeros(degrees[0] - i - degrees[1], dtype)
         rest = ops.subtract(rest, concatenate([np.zeros(i, dtype), taken, after]))
     values = _values_of(rest, "polydiv")
     small = np.isclose(values, 0, rtol=1e-14)
-    small[:steps] = True
     first = int(np.argmin(small)) if not small.all() else len(small) - 1
     return (ops.stack(quotient) if quotient else ops.zeros((1,), dtype)), rest[first:]
 

@@ -34,10 +34,12 @@ def _quantile(
     if not isinstance(q, (int, float)) and method not in _OF_ELEMENTS:
         a = cast(a, dtypes.promote(a.dtype, as_float(as_tensor(q)).dtype))  # as NumPy: numbers do not count, arrays do
     if weights is not None:
-        return weighted(name, a, q, axis, method, weights, kept, skip)
-    if not skip and method in FURTHER:
-        return quantile_by(method, a, q, axis, kept)
-    return (ops.nanquantile if skip else ops.quantile)(a, q, axis, method, kept)
+        found = weighted(name, a, q, axis, method, weights, kept, skip)
+    elif not skip and method in FURTHER:
+        found = quantile_by(method, a, q, axis, kept)
+    else:
+        found = (ops.nanquantile if skip else ops.quantile)(a, q, axis, method, kept)
+    return ops.cast(found, a.dtype) if a.dtype.kind in "biu" and method in _OF_ELEMENTS else found
 
 
 def _hundredth(q: ArrayLike, name: str) -> Any:
