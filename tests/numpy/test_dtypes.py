@@ -204,6 +204,8 @@ SMALL = """
     np.quantile(x, [0.4, 0.6], method="nearest"); np.percentile(x, 40, method="higher"); np.median(x)
     np.quantile(x, 0.4, method="inverted_cdf"); np.nanquantile(x, 0.4, method="lower")
     np.quantile(x, 0.4, method="inverted_cdf", weights=[1, 2, 3, 1, 1]); np.polydiv(x, x[:2]); np.polydiv(x, x[3:])
+    np.i0(x); np.sinc(x); np.poly(x); np.polyint(x); np.polyint(x, 2, [1, 2]); np.roots(x); np.histogram(x, 3)
+    np.histogram_bin_edges(x, 3); np.dot(x, 2); np.inner(2.0, x); np.outer(x, 2); np.kron(2, x); np.append(x, 2.0)
 """
 
 
@@ -261,9 +263,12 @@ def test_results_are_numpys(expression: str, dtype: str) -> None:
 def test_small_dtypes_are_numpys(expression: str, dtype: str) -> None:
     x = np.array([3, 1, 2, 5, 4]).astype(dtype)
     given = {"x": x, "m": x.reshape(5, 1)}
-    want = results(eval(expression, {"np": np, **given}))
+    try:
+        want = results(eval(expression, {"np": np, **given}))
+    except TypeError:
+        pytest.skip("NumPy refuses it")
     found = results(eval(expression, {"np": wnp, **{name: wg.tensor(value) for name, value in given.items()}}))
     assert len(found) == len(want)
     for ours, theirs in zip(found, want, strict=True):
         assert (ours.dtype, ours.shape) == (np.asarray(theirs).dtype, np.shape(theirs))
-        np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-6)
+        np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-6 if dtype != "float16" else 1e-3, atol=1e-3)

@@ -49,7 +49,6 @@ from ..ops import (
     greater_equal,
     heaviside,
     hypot,
-    i0,
     invert,
     isfinite,
     isinf,
@@ -85,7 +84,6 @@ from ..ops import (
     sign,
     signbit,
     sin,
-    sinc,
     sinh,
     sqrt,
     square,
@@ -95,7 +93,7 @@ from ..ops import (
     true_divide,
     trunc,
 )  # fmt: skip
-from ..ops.promotion import as_float, as_tensor, public
+from ..ops.promotion import as_float, as_tensor, public, with_doubles
 
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
 pow, conjugate, remainder = power, conj, mod
@@ -185,6 +183,42 @@ def reciprocal(x: ArrayLike, /) -> Any:
         return ops.reciprocal(a)
     a = ops.cast(a, "int8") if a.dtype.kind == "b" else a
     return ops.where(equal(abs(a), 1), a, 0)
+
+
+@public
+def i0(x: ArrayLike, /) -> Any:
+    """The modified Bessel function of order 0; whole numbers become float64.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        The values in the kind of array that came in.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.i0([0, 1]).round(3)
+        array([1.   , 1.266])
+    """
+    return ops.i0(with_doubles(as_tensor(x, "i0")))
+
+
+@public
+def sinc(x: ArrayLike, /) -> Any:
+    """sin(pi x) / (pi x), 1 at 0, and smooth there; whole numbers become float64.
+
+    Args:
+        x: an array or a number.
+
+    Returns:
+        The values in the kind of array that came in.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> np.sinc([0.0, 0.5]).round(3)
+        array([1.   , 0.637])
+    """
+    return ops.sinc(with_doubles(as_tensor(x, "sinc")))
 
 
 @public

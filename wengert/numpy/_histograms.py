@@ -13,7 +13,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_float, as_tensor, doubled, is_symbolic
+from ..ops.promotion import as_tensor, doubled, is_symbolic, with_doubles
 from ..ops.shapes import known_extent
 from ._shapes import diff, ravel
 from ._writing import as_numpy
@@ -47,7 +47,7 @@ def _bounds(x: Tensor, bounds: Sequence[Any] | None, name: str) -> tuple[Tensor,
     low, high = (ops.min(x), ops.max(x)) if bounds is None else (as_tensor(bound, name) for bound in bounds)
     if bounds is not None and not (is_symbolic(low) or is_symbolic(high)) and bool(low > high):
         raise ValueError(at_user_line(f"np.{name}: range {bounds} does not ascend"))
-    return as_float(low), as_float(high)
+    return with_doubles(low), with_doubles(high)
 
 
 def _bins_of(x: Tensor, edges: Tensor) -> Tensor:

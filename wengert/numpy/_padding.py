@@ -59,7 +59,7 @@ def _along(x: Tensor, axis: int, pair: tuple[int, int], mode: str, name: str, op
 
 
 def _ramp(edge: Tensor, axis: int, width: int, end: float) -> Tensor:
-    """The steps from an end value to the edge, which is not among them: in double precision, of integers rounded down."""
+    """The steps from an end value to the edge, which is not among them: in doubles, of integers rounded down."""
     steps = (numpy.arange(width) / max(width, 1)).reshape(-1, *(1,) * (edge.ndim - 1 - axis))
     ramp = end + steps * (doubled(edge) - end)
     ramp = ops.floor(ramp) if edge.dtype.kind in "biu" else ramp

@@ -12,7 +12,17 @@ from .._core.argument_types import ArrayLike
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import MOST_COUNTED, as_float, as_tensor, cast, common_dtype, count_of, doubled, is_symbolic
+from ..ops.promotion import (
+    MOST_COUNTED,
+    as_float,
+    as_tensor,
+    cast,
+    common_dtype,
+    count_of,
+    doubled,
+    is_symbolic,
+    with_doubles,
+)
 from ..ops.shapes import known_extent
 from ._creation import vander
 from ._products import convolve, outer
@@ -46,7 +56,8 @@ def poly(seq_of_zeros: ArrayLike) -> Any:
         zeros = linalg.eigvals(zeros)
     elif zeros.ndim > 1:
         raise ValueError(at_user_line(f"np.poly: wanted roots or a square matrix, got shape {zeros.shape}"))
-    zeros = as_float(ops.reshape(zeros, (-1,)))
+    zeros = with_doubles(ops.reshape(zeros, (-1,)))
+    zeros = doubled(zeros) if dtypes.is_half(zeros.dtype) else zeros
     result = ops.ones((1,), zeros.dtype)
     for i in range(zeros.shape[0]):
         result = convolve(result, ops.stack([ops.ones_like(zeros[i]), ops.negative(zeros[i])]))
@@ -69,7 +80,7 @@ def roots(p: ArrayLike) -> Any:
         >>> np.sort(np.roots([1.0, -3.0, 2.0])).real
         array([1., 2.])
     """
-    x = as_float(_coefficients(p, "roots"))
+    x = with_doubles(_coefficients(p, "roots"))
     places = np.flatnonzero(_values_of(x, "roots"))
     if not len(places):
         return ops.zeros((0,), x.dtype)
@@ -197,7 +208,7 @@ def polyint(p: ArrayLike, m: int = 1, k: SupportsIndex | None = None) -> Any:
         >>> np.polyint([2.0, 2.0])
         array([1., 2., 0.])
     """
-    x = as_float(_coefficients(p, "polyint"))
+    x = doubled(_coefficients(p, "polyint"))
     m = count_of(m, "np.polyint: m", most=MOST_COUNTED)
     constants = _coefficients(0.0 if k is None else k, "polyint")
     if constants.shape[0] == 1 and m > 1:

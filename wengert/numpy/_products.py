@@ -13,7 +13,7 @@ from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.memory import view_of
-from ..ops.promotion import as_tensor, cast, doubled, normal_axis
+from ..ops.promotion import as_tensor, cast, doubled, normal_axis, strong
 from ..ops.signals import convolved
 from ._reductions import average
 from ._writing import accept, as_numpy, named_dtype
@@ -28,7 +28,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out | None = None) -> Any:
         >>> float(np.dot([1.0, 2.0], [3.0, 4.0]))
         11.0
     """
-    return ops.dot(a, b)
+    return ops.dot(strong(a), strong(b))
 
 
 @as_numpy
@@ -52,7 +52,7 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Any:
         >>> float(np.inner([1.0, 2.0], [3.0, 4.0]))
         11.0
     """
-    return ops.inner(a, b)
+    return ops.inner(strong(a), strong(b))
 
 
 @as_numpy
@@ -65,7 +65,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: Out | None = None) -> Any:
         array([[3., 4.],
                [6., 8.]])
     """
-    return ops.outer(a, b)
+    return ops.outer(strong(a), strong(b))
 
 
 @as_numpy
@@ -157,7 +157,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Any:
         >>> np.kron([1.0, 2.0], [1.0, 1.0])
         array([1., 1., 2., 2.])
     """
-    return ops.kron(a, b)
+    return ops.kron(strong(a), strong(b))
 
 
 @as_numpy

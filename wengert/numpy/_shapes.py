@@ -10,7 +10,7 @@ from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out, ShapeLike
 from .._core.structure import refuse_cycle
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor, cast, normal_axis
+from ..ops.promotion import as_tensor, cast, normal_axis, strong
 from ._padding import PADDED_HERE, padded
 from ._writing import NO_VALUE, accept, as_numpy, named_dtype
 
@@ -334,7 +334,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: Axes = None) -> Any:
         >>> np.append([1.0], 2.0)
         array([1., 2.])
     """
-    return ops.append(arr, values, axis)
+    return ops.append(strong(arr), strong(values), axis)
 
 
 # -- splitting -------------------------------------------------------------------------------------------------------

@@ -312,6 +312,16 @@ def as_float(x: Tensor) -> Tensor:
     return x if dtypes.is_inexact(dtype) else structural.convert(x, dtype=dtypes.float_of(dtype))
 
 
+def with_doubles(x: Tensor) -> Tensor:
+    """x where Python's floats meet it in NumPy's own Python: whole numbers of any size become double precision."""
+    return x if dtypes.is_inexact(x.dtype) else cast(x, dtypes.float64)
+
+
+def strong(x: ArrayLike) -> Any:
+    """Python's numbers as arrays, with a dtype that counts, where NumPy makes arrays of all operands first."""
+    return np.asarray(x) if type(x) in _PLAIN else x
+
+
 def floats_of(values: Iterable[ArrayLike], what: str) -> list[Tensor]:
     """Values as floats of one dtype."""
     tensors = [as_float(as_tensor(v, what)) for v in values]
