@@ -20,6 +20,7 @@ import wengert as wg
 import wengert.numpy as wnp
 from wengert._engines.native.engine import has_llvm
 from wengert._engines.native.export.linking import compiler
+from wengert._engines.native.export.names import c_name, function_name
 
 pytestmark = [
     pytest.mark.skipif(not has_llvm(), reason="what is exported is compiled by llvmlite, which is not installed"),
@@ -395,6 +396,30 @@ def _named_as_taken(name: str, folder: Path) -> None:
 def test_function_does_not_take_a_name_of_c(name: str, tmp_path: Path) -> None:
     _named_as_taken(name, tmp_path)
     run(compiler(), "-std=c11", *CLEAN, "-c", tmp_path / "f.c", "-o", tmp_path / "f.o")
+
+
+HEADERS = """
+assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic stdbool
+stddef stdint stdio stdlib stdnoreturn string time uchar wchar wctype
+"""
+
+
+def test_names_are_no_macros_of_c(tmp_path: Path) -> None:
+    """A program may have included any of C's headers before ours."""
+    (tmp_path / "all.h").write_text("".join(f"#include <{name}.h>\n" for name in HEADERS.split()))
+    lines = run(compiler(), "-std=c11", "-dM", "-E", tmp_path / "all.h").splitlines()
+    macros = {line.split()[1] for line in lines}
+    public = [name for name in macros if not name.startswith("_")]
+    assert len(public) > 300
+    assert not [name for name in public if "(" not in name and c_name(name) == name]
+    assert not [name for name in public if "(" in name and function_name(called := name.partition("(")[0]) == called]
+
+
+def test_headers_follow_cs_own(tmp_path: Path) -> None:
+    wg.function(lambda I, complex, near: I * complex + near, name="assert").export(tmp_path / "f.c", 1.0, 2.0, 3.0)
+    includes = "".join(f"#include <{name}.h>\n" for name in HEADERS.split())
+    (tmp_path / "main.c").write_text(f'{includes}#include "f.h"\n')
+    run(compiler(), "-std=c11", *CLEAN, "-fsyntax-only", tmp_path / "main.c")
 
 
 CXX = next((found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), None)

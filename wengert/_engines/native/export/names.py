@@ -16,7 +16,7 @@ tgamma pow atan2 hypot fmod nextafter ldexp ilogb sqrt floor ceil trunc rint fma
 # the C maths library's functions that programs call; compilers make one call, sincos, of a sine and a cosine
 MATHS = _words(_FUNCTIONS) | _words(_FUNCTIONS, "f")
 
-# keywords, and what the headers that generated files include define as macros
+# keywords, and what C's headers define as macros: whoever includes ours may have included any of them before
 _WORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register
 restrict return short signed sizeof static struct switch typedef union unsigned void volatile while bool true false
@@ -31,10 +31,19 @@ NULL NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL MATH_ERRNO MATH_ERREXCEPT EXIT_SU
 OVERFLOW UNDERFLOW DOMAIN SING PLOSS TLOSS alloca errno linux unix i386 offsetof isfinite isinf isnan isnormal signbit
 fpclassify isgreater isless size_t ptrdiff_t max_align_t div_t ldiv_t lldiv_t double_t float_t
 
+I assert complex imaginary isgreaterequal islessequal islessgreater isunordered kill_dependency math_errhandling
+noreturn stderr stdin stdout BUFSIZ CMPLX CMPLXF CMPLXL DECIMAL_DIG EOF L_tmpnam WEOF
+
+cdecl far hyper interface max min near pascal small
+
 complex_double complex_float
 """
-_MACROS = re.compile(r"(U?INT(_LEAST|_FAST)?(8|16|32|64)|U?INT(MAX|PTR)|SIZE|PTRDIFF|WCHAR|WINT|SIG_ATOMIC)_(C|MAX|MIN)"
-                     r"|u?int(_least|_fast)?(8|16|32|64)_t|u?int(max|ptr)_t|FP_\w+|M_\w+|own_\w+")  # fmt: skip
+_MACROS = re.compile(
+    r"(U?INT(_LEAST|_FAST)?(8|16|32|64)|U?INT(MAX|PTR)|SIZE|PTRDIFF|WCHAR|WINT|SIG_ATOMIC)_(C|MAX|MIN)"
+    r"|u?int(_least|_fast)?(8|16|32|64)_t|u?int(max|ptr)_t|M_\w+|own_\w+|(atomic|va)_\w+"
+    r"|([SU]?CHAR|U?(SHRT|INT|LONG|LLONG)|MB_LEN|FILENAME|FOPEN|TMP)_(MAX|MIN|BIT)|(PRI|SCN)[A-Zdioux]\w+"
+    r"|(ATOMIC|CLOCKS|DBL|FE|FLT|FP|LC|LDBL|ONCE_FLAG|SEEK|SIG|TIME|TSS)_[A-Z]\w*|SIG[A-Z0-9]{2,}|E[A-Z0-9]{2,}"
+)
 
 # what generated files call or declare themselves, and functions that <math.h> of some systems has beside C's own
 _OURS = """
