@@ -25,6 +25,7 @@ from .captures import Captures
 from .trace import Static, Traced
 from .uploads import Uploads
 
+_LOOKS = 8  # of a framework's arrays for which a trace keeps how it is called
 _commit_lock = forking.short_lock()
 
 
@@ -67,7 +68,7 @@ class Compiled:
         self.rebuild = _rebuilder(traced.results, traced.places)
         self.form = _form(traced.results, traced.places, len(graph.outputs))
         self.uploads = Uploads()
-        self._direct: dict[tuple[tuple[type, ...], int], Callable[..., Any]] = {}
+        self._direct: dict[tuple[tuple[Any, ...], int], Callable[..., Any]] = {}
 
     @property
     def captured(self) -> list[Tensor]:
@@ -141,11 +142,14 @@ class Compiled:
             run = self.executable = executable(self.program)
         return self.rebuild(_distinct([*map(callers_own, run(*natives))], natives))
 
-    def direct(self, arguments: Sequence[Any]) -> Callable[..., Any] | None:
+    def direct(self, arguments: Sequence[Any], home: Engine | None = None) -> Callable[..., Any] | None:
         """A function of arguments of these types that gives finished results, or NotImplemented if they do not fit.
 
-        There is one where the engine made one piece of compiled code of the program (its executable has an `entry`).
+        There is one where the engine made one piece of compiled code of the program (its executable has an `entry`),
+        and for arrays of a framework whose engine says how they look.
         """
+        if home is not None:
+            return self._direct_on(home, arguments)
         entry = getattr(self.executable, "entry", None)
         if entry is None:
             return None
@@ -164,6 +168,20 @@ class Compiled:
             self._direct = {key: kept for key, kept in self._direct.items() if key[1] == version}
             self._direct[kinds, version] = run
         return self._direct[kinds, version]
+
+    def _direct_on(self, home: Engine, arguments: Sequence[Any]) -> Callable[..., Any] | None:
+        like = None if self._captured or home.direct is None else home.looks(arguments)
+        if like is None or home.direct is None:
+            return None
+        version = 0 if self.captures is None else self.captures.version
+        if (like, version) not in self._direct:
+            run = home.direct(self.program, arguments, self.rebuild)
+            if self.captures is not None:
+                run = self.captures.guarded(run, ())
+            kept = [(key, kept) for key, kept in self._direct.items() if key[1] == version]
+            self._direct = dict(kept[1 - _LOOKS :])
+            self._direct[like, version] = run
+        return self._direct[like, version]
 
     def run(self, arguments: Sequence[Tensor], kind: Kind, engine: Engine | None = None) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success.

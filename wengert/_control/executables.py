@@ -20,6 +20,8 @@ T = TypeVar("T")
 # The function, with what it was given beside the program if that is anything -> what it made.
 Executables = dict["OncePerProgram[Any, Any] | tuple[OncePerProgram[Any, Any], tuple[Any, ...]]", object]
 
+_MISSING = object()
+
 
 class OncePerProgram(Generic[K, T]):
     """A function of a program (and of values that hash) that runs once for each, under the program's lock."""
@@ -30,10 +32,9 @@ class OncePerProgram(Generic[K, T]):
 
     def __call__(self, program: Program, *key: K.args, **named: K.kwargs) -> T:
         place: Any = self if not key else (self, key)
-        try:
-            return cast("T", program.executables[place])
-        except KeyError:
-            pass
+        made: Any = program.executables.get(place, _MISSING)
+        if made is not _MISSING:
+            return made
         with program.lock:
             if place not in program.executables:
                 program.executables[place] = self._make(program, *key, **named)

@@ -38,6 +38,9 @@ class Engine:
         is_followed: whether the framework's own differentiation, batching or compilation takes part in what happens to
             a native or array.
         run_plain: `run_plain(arrays, program)` -> the arrays that a program gives, the caller's own.
+        looks: `looks(arrays)` -> what decides how a program runs on them; None where that is not asked for.
+        direct: `direct(program, arrays, rebuild)` -> the program as a function of arrays that look like these, which
+            gives what `rebuild` makes of the results, or NotImplemented for other arrays.
         place: `place(ndarray, partner)` -> a native on the device of another one.
         require_untraced: `require_untraced(what)` raises where the framework records what runs into a graph, of which
             what leaves the framework would be a constant.
@@ -65,6 +68,8 @@ class Engine:
         copy: Callable[[Any], Any] = lambda native: native,
         is_followed: Callable[[Any], bool] | None = None,
         run_plain: Callable[..., tuple[Any, ...]] | None = None,
+        looks: Callable[[Any], Any] = lambda arrays: None,
+        direct: Callable[[Any, Any, Callable[..., Any]], Callable[..., Any]] | None = None,
         place: Callable[[np.ndarray[Any, Any], Any], Any] | None = None,
         require_untraced: Callable[[str], None] = lambda what: None,
     ) -> None:
@@ -89,6 +94,8 @@ class Engine:
         self.copy = copy
         self.is_followed: Callable[[Any], bool] = is_followed or (lambda native: not is_concrete(native))
         self.run_plain = self._run_plain if run_plain is None else run_plain
+        self.looks = looks
+        self.direct = direct
         self.require_untraced = require_untraced
         self.place = (lambda array, partner: from_numpy(array)) if place is None else place
 

@@ -236,10 +236,8 @@ class Function(Generic[P, R]):
                 else:
                     plain = self._plain.get(tuple(key))
                     if plain is not None and (plain.captures is None or plain.captures.holds()):
-                        if home is not None:
-                            return plain.run_natives(natives, home)
-                        results = plain.run_natives(natives)
-                        direct = plain.direct(args)
+                        results = plain.run_natives(natives, home)
+                        direct = plain.direct(args, home)
                         if direct is not None:
                             self._last = (default, direct)
                         return results

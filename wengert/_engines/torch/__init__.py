@@ -15,8 +15,9 @@ import torch
 from ..._control.call import Program
 from ..._core.engine import PLAIN_TYPES, STAND_INS, Engine, register_engine
 from . import bridge, common
-from .bridge import bound, is_followed, is_wrapped
+from .bridge import followed_among, followed_results, is_followed, is_wrapped
 from .common import Array
+from .direct import direct, looks
 from .programs import copied, device_of, form_for, on_device, table_on
 from .table import KERNELS, boxed, creations, wrapped
 
@@ -66,16 +67,18 @@ def _host_call(function: Callable[..., Any], natives: list[Any], types: tuple[An
 def _run_plain(arrays: Sequence[Any], program: Program) -> tuple[Any, ...]:
     """The results of a program for users' arrays; torch's own where torch follows one of them."""
     tensors = on_device(arrays)
-    if any(map(is_followed, tensors)):
-        return bound(program, tensors)
+    followed = followed_among(tensors)
+    if True in followed:
+        return followed_results(program, tensors, followed)
     return form_for(program, tensors).run_owned(*tensors)
 
 
 def _call(*natives_and_program: Any) -> tuple[Any, ...]:
     *natives, program = natives_and_program
     tensors = on_device([*map(_tensor, natives)])
-    if any(map(is_followed, tensors)):
-        return (*[wrapped(y, False) for y in bound(program, tensors)],)
+    followed = followed_among(tensors)
+    if True in followed:
+        return (*[wrapped(y, False) for y in followed_results(program, tensors, followed)],)
     form = form_for(program, tensors)
     return (*[wrapped(y, not is_owned) for y, is_owned in zip(form.run(*tensors), form.owned, strict=True)],)
 
@@ -96,7 +99,7 @@ TORCH = Engine(
     from_numpy=lambda array: Array(common.from_numpy(array)), device=lambda x: str(_tensor(x).device),
     is_concrete=_is_concrete, is_framework=True, has_weak_scalars=True, host_call=_host_call, enter=_enter,
     leave=_tensor, give=_give, copy=lambda x: Array(copied(_tensor(x).detach())), is_followed=is_followed,
-    run_plain=_run_plain, place=_place, require_untraced=common.require_untraced,
+    run_plain=_run_plain, looks=looks, direct=direct, place=_place, require_untraced=common.require_untraced,
 )  # fmt: skip
 TORCH.kernels.update({name: boxed(name, kernel) for name, kernel in KERNELS.items()})
 TORCH.kernels["call"] = _call

@@ -9,7 +9,8 @@ of what was kept (which only a second derivative has) is pulled back by a furthe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,20 @@ def is_followed(x: Array | torch.Tensor | np.ndarray[Any, Any]) -> bool:
     return isinstance(x, torch.Tensor) and (
         (x.requires_grad and torch.is_grad_enabled()) or is_wrapped(x) or _has_tangent(x)
     )
+
+
+def followed_among(tensors: Tensors) -> list[bool]:
+    """`is_followed` of each, with what is the same for all of them asked once."""
+    if is_transforming():
+        return [*map(is_followed, tensors)]
+    if not torch.is_grad_enabled():
+        return [False] * len(tensors)
+    return [isinstance(x, torch.Tensor) and x.requires_grad for x in tensors]
+
+
+def is_transforming() -> bool:
+    """Whether anything but torch's own reverse mode is at work."""
+    return is_in_transform() or forward_ad._current_level >= 0
 
 
 def is_in_transform() -> bool:
@@ -77,6 +92,8 @@ class _Held:
         read: the place of each value that the backward pass reads.
         reached: which of the forward program's results have cotangents.
         is_opaque: whether there are values that are no tensors, histories of loops.
+        likes: shape and dtype of each place; None where the shape of one is told by a call only.
+        nothing: the cotangents of what a node takes, where there are none.
     """
 
     def __init__(self, program: Program, active: tuple[bool, ...]) -> None:
@@ -95,20 +112,30 @@ class _Held:
             (place in seeded or place >= self.count) and is_inexact(v.dtype) for place, v in enumerate(outputs)
         ]  # fmt: skip
         self.is_opaque = any(v.dtype == OPAQUE for v in (*self.forward.graph.inputs, *outputs))
-        self.saved = sorted(set(self.read))
-        # whether it matters what operands and results looked like
-        self.compares = len(outputs) > 1 or (self.stage is not None and RowsAt in map(type, self.stage.results))
+        self.saved = [*dict.fromkeys(self.read)]
+        values = (*self.forward.graph.inputs, *outputs)
+        is_told = all(type(d) is int for v in values for d in v.shape)
+        self.likes = [*map(_like, values)] if is_told and not self.is_opaque else None
+        self.nothing = (None,) * (1 + len(active))
+        self._is_light: bool | None = None
         self._is_closed: bool | None = None
 
     @property
     def further(self) -> _Held:
         """The same of the forward program: a second derivative gives cotangents to all that it computes."""
-        return _held(self.forward, self.active)
+        return held_for(self.forward, self.active)
 
     @property
     def wanted(self) -> Sequence[int]:
         """The places of what one node keeps for derivatives of every order."""
         return self.saved if self.is_closed else range(len(self.active) + len(self.forward.graph.outputs))
+
+    @property
+    def is_light(self) -> bool:
+        """Whether a node has nothing to note but what it keeps."""
+        if self._is_light is None:
+            self._is_light = self.is_closed and self.likes is not None and False not in self.reached
+        return self._is_light
 
     @property
     def is_closed(self) -> bool:
@@ -190,24 +217,36 @@ def _is_view(node: Node) -> bool:
 
 
 @once_per_program
-def _held(program: Program, active: tuple[bool, ...]) -> _Held:
+def held_for(program: Program, active: tuple[bool, ...]) -> _Held:
     """The one node's kind for a program and these operands, made on first use."""
     return _Held(program, active)
 
 
 def bound(program: Program, tensors: Tensors) -> tuple[Any, ...]:
     """The results of a program as torch's transformations see them."""
-    followed = [*map(is_followed, tensors)]
+    followed = followed_among(tensors)
     if True not in followed:
         return form_for(program, tensors).run(*tensors)
-    flagged = zip(followed, tensors, strict=True)
-    active = (*[flag and is_differentiable(x) and _is_differentiated(x) for flag, x in flagged],)
-    held = _held(program, active)
+    return followed_results(program, tensors, followed)
+
+
+def followed_results(program: Program, tensors: Tensors, followed: Sequence[bool]) -> tuple[Any, ...]:
+    """The results of a program of which torch follows some operands, these."""
+    is_plain = not is_transforming()
+    if not is_plain:
+        flagged = zip(followed, tensors, strict=True)
+        followed = [flag and is_differentiable(x) and _is_differentiated(x) for flag, x in flagged]
+    held = held_for(program, (*followed,))
     if is_in_transform():
         return _Node.apply(held, *tensors)[: held.count]
-    if not held.is_closed and forward_ad._current_level < 0:
-        return _apart(held, tensors)
+    if is_plain and not held.is_closed:
+        return _apart(held, *tensors)
     return _Direct.apply(held, *tensors)[: held.count]
+
+
+def node_of(held: _Held) -> Callable[..., tuple[Any, ...]]:
+    """What makes a node where nothing but torch's reverse mode is at work, from the operands to all that it gives."""
+    return partial(_Direct.apply, held) if held.is_closed else partial(_apart, held)
 
 
 class _Node(torch.autograd.Function):
@@ -228,13 +267,14 @@ class _Node(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cts: object) -> Any:
         held = ctx.held
-        if held.stage is None or cts.count(None) == len(cts):
-            return None, *[None] * len(held.active)
+        if held.stage is None or are_none(cts):
+            return held.nothing
         values = _kept(ctx)
-        if any(ct is not None for ct in cts[held.count :]):
+        likes = held.likes or ctx.likes
+        if len(cts) > held.count and not are_none(cts[held.count :]):
             # a second derivative asks for the cotangents of what was kept: they are results of this program
-            return None, *_further(held, values, ctx.likes, cts)
-        return None, *_pulled(held, values, ctx.likes, cts)
+            return None, *_further(held, values, likes, cts)
+        return None, *_pulled(held, values, likes, cts)
 
     @staticmethod
     def jvp(ctx: Any, *tangents: torch.Tensor | None) -> Any:
@@ -265,8 +305,14 @@ class _Direct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, held: _Held, *tensors: torch.Tensor | np.ndarray[Any, Any]) -> Any:
         output = form_for(held.forward, tensors).run_owned(*tensors)
+        values = (*tensors, *output)
+        if held.is_light and forward_ad._current_level < 0:
+            ctx.held, ctx.places = held, held.saved
+            ctx.set_materialize_grads(False)
+            ctx.save_for_backward(*[values[place] for place in held.saved])
+            return output
         _note(ctx, held, tensors, output)
-        _keep(ctx, [*tensors, *output], held.wanted, forward_ad._current_level >= 0)
+        _keep(ctx, values, held.wanted, forward_ad._current_level >= 0)
         return output
 
     backward = _Node.backward
@@ -278,7 +324,7 @@ class _Direct(torch.autograd.Function):
 # They are two nodes, each of which keeps what it reads: one of what is kept beside the results, and one of the results.
 
 
-def _apart(held: _Held, tensors: Tensors) -> tuple[Any, ...]:
+def _apart(held: _Held, *tensors: Any) -> tuple[Any, ...]:
     with torch.no_grad():
         outs = form_for(held.forward, tensors).run_owned(*tensors)
     kept = _Kept.apply(held, outs[held.count :], *tensors)
@@ -299,8 +345,8 @@ class _Kept(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cts: torch.Tensor | None) -> Any:
         held = ctx.held
-        if cts.count(None) == len(cts):  # a first derivative, which must not ask whether the operands are unchanged
-            return None, None, *[None] * len(held.active)
+        if are_none(cts):  # a first derivative, which must not ask whether the operands are unchanged
+            return None, *held.nothing
         return None, None, *_further(held, _kept(ctx), None, (*[None] * held.count, *cts))
 
 
@@ -314,7 +360,8 @@ class _Results(torch.autograd.Function):
         kept, tensors = kept_and_tensors[:count], kept_and_tensors[count:]
         values = [*tensors, *results, *kept]
         ctx.held = held
-        ctx.likes = [*map(_like, values)]
+        if held.likes is None:
+            ctx.likes = [*map(_looks, values)]
         ctx.set_materialize_grads(False)
         _set_apart(ctx, results, held.reached[: held.count])
         _keep(ctx, values, held.saved)
@@ -324,7 +371,7 @@ class _Results(torch.autograd.Function):
     def backward(ctx: Any, *cts: object) -> Any:
         held = ctx.held
         nothing = [None] * (len(held.forward.graph.outputs) - held.count)
-        return None, None, None, *nothing, *_pulled(held, _kept(ctx), ctx.likes, cts)
+        return None, None, None, *nothing, *_pulled(held, _kept(ctx), held.likes or ctx.likes, cts)
 
 
 # -- what a node keeps ------------------------------------------------------------------------------------------------
@@ -334,14 +381,20 @@ def _note(ctx: Any, held: _Held, tensors: Tensors, output: Tensors) -> None:
     """Notes on a node which program it is of, and what has no cotangent."""
     ctx.held = held
     ctx.set_materialize_grads(False)
-    ctx.likes = [*map(_like, (*tensors, *output))] if held.compares else None
+    if held.likes is None:
+        ctx.likes = [*map(_looks, (*tensors, *output))]
     if False in held.reached:
         _set_apart(ctx, output, held.reached)
 
 
-def _like(x: torch.Tensor | np.ndarray[Any, Any]) -> Any:
+def _like(value: Value) -> Any:
     """What a cotangent of a value looks like."""
-    return (x.shape, x.dtype, x.device) if isinstance(x, torch.Tensor) else None
+    return (*value.shape,), torch_dtype(value.dtype)
+
+
+def _looks(x: torch.Tensor | np.ndarray[Any, Any]) -> Any:
+    """The same of a value that is there."""
+    return (x.shape, x.dtype) if isinstance(x, torch.Tensor) else None
 
 
 def _set_apart(ctx: Any, outs: Tensors, reached: Sequence[bool]) -> None:
@@ -364,7 +417,7 @@ def _keep(ctx: Any, values: Tensors, places: Sequence[int], is_pushed: bool = Fa
     if ctx.held.is_opaque:
         fixed = {place: x for place, x in enumerate(values) if not isinstance(x, torch.Tensor)}
         places = [place for place in places if place not in fixed]
-    ctx.fixed = fixed
+        ctx.fixed = fixed
     ctx.places = places
     ctx.save_for_backward(*[values[place] for place in places])
     if is_pushed:
@@ -375,14 +428,16 @@ def _keep(ctx: Any, values: Tensors, places: Sequence[int], is_pushed: bool = Fa
 def _kept(ctx: Any) -> dict[int, Any]:
     """What the backward pass of a node reads, by its places."""
     found = dict(zip(ctx.places, ctx.saved_tensors, strict=True))
-    found.update(ctx.fixed)
+    if ctx.held.is_opaque:
+        found.update(ctx.fixed)
     return found
 
 
 def _pushed(ctx: Any) -> dict[int, Any]:
     """What the forward derivative of a node reads: all operands and results, in order."""
     saved = iter(ctx.saved_tensors)
-    return {place: ctx.fixed[place] if place in ctx.fixed else next(saved) for place in range(ctx.total)}
+    fixed = ctx.fixed if ctx.held.is_opaque else {}
+    return {place: fixed[place] if place in fixed else next(saved) for place in range(ctx.total)}
 
 
 def is_differentiable(x: torch.Tensor) -> bool:
@@ -393,13 +448,18 @@ def is_differentiable(x: torch.Tensor) -> bool:
 # -- cotangents -------------------------------------------------------------------------------------------------------
 
 
+def are_none(cts: Sequence[object]) -> bool:
+    """Whether no result has a cotangent; not by `count`, which has torch compare the elements of each with None."""
+    return all(ct is None for ct in cts)
+
+
 def _further(held: _Held, values: dict[int, Any], likes: list[Any] | None, cts: Tensors) -> list[Any]:
     """The cotangents of the operands, of those of all that the forward program computes."""
     further = held.further
     if not held.is_closed:
         operands = [values[place] for place in range(len(held.active))]
         values = dict(enumerate((*operands, *bound(further.forward, operands))))
-        likes = [*map(_like, values.values())]
+        likes = [*map(_looks, values.values())]
     return _pulled(further, values, likes, cts)
 
 
@@ -408,27 +468,32 @@ def _pulled(held: _Held, values: dict[int, Any], likes: Any, cts: Tensors) -> li
     stage = held.stage
     assert stage is not None
     count = len(held.active)
-    seeds = [_zeros(likes[count + i]) if cts[i] is None else cts[i].resolve_conj() for i in stage.seeded]
+    seeds = [
+        _zeros(likes[count + i], device_of(cts)) if cts[i] is None else cts[i].resolve_conj() for i in stage.seeded
+    ]
     found: Tensors = ()
     if held.backward.graph.outputs:
         found = bound(held.backward, [*[values[place] for place in held.read], *seeds])
-    return [_placed(place, found, likes and likes[i]) for i, place in enumerate(stage.results)]
+    return [
+        found[place] if type(place) is int else _placed(place, found, likes[i])
+        for i, place in enumerate(stage.results)
+    ]  # fmt: skip
 
 
-def _zeros(like: tuple[Any, ...]) -> torch.Tensor:
-    shape, dtype, device = like
+def _zeros(like: tuple[Any, ...], device: torch.device) -> torch.Tensor:
+    shape, dtype = like
     return torch.zeros(shape, dtype=dtype, device=device)
 
 
-def _placed(place: RowsAt | int | None, found: Tensors, like: Any) -> Any:
-    """The cotangent for one operand; gathered rows are added to where they belong."""
+def _placed(place: RowsAt | None, found: Tensors, like: Any) -> Any:
+    """The cotangent for one operand of gathered rows, which are added to where they belong, if there is one."""
     if type(place) is RowsAt:
         values, indices = found[place.values], found[place.indices]
-        shape, dtype, _ = like
+        shape, dtype = like
         rows = values.reshape((indices.numel(), *shape[1:])).to(dtype)
         places = torch.where(indices < 0, indices + shape[0], indices).reshape(-1)
         return rows.new_zeros(shape).index_add(0, places, rows)
-    return found[place] if isinstance(place, int) else None
+    return None
 
 
 __all__ = ["OPAQUE", "bound", "device_of", "is_followed", "is_wrapped", "torch_dtype"]

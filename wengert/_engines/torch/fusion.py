@@ -18,7 +18,7 @@ import torch
 
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
-from ..._prims.structural import concatenate, constant
+from ..._prims.structural import concatenate, constant, sub
 from ..patterns import Parts, added_to_windows, is_nothing, joined, private, taken_from_windows
 from .common import HALF, Kernel, torch_dtype
 from .windows import is_pooling, planes_of, pooled
@@ -39,8 +39,11 @@ MASKED_TANH_BACK = private("torch masked_tanh_back", "ct out is_zero", ("zero",)
 MASKED_MUL = private("torch masked_mul", "x y is_zero", ("zero",))
 MATMUL_PLUS = private("torch matmul_plus", "z x y")
 OUTER_PLUS = private("torch outer_plus", "z x y")
+PLUS_PRODUCT = private("torch plus_product", "z x y")
+MINUS_PRODUCT = private("torch minus_product", "z x y")
 MATRIX_BY_VECTOR = private("torch matrix_by_vector", "x y")
 VECTOR_BY_MATRIX = private("torch vector_by_matrix", "x y")
+SUM = private("torch sum", "x", ("axes",))
 WHERE_POSITIVE = private("torch where_positive", "x y", ("zero",))
 
 POOL = private("torch pool", "x", ("window", "strides", "padding", "dilation"), ("places", "values"))
@@ -103,6 +106,9 @@ FUSED: dict[str, Kernel] = {
     "torch masked_mul": _masked(torch.mul),
     "torch matmul_plus": torch.addmm,
     "torch outer_plus": torch.addr,
+    "torch plus_product": torch.addcmul,
+    "torch minus_product": lambda z, x, y: torch.addcmul(z, x, y, value=-1),
+    "torch sum": torch.sum,
     "torch matrix_by_vector": torch.mv,
     "torch vector_by_matrix": lambda x, y: torch.mv(y.mT, x),
     "torch where_positive": _where_positive,
@@ -260,7 +266,7 @@ def _scale(node: Node, parts: _Parts) -> Any:
 
 
 def _add(node: Node, parts: _Parts) -> Any:
-    return _joined(node, parts) or _product_and_sum(node, parts)
+    return _joined(node, parts) or _product_and_sum(node, parts) or _with_product(node, parts)
 
 
 def _product_and_sum(node: Node, parts: _Parts) -> Any:
@@ -277,6 +283,24 @@ def _product_and_sum(node: Node, parts: _Parts) -> Any:
                 return node.remade(OUTER_PLUS, (z, column, row), ())
             return node.remade(MATMUL_PLUS, (z, *inner.inputs), ())
     return None
+
+
+def _with_product(node: Node, parts: _Parts) -> Any:
+    """z + x * y and z - x * y of tensors of one shape, and z - y."""
+    for z, other in (node.inputs, node.inputs[::-1]):
+        negated = _read_once(other, parts, "neg")
+        product = _read_once(other if negated is None else negated.inputs[0], parts, "mul")
+        operands = () if product is None else (z, *product.inputs)
+        if operands and all(v.shape == other.shape and v.dtype.name in _FLOATS for v in operands):
+            return node.remade(PLUS_PRODUCT if negated is None else MINUS_PRODUCT, operands, ())
+        if negated is not None and z.dtype.name in _FLOATS:
+            return node.remade(sub, (z, *negated.inputs), ())
+    return None
+
+
+def _read_once(value: Value, parts: _Parts, name: str) -> Node | None:
+    """The node of an op that makes a value, if nothing else reads that."""
+    return parts.made_by(value, name) if parts.uses[value.key] == 1 else None
 
 
 def _column(value: Value, parts: _Parts) -> Value | None:
@@ -297,6 +321,12 @@ def _row(value: Value, parts: _Parts) -> Value | None:
 
 def _if_vector(value: Value) -> Value | None:
     return value if len(value.shape) == 1 else None
+
+
+def _sum(node: Node, parts: _Parts) -> Any:
+    """A sum that torch gives in the operand's own dtype without being told to."""
+    axes = node.attrs[0]
+    return node.remade(SUM, node.inputs, node.attrs) if axes and node.inputs[0].dtype.kind in "fc" else None
 
 
 def _reshape(node: Node, parts: _Parts) -> Any:
@@ -371,5 +401,5 @@ def _joined(node: Node, parts: _Parts) -> Any:
 
 _RULES: dict[str, Callable[[Node, _Parts], Any]] = {
     "times_number": _by_number, "add_number": _plus_number, "mul": _mul, "scale": _scale, "add": _add,
-    "reshape": _reshape, "select": _select,
+    "reshape": _reshape, "select": _select, "reduce_sum": _sum,
 }  # fmt: skip

@@ -22,7 +22,7 @@ from ..._control.joint import joint_of
 from ..._core.dims import Dim
 from ..._core.graph import Graph
 from ..._transforms.replay import bind_dims
-from .bridge import is_differentiable, is_in_transform
+from .bridge import are_none, is_differentiable, is_in_transform
 from .common import torch_dtype
 from .programs import copied, device_of, form_for, on_device
 
@@ -153,7 +153,7 @@ class Operator:
     def pulled(self, ctx: Any, cts: Tensors, needed: Sequence[bool]) -> list[Any]:
         """The cotangents of the arrays of a call, None where there is none."""
         arrays = ctx.saved_tensors
-        if cts.count(None) == len(cts):
+        if are_none(cts):
             return [None] * len(arrays)
         flags = [need and is_differentiable(x) for need, x in zip(needed, arrays, strict=True)]
         program = self._resolved(ctx.call)[0]

@@ -25,11 +25,10 @@ Tensors = Sequence[Any]
 
 def device_of(tensors: Tensors) -> torch.device:
     """Where a program runs: where its operands are, those on the CPU giving way."""
-    found = _CPU
     for x in tensors:
-        if isinstance(x, torch.Tensor) and x.device.type != "cpu":
+        if isinstance(x, torch.Tensor) and not x.is_cpu:
             return x.device
-    return found
+    return _CPU
 
 
 _CPU = torch.device("cpu")
@@ -50,10 +49,13 @@ class Form:
         self._run: Callable[..., tuple[Any, ...]] | None = None
         self._runs_again = False
         self.owned = owned_outputs(graph)
+        self.are_owned = all(self.owned)
 
     def run(self, *tensors: object) -> tuple[Any, ...]:
         """The results. What runs but once, as the trace of one call does, is not worth compiling."""
-        if self._runs_again or self._run is not None:
+        if self._run is not None:
+            return self._run(*tensors)
+        if self._runs_again:
             return self.compiled()(*tensors)
         self._runs_again = True
         return compile_instructions(self._graph, self._table.kernel_of)(*tensors)
@@ -67,7 +69,13 @@ class Form:
 
     def run_owned(self, *tensors: torch.Tensor | np.ndarray[Any, Any]) -> tuple[Any, ...]:
         """The results, copied where their memory is anybody else's."""
-        return (*map(_owned, self.run(*tensors), self.owned),)
+        return self.own(self.run(*tensors))
+
+    def own(self, outs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Results of a run, copied where their memory is anybody else's."""
+        if self.are_owned and True not in [y._is_view() for y in outs]:
+            return outs
+        return (*map(_owned, outs, self.owned),)
 
 
 def _owned(x: torch.Tensor | np.ndarray[Any, Any], is_owned: bool) -> Any:

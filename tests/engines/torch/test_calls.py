@@ -1,0 +1,145 @@
+"""Calls like the last one skip what was found out then; others must not be taken for one, and none costs many calls."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+
+
+def tensor(*values: float, **options: Any) -> Any:
+    return torch.tensor(values, dtype=torch.float64, **options)
+
+
+def warm(f: Callable[..., Any], *arguments: Any) -> None:
+    for _ in range(3):
+        f(*arguments)
+
+
+def test_a_call_with_a_gradient_after_calls_without_and_back() -> None:
+    f = wg.function(lambda x: wg.sum(wg.sin(x)))
+    x = tensor(0.3, 0.4)
+    for _ in range(3):
+        warm(f, x)
+        assert not f(x).requires_grad
+        followed = x.clone().requires_grad_()
+        warm(f, followed)
+        (found,) = torch.autograd.grad(f(followed), followed)
+        torch.testing.assert_close(found, torch.cos(x))
+        with torch.no_grad():
+            assert not f(followed).requires_grad
+            warm(f, followed)
+        assert f(followed).requires_grad
+
+
+def test_calls_in_transforms_after_calls_outside() -> None:
+    f = wg.function(wg.tanh)
+    x = tensor(0.3, 0.4)
+    slope = 1 - torch.tanh(x) ** 2
+    warm(f, x)
+    torch.testing.assert_close(torch.func.vmap(f)(x), torch.tanh(x))
+    torch.testing.assert_close(torch.func.grad(lambda x: f(x).sum())(x), slope)
+    torch.testing.assert_close(torch.func.jvp(f, (x,), (torch.ones_like(x),))[1], slope)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones_like(x))
+        torch.testing.assert_close(torch.autograd.forward_ad.unpack_dual(f(dual)).tangent, slope)
+    torch.testing.assert_close(f(x), torch.tanh(x))
+
+
+def test_other_shapes_dtypes_and_kinds_after_a_warm_call() -> None:
+    f = wg.function(lambda x: wg.exp(x) * 2)
+    warm(f, tensor(0.1, 0.2))
+    for x in (tensor(0.1), tensor(0.1, 0.2).float(), torch.nn.Parameter(tensor(0.1, 0.2))):
+        torch.testing.assert_close(f(x), torch.exp(x) * 2)
+    assert isinstance(f(np.array([0.1, 0.2])), np.ndarray)
+    assert isinstance(f(0.1), float)
+
+
+def test_what_a_function_reads_is_read_at_each_call() -> None:
+    scale, weights = {"by": 2.0}, np.ones(2)
+    f = wg.function(lambda x: x * scale["by"] * weights)
+    x = tensor(1.0, 2.0)
+    warm(f, x)
+    scale["by"] = 3.0
+    torch.testing.assert_close(f(x), x * 3)
+    weights[:] = 5.0
+    torch.testing.assert_close(f(x), x * 15)
+
+
+def test_results_of_calls_share_no_memory() -> None:
+    f = wg.function(lambda x: (x, x + 1))
+    x = tensor(1.0, 2.0)
+    warm(f, x)
+    same, more = f(x)
+    same.add_(10)
+    torch.testing.assert_close(x, tensor(1.0, 2.0))
+    torch.testing.assert_close(f(x)[1], more)
+
+
+def test_second_derivatives_of_warm_calls() -> None:
+    f = wg.function(lambda x: wg.sum(wg.sin(x) * wg.exp(x)))
+    x = tensor(0.3, 0.4, requires_grad=True)
+    warm(f, x)
+    (first,) = torch.autograd.grad(f(x), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    torch.testing.assert_close(second, 2 * torch.cos(x) * torch.exp(x))
+
+
+def python_calls(f: Callable[[], Any]) -> int:
+    count = 0
+
+    def note(frame: object, event: str, what: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    f()
+    sys.setprofile(note)
+    try:
+        f()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_the_cost_of_a_warm_call_in_python_calls() -> None:
+    f = wg.function(lambda x: wg.sum(wg.sin(x) * wg.exp(x)))
+    x = tensor(0.3, 0.4)
+    warm(f, x)
+    assert python_calls(lambda: f(x)) <= 9
+    followed = x.clone().requires_grad_()
+    warm(lambda: torch.autograd.grad(f(followed), followed))
+    own = python_calls(lambda: torch.autograd.grad(torch.sum(torch.sin(followed)), followed))
+    assert python_calls(lambda: torch.autograd.grad(f(followed), followed)) - own <= 52
+
+
+def test_a_backward_pass_compares_no_cotangent_with_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = wg.function(lambda x: wg.sum(wg.sin(x)))
+    x = tensor(0.3, 0.4, requires_grad=True)
+    y = f(x)
+    seen: list[object] = []
+    monkeypatch.setattr(torch.Tensor, "__eq__", lambda self, other: seen.append(other) or NotImplemented)
+    y.backward()
+    assert not seen
+
+
+def test_sums_with_products_are_one_kernel_of_the_same_values() -> None:
+    rows = np.array([[2.0, -0.0, np.inf, np.nan, 1e308], [0.5, 3.0, 0.0, 1.0, 10.0], [1.0, 0.0, 2.0, 4.0, -1e308]])
+    cases: dict[str, Callable[..., Any]] = {
+        "plus": lambda x, y, z: z + x * y, "minus": lambda x, y, z: z - x * y, "from": lambda x, y, z: x * y - z,
+        "negated": lambda x, y, z: z + -x, "twice": lambda x, y, z: (x * y) + (x * y), "both": lambda x, y, z: -x + -y,
+    }  # fmt: skip
+    for f in cases.values():
+        g = wg.function(f)
+        for _ in range(3):
+            found = g(*map(torch.tensor, rows))
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(found.numpy(), f(*rows), rtol=1e-15)
