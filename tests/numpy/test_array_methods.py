@@ -306,3 +306,9 @@ def test_a_view_of_other_numbers_follows_writes() -> None:
     same = z.view()
     same[1] = 0
     np.testing.assert_array_equal(z, [5j, 0])
+
+
+def test_axes_come_as_arguments_of_any_integer() -> None:
+    x = wg.tensor(V)
+    assert x.transpose(*np.arange(1)).shape == x.transpose(0).shape == (6,)
+    assert wg.tensor(M).transpose(*np.array([1, 0])).shape == wg.tensor(M).transpose([1, 0]).shape == (3, 2)

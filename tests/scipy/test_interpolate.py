@@ -162,3 +162,39 @@ def test_interpn_is_the_grids_interpolator(method: str) -> None:
     found = interpolate.interpn(grid, wg.tensor(values), places, method)
     np.testing.assert_allclose(found, scipy.interpolate.interpn(grid, values, places, method), rtol=1e-12)
     wg.check_gradients(lambda v: interpolate.interpn(grid, v, places, method), values)
+
+
+ROOTED: dict[str, Callable[[Any, Any], Any]] = {
+    "cubic": lambda m, y: m.CubicSpline(X, y).roots(),
+    "at a value": lambda m, y: m.PchipInterpolator(X, y).solve(0.2),
+    "inside": lambda m, y: m.Akima1DInterpolator(X, y).roots(extrapolate=False),
+    "across a jump": lambda m, y: m.PPoly(y[:6].reshape(2, 3), X[:4]).roots(),
+    "without jumps": lambda m, y: m.PPoly(y[:6].reshape(2, 3), X[:4]).roots(discontinuity=False),
+}
+
+
+@pytest.mark.parametrize("name", ROOTED)
+def test_roots_are_scipys_and_move_with_the_values(name: str) -> None:
+    f, y = ROOTED[name], np.array([0.6, 0.31, -0.4, -1.1, 0.9, 0.35, 2.3])
+    expected = f(scipy.interpolate, y)
+    assert len(expected)
+    np.testing.assert_allclose(f(interpolate, wg.tensor(y)).numpy(), expected, rtol=1e-10)
+    slopes = [(f(scipy.interpolate, y + e) - f(scipy.interpolate, y - e)) / 2e-6 for e in np.eye(7) * 1e-6]
+    np.testing.assert_allclose(wg.jacobian(lambda y: f(interpolate, y))(y), np.transpose(slopes), rtol=1e-4, atol=1e-6)
+    with pytest.raises(wg.TracingError):
+        wg.function(lambda y: f(interpolate, y))(y)
+
+
+@pytest.mark.parametrize(
+    ("make", "near"),
+    [
+        (lambda m, y: m.UnivariateSpline(X, y), "make_interp_spline"),
+        (lambda m, y: m.LinearNDInterpolator(np.stack([X, X**2], 1), y), "RBFInterpolator"),
+        (lambda m, y: m.RectBivariateSpline(X, X, np.outer(X, X) * y[0]), "RegularGridInterpolator"),
+        (lambda m, y: m.griddata((X, X**2), y, (X[:2], X[:2])), "RBFInterpolator"),
+        (lambda m, y: m.make_smoothing_spline(X, y), "make_interp_spline"),
+    ],
+)
+def test_what_is_not_there_names_the_nearest(make: Callable[[Any, Any], Any], near: str) -> None:
+    with pytest.raises(wg.LostGradientError, match=near):
+        wg.grad(lambda y: make(interpolate, y)(0.3))(Y[:, 0])

@@ -58,6 +58,9 @@ CASES = [
     ("convolution_matrix", (X, 6), {"mode": "valid"}), ("khatri_rao", (Y, Y + 1), {}), ("toeplitz", (X, X + 1), {}),
     ("circulant", (X,), {}), ("block_diag", (A, X), {}), ("solve_circulant", (X, Y), {}), ("solve_toeplitz", (X, Y), {}),
     ("matmul_toeplitz", (X, Y), {}),
+    ("toeplitz", (TALL,), {}), ("toeplitz", (TALL[:1], TALL), {}), ("toeplitz", (TALL, X), {}), ("circulant", (TALL,), {}),
+    ("companion", (TALL,), {}), ("fiedler", (TALL,), {}),
+    ("convolution_matrix", (TALL, 6), {}), ("convolution_matrix", (TALL, 6), {"mode": "valid"}),
 ]  # fmt: skip
 
 
@@ -73,6 +76,10 @@ def test_values_and_slopes_are_those_of_scipys_function(name, args, options):
     # eigenvalues come in any order
     take = {"eigvals": lambda w: (w.sum(), (w**2).sum(), (w**3).sum())}.get(name, lambda r: r)
     agrees_with_scipy(ours, theirs, arrays, rtol=1e-9, slope_rtol=1e-5, take=take)
+
+
+def test_hankel_takes_arrays_in_one_row_as_scipy_does_to_1_18():
+    np.testing.assert_array_equal(linalg.hankel(wg.tensor(TALL), X), reference.hankel(TALL.ravel(), X))
 
 
 SYMMETRIC = [

@@ -40,6 +40,7 @@ ROWS = [
     *[Row(f"signal.{name}", M, k, mode, boundary, followed=2)
       for name in ("convolve2d", "correlate2d") for mode in ("full", "same", "valid")
       for boundary in ("fill", "wrap", "symm") for k in (K, K[:2])],
+    Row("signal.czt", X), Row("signal.czt", X.T, 5, np.exp(-0.2j), 1.1, axis=0), Row("signal.zoom_fft", X, [0.1, 0.3], 7),
     Row("signal.detrend", X), Row("signal.detrend", X.T, axis=0, bp=[5]), Row("signal.detrend", X, type="constant"),
     *[Row("signal.savgol_filter", X, 5, 2, mode=mode) for mode in ("interp", "mirror", "nearest", "wrap", "constant")],
     Row("signal.savgol_filter", X.T, 6, 2, deriv=1, delta=0.5, axis=0), Row("signal.savgol_filter", X, 6, 2, 3),

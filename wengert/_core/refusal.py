@@ -173,13 +173,21 @@ def counterpart(module: str, name: str) -> str:
 
 def scipy_counterpart(who: Asker) -> str:
     """What `wengert.scipy` has for a function of SciPy's, or for the object whose method was called, or ""."""
+    return _listed(who, "OURS")
+
+
+def _listed(who: Asker, table: str) -> str:
+    """The entry for what was called in a table of the module of `wengert.scipy` that it is of, or ""."""
     module = who.module if who.module.startswith("scipy.") else ""
     try:
-        ours = importlib.import_module(f"wengert.{module}").OURS if module in sys.modules else ()  # stands above us
+        ours = importlib.import_module(f"wengert.{module}") if module in sys.modules else None  # stands above us
     except ImportError:
         return ""
+    known = getattr(ours, table, {})
     written = [part for part in who.written.partition("(")[0].split(".") if part not in module.split(".")]
-    return next((f"wengert.{module}.{name}" for name in (who.name, *written) if name in ours), "")
+    name = next((name for name in (who.name, *written) if name in known), "")
+    found = known[name] if name and isinstance(known[name], str) else name
+    return found and f"wengert.{module}.{found}"
 
 
 def cure_for(who: Asker) -> str:
@@ -233,8 +241,10 @@ def cure_for(who: Asker) -> str:
             f"and a constant one is scaled by a tensor in front of it, t * A; or {_ON_PURPOSE}"
         )
     if package == "scipy":
+        near = _listed(who, "NEAR")
         return (
-            "wengert.scipy has SciPy's modules, but no such function yet: write it with what is there or with wg and "
+            "wengert.scipy has SciPy's modules, but no such function yet: "
+            f"{f'the nearest is {near}; ' if near else ''}write it with what is there or with wg and "
             f"np functions, or give it a gradient of its own with wg.primitive or wg.custom_gradient; or {_ON_PURPOSE}"
         )
     if is_installed(package):

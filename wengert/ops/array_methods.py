@@ -242,7 +242,8 @@ def flatten(self: Tensor, order: str = "C") -> Any:
 @_method
 def transpose(self: Tensor, *axes: object) -> Any:
     """The axes in another order: `wg.ops.transpose`."""
-    return shapes.transpose(self, _one_or_many(axes) if axes and axes != (None,) else None)
+    order = axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+    return shapes.transpose(self, order if axes and axes != (None,) else None)
 
 
 @_method

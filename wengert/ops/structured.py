@@ -22,7 +22,7 @@ from .elementwise import equal
 from .indexing import argsort, take, take_along_axis, where
 from .linalg import solvable, solve_triangular
 from .promotion import as_tensor, names_errors, outward, public
-from .shapes import concatenate, flat, flip, known_extent, matrix_transpose, pad, part, tril, triu
+from .shapes import concatenate, flip, known_extent, matrix_transpose, pad, part, tril, triu
 
 
 @names_errors
@@ -30,11 +30,11 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Any:
     """The matrix with constant diagonals: its first column is c, its first row r.
 
     Args:
-        c: the first column, a vector.
+        c: the first column, a vector; of more axes the last has columns, and those before it number matrices.
         r: the first row, whose first element is not read; None means the conjugate of c.
 
     Returns:
-        The matrix (len(c), len(r)) in the kind of array that came in.
+        The matrix (..., len(c), len(r)) in the kind of array that came in.
 
     Example:
         >>> import wengert as wg
@@ -43,14 +43,21 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Any:
                [2, 1],
                [3, 2]])
     """
-    column = flat(as_tensor(c, "toeplitz"))
-    row = conj(column) if r is None else flat(as_tensor(r, "toeplitz"))
-    height, width = known_extent(column, 0, "toeplitz"), known_extent(row, 0, "toeplitz")
-    if width == 0:
-        return outward(pad(part(column, 0, 0, 0)[None], ((0, height - 1), (0, 0))), c, r)
-    line = concatenate([flip(part(row, 0, 1, width)), column])
-    places = np.arange(height)[:, None] - np.arange(width) + width - 1
-    return outward(take(line, places), c, r)
+    column = _lines(c, "toeplitz")
+    row = conj(column) if r is None else _lines(r, "toeplitz")
+    height, width = known_extent(column, -1, "toeplitz"), known_extent(row, -1, "toeplitz")
+    lead = promotion.broadcast_shapes(column.shape[:-1], row.shape[:-1], "toeplitz")
+    column = promotion.broadcast(column, (*lead, height))
+    after = promotion.broadcast(row, (*lead, width))[..., 1:]
+    line = concatenate([flip(after, -1), column], axis=-1)
+    places = np.arange(height)[:, None] - np.arange(width) + max(width - 1, 0)
+    return outward(take(line, places, axis=-1), c, r)
+
+
+def _lines(x: ArrayLike, name: str) -> Tensor:
+    """Vectors along the last axis; a number is a vector of one element."""
+    tensor = as_tensor(x, name)
+    return tensor if tensor.ndim else tensor[None]
 
 
 @names_errors
@@ -58,10 +65,10 @@ def circulant(c: ArrayLike) -> Any:
     """The matrix whose columns are c, each turned one further.
 
     Args:
-        c: the first column, a vector.
+        c: the first column, a vector; of more axes the last has columns, and those before it number matrices.
 
     Returns:
-        The square matrix in c's kind.
+        The square matrix, or a stack of them, in c's kind.
 
     Example:
         >>> import wengert as wg
@@ -70,9 +77,10 @@ def circulant(c: ArrayLike) -> Any:
                [2, 1, 3],
                [3, 2, 1]])
     """
-    column = flat(as_tensor(c, "circulant"))
-    n = known_extent(column, 0, "circulant")
-    return outward(take(column, (np.arange(n)[:, None] - np.arange(n)) % n if n else np.zeros((0, 0), int)), c)
+    column = _lines(c, "circulant")
+    n = known_extent(column, -1, "circulant")
+    places = (np.arange(n)[:, None] - np.arange(n)) % n if n else np.zeros((0, 0), int)
+    return outward(take(column, places, axis=-1), c)
 
 
 @names_errors

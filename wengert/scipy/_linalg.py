@@ -21,7 +21,7 @@ from ..ops.elementwise import abs as magnitude
 from ..ops.indexing import take, where
 from ..ops.promotion import as_float, as_tensor, cast, outward
 from ..ops.reductions import sum as total
-from ..ops.shapes import joined, known_extent, matrix_transpose, part, reshaped, tril, triu
+from ..ops.shapes import flat, joined, known_extent, matrix_transpose, part, reshaped, tril, triu
 from . import _refined
 from ._namespace import listed_in, only
 from ._refined import adjoint, found
@@ -563,9 +563,9 @@ def solve_discrete_are(
 @_ours
 def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Any:
     """The matrix with constant antidiagonals, of first column c and last row r (zeros)."""
-    first = as_tensor(c, "hankel")
+    first = flat(as_tensor(c, "hankel"))  # as SciPy, which does not take stacks here
     n = known_extent(first, 0, "hankel")
-    last = first * 0 if r is None else as_tensor(r, "hankel")
+    last = first * 0 if r is None else flat(as_tensor(r, "hankel"))
     values = joined(_common(first, part(last, 0, 1, known_extent(last, 0, "hankel"))), 0)
     places = np.arange(n)[:, None] + np.arange(known_extent(last, 0, "hankel"))
     return outward(take(values, places, axis=0), c, r)
@@ -579,10 +579,11 @@ def _common(*tensors: Tensor) -> list[Any]:
 @_ours
 def companion(a: ArrayLike) -> Any:
     """The companion matrix of a polynomial."""
-    x = _matrix(a, "companion")
-    n = known_extent(x, 0, "companion")
-    top = (-part(x, 0, 1, n) / x[0])[None]
-    return outward(joined([top, eye(n - 2, n - 1, dtype=x.dtype)], 0), a)
+    x = as_float(as_tensor(a, "companion"))
+    n = known_extent(x, -1, "companion")
+    top = (-x[..., 1:] / x[..., :1])[..., None, :]
+    below = promotion.broadcast(eye(n - 2, n - 1, dtype=x.dtype), (*x.shape[:-1], n - 2, n - 1))
+    return outward(joined([top, below], x.ndim - 1), a)
 
 
 @_ours
@@ -600,7 +601,7 @@ def leslie(f: Callable[..., Any], s: ArrayLike) -> Any:
 def fiedler(a: ArrayLike) -> Any:
     """The distances between the elements of a vector."""
     x = as_tensor(a, "fiedler")
-    return outward(magnitude(x[:, None] - x), a)
+    return outward(magnitude(x[..., :, None] - x[..., None, :]), a)
 
 
 @_ours
@@ -608,16 +609,16 @@ def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Any:
     """The matrix whose product with a vector of length n is the convolution with a."""
     only("linalg.convolution_matrix", mode=(mode, "full", "valid", "same"))
     x = as_tensor(a, "convolution_matrix")
-    m = known_extent(x, 0, "convolution_matrix")
+    m = known_extent(x, -1, "convolution_matrix")
     places = np.arange(m + n - 1)[:, None] - np.arange(n)
     inside = (places >= 0) & (places < m)
-    whole = where(inside, take(x, np.clip(places, 0, m - 1), axis=0), 0)
+    whole = where(inside, take(x, np.clip(places, 0, m - 1), axis=-1), 0)
     if mode == "same":
         start, size = (min(n, m) - 1) // 2, max(n, m)
-        whole = whole[start : start + size]
+        whole = whole[..., start : start + size, :]
     elif mode == "valid":
         start, size = min(n, m) - 1, max(n, m) - min(n, m) + 1
-        whole = whole[start : start + size]
+        whole = whole[..., start : start + size, :]
     return outward(cast(whole, x.dtype), a)
 
 

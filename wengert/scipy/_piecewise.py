@@ -14,6 +14,7 @@ from .. import numpy as np
 from .._compile.arguments import caller_kind, result_of
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
+from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from ..ops.conversion import stop_gradient
 from ._standing import entered, floats
@@ -22,6 +23,11 @@ from ._standing import entered, floats
 def kept(found: ArrayLike, *given: object) -> Any:
     """A result in the kind of array of what it was made of."""
     return result_of(found, caller_kind(given))
+
+
+def plain_numbers(x: Tensor) -> Any:
+    """What a tensor holds, whatever derivative it has."""
+    return stop_gradient(x).numpy()
 
 
 def placed(found: Tensor, places: int, axis: int) -> Tensor:
@@ -119,6 +125,30 @@ class PPoly:
             before = np.concatenate([np.zeros_like(over[:1]), np.cumsum(over, axis=0)[:-1]])
             c = np.concatenate([c, before[None]])
         return self._like(c, False if self.extrapolate == "periodic" else None)
+
+    def solve(self, y: float = 0.0, discontinuity: bool = True, extrapolate: bool | str | None = None) -> Any:
+        """The places, in order, where the polynomials are y; their gradient is that of simple roots.
+
+        Args:
+            y: the value.
+            discontinuity: whether a jump across y counts, at its breakpoint.
+            extrapolate: whether places outside of the breakpoints count.
+        """
+        if self._c.ndim > 2:
+            raise ValueError(f"solve: places are found of one function, and c has shape {self._c.shape}")
+        outside = self.extrapolate if extrapolate is None else extrapolate
+        plain = scipy("interpolate").PPoly(plain_numbers(self._c), plain_numbers(self._x), outside)
+        places = plain.solve(float(y), discontinuity)
+        piece = numpy.clip(numpy.searchsorted(plain.x, places, side="right") - 1, 0, None)
+        jumps = numpy.isclose(places, plain.x[piece], rtol=1e-14, atol=0) & (abs(plain(places) - y) > 1e-9)
+        slope = numpy.where(jumps, 1.0, plain(places, 1))
+        at = np.asarray(places)
+        moved = at - np.where(jumps, 0.0, (self._at(at, 0, True) - y) / slope)
+        return kept(np.where(jumps, np.take(self._x, piece), moved), *self._given)
+
+    def roots(self, discontinuity: bool = True, extrapolate: bool | str | None = None) -> Any:
+        """The places, in order, where the polynomials are zero: `solve(0)`."""
+        return self.solve(0.0, discontinuity, extrapolate)
 
     def integrate(self, a: ArrayLike, b: ArrayLike, extrapolate: bool | str | None = None) -> Any:
         """The integral from a to b, with gradients in both."""

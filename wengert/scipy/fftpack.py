@@ -89,6 +89,6 @@ def _irfft(x: ArrayLike, n: int | None = None, axis: int = -1, overwrite_x: bool
 
 _documented(_rfft, "rfft")
 _documented(_irfft, "irfft")
-_NEAR = {"diff": "fft, times (1j * k) ** order, and ifft", "hilbert": "signal.hilbert"}
+NEAR = {"diff": "fft, times (1j * k) ** order, and ifft", "hilbert": "signal.hilbert"}
 
-__getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)
+__getattr__, __dir__ = namespace(__name__, OURS, near=NEAR)

@@ -16,10 +16,10 @@ _FUNCTIONS = (
 )  # fmt: skip
 OURS: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
 OURS |= followed("scipy.integrate", "quad_vec")
-_NEAR = {
+NEAR = {
     "solve_bvp": "optimize.root of the collocation equations",
     "newton_cotes": "simpson or romb", "qmc_quad": "quad or nquad", "tanhsinh": "quad", "cubature": "nquad",
     "ode": "solve_ivp", "complex_ode": "solve_ivp, which takes complex y0",
 }  # fmt: skip
 
-__getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)
+__getattr__, __dir__ = namespace(__name__, OURS, near=NEAR)

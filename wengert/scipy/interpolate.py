@@ -28,10 +28,14 @@ OURS |= followed(
     BarycentricInterpolator KroghInterpolator FloaterHormannInterpolator RBFInterpolator Rbf
 """,
 )
-_NEAR = {
+NEAR = {
     "make_lsq_spline": "make_interp_spline", "make_smoothing_spline": "make_interp_spline",
     "splint": "BSpline.integrate", "splder": "BSpline.derivative", "splantider": "BSpline.antiderivative",
-    "griddata": "RBFInterpolator", "make_splrep": "splrep",
+    "griddata": "RBFInterpolator", "make_splrep": "splrep", "bisplrep": "RegularGridInterpolator",
+    **dict.fromkeys(("UnivariateSpline", "LSQUnivariateSpline", "InterpolatedUnivariateSpline"), "make_interp_spline"),
+    **dict.fromkeys(("NearestNDInterpolator", "LinearNDInterpolator", "CloughTocher2DInterpolator",
+                     "SmoothBivariateSpline", "LSQBivariateSpline"), "RBFInterpolator"),
+    **dict.fromkeys(("RectBivariateSpline", "RectSphereBivariateSpline"), "RegularGridInterpolator"),
 }  # fmt: skip
 
-__getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)
+__getattr__, __dir__ = namespace(__name__, OURS, near=NEAR)

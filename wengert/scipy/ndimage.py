@@ -46,11 +46,11 @@ OURS |= followed(
     center_of_mass mean variance standard_deviation sum_labels sum minimum maximum median extrema labeled_comprehension
 """,
 )
-_NEAR = {
+NEAR = {
     "generic_filter": "maximum_filter, uniform_filter or their like", "generic_filter1d": "correlate1d",
     "geometric_transform": "map_coordinates", "spline_filter": "map_coordinates", "percentile_filter": "rank_filter",
     "grey_erosion": "minimum_filter", "grey_dilation": "maximum_filter", "fourier_gaussian": "gaussian_filter",
     "generic_laplace": "laplace",
 }  # fmt: skip
 
-__getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)
+__getattr__, __dir__ = namespace(__name__, OURS, near=NEAR)

@@ -31,7 +31,7 @@ _FUNCTIONS = (
 OURS: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
 OURS |= followed("scipy.optimize", "rosen rosen_der rosen_hess rosen_hess_prod fixed_point")
 _GLOBAL = "minimize from what it finds, outside of what is followed"
-_NEAR = {
+NEAR = {
     "fmin": "minimize", "fmin_bfgs": "minimize", "fmin_l_bfgs_b": "minimize", "fmin_cg": "minimize",
     "leastsq": "least_squares",
     "lsq_linear": "least_squares with bounds", "broyden1": "root",
@@ -40,4 +40,4 @@ _NEAR = {
     "dual_annealing": _GLOBAL, "shgo": _GLOBAL, "brute": _GLOBAL, "approx_fprime": "wg.grad",
 }  # fmt: skip
 
-__getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)
+__getattr__, __dir__ = namespace(__name__, OURS, near=NEAR)

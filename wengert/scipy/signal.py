@@ -38,13 +38,13 @@ OURS |= followed(
     tf2zpk tf2sos tf2ss zpk2tf zpk2sos zpk2ss sos2tf sos2zpk ss2tf ss2zpk
     lp2lp lp2hp lp2bp lp2bs lp2lp_zpk lp2hp_zpk lp2bp_zpk lp2bs_zpk
     decimate resample_poly deconvolve wiener hilbert2 envelope lombscargle vectorstrength
-    lsim dlsim step impulse cont2discrete invres chirp gausspulse sawtooth sweep_poly
+    czt zoom_fft minimum_phase lsim dlsim step impulse cont2discrete invres chirp gausspulse sawtooth sweep_poly
 """,
 )
-_NEAR = {
+NEAR = {
     "lfiltic": "lfilter(..., zi=), whose zi is differentiable", "ShortTimeFFT": "stft and istft",
-    "medfilt": "ndimage.median_filter", "sepfir2d": "convolve2d", "bessel": "butter or ellip", "czt": "fft.fft",
+    "medfilt": "ndimage.median_filter", "sepfir2d": "convolve2d", "bessel": "butter or ellip",
     "residue": "np.roots and np.polyval", "lsim2": "lsim", "find_peaks": "x[find_peaks(x.numpy())[0]]",
 }  # fmt: skip
 
-__getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)
+__getattr__, __dir__ = namespace(__name__, OURS, near=NEAR)

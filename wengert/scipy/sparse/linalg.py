@@ -10,10 +10,10 @@ from .._sparse_solvers import bicgstab, cg, factorized, gmres, norm, splu, spsol
 OURS: dict[str, Any] = {
     f.__name__: f for f in (bicgstab, cg, factorized, gmres, norm, splu, spsolve, spsolve_triangular)
 }
-_NEAR = {
+NEAR = {
     "minres": "cg or gmres", "bicg": "bicgstab", "cgs": "bicgstab", "lsqr": "wg.linalg.lstsq",
     "lsmr": "wg.linalg.lstsq",
     "eigsh": "wg.linalg.eigh", "eigs": "wg.linalg.eig", "svds": "wg.linalg.svd", "expm_multiply": "linalg.expm",
 }  # fmt: skip
 
-__getattr__, __dir__ = namespace(__name__, OURS, near=_NEAR)
+__getattr__, __dir__ = namespace(__name__, OURS, near=NEAR)
