@@ -93,6 +93,16 @@ def a_view_and_the_rest(np: Any, x: Any) -> Any:
     return (a**2).sum()
 
 
+def written_by_numpys_functions(np: Any, x: Any) -> Any:
+    a = x * 1.0
+    np.place(a, a > 3, [2.5])
+    np.putmask(a, a < 0, x[::-1])
+    np.copyto(a, 2 * x, where=a > 1.2)
+    np.add.at(a, a > 4, 1.5)
+    np.multiply.at(a, a > 2, 3.0)
+    return a.sum() * np.linalg.norm(a[a > 2]) + np.average(a[a > 2]) + np.average(x[x > 0], weights=(x**2)[x > 0])
+
+
 def a_lone_truth(np: Any, x: Any) -> Any:
     a = x[0] * x
     a[x[1] > 2] *= 3.0
@@ -103,7 +113,7 @@ def a_lone_truth(np: Any, x: Any) -> Any:
 PROGRAMS = [
     minus_its_square, the_condition_written_twice, out_of_the_domain_elsewhere, a_mask_of_two_axes,
     masks_beside_slices_and_integers, sums_and_their_kin, chosen_again_and_written_to, rows, a_view_and_the_rest,
-    a_lone_truth,
+    written_by_numpys_functions, a_lone_truth,
 ]  # fmt: skip
 
 
@@ -163,6 +173,8 @@ def test_integers_keep_their_dtype() -> None:
 def test_no_element_chosen_is_an_empty_sum() -> None:
     assert wg.function(lambda x: x[x > 9].sum())(X) == 0.0
     assert math.isnan(wg.function(lambda x: x[x > 9].mean())(X))
+    np.testing.assert_array_equal(wg.grad(wg.function(lambda x: wnp.linalg.norm(0 * x[x > 9])))(X), np.zeros(4))
+    np.testing.assert_array_equal(wg.grad(wg.function(lambda x: wnp.linalg.norm(0 * x[x > 0])))(X), np.zeros(4))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from .._core.labelled import answers_ufuncs
 from .._core.public import at_home
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
-from ..ops import memory, places
+from ..ops import chosen, memory, places
 from ..ops.flat import Flat
 from ..ops.promotion import as_tensor, cast, names_errors
 from ..ops.subscript import known_values
@@ -128,6 +128,10 @@ def place(arr: Any, mask: ArrayLike, vals: ArrayLike) -> None:
     """
     if not isinstance(arr, Tensor):
         np.place(arr, _plain(mask, "np.place"), _plain(vals, "np.place"))
+        return
+    value = as_tensor(vals, "place")
+    if value.size == 1:  # which needs no count of the elements, and so no known mask
+        copyto(arr, ops.reshape(value, ()), "unsafe", ops.reshape(ops.cast(mask, bool), arr.shape))
         return
     numbers = np.flatnonzero(_known(mask))
     if numbers.size:
@@ -281,7 +285,9 @@ def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Inde
     """`ufunc.at(a, index, b)`: each position as often as the index addresses it, one after the other."""
     name = f"np.{ufunc.__name__}.at"
     place = memory.place_of(a)
-    if ufunc in (np.add, np.subtract):
+    if chosen.has_unknown_mask(index):  # which addresses nothing twice
+        a[index] = ours(a[index], *rest)
+    elif ufunc in (np.add, np.subtract):
         value = ops.negative(rest[0]) if ufunc is np.subtract else rest[0]
         if place.is_root:
             held = place.family.written()._held

@@ -435,15 +435,16 @@ def _told_apart(function: Function, args: tuple[Any, ...], kwargs: Any) -> tuple
         given = inspect.signature(function).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):  # an operator has no names for its arguments
         return args, kwargs
-    operands = (*[value for key, value in given.items() if key not in _OPTIONS],)
+    operands = (*[value for key, value in given.items() if key not in _OPTIONS and value is not None],)
     said = {key: value for key, value in given.items() if key in _OPTIONS and not _says_nothing(key, value)}
     return operands, said
 
 
 _OPTIONS = frozenset({
     "axis", "dtype", "out", "keepdims", "initial", "where", "ddof", "correction", "mean", "kwargs", "order", "casting",
+    "returned",
 })  # fmt: skip
-_DEFAULTS = {"keepdims": False, "where": True, "ddof": 0, "casting": "same_kind", "order": "K"}
+_DEFAULTS = {"keepdims": False, "where": True, "ddof": 0, "casting": "same_kind", "order": "K", "returned": False}
 
 
 def _says_nothing(option: str, value: object) -> bool:
@@ -500,6 +501,24 @@ def _product(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> A
     return Chosen(x.whole @ y, x.mask, 0)
 
 
+def _norm(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Euclid's norm of all chosen elements."""
+    x = operands[0]
+    if options or x.ndim != 1 or any(order != 2 for order in operands[1:]):
+        x.refuse(name)
+    return np.linalg.norm(np.where(x.mask, x.whole, 0))
+
+
+def _averaged(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    found = [*_chosen_in(operands)]
+    if len(found) != len(operands) or any(c.ndim != 1 for c in found) or options:
+        found[0].refuse(name)
+    if len(found) == 1:
+        return _reduced("mean", operands, {})
+    x, weights = found
+    return _reduced("sum", (over_all(operator.mul, (x, weights), {}),), {}) / _reduced("sum", (weights,), {})
+
+
 def _described(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     return getattr(operands[0], name)
 
@@ -507,6 +526,8 @@ def _described(name: str, operands: tuple[Any, ...], options: dict[str, Any]) ->
 _RULES: dict[str, Callable[[str, tuple[Any, ...], dict[str, Any]], Any]] = {
     **dict.fromkeys(("sum", "prod", "mean", "var", "std", "max", "min", "amax", "amin", "any", "all"), _reduced),
     "count_nonzero": _counted,
+    "norm": _norm,
+    "average": _averaged,
     **dict.fromkeys(("dot", "vdot", "inner", "matmul", "__matmul__"), _product),
     **dict.fromkeys(("size", "shape", "ndim"), _described),
 }
