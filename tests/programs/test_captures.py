@@ -979,6 +979,27 @@ def test_what_is_registered_later_is_seen() -> None:
         assert before[0] != compiled(X)[0]
 
 
+TEXTS: list[Callable[[Any], str]] = [
+    lambda a: f"{a}", lambda a: str(a), lambda a: "%s" % a, lambda a: f"{a!r}", lambda a: repr(a),  # noqa: UP031
+    lambda a: np.array2string(np.asarray(a)), lambda a: "{}".format(a), lambda a: a.__str__(),  # noqa: UP032
+    lambda a: " ".join(map(str, [a])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", TEXTS)
+@pytest.mark.parametrize("held", [np.array([1.23456789]), wg.tensor([1.23456789])], ids=["array", "tensor"])
+def test_text_of_arrays_is_what_the_options_of_printing_make_it(made: Callable[[Any], str], held: Any) -> None:
+    def f(x: Any) -> Any:
+        return x * len(made(held)) * held[0]
+
+    compiled = wg.function(f)
+    before = float(compiled(1.0))
+    with np.printoptions(precision=2):
+        assert float(compiled(1.0)) == float(f(1.0))
+        assert float(compiled(1.0)) != before
+    assert float(compiled(1.0)) == before
+
+
 def test_settings_of_libraries_are_told() -> None:
     rows: list[tuple[Callable[[Any], Any], str]] = [
         (lambda x: x if np.geterr()["over"] == "warn" else 2 * x, "numpy.geterr"),

@@ -417,8 +417,8 @@ class _Reads:
 
 
 def _is_trained(variable: Any) -> bool:
-    """Whether a gradient is wanted of a Variable; torch has another word for that."""
-    return variable.trainable if hasattr(variable, "trainable") else variable.requires_grad
+    """Whether a gradient is wanted of a Variable; torch has another word for that, JAX's references have none."""
+    return variable.trainable if hasattr(variable, "trainable") else getattr(variable, "requires_grad", False)
 
 
 def _name_of_variable(variable: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy as np
@@ -62,17 +63,19 @@ def _ruled(v: Any, with_variables: bool) -> Any:
     """A product with a variable, whose rule is not the derivative."""
 
     @wg.custom_gradient
-    def product(x: Any) -> Any:
-        def bare(dy: Any) -> Any:
-            return dy * v * 10.0
+    def bare(x: Any) -> Any:
+        return x * v, lambda dy: dy * v * 10.0
 
-        def full(dy: Any, variables: Any) -> Any:
-            assert [*variables] == [v] or variables[0] is v
+    @wg.custom_gradient
+    def full(x: Any) -> Any:
+        def rule(dy: Any, variables: Any) -> Any:
+            if variables[0] is not v:  # by `assert`, pytest would read it otherwise, too
+                raise AssertionError
             return dy * v * 10.0, [wg.sum(dy * x) * 100.0]
 
-        return x * v, full if with_variables else bare
+        return x * v, rule
 
-    return product
+    return full if with_variables else bare
 
 
 @pytest.mark.parametrize("in_graph", [False, True])
@@ -167,6 +170,56 @@ def test_variables_read_outside_of_ops_are_looked_at_again() -> None:
         v.assign(5.0)
         assert float(compiled(3.0)) == pytest.approx(float(f(3.0)), rel=1e-14)
         assert float(compiled(3.0)) != before
+
+
+def _with_itself(v: Any) -> dict[str, Any]:
+    """Programs of which an op takes a variable that something else reads, too."""
+    several, named, holder = [v], {"v": v}, types.SimpleNamespace(v=v)
+
+    def both(x: Any, a: Any) -> Any:
+        return x * a * float(a)
+
+    def one_by_one(x: Any) -> Any:
+        for each in several:
+            x = x * each * float(each)
+        return x
+
+    return {
+        "a number": lambda x: x * v * float(v), "an op of TensorFlow's": lambda x: x * v * tf.square(v).numpy(),
+        "a condition": lambda x: x * v if v > 2.5 else x * v * v, "a helper": lambda x: both(x, v),
+        "a list": lambda x: x * several[0] * float(several[0]), "a loop": one_by_one,
+        "a dictionary": lambda x: x * named["v"] * float(named["v"]),
+        "an attribute": lambda x: x * holder.v * float(holder.v),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*_with_itself(None)])
+def test_variables_that_ops_take_are_looked_at_where_something_else_reads_them(name: str) -> None:
+    v = tf.Variable(2.0, dtype="float64")
+    f = _with_itself(v)[name]
+    compiled = wg.function(f)
+    for value in (2.0, 3.0, 5.0):
+        v.assign(value)
+        assert float(compiled(3.0)) == pytest.approx(float(f(3.0)), rel=1e-14)
+
+
+def test_variables_that_only_ops_take_cause_no_new_trace() -> None:
+    v = tf.Variable(2.0, dtype="float64")
+    several, holder = [v], types.SimpleNamespace(v=v, w=None)
+
+    def helper(x: Any, a: Any) -> Any:
+        return x * a
+
+    programs: list[Any] = [
+        lambda x: x * v if v is not None else x, lambda x: helper(x, v) + helper(a=v, x=x), lambda x: x * several[0],
+        lambda x: x * holder.v if holder.w is None else x, lambda x: x * v * (1 + len(v.shape)),
+    ]  # fmt: skip
+    for f in programs:
+        compiled = wg.function(f)
+        for value in (2.0, 3.0):
+            v.assign(value)
+            assert float(compiled(3.0)) == float(f(3.0))
+        assert compiled.trace_count == 1
 
 
 def test_an_eager_custom_gradient_draws_anew_at_each_call() -> None:

@@ -19,17 +19,19 @@ def _ruled(p: Any, with_variables: bool = True) -> Any:
     """A product with a parameter, whose rule is not the derivative."""
 
     @wg.custom_gradient
-    def product(x: Any) -> Any:
-        def bare(dy: Any) -> Any:
-            return dy * p * 10.0
+    def bare(x: Any) -> Any:
+        return x * p, lambda dy: dy * p * 10.0
 
-        def full(dy: Any, variables: Any) -> Any:
-            assert variables[0] is p
+    @wg.custom_gradient
+    def full(x: Any) -> Any:
+        def rule(dy: Any, variables: Any) -> Any:
+            if variables[0] is not p:  # by `assert`, pytest would read it otherwise, too
+                raise AssertionError
             return dy * p * 10.0, [wg.sum(dy * x) * 100.0]
 
-        return x * p, full if with_variables else bare
+        return x * p, rule
 
-    return product
+    return full if with_variables else bare
 
 
 @pytest.mark.parametrize("watched", [False, True])
@@ -206,3 +208,43 @@ def test_a_function_made_in_a_transform_reads_what_the_transform_follows() -> No
     x = torch.linspace(0.0, 1.0, 3)
     found = torch.func.vmap(lambda w, x: wg.function(lambda c: wg.sin(c) * w)(x))(x, x)
     np.testing.assert_allclose(found, x * torch.sin(x), rtol=1e-6)
+
+
+def test_parameters_that_ops_take_are_looked_at_where_torch_reads_them() -> None:
+    p, layer = torch.nn.Parameter(torch.tensor([2.0, 3.0])), torch.nn.Linear(2, 1)
+    several = [p]
+
+    def one_by_one(x: Any) -> Any:
+        for each in several:
+            x = x * each * float(each.sum().detach())
+        return x
+
+    programs: list[Callable[[Any], Any]] = [
+        lambda x: x * p * float(p.sum().detach()), lambda x: x * p * torch.sin(p), one_by_one,
+        lambda x: x * p if p[0] > 2.5 else x * p * p,
+        lambda x: x @ layer.weight.T + sum(float((q**2).sum().detach()) for q in layer.parameters()),
+    ]  # fmt: skip
+    x = torch.tensor([1.0, 2.0])
+    for f in programs:
+        compiled = wg.function(f)
+        for _ in range(3):
+            np.testing.assert_allclose(compiled(x).detach().numpy(), f(x).detach().numpy(), rtol=1e-5)
+            with torch.no_grad():
+                p.add_(1.0)
+                layer.weight.add_(1.0)
+
+
+def test_parameters_that_only_ops_take_cause_no_new_trace() -> None:
+    p, layer = torch.nn.Parameter(torch.tensor([2.0, 3.0])), torch.nn.Linear(2, 1)
+    programs: list[Callable[[Any], Any]] = [
+        lambda x: x * p if p is not None else x, lambda x: x @ layer.weight.T + layer.bias,
+    ]  # fmt: skip
+    x = torch.tensor([1.0, 2.0])
+    for f in programs:
+        compiled = wg.function(f)
+        for _ in range(2):
+            np.testing.assert_allclose(compiled(x).detach().numpy(), f(x).detach().numpy(), rtol=1e-5)
+            with torch.no_grad():
+                p.add_(1.0)
+                layer.weight.add_(1.0)
+        assert compiled.trace_count == 1

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..._core import forking
-from ..._core.engine import ENGINE_OF
 from ..._core.graph import Graph
 from ..._core.tensor import Tensor, Written, source_of
 from .changing import global_sources, random_state, torch_sources
-from .foreign import held_by, same_held, version_of
+from .foreign import array_behind, held_by, memory_of, same_held
 from .guard import Guard, guard_of, guarded
 from .inputs import Inputs, tensor_around
 from .reach import Reach, Slot, is_array
-from .watch import MISSING, Contents, Elements, Layout, StaticAt, Watch, bytes_of, same_bytes
+from .watch import MISSING, Contents, Elements, Layout, StaticAt, Watch, bytes_of, same_bytes, same_printing
 
 _COPIED_BEFORE = 1 << 20  # bytes; larger arrays are copied after the trace, and only where they must be compared
 _COMPARED = 1 << 26  # bytes that are compared in all; of what is beyond them no copy is kept
@@ -101,6 +100,8 @@ class Captures:
                 slot.pin()
             if isinstance(slot.value, np.ndarray) and is_proved and not is_passed:
                 self._watches.append(Layout(slot, None, slot.path, (slot.value.shape, slot.value.dtype)))
+        if self._reach.writes_text and not all(map(self._inputs.is_proved, self._reach.slots.values())):
+            self._watches.append(Contents(None, same_printing, "np.get_printoptions()", np.get_printoptions()))
         self._compare_natives()
         self._tell_changes()
         self._guard = guard_of(self._watches)
@@ -116,12 +117,19 @@ class Captures:
         if not self._reach.natives:
             return
         kept = [(path, array, held_by(array)) for path, array in self._reach.natives]  # before any is looked at by us
-        taken = {_memory_of(ENGINE_OF[type(t._data)].leave(t._data)) for t in self.tensors if not t.is_symbolic}
+        taken = {memory_of(array_behind(t)) for t in self.tensors if not t.is_symbolic}
         taken |= {id(source_of(t)) for t in self.tensors}
         for path, array, held in kept:
-            is_taken = not {id(array), _memory_of(array)}.isdisjoint(taken)
-            if held is not None and (not is_taken or id(array) in self._reach.is_read):
+            is_taken = not {id(array), memory_of(array)}.isdisjoint(taken)
+            if held is not None and (not is_taken or self._is_read(array)):
                 self._watches.append(Contents(array, same_held, path, held))
+
+    def _is_read(self, array: object) -> bool:
+        """Whether something else than an op may have read a framework's array that some op takes."""
+        assert self._inputs is not None
+        slot = self._reach.standing.get(id(array))
+        is_elsewhere = slot is not None and not self._inputs.is_taken_where_loaded(slot)
+        return is_elsewhere or id(array) in self._reach.is_read
 
     def _compare(self, slot: Slot) -> None:
         """Keeps a copy of an array whose contents something else than an op may have read."""
@@ -235,16 +243,6 @@ class Captures:
         for place, taken in self._taken:
             if taken is slot:
                 self.tensors[place] = array if isinstance(array, Tensor) else tensor_around(array)
-
-
-def _memory_of(array: Any) -> Any:
-    """What an array of torch, and what it becomes on its way into a program, have in common."""
-    if version_of(array) is None:
-        return id(array)
-    try:
-        return array.data_ptr()
-    except RuntimeError:  # torch's stand-in for a batch, or for what a transform follows, has no memory of its own
-        return id(array)
 
 
 def _is_alike(value: Any, held: Any) -> bool:

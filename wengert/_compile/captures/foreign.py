@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._core.engine import ENGINE_OF, array_of, stands_in
+from ..._core.tensor import Tensor
 from .watch import bytes_of, same_bytes
 
 _COMPARED = 1 << 24  # bytes; of larger ones, and of those on other devices, the writes are counted where they are
@@ -34,6 +35,21 @@ def version_of(array: object) -> int | None:
         return None
 
 
+def array_behind(tensor: Tensor) -> Any:
+    """The framework's array that a concrete tensor is around, as users know it."""
+    return ENGINE_OF[type(tensor._data)].leave(tensor._data)
+
+
+def memory_of(array: Any) -> Any:
+    """What an array of torch, and what it becomes on its way into a program, have in common; of others the identity."""
+    if version_of(array) is None:
+        return id(array)
+    try:
+        return array.data_ptr()
+    except RuntimeError:  # torch's stand-in for a batch, or for what a transform follows, has no memory of its own
+        return id(array)
+
+
 def _numbers(array: Any) -> Any:
     """The contents as an array of NumPy's, if they are at hand and may change."""
     if not (stands_in(type(array)) or type(array).__module__.partition(".")[0] == "torch"):
@@ -51,4 +67,4 @@ def _numbers(array: Any) -> Any:
         return None
 
 
-__all__ = ["held_by", "same_held", "version_of"]
+__all__ = ["array_behind", "held_by", "memory_of", "same_held"]

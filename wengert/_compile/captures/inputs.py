@@ -20,10 +20,11 @@ from ..._core.engine import default_engine
 from ..._core.foreign_arrays import require_plain
 from ..._core.graph import Graph, symbol
 from ..._core.state import next_serial
-from ..._core.tensor import Tensor, Value
+from ..._core.tensor import Tensor, Value, source_of
 from ..._core.where import is_library_file, site_of
+from .foreign import array_behind, memory_of
 from .reach import SIZES, Reach, Slot
-from .reads import LOCAL, Access, Chain, Position, is_inside, reads_of, spans_of
+from .reads import CELL, LOCAL, Access, Chain, Position, blocks_of, is_inside, reads_of, spans_of
 
 _VIEWS = frozenset({"T", "mT", "real", "imag"})
 
@@ -37,6 +38,7 @@ class Inputs:
 
     def __init__(self, reach: Reach, graph: Graph) -> None:
         self._slots = reach.slots
+        self._standing = {memory_of(slot.value): slot for slot in reach.standing.values()}
         self._chains = reach.chains
         self._graph: Graph | None = graph
         # who opened the trace, and waits for its end: what stands there is none of f's doing
@@ -73,6 +75,13 @@ class Inputs:
         if slot is not None:
             self._note(slot)
             self.taken[tensor._key] = (slot, False)
+        elif self._standing and (standing := self._standing_for(tensor)) is not None:
+            self._note(standing)
+
+    def _standing_for(self, tensor: Tensor) -> Slot | None:
+        """The slot of the framework's array or variable that a tensor was read from."""
+        variable = source_of(tensor)
+        return self._standing.get(memory_of(array_behind(tensor) if variable is None else variable))
 
     def _slot_of(self, array: object) -> Slot | None:
         held = array
@@ -102,35 +111,55 @@ class Inputs:
     def forget(self) -> None:
         """Lets go of the arrays; the graphs of branches and loops may still know this object."""
         self._slots, self._tensors, self._chains, self.taken, self._locals = {}, {}, [], {}, {}
+        self._standing = {}
         self._graph = None
 
     def is_proved(self, slot: Slot) -> bool:
         """Whether ops alone have read the array's contents."""
-        if slot.is_loose:
-            return False
+        return not slot.is_loose and self.is_taken_where_loaded(slot)
+
+    def is_taken_where_loaded(self, slot: Slot) -> bool:
+        """Whether at each place of the code that is known to load an array an op takes it; a framework's may get to one
+        in a closure, too, whose own loads are looked at.
+        """
+        held = self._locals.get(id(slot), ())
+        is_framework = id(slot.value) not in self._slots
+        closures = {code for code, name in held if name in code.co_freevars} if is_framework else set[CodeType]()
         sites = [*slot.sites]
         for where, chain in self._chains:
             for taken, step in enumerate(chain.steps):
                 if not step.is_item and step.key in slot.attributes:
                     sites.append((where, chain, taken + 1))
         done: set[tuple[CodeType, str]] = set()
-        waiting = [*self._locals.get(id(slot), ())]
+        waiting = [*held]
         for site in sites:
-            if not self._is_taken(*site, waiting):
+            if not (self._is_taken(*site, waiting, closures) or (is_framework and self._is_passed_over(*site))):
                 return False
         while waiting:
             where, name = waiting.pop()
             if (where, name) in done:
                 continue
             done.add((where, name))
-            if not all(self._is_taken(*site, waiting) for site in _loads(where, name)):
-                return False
+            for site in _loads(where, name):
+                if not (self._is_taken(*site, waiting, closures) or (is_framework and self._is_passed_over(*site))):
+                    return False
         return True
 
-    def _is_taken(self, where: CodeType, chain: Chain, taken: int, waiting: list[tuple[CodeType, str]]) -> bool:
+    def _is_passed_over(self, where: CodeType, chain: Chain, taken: int) -> bool:
+        """Whether a load stands in code behind a jump of which nothing was seen to run."""
+        first, *others = blocks_of(where)
+        span = chain.spans[taken]
+        ran = [place for code, place in self._seen | self._callers if code is where]
+        return span not in first and all(block.isdisjoint(ran) for block in others if span in block)
+
+    def _is_taken(
+        self, where: CodeType, chain: Chain, taken: int, waiting: list[tuple[CodeType, str]], closures: set[CodeType]
+    ) -> bool:
         """Whether what a chain loads goes to an op, to a call that led to one, or to a variable (then `waiting`)."""
         rest = chain.steps[taken:]
         if rest and not rest[0].is_item and rest[0].key in SIZES:
+            return True
+        if chain.is_identity and not rest:
             return True
         if chain.stored and all(map(_is_view, rest)):
             waiting.append((where, chain.stored))
@@ -143,8 +172,17 @@ class Inputs:
             if (where, place) in self._seen or (where, place) in self._callers:
                 return True
             if not is_view:
-                return False
+                return self._is_kept_by_call(where, place, closures)
         return False
+
+    def _is_kept_by_call(self, where: CodeType, place: Position, closures: set[CodeType]) -> bool:
+        """Whether a call is of the user's function that made one of these closures."""
+        called = {
+            (chain.steps[-1].key if chain.steps else chain.name)
+            for inside, chain in reads_of(where).chains
+            if inside is where and (start := chain.spans[0]) is not None and start[::2] == place[::2]
+        }
+        return any(not called.isdisjoint(code.co_qualname.split(".")[:-1]) for code in closures)
 
 
 def tensor_around(array: np.ndarray[Any, Any]) -> Tensor:
@@ -163,7 +201,8 @@ def _extent(outer: Position, inner: Position) -> tuple[int, int, int, int]:
 
 def _loads(code: CodeType, name: str) -> Iterable[tuple[CodeType, Chain, int]]:
     """The chains that load a variable of a function, in it and in the functions inside."""
-    return [(where, c, 0) for where, c in reads_of(code).chains if c.kind == LOCAL and c.name == name]
+    kind = CELL if name in code.co_freevars else LOCAL
+    return [(where, c, 0) for where, c in reads_of(code).chains if c.kind == kind and c.name == name]
 
 
 def _place(frame: FrameType) -> tuple[CodeType, Position] | None:

@@ -36,6 +36,7 @@ import numpy as np
 
 from ..._core.copied import home_of
 from ..._core.engine import is_native
+from ..._core.kinds import SEQUENCES
 from ..._core.tensor import Tensor
 from ..._core.where import is_library_file
 from .changing import PATHS_ARE_READ, changing_name, is_iterator, random_state
@@ -132,10 +133,12 @@ class Reach:
     Attributes:
         names: attributes that some code reads.
         grown: attributes that some code only calls `append` and the like of.
+        writes_text: whether some code makes text of values.
         changes: names of what changes by itself.
         sources: random numbers' sources, with their paths.
         chains: those of all code reached.
         natives: frameworks' arrays and variables, with their paths.
+        standing: where code loads these, by `id`.
         is_read: which of them (by `id`) some code reads by a method that gives plain numbers.
     """
 
@@ -146,11 +149,13 @@ class Reach:
         self.sources: list[tuple[str, Any]] = []
         self.chains: list[tuple[CodeType, Chain]] = []
         self.natives: list[tuple[str, Any]] = []
+        self.standing: dict[int, Slot] = {}
         self.is_read: set[int] = set()
         self._held: list[tuple[set[str], Any]] = []  # what objects of libraries hold, with the names that it goes by
         self._attribute_of: list[tuple[str, Any]] = []  # natives found as attributes
         self.names: set[str] = set()
         self.grown: set[str] = set()
+        self.writes_text = False
         self.is_cut = False  # at the limit
         self._seen: dict[int, Any] = {}
         self._places: set[tuple[int, Any]] = set()
@@ -190,6 +195,8 @@ class Reach:
             unread = {id(value) for names, value in self._held if not names & self.names}
             self.natives = [found for found in self.natives if id(found[1]) not in unread]
         pairs = {(a.key, b.key) for _, chain in self.chains for a, b in itertools.pairwise(chain.steps)}
+        if self.names & _HANDS_OUT:
+            self.is_read |= {id(value) for _, value in self._held}
         for name, value in self._attribute_of:
             if any((name, key) in pairs for key in _GIVES_NUMBERS):
                 self.is_read.add(id(value))
@@ -200,6 +207,7 @@ class Reach:
         self._objects.clear()
         self.chains.clear()
         self.natives.clear()
+        self.standing.clear()
         self._held.clear()
         self._attribute_of.clear()
 
@@ -248,6 +256,7 @@ class Reach:
             self.watches.append(Contents(owner, same_buffer, path, memoryview(value).tobytes()))
         elif is_native(kind):
             self.natives.append((path, value))
+            self._loaded(value, path)
         else:
             self._object(value, path, owner)
 
@@ -330,6 +339,9 @@ class Reach:
                 self._watch(Attribute, owner, name, f"{path}.{name}", held)
                 if is_array(held):
                     self._slot(held).is_loose = True
+            elif _leads_to_arrays(held, _package(value)):
+                self._held += [({name}, held)] if _is_standing(held) else []
+                self._watch(Attribute, owner, name, f"{path}.{name}", held)
 
     def _everything(self, owner: object, value: object, path: str) -> None:
         """All attributes of an object."""
@@ -416,18 +428,24 @@ class Reach:
             self.watches.append(watch)
             if is_array(value):
                 self._slot(value, path).watches.append(watch)
-        if is_array(value):
-            slot = self._slot(value, path)
+        slot = self._loaded(value, path)
+        if slot is not None:
             if site is not None:
                 slot.sites.append(site)
             elif kind is Attribute:
                 slot.attributes.add(key)
             else:
                 slot.is_loose = True
-        elif value is not MISSING and site is None:
+        if value is not MISSING and site is None and not is_array(value):
             self._visit(value, path)
             if kind is Attribute and _is_standing(value):
                 self._attribute_of.append((key, value))
+
+    def _loaded(self, value: object, path: str) -> Slot | None:
+        """The slot of an array, a framework's included; None for anything else."""
+        if is_array(value):
+            return self._slot(value, path)
+        return self.standing.setdefault(id(value), Slot(value)) if _is_standing(value) else None
 
     # -- code -------------------------------------------------------------------------------------------
 
@@ -448,6 +466,7 @@ class Reach:
         reads = reads_of(code)
         self.names |= reads.names
         self.grown |= reads.grown
+        self.writes_text |= reads.writes_text
         self.chains += reads.chains
         for name in ("__defaults__", "__kwdefaults__"):
             held = getattr(f, name)
@@ -517,6 +536,10 @@ class Reach:
             held = value.get(step.key, MISSING)
             self._watch(Item, value, step.key, f"{path}[{step.key!r}]", held, site)
             return held, f"{path}[{step.key!r}]"
+        element = _element(value, step)
+        if element is not MISSING:
+            self._watch(Item, value, step.key, f"{path}[{step.key}]", element, site)
+            return element, f"{path}[{step.key}]"
         if not step.is_item and isinstance(value, (type, PurePath)):
             self._note(changing_name(value, step.key, None, False))
         return None
@@ -542,16 +565,50 @@ _DATA = (*_ATOMS, np.ndarray, Tensor, list, tuple, dict, set, frozenset, Enum, N
 
 # methods and attributes of frameworks' arrays and variables that lead out of ops
 _GIVES_NUMBERS = frozenset({"item", "tolist", "numpy", "detach", "data", "value", "read_value", "cpu"})
-# what hands out all that a layer or a module holds
-_ALL_WEIGHTS = frozenset({
-    "parameters", "named_parameters", "buffers", "state_dict", "weights", "get_weights", "variables",
-    "trainable_weights", "trainable_variables", "non_trainable_weights", "non_trainable_variables",
-})  # fmt: skip
+# what hands out all that a layer or a module holds: arrays to compute with, or variables, which ops and tapes take
+_HANDS_OUT = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "get_weights"})
+_ALL_WEIGHTS = _HANDS_OUT | {
+    "weights", "variables", "trainable_weights", "trainable_variables", "non_trainable_weights",
+    "non_trainable_variables",
+}  # fmt: skip
 
 
 def _is_standing(value: object) -> bool:
     """Whether a value is an array or a variable of a framework."""
     return not isinstance(value, (*_ATOMS, np.ndarray, Tensor, type)) and is_native(type(value))
+
+
+# their objects keep what can change in variables, which are found in their containers
+_WITH_VARIABLES = frozenset({"keras", "tensorflow", "torch"})
+_LOOKED_AT = 4096  # objects within objects of a library
+
+
+def _package(value: object) -> str:
+    """The package that an object's class is from."""
+    return type(value).__module__.partition(".")[0]
+
+
+def _leads_to_arrays(value: object, package: str) -> bool:
+    """Whether what an object of a library holds is a framework's array, or an object of the same library around one."""
+    if package in _WITH_VARIABLES:
+        return False
+    waiting, seen = [value], {id(value)}
+    for held in waiting:  # grows meanwhile
+        if _is_standing(held):
+            return True
+        if isinstance(held, (*_ATOMS, type)) or _package(held) != package or len(seen) > _LOOKED_AT:
+            continue
+        for _, found in _instance_data(held):
+            inside = [part for part in (found, *[v for _, v in _entries(found)]) if id(part) not in seen]
+            seen.update(map(id, inside))
+            waiting += inside
+    return False
+
+
+def _element(value: Any, step: Access) -> Any:
+    """What a step takes of a list or a tuple; MISSING where it takes something else."""
+    is_place = isinstance(value, SEQUENCES) and step.is_item and type(step.key) is int
+    return value[step.key] if is_place and -len(value) <= step.key < len(value) else MISSING
 
 
 def _entries(held: object) -> Iterable[tuple[Any, Any]]:

@@ -38,6 +38,7 @@ class Chain(NamedTuple):
         stored: the local variable that the whole is assigned to at once, or "".
         calls_bare: whether the whole is called without arguments.
         is_effect: whether nothing is read: the variable is counted up, or an entry of what it holds is set or counted.
+        is_identity: whether the whole is only asked whether it is None, or some other object.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Chain(NamedTuple):
     stored: str
     calls_bare: bool
     is_effect: bool
+    is_identity: bool
 
 
 class Reads(NamedTuple):
@@ -56,11 +58,13 @@ class Reads(NamedTuple):
         chains: with the code object in which each stands.
         names: of attributes, and strings that could be such (`getattr(x, "name")`).
         grown: names of attributes of which only a method such as `append` is called.
+        writes_text: whether values are made text.
     """
 
     chains: tuple[tuple[CodeType, Chain], ...]
     names: frozenset[str]
     grown: frozenset[str]
+    writes_text: bool
 
 
 @functools.lru_cache(maxsize=2048)
@@ -70,6 +74,7 @@ def reads_of(code: CodeType) -> Reads:
     found = _instructions(code)
     names: set[str] = set()
     grown: set[str] = set()
+    writes_text = any(map(_writes_text, found))
     for place, instruction in enumerate(found):
         if instruction.opname in _ATTRIBUTES and not _counts(found, place + 1, "STORE_ATTR"):
             (grown if _grows(found, place + 1) else names).add(instruction.argval)
@@ -79,8 +84,24 @@ def reads_of(code: CodeType) -> Reads:
             inner = reads_of(const)
             names |= inner.names
             grown |= inner.grown
+            writes_text |= inner.writes_text
             chains += [(where, c) for where, c in inner.chains if c.kind != CELL or c.name in code.co_freevars]
-    return Reads((*chains,), frozenset(names), frozenset(grown - names))
+    return Reads((*chains,), frozenset(names), frozenset(grown - names), writes_text)
+
+
+_MAKES_TEXT = frozenset({
+    "str", "repr", "format", "ascii", "array2string", "array_str", "array_repr", "__str__", "__repr__", "__format__",
+    "format_map", "StringIO",
+})  # fmt: skip
+
+
+def _writes_text(instruction: dis.Instruction) -> bool:
+    """Whether an instruction formats a value (`f"{v}"`, `"%s" % v`), or names what does."""
+    if instruction.opname.startswith("FORMAT_"):
+        return True
+    if instruction.opname == "BINARY_OP":
+        return instruction.argrepr == "%"
+    return instruction.argval in _MAKES_TEXT if isinstance(instruction.argval, str) else False
 
 
 def _texts(const: object) -> Iterator[str]:
@@ -111,7 +132,7 @@ def _chains(code: CodeType) -> Iterator[Chain]:
             is_effect = not steps and any(_counts(found, after, store, name) for store in _STORES)
             is_effect = is_effect or _sets_entry(found, after)
             stored, is_bare = _stored(found, after), _is_called_bare(found, after)
-            yield Chain(*root, (*steps,), (*spans,), stored, is_bare, is_effect)
+            yield Chain(*root, (*steps,), (*spans,), stored, is_bare, is_effect, _is_identity(found, after))
 
 
 def _roots(instruction: dis.Instruction, code: CodeType) -> Iterator[tuple[str, str]]:
@@ -191,6 +212,12 @@ def _is_called_bare(found: tuple[dis.Instruction, ...], place: int) -> bool:
     return place < len(found) and found[place].opname == "CALL" and found[place].arg == 0
 
 
+def _is_identity(found: tuple[dis.Instruction, ...], place: int) -> bool:
+    """Whether what was loaded last is only compared by `is` (`v is None`, `w is v`)."""
+    names = [i.opname for i in found[place : place + 2]]
+    return bool(names) and (names[0] == "IS_OP" or names[0].endswith("_NONE") or names == ["LOAD_CONST", "IS_OP"])
+
+
 def _imported(found: tuple[dis.Instruction, ...]) -> dict[str, tuple[str, tuple[Access, ...]]]:
     """The variables that `import` inside the code binds: the module, and what of it."""
     bound: dict[str, tuple[str, tuple[Access, ...]]] = {}
@@ -234,6 +261,21 @@ def spans_of(code: CodeType) -> tuple[tuple[Position, bool], ...]:
     return (*found.items(),)
 
 
+@functools.lru_cache(maxsize=2048)
+def blocks_of(code: CodeType) -> tuple[frozenset[Position], ...]:
+    """The places in the source that each stretch of code without jumps computes; only the first one surely runs."""
+    blocks: list[set[Position]] = [set()]
+    for instruction in dis.get_instructions(code):
+        if instruction.is_jump_target:
+            blocks.append(set())
+        where = position(instruction)
+        if where is not None:
+            blocks[-1].add(where)
+        if "JUMP" in instruction.opname or instruction.opname in ("RETURN_VALUE", "FOR_ITER", "SEND"):
+            blocks.append(set())
+    return (*map(frozenset, blocks),)
+
+
 def is_inside(inner: Position, outer: Position) -> bool:
     """Whether one place is a proper part of another."""
     starts = (outer[0], outer[2]) <= (inner[0], inner[2])
@@ -241,6 +283,6 @@ def is_inside(inner: Position, outer: Position) -> bool:
 
 
 __all__ = [
-    "CELL", "GLOBAL", "IMPORTED", "LOCAL", "MUTATORS", "Chain", "Position", "Reads", "Access", "is_inside", "position",
-    "reads_of", "spans_of",
+    "CELL", "GLOBAL", "IMPORTED", "LOCAL", "MUTATORS", "Chain", "Position", "Reads", "Access", "blocks_of", "is_inside",
+    "position", "reads_of", "spans_of",
 ]  # fmt: skip

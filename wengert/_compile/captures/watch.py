@@ -106,13 +106,17 @@ class Item(Watch):
         return super().text(bind)
 
     def place(self, bind: Bind) -> str:
-        is_plain = isinstance(self.key, str) and self.key.isidentifier() and not keyword.iskeyword(self.key)
-        if self.owner is bind.home and is_plain and not self.key.startswith("_wg"):
+        if self.owner is bind.home and _is_plain(self.key) and not self.key.startswith("_wg"):
             return self.key
         return f"{self._owner(bind)}[{bind(self.key)}]"
 
     def _read(self, owner: dict[str, Any]) -> Any:
         return owner[self.key]
+
+
+def _is_plain(name: object) -> bool:
+    """Whether a key can stand in code as a name."""
+    return isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name)
 
 
 class Attribute(Watch):
@@ -121,6 +125,8 @@ class Attribute(Watch):
     __slots__ = ()
 
     def place(self, bind: Bind) -> str:
+        if not _is_plain(self.key):
+            return f"{bind(getattr)}({self._owner(bind)}, {bind(self.key)})"
         return f"{self._owner(bind)}.{self.key}"
 
     def _read(self, owner: Any) -> Any:
@@ -318,6 +324,11 @@ def same_context(variable: Any, before: Any) -> bool:
     return same(variable.get(MISSING), before)
 
 
+def same_printing(_: object, before: object) -> bool:
+    """Whether NumPy's arrays are written as they were."""
+    return np.get_printoptions() == before
+
+
 def same_token(_: object, before: object) -> bool:
     """Whether no class was registered with an abstract one meanwhile."""
     return get_cache_token() == before
@@ -341,5 +352,5 @@ def _labels(frame: object) -> Any:
 __all__ = [
     "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "Layout", "StaticAt",
     "Watch", "all_same", "bytes_of", "flat", "same", "same_bytes", "same_context", "same_data", "same_frame",
-    "same_token",
+    "same_printing", "same_token",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ import jax.core
 import jax.numpy as jnp
 import numpy as np
 
-from ..._core.engine import PLAIN_TYPES, Engine, Kernel, register_engine
+from ..._core.engine import ENGINE_OF, PLAIN_TYPES, STAND_INS, Engine, Kernel, register_engine
 from ..regions import Arrays, region_kernels
 from . import regions
 from .common import XlaHistory, canonical, host_call, is_concrete
@@ -70,3 +70,7 @@ JAX.kernels.update({name: _region(name) for name in _eager})
 register_engine(JAX)
 # not keys of random numbers, which are arrays only in name
 PLAIN_TYPES.update({kind: JAX for kind in jax.Array.__subclasses__() if kind.__name__ == "ArrayImpl"})
+
+if hasattr(jax, "Ref"):  # its mutable arrays: each stands for what it holds
+    ENGINE_OF[jax.Ref] = JAX
+    STAND_INS[jax.Ref] = lambda ref: ref[...]
