@@ -310,6 +310,7 @@ def _sweep(
     """As `sweep`, without the trails."""
     # where nobody watches, what NumPy's kernels do is done without a tensor for each step
     kernels = ENGINES["numpy"].kernels if STATE.builder is None and not STATE.recorders else None
+    is_part = cts is not None  # of a sweep under way, which goes on from what is left here
     if cts is None:
         cts = Cotangents(sparse)
     for index, (key, seed) in enumerate(seeds):
@@ -320,7 +321,7 @@ def _sweep(
     else:
         parts = [entries] if all(map(_is_open, entries)) else stretches(entries)
         for number in range(len(parts) - 1, -1, -1):
-            if not _back_at_once(parts[number], cts, sources, kernels, number == 0):
+            if not _back_at_once(parts[number], cts, sources, kernels, number == 0 and not is_part):
                 _back_over(parts[number], wanted, cts, kernels, sparse)
     if cts.holds:
         cts.finish(wanted)
