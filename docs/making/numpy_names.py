@@ -36,7 +36,7 @@ _ABSTRACT = (  # classes for `isinstance`, which makes nothing
     "complexfloating", "floating", "generic", "inexact", "integer", "ndarray", "number", "signedinteger",
     "unsignedinteger",
 )  # fmt: skip
-_ALSO_RECORDED = ("r_", "c_", "row_stack", "poly1d")  # NumPy's own code, or objects that are indexed
+_ALSO_RECORDED = ("r_", "c_", "row_stack")  # NumPy's own code, or objects that are indexed
 
 
 def _ours(module: str) -> Any:

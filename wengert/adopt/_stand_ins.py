@@ -23,6 +23,7 @@ from .. import numpy as wnp
 from .. import scipy as wscipy
 from .._core.state import STATE
 from .._core.tensor import Tensor, is_tensor_or_variable
+from ..numpy._poly1d import is_number
 from ..numpy._submodules import Partly
 from ._casts import SCALARS
 from ._math import CMATH, MATH
@@ -112,7 +113,7 @@ def holds_tensor(tree: Any) -> bool:
 
 _BLANK = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like")
 _FROM_DATA = ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "require", "copy")
-_ITERATORS = ("broadcast", "frompyfunc", "ndenumerate", "nditer", "nested_iters")
+_CLASSES = ("broadcast", "frompyfunc", "ndenumerate", "nditer", "nested_iters", "poly1d")
 _RANGES = ("arange", "linspace", "logspace", "geomspace", "eye", "identity", "tri", "fromiter", "fromfunction")
 
 
@@ -135,17 +136,13 @@ def _maker(name: str) -> Callable[..., Any]:
     return as_real(function, theirs)
 
 
-def _isscalar(element: object) -> bool:
-    return not element.ndim if isinstance(element, Tensor) else np.isscalar(element)
-
-
 def _numpy() -> StandIn:
     replaced = {name: _maker(name) for name in (*_BLANK, *_FROM_DATA, *_RANGES) if hasattr(np, name)}
     replaced |= {name: SCALARS[found] for name, found in _scalar_types()}
-    replaced |= {name: getattr(wnp, name) for name in _ITERATORS}  # NumPy's own where no tensor is given
+    replaced |= {name: getattr(wnp, name) for name in _CLASSES}  # NumPy's own where no tensor is given
     triangles = {name: _by_arguments(getattr(np.linalg, name), ours) for name, ours in OF_A_TRIANGLE.items()}
     replaced |= {"emath": wnp.emath, "lib": wnp.lib}
-    replaced |= {"isscalar": _isscalar, "__all__": [*np.__all__], "random": np.random,
+    replaced |= {"isscalar": is_number, "__all__": [*np.__all__], "random": np.random,
                  "linalg": StandIn(np.linalg, {"__all__": [*np.linalg.__all__]} | triangles, linalg),
                  "fft": StandIn(np.fft, {"__all__": [*np.fft.__all__]}, fft)}  # fmt: skip
     return StandIn(np, replaced, wnp)

@@ -34,6 +34,7 @@ from . import (
     _kinds,
     _mutation,
     _own,
+    _poly1d,
     _polynomials,
     _products,
     _protocols,
@@ -85,7 +86,7 @@ __all__ += _statistics.__all__
 globals().update({name: getattr(_kinds, name) for name in _kinds.__all__})
 
 
-emath, lib = _submodules.emath, _submodules.lib
+emath, lib, poly1d = _submodules.emath, _submodules.lib, _poly1d.poly1d
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, SupportsIndex
+import functools
+from collections.abc import Callable
+from typing import Any, SupportsIndex, TypeVar
+from typing import cast as cast_to
 
 import numpy as np
 
@@ -29,12 +32,44 @@ from ._products import convolve, outer
 from ._shapes import concatenate
 from ._writing import as_numpy
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 def _coefficients(p: ArrayLike, name: str) -> Tensor:
     x = as_tensor(p, name)
     if x.ndim > 1:
         raise ValueError(at_user_line(f"np.{name}: coefficients have shape {x.shape}; wanted one axis"))
     return ops.reshape(x, (1,)) if x.ndim == 0 else x
+
+
+def _of_coefficients(f: F) -> F:
+    """A function whose polynomial may be a `poly1d`."""
+    call: Callable[..., Any] = f
+
+    @functools.wraps(f)
+    def function(*args: object, **kwargs: object) -> Any:
+        return call(*map(_without_class, args[:1]), *args[1:], **kwargs)
+
+    return cast_to("F", function)
+
+
+def _of_polynomials(f: F) -> F:
+    """A function of polynomials: of a `poly1d` among them it makes one."""
+    call: Callable[..., Any] = f
+
+    @functools.wraps(f)
+    def function(*args: object, **kwargs: object) -> Any:
+        kind = next((type(a) for a in args if isinstance(a, np.poly1d)), None)
+        if kind is None:
+            return call(*args, **kwargs)
+        result = call(*map(_without_class, args), **kwargs)
+        return (*map(kind, result),) if isinstance(result, tuple) else kind(result)
+
+    return cast_to("F", function)
+
+
+def _without_class(p: object) -> Any:
+    return p.coeffs if isinstance(p, np.poly1d) else p
 
 
 def _values_of(x: Tensor, name: str) -> np.ndarray[Any, Any]:
@@ -71,6 +106,7 @@ def _come_in_pairs(roots: np.ndarray[Any, Any]) -> bool:
     return bool(np.all(np.sort(roots) == np.sort(roots.conjugate())))
 
 
+@_of_coefficients
 @as_numpy
 def roots(p: ArrayLike) -> Any:
     """The roots of a polynomial: the eigenvalues of its companion matrix. At a multiple root the gradient is infinite.
@@ -108,6 +144,29 @@ def _lengthened(x: Tensor, width: int) -> Tensor:
     return concatenate([np.zeros(width - known_extent(x, 0, "a sum"), x.dtype), x])
 
 
+@_of_coefficients
+@as_numpy
+def polyval(p: ArrayLike, x: ArrayLike) -> Any:
+    """A polynomial at points, its coefficients from the highest power down; differentiable in both.
+
+    Example:
+        >>> import wengert.numpy as np
+        >>> float(np.polyval([1.0, 0.0, 1.0], 3.0))
+        10.0
+    """
+    if isinstance(x, np.poly1d):
+        value = x * 0
+        for c in _coefficients(p, "polyval"):
+            value = value * x + c
+        return value
+    coefficients, points = as_tensor(p, "polyval"), as_tensor(x, "polyval")
+    value = ops.zeros_like(points)
+    for i in range(coefficients.shape[0]):
+        value = ops.add(ops.multiply(value, points), coefficients[i])
+    return value
+
+
+@_of_polynomials
 @as_numpy
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The sum of two polynomials.
@@ -120,6 +179,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     return ops.add(*_aligned(a1, a2, "polyadd"))
 
 
+@_of_polynomials
 @as_numpy
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The difference of two polynomials.
@@ -132,6 +192,7 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     return ops.subtract(*_aligned(a1, a2, "polysub"))
 
 
+@_of_polynomials
 @as_numpy
 def polymul(a1: ArrayLike, a2: ArrayLike) -> Any:
     """The product of two polynomials.
@@ -141,10 +202,10 @@ def polymul(a1: ArrayLike, a2: ArrayLike) -> Any:
         >>> np.polymul([1.0, 1.0], [1.0, -1.0])
         array([ 1.,  0., -1.])
     """
-    return convolve(_trimmed(_coefficients(a1, "polymul")), _trimmed(_coefficients(a2, "polymul")))
+    return convolve(trimmed(_coefficients(a1, "polymul")), trimmed(_coefficients(a2, "polymul")))
 
 
-def _trimmed(x: Tensor) -> Tensor:
+def trimmed(x: Tensor) -> Tensor:
     """Coefficients without zeros in front, as NumPy drops them; in a trace, which does not know them, as they are."""
     if is_symbolic(x):
         return x
@@ -153,6 +214,7 @@ def _trimmed(x: Tensor) -> Tensor:
     return x[first:] if first else x
 
 
+@_of_polynomials
 @as_numpy
 def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     """The quotient and the remainder of two polynomials.
@@ -183,6 +245,7 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     return (ops.stack(quotient) if quotient else ops.zeros((1,), dtype)), rest[first:]
 
 
+@_of_polynomials
 @as_numpy
 def polyder(p: ArrayLike, m: int = 1) -> Any:
     """The m-th derivative of a polynomial.
@@ -199,6 +262,7 @@ def polyder(p: ArrayLike, m: int = 1) -> Any:
     return x
 
 
+@_of_polynomials
 @as_numpy
 def polyint(p: ArrayLike, m: int = 1, k: SupportsIndex | None = None) -> Any:
     """The m-th antiderivative of a polynomial; k has the constants of integration.
@@ -273,4 +337,4 @@ def polyfit(
     return result, spread
 
 
-__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "roots"]
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "polyval", "roots"]

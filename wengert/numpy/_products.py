@@ -342,22 +342,6 @@ def _three_point(low: Tensor, middle: Tensor, high: Tensor, left: Tensor, right:
 
 
 @as_numpy
-def polyval(p: ArrayLike, x: ArrayLike) -> Any:
-    """A polynomial at points, its coefficients from the highest power down; differentiable in both.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.polyval([1.0, 0.0, 1.0], 3.0))
-        10.0
-    """
-    coefficients, points = as_tensor(p, "polyval"), as_tensor(x, "polyval")
-    value = ops.zeros_like(points)
-    for i in range(coefficients.shape[0]):
-        value = ops.add(ops.multiply(value, points), coefficients[i])
-    return value
-
-
-@as_numpy
 def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Any:
     """The convolution of two rows.
 
@@ -429,5 +413,5 @@ def geomspace(
 
 __all__ = [
     "convolve", "corrcoef", "correlate", "cov", "cross", "dot", "einsum", "geomspace", "gradient", "inner", "kron",
-    "matvec", "outer", "polyval", "tensordot", "trapezoid", "unwrap", "vdot", "vecdot", "vecmat",
+    "matvec", "outer", "tensordot", "trapezoid", "unwrap", "vdot", "vecdot", "vecmat",
 ]  # fmt: skip
