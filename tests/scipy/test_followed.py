@@ -28,12 +28,20 @@ IMAGE, LABELS = RNG.normal(size=(5, 6)), RNG.integers(0, 3, size=(5, 6))
 SQUARE, OTHER = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 4))
 SECTIONS = np.array([[0.2, 0.4, 0.2, 1.0, -0.3, 0.2], [1.0, 0.3, 0.5, 1.0, -0.1, 0.4]])
 CLOUD, SEEN = RNG.uniform(size=(9, 2)), RNG.uniform(size=(4, 2))
+KNOTS = np.array([0.0] * 4 + [0.3, 0.6] + [1.0] * 4)
+PEAKS = np.sin(np.arange(30) * 0.9) * np.linspace(1, 3, 30) + 0.3 * np.cos(np.arange(30) * 2.1)
 
 
 def sections(g: Any) -> Any:
     """The numerators of SECTIONS times a factor."""
     np_ = wg.numpy if isinstance(g, wg.Tensor) else np
     return np_.concatenate([g * SECTIONS[:, :3], SECTIONS[:, 3:]], axis=1)
+
+
+def found_peaks(found: Any) -> Any:
+    """Heights, prominences, thresholds, widths and ends of peaks, and where they are."""
+    peaks, properties = found
+    return (1.0 * peaks, *[1.0 * properties[key] for key in sorted(properties)])
 
 
 # by the functions' names: how they are called, and at which arrays
@@ -99,6 +107,50 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "signal.czt": (lambda f, x: f(x, 5, np.exp(-0.3j), 0.9), (SHORT,)),
     "signal.zoom_fft": (lambda f, x: f(x, [0.1, 0.6], 5), (SHORT,)),
     "signal.minimum_phase": (lambda f, x: f(x, n_fft=32), (np.array([0.2, 0.7, 1.4, 0.7, 0.2]),)),
+    "signal.bode": (lambda f, b: f((b, A), np.array([1.0, 2.0]))[1:], (B,)),
+    "signal.freqresp": (lambda f, b: f((b, A), np.array([1.0, 2.0]))[1], (B,)),
+    "signal.dbode": (lambda f, b: f((b, A, 1.0), np.array([1.0, 2.0]))[1:], (B,)),
+    "signal.dfreqresp": (lambda f, b: f((b, A, 1.0), np.array([1.0, 2.0]))[1], (B,)),
+    "signal.dstep": (lambda f, b: f((b, A, 1.0), n=6)[1][0], (B,)),
+    "signal.dimpulse": (lambda f, b: f((b, A, 1.0), n=6)[1][0], (B,)),
+    "signal.iirdesign": (lambda f, w: f(w, 0.5, 1.0, 20.0), (W,)),
+    "signal.invresz": (lambda f, r, p: f(r, p, []), (np.array([1.0, 0.4]), POLES)),
+    "signal.abcd_normalize": (lambda f, a: f(a, np.ones((4, 1)), np.ones((1, 4)), np.zeros((1, 1))), (SQUARE,)),
+    "signal.savgol_coeffs": (lambda f, d: f(7, 2, deriv=1, delta=d), (np.array(0.7),)),
+    "signal.findfreqs": (lambda f, b, a: f(b, a, 5), (B, A)),
+    "signal.firwin_2d": (lambda f, w: f((5, 5), ("hann", "hann"), fc=w), (W,)),
+    "signal.gauss_spline": (lambda f, t: f(t, 3), (T,)),
+    "signal.cspline1d": (lambda f, y: f(y), (TABLE,)),
+    "signal.qspline1d": (lambda f, y: f(y), (TABLE,)),
+    "signal.kaiser_beta": (lambda f, a: f(a), (np.array(30.0),)),
+    "signal.kaiser_atten": (lambda f, w: f(21, w), (W,)),
+    "signal.czt_points": (lambda f, w: f(5, w * np.exp(0.3j)), (W,)),
+    "signal.medfilt": (lambda f, x: f(x, (3, 5)), (IMAGE,)),
+    "signal.order_filter": (lambda f, x: f(x, np.ones((3, 3)), 2), (IMAGE,)),
+    "signal.find_peaks": (
+        lambda f, x: found_peaks(f(x, 0.2, 0.01, 2, prominence=0.3, width=0.5, rel_height=0.7, plateau_size=1)), (PEAKS,)
+    ),
+    "signal.peak_prominences": (lambda f, x: f(x, np.array([2, 9]))[0], (PEAKS,)),
+    "signal.peak_widths": (lambda f, x: f(x, np.array([2, 9]), 0.4), (PEAKS,)),
+    "stats.ttest_ind_from_stats": (lambda f, m: tuple(f(m, 1.0, 10, 0.3, 1.2, 12)), (np.array(0.7),)),
+    "stats.jarque_bera": (lambda f, x: tuple(f(x)), (X,)),
+    "stats.skewtest": (lambda f, x: tuple(f(x)), (X,)),
+    "stats.kurtosistest": (lambda f, x: tuple(f(x)), (X,)),
+    "stats.normaltest": (lambda f, x: tuple(f(x)), (X,)),
+    "stats.theilslopes": (lambda f, y: tuple(f(y))[:2], (SHORT,)),
+    "stats.obrientransform": (lambda f, x: f(x, Y), (X,)),
+    "stats.binned_statistic": (lambda f, y: f(T, y, "mean", 3)[0], (TABLE,)),
+    "stats.energy_distance": (lambda f, x, y: f(x, y), (X, Y)),
+    "stats.differential_entropy": (lambda f, x: f(x), (X,)),
+    "stats.false_discovery_control": (lambda f, p: f(p), (np.array([0.01, 0.03, 0.2, 0.4]),)),
+    "stats.probplot": (lambda f, x: f(x)[0][1], (SHORT,)),
+    "linalg.orth": (lambda f, a: (lambda q: q @ q.T)(f(a)), (IMAGE.T,)),
+    "linalg.subspace_angles": (lambda f, a, b: f(a, b), (SQUARE[:, :2], OTHER[:, :2])),
+    "linalg.fiedler_companion": (lambda f, a: f(a), (A,)),
+    "interpolate.splder": (lambda f, c: f((KNOTS, c, 3))[1], (np.append(SHORT[:6], np.zeros(4)),)),
+    "interpolate.approximate_taylor_polynomial": (lambda f, a: f(lambda x: np.sin(a * x), 0.1, 3, 1.0)(0.2), (W,)),
+    "integrate.cubature": (lambda f, a: f(lambda x: np.exp(-a * x[:, 0]), [0.0], [1.0]).estimate, (W,)),
+    "integrate.nsum": (lambda f, a: f(lambda x: 1 / x**a, 1, np.inf).sum, (np.array(2.7),)),
     "stats.pointbiserialr": (lambda f, y: f(np.arange(9) % 2, y)[0], (SHORT,)),
     "stats.tmean": (lambda f, x: f(x), (SHORT,)),
     "stats.tvar": (lambda f, x: f(x), (SHORT,)),
@@ -227,6 +279,34 @@ def test_ranks_are_constants(name: str) -> None:
     assert np.all(first(named(ours, name)(*map(wg.tensor, args))) == first(named(scipy, name)(*args)))
     with pytest.raises(wg.DisconnectedError):
         wg.grad(lambda x: wg.sum(first(named(ours, name)(x, *args[1:]))))(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("signal.argrelmax", lambda f, x: f(x)[0]),
+        ("signal.argrelmin", lambda f, x: f(x, order=2)[0]),
+        ("signal.argrelextrema", lambda f, x: f(x, np.greater_equal)[0]),
+        ("signal.find_peaks_cwt", lambda f, x: f(x, [1, 2, 3])),
+        ("ndimage.label", lambda f, x: f(x.clip(0))[0]),
+        ("ndimage.maximum_position", lambda f, x: f(x)),
+        ("ndimage.binary_dilation", lambda f, x: f(x.clip(0))),
+        ("linalg.issymmetric", lambda f, x: f(x[:, None] * x)),
+    ],
+)
+def test_positions_and_truths_are_constants(name: str, call: Any) -> None:
+    importlib.import_module(f"scipy.{name.partition('.')[0]}")
+    want = call(named(scipy, name), PEAKS)
+
+    def f(x: Any) -> Any:
+        found = call(named(ours, name), x)
+        np.testing.assert_array_equal(found, want)
+        return x[np.flatnonzero(found)].sum()
+
+    expected = np.isin(np.arange(30), np.flatnonzero(want)) * 1.0
+    np.testing.assert_array_equal(wg.grad(f)(PEAKS), expected)
+    with pytest.raises(wg.TracingError, match=name):
+        wg.function(f)(PEAKS)
 
 
 def test_without_tensors_it_is_scipys_own() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -28,6 +29,9 @@ _INNER = (*[f"{library}." for library in _LIBRARIES],)
 
 # modules with a compiled way for NumPy's arrays, and one in Python for any library's
 _FOR_ANY_ARRAYS = ("scipy.interpolate._rbfinterp",)
+
+# compiled modules, and ours in their places
+_COMPILED = {"scipy.signal._peak_finding_utils": "wengert.scipy._peaks"}
 
 
 class Source(Adoption):
@@ -52,6 +56,8 @@ class Source(Adoption):
             return importlib.import_module(name)
         if not any(part.startswith("_") for part in name.split(".")):
             return _View(name, stand_in(name), self)
+        if name in _COMPILED:
+            return importlib.import_module(_COMPILED[name])
         real = importlib.import_module(name)
         code = None if real.__spec__ is None else code_of(real.__spec__)
         if real.__spec__ is None or code is None:
@@ -78,8 +84,8 @@ class _View(ModuleType):
         if name.startswith("_") and not self.__name__.startswith(_LIBRARIES):
             try:
                 return self._source.module(full)
-            except ModuleNotFoundError:
-                raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}") from None
+            except ModuleNotFoundError:  # a private function of a public module
+                return getattr(importlib.import_module(self.__name__), name)
         found = getattr(self._shown, name)
         return self._source.module(full) if isinstance(found, ModuleType) else found
 
@@ -91,9 +97,20 @@ def _take_ours(copy: ModuleType) -> None:
     ours = getattr(stand_in(public), "OURS", {})
     for name, value in [*vars(copy).items()]:
         if isinstance(value, FunctionType) and name in ours and not isinstance(ours[name], tables.Followed):
-            vars(copy)[name] = getattr(stand_in(public), name)
+            vars(copy)[name] = _public(getattr(stand_in(public), name))
     if copy.__name__ in _FOR_ANY_ARRAYS:
         vars(copy)["is_numpy"] = lambda _namespace: False
+
+
+def _public(ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of ours as SciPy's modules call theirs: some leave out what a decorator does."""
+
+    @functools.wraps(ours)
+    def function(*args: object, **kwargs: object) -> Any:
+        kwargs.pop("_no_deco", None)
+        return ours(*args, **kwargs)
+
+    return function
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Functions of SciPy's that are followed by their own source: entries of the modules' tables of what is recorded."""
+"""Entries of the modules' tables for functions that stay SciPy's: followed by their source, or constant by nature."""
 
 from __future__ import annotations
 
@@ -30,9 +30,21 @@ class Followed:
         return functools.reduce(getattr, theirs.__qualname__.split("."), source.module(theirs.__module__))
 
 
+class Counting:
+    """A function of SciPy's whose results are positions, counts or truths, which are constants to a gradient."""
+
+    def __init__(self, home: str, name: str) -> None:
+        self.home, self.name = home, name
+
+
 def followed(home: str, names: str) -> dict[str, Any]:
     """The entries of a module's table for names with spaces between them."""
     return {name: Followed(home, name) for name in names.split()}
 
 
-__all__ = ["Followed", "followed"]
+def counting(home: str, names: str) -> dict[str, Any]:
+    """The entries of a module's table for names with spaces between them."""
+    return {name: Counting(home, name) for name in names.split()}
+
+
+__all__ = ["Counting", "Followed", "counting", "followed"]

@@ -23,9 +23,9 @@ from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
-from ..numpy._protocols import _plain, is_followed  # the walk of NumPy's protocols
+from ..numpy._protocols import _plain, _tensors, is_followed  # the walk of NumPy's protocols
 from ..ops.conversion import stop_gradient
-from ._followed import Followed
+from ._followed import Counting, Followed
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -79,6 +79,8 @@ def _by_source(entry: object, home: str, name: str) -> object:
     """A table's entry; one that is followed by its source as a class, or as a function that is so where something is
     recorded, and SciPy's own elsewhere.
     """
+    if isinstance(entry, Counting):
+        return _of_values(getattr(importlib.import_module(home), name), home, name)
     if not isinstance(entry, Followed):
         return entry
     theirs = entry.theirs
@@ -90,6 +92,18 @@ def _by_source(entry: object, home: str, name: str) -> object:
     def function(*args: object, **kwargs: object) -> Any:
         is_recorded = bool(STATE.recorders) or STATE.builder is not None
         return (entry.copy() if is_recorded else plain)(*args, **kwargs)
+
+    return function
+
+
+def _of_values(theirs: Callable[..., Any], home: str, name: str) -> Callable[..., Any]:
+    """SciPy's function on the values, for its results have no gradient; a trace has no values."""
+
+    @functools.wraps(theirs)
+    def function(*args: object, **kwargs: object) -> Any:
+        for tensor in _tensors((args, kwargs)):
+            tensor._require_concrete(f"{home}.{name}")
+        return theirs(*_plain(args, peek=True), **_plain(kwargs, peek=True))
 
     return function
 

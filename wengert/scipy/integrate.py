@@ -15,10 +15,10 @@ _FUNCTIONS = (
     tplquad, trapezoid,
 )  # fmt: skip
 OURS: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
-OURS |= followed("scipy.integrate", "quad_vec")
+OURS |= followed("scipy.integrate", "quad_vec cubature nsum")
 NEAR = {
     "solve_bvp": "optimize.root of the collocation equations",
-    "newton_cotes": "simpson or romb", "qmc_quad": "quad or nquad", "tanhsinh": "quad", "cubature": "nquad",
+    "newton_cotes": "simpson or romb", "qmc_quad": "quad or nquad", "tanhsinh": "quad",
     "ode": "solve_ivp", "complex_ode": "solve_ivp, which takes complex y0",
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ OURS["make_interp_spline"] = make_interp_spline
 OURS |= followed(
     "scipy.interpolate",
     """
-    pchip_interpolate lagrange barycentric_interpolate krogh_interpolate pade
+    pchip_interpolate lagrange barycentric_interpolate krogh_interpolate pade splder approximate_taylor_polynomial
     BarycentricInterpolator KroghInterpolator FloaterHormannInterpolator RBFInterpolator Rbf
 """,
 )

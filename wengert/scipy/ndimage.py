@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._followed import followed
+from ._followed import counting, followed
 from ._images import (
     affine_transform,
     convolve,
@@ -44,6 +44,13 @@ OURS |= followed(
     "scipy.ndimage",
     """
     center_of_mass mean variance standard_deviation sum_labels sum minimum maximum median extrema labeled_comprehension
+""",
+)
+OURS |= counting(
+    "scipy.ndimage",
+    """
+    label find_objects maximum_position minimum_position binary_closing binary_dilation binary_erosion binary_fill_holes
+    binary_hit_or_miss binary_opening binary_propagation
 """,
 )
 NEAR = {

@@ -7,7 +7,7 @@ from typing import Any
 from .. import signal as _signal
 from ._convolutions import convolve2d, correlate2d, upfirdn
 from ._filters import filtfilt, lfilter, lfilter_zi, sosfilt, sosfilt_zi, sosfiltfilt
-from ._followed import followed
+from ._followed import counting, followed
 from ._namespace import namespace
 from ._spectra import (
     coherence,
@@ -39,12 +39,16 @@ OURS |= followed(
     lp2lp lp2hp lp2bp lp2bs lp2lp_zpk lp2hp_zpk lp2bp_zpk lp2bs_zpk
     decimate resample_poly deconvolve wiener hilbert2 envelope lombscargle vectorstrength
     czt zoom_fft minimum_phase lsim dlsim step impulse cont2discrete invres chirp gausspulse sawtooth sweep_poly
+    bode freqresp dbode dfreqresp dstep dimpulse iirdesign invresz abcd_normalize savgol_coeffs findfreqs firwin_2d
+    gauss_spline cspline1d qspline1d kaiser_beta kaiser_atten czt_points medfilt order_filter
+    find_peaks peak_prominences peak_widths
 """,
 )
+OURS |= counting("scipy.signal", "argrelextrema argrelmax argrelmin find_peaks_cwt")
 NEAR = {
     "lfiltic": "lfilter(..., zi=), whose zi is differentiable", "ShortTimeFFT": "stft and istft",
-    "medfilt": "ndimage.median_filter", "sepfir2d": "convolve2d", "bessel": "butter or ellip",
-    "residue": "np.roots and np.polyval", "lsim2": "lsim", "find_peaks": "x[find_peaks(x.numpy())[0]]",
+    "medfilt2d": "medfilt", "sepfir2d": "convolve2d", "bessel": "butter or ellip",
+    "residue": "np.roots and np.polyval", "lsim2": "lsim",
 }  # fmt: skip
 
 __getattr__, __dir__ = namespace(__name__, OURS, near=NEAR)

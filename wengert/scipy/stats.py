@@ -13,6 +13,8 @@ OURS |= followed(
     ttest_1samp ttest_ind ttest_rel f_oneway bartlett levene alexandergovern power_divergence chisquare
     combine_pvalues boxcox boxcox_llf yeojohnson yeojohnson_llf directional_stats gstd gzscore
     quantile scoreatpercentile kstat kstatvar lmoment expectile describe rankdata mode
+    ttest_ind_from_stats jarque_bera skewtest kurtosistest normaltest theilslopes obrientransform binned_statistic
+    energy_distance differential_entropy false_discovery_control probplot
 """,
 )
 
