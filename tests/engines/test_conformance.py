@@ -40,7 +40,8 @@ from wengert._prims import (
     sorting,
     structural,
 )
-from wengert._transforms.reverse import Tape, sweep
+from wengert._transforms.reverse import sweep
+from wengert._transforms.tape import Tape
 
 sys.path.insert(0, str(DOCS))
 from making import engines as making_engines

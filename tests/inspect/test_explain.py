@@ -13,7 +13,7 @@ import pytest
 
 import wengert as wg
 from wengert._core.state import recording
-from wengert._transforms.reverse import Tape
+from wengert._transforms.tape import Tape
 from wengert.inspect.explain import explain_entries
 
 X = np.array([1.5, -2.5, 3.0])

@@ -22,7 +22,8 @@ from wengert._core.tensor import Tensor, fresh
 from wengert._core.types import type_of
 from wengert._prims.structural import mul, real, reduce_sum
 from wengert._transforms.forward import Tangents
-from wengert._transforms.reverse import ZERO, Tape, materialise, sweep
+from wengert._transforms.reverse import ZERO, materialise, sweep
+from wengert._transforms.tape import Tape
 
 INF, NAN = math.inf, math.nan
 Function = Callable[..., Tensor]

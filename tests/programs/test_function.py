@@ -387,7 +387,7 @@ def test_gradient_of_a_function_is_one_call_node():
     f = wg.function(energy)
     np.testing.assert_allclose(wg.grad(f)(X), wg.grad(energy)(X), rtol=1e-14)
     from wengert._core.tensor import fresh
-    from wengert._transforms.reverse import Tape
+    from wengert._transforms.tape import Tape
 
     x = fresh(X)
     tape = Tape([x._key])

@@ -13,7 +13,7 @@ import wengert as wg
 from tests.support.modes import every_way, mapped, pushed, pushed_traced
 from wengert._core.state import STATE, recording
 from wengert._prims.structural import alias
-from wengert._transforms.reverse import Tape
+from wengert._transforms.tape import Tape
 
 
 def close(x: Any, y: Any) -> None:

@@ -33,7 +33,8 @@ from wengert._prims.structural import mul, reduce_sum
 from wengert._transforms.batch import batch
 from wengert._transforms.forward import Tangents
 from wengert._transforms.replay import replay
-from wengert._transforms.reverse import Tape, sweep
+from wengert._transforms.reverse import sweep
+from wengert._transforms.tape import Tape
 
 Array = np.ndarray[Any, Any]
 DIFFERENTIABLE = ("elementwise", "linear", "multilinear", "general")

@@ -11,7 +11,7 @@ import wengert as wg
 import wengert.numpy as wnp
 from wengert import Tensor
 from wengert._core.state import recording
-from wengert._transforms.reverse import Tape
+from wengert._transforms.tape import Tape
 
 Array = np.ndarray[Any, Any]
 

@@ -15,7 +15,8 @@ from wengert._core.recurring import Recurring
 from wengert._core.state import recording
 from wengert._core.tensor import fresh
 from wengert._transforms import formulas, whole_sweeps
-from wengert._transforms.reverse import Tape, sweep
+from wengert._transforms.reverse import sweep
+from wengert._transforms.tape import Tape
 
 TOLD = [op for op in REGISTRY.values() if op.is_open and (op.rules or op.joint) and not op.facts.holds]
 OPS = [op for op in REGISTRY.values() if op.has_rule_per_operand and op.kind in checks.DIFFERENTIABLE]

@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 from wengert._core.recurring import Recurring
 from wengert._transforms import repeats
-from wengert._transforms.reverse import Tape
+from wengert._transforms.tape import Tape
 from wengert.stats import _distribution
 
 OFTEN = Recurring.again + 3

@@ -26,8 +26,8 @@ from .._transforms.batch import batch, batched_graph
 from .._transforms.forward import Tangents
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
-from .._transforms.reverse import cut_reason
 from .._transforms.rows import Rows
+from .._transforms.tape import cut_reason
 from .executables import Executables
 from .fitting import require_inputs
 from .joint import Joint, RowsAt, extended, joint_of, prepared, preparing, serving

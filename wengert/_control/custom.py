@@ -21,7 +21,7 @@ from .._core.state import STATE, watchers
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.structural import reduce_sum, scale, stop_gradient, zeros_of
-from .._transforms.reverse import Masked
+from .._transforms.pushing import Masked
 from .closed import Closed
 from .examples import batched
 from .linearity import transpose

@@ -17,8 +17,9 @@ from .._core.state import STATE, next_serial, pausing, pinning, recording
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.structural import cast, stop_gradient, unstack
-from .._transforms.reverse import Cotangents, Entry, Tape, sweep
+from .._transforms.reverse import Cotangents, sweep
 from .._transforms.snapshots import EvenSnapshots
+from .._transforms.tape import Entry, Tape
 from .captures import Captures, Followed, is_passive, passive_recorders
 from .eager_history import State
 

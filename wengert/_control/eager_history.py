@@ -16,8 +16,8 @@ from .._core.budget import BUDGET, limit, tell
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from .._transforms.reverse import Tape
 from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
+from .._transforms.tape import Tape
 from .captures import Captures, Followed, is_passive
 
 _key_of = attrgetter("_key")

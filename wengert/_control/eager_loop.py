@@ -15,7 +15,7 @@ from .._core.budget import BUDGET
 from .._core.state import STATE, next_serial
 from .._core.tensor import Tensor
 from .._prims.structural import alias, unstack
-from .._transforms.reverse import Tape
+from .._transforms.tape import Tape
 from .captures import Captures, is_passive
 from .eager_back import Replay, follow_replay
 from .eager_history import Keeper

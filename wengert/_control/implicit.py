@@ -26,7 +26,8 @@ from .._prims.linalg import solve
 from .._prims.structural import concatenate, neg, reduce_sum, reshape, stop_gradient, transpose, unstack, zeros_of
 from .._transforms.batch import batch
 from .._transforms.replay import replay
-from .._transforms.reverse import Tape, sweep
+from .._transforms.reverse import sweep
+from .._transforms.tape import Tape
 from .call import Program
 from .closed import Closed
 from .custom import CustomRule

@@ -12,8 +12,9 @@ from .._core.state import STATE, building, recording
 from .._core.tensor import Tensor, Value
 from .._core.types import Guards, type_of
 from .._transforms.replay import replay
-from .._transforms.reverse import Tape, sweep, zeros_inserted
+from .._transforms.reverse import sweep, zeros_inserted
 from .._transforms.rows import Rows
+from .._transforms.tape import Tape
 
 
 class RowsAt(NamedTuple):

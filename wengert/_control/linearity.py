@@ -22,7 +22,8 @@ from .._core.tensor import Tensor, Value
 from .._core.types import TensorType
 from .._core.where import at_user_line
 from .._prims.structural import zeros_of
-from .._transforms.reverse import Tape, sweep
+from .._transforms.reverse import sweep
+from .._transforms.tape import Tape
 
 
 class Share(enum.Enum):

@@ -23,7 +23,8 @@ from .._prims.structural import alias, zeros_of
 from .._transforms.batch import batched_graph
 from .._transforms.forward import Tangents
 from .._transforms.pushing import Masked
-from .._transforms.reverse import Tape, sweep
+from .._transforms.reverse import sweep
+from .._transforms.tape import Tape
 from .call import Program, marked
 from .examples import batched as batched_function
 from .lanes import size_inside, swapped

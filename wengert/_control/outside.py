@@ -20,7 +20,7 @@ from .._core.op import Op
 from .._core.state import STATE
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
-from .._transforms.reverse import Entry, Tape
+from .._transforms.tape import Entry, Tape
 from ..errors import CapturedError
 from .reading import read_by
 

@@ -13,7 +13,8 @@ from .._core.tensor import Tensor
 from .._core.types import type_of
 from .._prims.structural import alias, zeros_of
 from .._transforms.forward import Tangents
-from .._transforms.reverse import Tape, sweep
+from .._transforms.reverse import sweep
+from .._transforms.tape import Tape
 from .call import marked
 from .closed import Closed
 from .custom import CustomRule, Tensors

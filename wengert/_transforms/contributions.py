@@ -10,7 +10,7 @@ from .._core.types import typed
 from .._core.where import at_user_line
 
 if TYPE_CHECKING:
-    from .reverse import Entry
+    from .tape import Entry
 
 
 def results_of(entry: Entry, ct: object, times: Op) -> Sequence[Any]:

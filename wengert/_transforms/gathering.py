@@ -15,8 +15,9 @@ from .._core.op import ZERO
 from .._core.tensor import Tensor
 from .._prims.buffer import Update
 from .._prims.structural import add, add_n, barrier
-from .reverse import Cotangents, Entry
+from .reverse import Cotangents
 from .rows import Rows, dense, total
+from .tape import Entry
 
 
 class Method(enum.IntEnum):

@@ -21,7 +21,7 @@ from .._core.state import STATE, building, next_serial
 from .._core.tensor import MOST_CUTS, Cut, Tensor, Value
 from .._core.where import user_site
 from .formulas import function_of, step_of
-from .reverse import Entry, Tape, cut_reason
+from .tape import Entry, Tape, cut_reason
 
 LARGEST = 20_000  # elements of an argument; beyond, the questions cost nothing beside the kernels
 

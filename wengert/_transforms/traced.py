@@ -13,7 +13,7 @@ from .._core.graph import Graph, Node, symbol
 from .._core.state import next_serial
 from .._core.tensor import Tensor
 from .._prims.structural import alias
-from .reverse import Entry, entry_of
+from .tape import Entry, entry_of
 
 
 class Line(NamedTuple):

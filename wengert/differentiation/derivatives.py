@@ -39,8 +39,9 @@ from .._core.where import at_user_line
 from .._prims.structural import attach, cast, conj, convert, zeros_of
 from .._transforms.forward import Tangents
 from .._transforms.linearize import LinearPart
-from .._transforms.reverse import Tape, sweep
+from .._transforms.reverse import sweep
 from .._transforms.steps import Steps
+from .._transforms.tape import Tape
 from ..errors import DisconnectedError
 from ..inspect.explain import disconnection
 from ..ops.promotion import as_tensor

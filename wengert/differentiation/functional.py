@@ -39,8 +39,9 @@ from .._core.types import same_shape, type_of
 from .._core.where import at_user_line
 from .._core.wrong_calls import Symbolic, explained
 from .._prims.structural import attach, convert, full, zeros_of
-from .._transforms.reverse import Tape, ones_like_type, sweep
+from .._transforms.reverse import ones_like_type, sweep
 from .._transforms.rows import Rows, total
+from .._transforms.tape import Tape
 from ..errors import DisconnectedError
 from ..inspect.explain import disconnection
 from ..ops.promotion import as_tensor

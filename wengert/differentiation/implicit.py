@@ -31,7 +31,8 @@ from .._core.types import TensorType, same_shape, type_of
 from .._core.where import at_user_line
 from .._prims.structural import cast, sub, zeros_of
 from .._transforms.replay import replay
-from .._transforms.reverse import Tape, sweep
+from .._transforms.reverse import sweep
+from .._transforms.tape import Tape
 from ..errors import LostGradientError
 from ..ops.promotion import as_tensor
 from ..tree import ravel

@@ -38,8 +38,9 @@ from .._prims.structural import attach, cast, concatenate, reshape, zeros_of
 from .._transforms import coloring as plans
 from .._transforms import sparsity as structure
 from .._transforms.linearize import LinearPart
-from .._transforms.reverse import Tape, sweep
+from .._transforms.reverse import sweep
 from .._transforms.steps import Steps
+from .._transforms.tape import Tape
 from ..errors import LostGradientError
 from ._sparse_programs import Repeated, Unfit
 from .functional import chosen_arguments, grad, of_scalar, parameters

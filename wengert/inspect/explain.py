@@ -26,7 +26,8 @@ from .._core.types import type_of
 from .._core.where import Site, at_user_line
 from .._prims.structural import attach
 from .._transforms.replay import run_again, store
-from .._transforms.reverse import STOPS, Entry, Tape, ancestors, cut_reason, ones_like_type, sweep
+from .._transforms.reverse import ancestors, ones_like_type, sweep
+from .._transforms.tape import STOPS, Entry, Tape, cut_reason
 
 __all__ = ["disconnection", "explain", "explain_entries", "explain_graph"]
 

@@ -45,7 +45,7 @@ from .._core.types import TensorType, same_dim, tensor_type, type_of
 from .._core.where import at_user_line
 from .._prims import discrete as D
 from .._prims import structural as S
-from .._transforms.reverse import Tape
+from .._transforms.tape import Tape
 from ..errors import TracingError
 from ..ops.promotion import as_tensor, stack_rows
 

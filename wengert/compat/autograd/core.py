@@ -13,7 +13,8 @@ from ..._core.op import ZERO
 from ..._core.tensor import Tensor, held_now
 from ..._core.types import type_of
 from ..._transforms.forward import Tangents
-from ..._transforms.reverse import Tape, entry_of, ones_like_type, sweep
+from ..._transforms.reverse import ones_like_type, sweep
+from ..._transforms.tape import Tape, entry_of
 from . import _declarations, _spaces
 from ._boxes import conjugate, fitted, following, getval, isbox, leaves, map_tree, plain, plain_tree, source
 from ._declarations import *  # noqa: F403  # all that its `__all__` names
