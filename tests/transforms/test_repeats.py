@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from wengert._core.recurring import Recurring
-from wengert._transforms import repeats
+from wengert._transforms import recorded_sweeps, repeats
 from wengert._transforms.tape import Tape
 from wengert.stats import _distribution
 
@@ -26,6 +26,7 @@ def _forget_before() -> None:
 
 def _forget() -> None:
     repeats.REPEATS.forget()
+    recorded_sweeps.SWEEPS.forget()
 
 
 def _bits(found: Any) -> list[Any]:
@@ -142,3 +143,121 @@ def test_long_arrays_run_op_by_op() -> None:
     for _ in range(OFTEN):
         wg.stats.norm.pdf(x)
     assert not repeats.REPEATS
+
+
+def _second(f: Any, *args: Any) -> Callable[[], Any]:
+    """Second derivatives by a gradient of weighed gradients."""
+    places = (*range(len(args)),)
+
+    def weighed(*args: Any) -> Any:
+        found = wg.grad(lambda *a: wg.sum(f(*a)), argnums=places)(*args)
+        return sum(wg.sum(g * np.cos(np.arange(g.size)).reshape(g.shape)) for g in found)
+
+    return lambda: wg.grad(weighed, argnums=places)(*args)
+
+
+_X, _Y = np.array([[0.3, 0.8, 1.2], [0.1, 0.5, 0.9]]), np.array([[1.1, 0.4, 0.7], [0.2, 0.6, 1.3]])
+_AGAIN: dict[str, tuple[Any, ...]] = {
+    "slopes": (lambda x, y: np.sin(x) * np.exp(-y) + x / y, _X, _Y),
+    "products": (lambda x, y: wg.tensordot(x, y.T, 1) ** 3, _X, _Y),
+    "rows and places": (lambda x, y: x[1] * y[0, 1:2] + x[:, ::2].sum() * y[[0, 0]], _X, _Y),
+    "choices": (lambda x, y: wg.where(x > 0.4, x * y, np.sqrt(y)) + np.maximum(x, y), _X, _Y),
+    "powers": (lambda x: x**1 * x**2.5 + x**3, _X),
+    "a value with itself": (lambda x: (x + x) * (x - x) * x, _X),
+    "sums": (lambda x, y: np.log(np.sum(np.exp(x - y), axis=0)) * np.mean(y), _X, _Y),
+}
+
+
+@pytest.mark.parametrize("case", list(_AGAIN))
+def test_second_derivatives_that_come_again_have_the_same_bits(case: str) -> None:
+    call = _second(*_AGAIN[case])
+    first = call()
+    for _ in range(OFTEN):
+        last = call()
+    assert any(recorded_sweeps.SWEEPS.values())
+    assert _bits(last) == _bits(first)
+
+
+def test_third_derivatives_that_come_again_have_the_same_bits() -> None:
+    slope = lambda f: wg.grad(lambda x: wg.sum(f(x)))
+    call = lambda: slope(slope(slope(lambda x: np.sin(x) * np.exp(-x) * x)))(_X)
+    first = call()
+    for _ in range(OFTEN):
+        last = call()
+    assert any(recorded_sweeps.SWEEPS.values())
+    assert _bits(last) == _bits(first)
+
+
+def test_a_sweep_under_a_tape_that_comes_again_takes_few_calls() -> None:
+    call = _second(*_AGAIN["slopes"])
+    counts: list[int] = []
+    for _ in range(OFTEN + 1):
+        events: list[str] = []
+        sys.setprofile(lambda frame, event, arg, events=events: events.append(event) if event == "call" else None)
+        try:
+            call()
+        finally:
+            sys.setprofile(None)
+        counts.append(len(events))
+    assert counts[-1] < 0.75 * counts[0]
+
+
+def test_a_users_rule_under_a_tape_runs_each_time() -> None:
+    seen: list[int] = []
+
+    @wg.custom_gradient
+    def doubled(x: Any) -> Any:
+        def back(ct: Any) -> Any:
+            seen.append(1)
+            return 2.0 * ct
+
+        return 2.0 * x, back
+
+    call = _second(lambda x: np.sin(doubled(np.sin(x))) * x, _X)
+    first = call()
+    for _ in range(OFTEN):
+        seen.clear()
+        last = call()
+        assert len(seen) >= 1
+    assert _bits(last) == _bits(first)
+
+
+def test_a_captured_array_and_number_are_those_of_each_call() -> None:
+    captured: dict[str, Any] = {}
+    call = _second(lambda x: captured["array"] * x**3 * captured["number"], _X)
+    for often in range(OFTEN):
+        for number in (1.5, 2.0, 3.0):
+            captured.update(number=number, array=_Y + often)
+            np.testing.assert_allclose(call()[0], 6 * _X * (_Y + often) * number * np.cos(np.arange(6.0)).reshape(2, 3))
+    assert any(recorded_sweeps.SWEEPS.values())
+
+
+def test_long_arrays_are_not_held_by_what_comes_again() -> None:
+    table, rows = np.linspace(0.0, 1.0, repeats.LARGEST + 2).reshape(-1, 2), np.array([1, 3, 1])
+    call = _second(lambda t: t[rows] ** 3, table)
+    first = call()
+    for _ in range(OFTEN):
+        last = call()
+    assert not any(recorded_sweeps.SWEEPS.values())
+    assert _bits(last) == _bits(first)
+
+
+def test_results_tell_what_cut_their_operands_off() -> None:
+    x = wg.tensor([0.1, 0.7])
+
+    def cuts() -> Any:
+        with wg.GradientTape() as tape:
+            tape.watch(x)
+            place = wg.floor(x).astype("int64").astype("float64")
+            found = wg.stats.norm.logpdf(x, place, 2.0)
+        return [(cut.op, cut.reason, cut.site) for cut in (found._cut, *found._cut.others)]
+
+    found = [cuts() for _ in range(OFTEN)]
+    assert any(repeats.REPEATS.values())
+    assert found[-1] == found[0] != []
+
+
+def test_equal_attributes_of_another_sign_have_their_own_sweeps() -> None:
+    for number in (0.0, -0.0) * OFTEN:
+        found = wg.grad(lambda x, n=number: wg.sum(wg.grad(lambda y: wg.sum(y * y * n))(x)))(_X)
+        assert np.signbit(found).all() == np.signbit(number)

@@ -18,7 +18,7 @@ from .._core.engine import ENGINES, KERNELS_OF
 from .._core.graph import Graph, Node
 from .._core.recurring import UNKNOWN, Recurring
 from .._core.state import STATE, building, next_serial
-from .._core.tensor import MOST_CUTS, Cut, Tensor, Value
+from .._core.tensor import Cut, Tensor, Value
 from .._core.where import user_site
 from .formulas import function_of, step_of
 from .tape import Entry, Tape, cut_reason
@@ -34,7 +34,7 @@ def repeated(f: Callable[..., Tensor], operands: Sequence[Tensor]) -> Tensor:
         operands: what it is called with.
     """
     tapes = STATE.recorders
-    key = _key(f, operands, tapes) if STATE.builder is None else None
+    key = look_of(f, operands, tapes) if STATE.builder is None else None
     if key is None:
         return f(*operands)
     known = REPEATS.get(key, UNKNOWN)
@@ -43,13 +43,13 @@ def repeated(f: Callable[..., Tensor], operands: Sequence[Tensor]) -> Tensor:
     if known is None:
         return f(*operands)
     try:
-        return known.run(tapes, user_site() if known.is_cut else None, *operands)
+        return known.run(tapes, user_site() if known.cuts_off else None, *operands)[0]
     except Exception:  # nothing is recorded yet, and the op that refuses says why
         return f(*operands)
 
 
-def _key(f: object, operands: Sequence[Tensor], tapes: Sequence[Any]) -> tuple[Any, ...] | None:
-    """What a call looks like; None where it is no everyday one."""
+def look_of(f: object, operands: Sequence[Any], tapes: Sequence[Any]) -> tuple[Any, ...] | None:
+    """What a call of something looks like; None where it is no everyday one."""
     for tape in tapes:
         if type(tape) is not Tape or tape.trail is not None:
             return None
@@ -58,57 +58,75 @@ def _key(f: object, operands: Sequence[Tensor], tapes: Sequence[Any]) -> tuple[A
         if type(x) is not Tensor:
             return None
         data = x._data
-        if x._cut is not None or KERNELS_OF.get(type(data)) is not kernels or data.size > LARGEST:
+        if KERNELS_OF.get(type(data)) is not kernels or data.size > LARGEST:
             return None
-        found += (data.shape, data.dtype, x._weak, *[x._key in tape.tracked for tape in tapes])
+        found += (data.shape, data.dtype, x._weak, x._cut is None, *[x._key in tape.tracked for tape in tapes])
     return (*found,)
 
 
-def _made(f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[Tape]) -> _Repeat | None:
-    """The function's ops as one function; None if they cannot be."""
+class Alike(NamedTuple):
+    """Symbols like some tensors: inputs of a graph, what of them each tape follows, and which bear a cut."""
+
+    graph: Graph
+    inputs: list[Tensor]
+    followed: list[set[int]]
+    cut: list[bool]
+
+
+def alike(operands: Sequence[Tensor], tapes: Sequence[Tape]) -> Alike:
+    """Symbols like some tensors, to trace what is done with these."""
     graph = Graph()
     inputs = [graph.add_input(x.shape, x.dtype, "", x._weak) for x in operands]
     followed = [{s._key for s, x in zip(inputs, operands, strict=True) if tape.tracks(x._key)} for tape in tapes]
+    return Alike(graph, inputs, followed, [x._cut is not None for x in operands])
+
+
+def _made(f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[Tape]) -> Repeat | None:
+    """The function's ops as one function; None if they cannot be."""
+    symbols = alike(operands, tapes)
     try:
-        with building(graph):
-            result = f(*inputs)
-        if graph.captures or graph.reads or graph.writes or result._weak:
-            return None
-        return _Repeat(graph, graph.value_of(result), followed)
+        with building(symbols.graph):
+            result = f(*symbols.inputs)
+        return None if result._weak else Repeat(symbols, [result])
     except Exception:  # what is wrong is said by the call itself
         return None
 
 
-class _Repeat:
+class Repeat:
     """The text of a function, as it is put together from a graph's nodes.
 
-    `run(tapes, site, *operands)` gives the result, and leaves on each tape what the ops leave there.
+    `run(tapes, site, *operands)` gives the results, and leaves on each tape what the ops leave there; `cuts_off` says
+    whether it cuts results off a tape, for which it needs the place of the user's line.
     """
 
-    def __init__(self, graph: Graph, result: Value, followed: list[set[int]]) -> None:
-        """From what each tape follows, by key."""
+    def __init__(self, symbols: Alike, results: Sequence[Tensor]) -> None:
+        graph, inputs, followed, cut = symbols
+        if graph.captures or graph.reads or graph.writes:
+            raise ValueError("it reads or writes more than its operands")
         self.lines = ["run(tapes, site, " + ", ".join(f"x{i}" for i in range(len(graph.inputs))) + "):"]
         self.constants: dict[str, Any] = {"kernels": ENGINES["numpy"].kernels, "Tensor": Tensor, "serial": next_serial}
         self.constants.update(Cut=Cut, entry=partial(tuple.__new__, Entry))
         self.arrays: dict[int, str] = {}  # by value: the name of its array,
         self.tensors: dict[int, str] = {}  # of its tensor, where something holds one,
         self.keys: dict[int, str] = {}  # of its serial number, where a tape follows it,
-        self.cuts: dict[int, _Marked] = {}  # and what cut it off a tape
+        self.cuts: dict[int, tuple[str, ...]] = {}  # and of what cut it off a tape
         self.known: dict[int, Any] = {}  # arrays that are the same in each call
         self.followed = followed
         self.entries: list[list[str]] = [[] for _ in followed]
         self.marks: list[list[str]] = [[] for _ in followed]  # the serial numbers that each tape follows from now on
-        for number, value in enumerate(graph.inputs):
+        for number, value in enumerate(map(graph.value_of, inputs)):
+            if followed and cut[number]:
+                self.cuts[value.key] = (f"x{number}._cut",)
             self.arrays[value.key], self.tensors[value.key] = f"a{number}", f"x{number}"
             self.lines.append(f"a{number} = x{number}._data")
             self.keys[value.key] = f"x{number}._key"
-        own = {value.key for value in graph.inputs}
-        for number, node in enumerate(needed_for(graph.nodes, [result.key])[0]):
+        values = [graph.value_of(result) for result in results]
+        for number, node in enumerate(needed_for(graph.nodes, [v.key for v in values])[0]):
             self._add(number, node)
-        if result.key in self.known or result.key in own:
-            raise ValueError("the result is no value of its own")
-        self._end(result)
-        self.run: Callable[..., Tensor] = function_of(self.lines, self.constants)
+        if any(v.key in self.known for v in values):
+            raise ValueError("a result is the same in each call")
+        self._end(values)
+        self.run: Callable[..., tuple[Tensor, ...]] = function_of(self.lines, self.constants)
 
     def _add(self, number: int, node: Node) -> None:
         """What computes a node, and what the tapes get of it."""
@@ -122,24 +140,27 @@ class _Repeat:
         self.constants.update(zip(attrs, node.attrs, strict=True))
         self.arrays[out.key] = f"v{number}"
         self.lines.append(f"v{number} = {step_of(node, [*[self.arrays[v.key] for v in node.inputs], *attrs])}")
-        marks = [self.cuts[v.key] for v in node.inputs if v.key in self.cuts]
+        marks = [mark for v in node.inputs for mark in self.cuts.get(v.key, ())]
         for place, followed in enumerate(self.followed):
             flags = (*[v.key in followed for v in node.inputs],)
             if not any(flags):
                 continue
             reason = cut_reason(op, node.outputs)
             if reason:
-                marks.append(_Marked(op.name, reason, self.keys[node.inputs[flags.index(True)].key]))
+                # a cut that each call makes anew, for its place and its serial number are the call's
+                marks.append(f"Cut({op.name!r}, {reason!r}, site, {self.keys[node.inputs[flags.index(True)].key]})")
             else:
                 followed.add(out.key)
                 self._record(number, node, place, flags)
         if marks:
-            self.cuts[out.key] = _joined(marks)
+            self.cuts[out.key] = (*dict.fromkeys(marks),)
 
     def _fold(self, number: int, node: Node) -> None:
         """Computes now what depends on no operand."""
         out, kernel = node.outputs[0], ENGINES["numpy"].kernels[node.op.name]
         array = kernel(*[self.known[v.key] for v in node.inputs], *node.attrs)
+        if array.size > LARGEST:
+            raise ValueError("it would hold a long array for good")
         self.known[out.key] = self.constants[f"c{number}"] = array
         self.constants[f"tc{number}"] = Tensor(array, next_serial())
         self.arrays[out.key], self.tensors[out.key] = f"c{number}", f"tc{number}"
@@ -171,37 +192,17 @@ class _Repeat:
                 self.keys[value.key] = f"{name}._key"
         return name
 
-    def _end(self, result: Value) -> None:
-        name, cut = self._tensor(result), self.cuts.get(result.key)
-        self.is_cut = cut is not None
-        if cut is not None:
-            self.lines.append(f"{name}._cut = {cut.text()}")
+    def _end(self, results: Sequence[Value]) -> None:
+        names = [self._tensor(v) for v in results]
+        cuts = {name: self.cuts[v.key] for name, v in zip(names, results, strict=True) if v.key in self.cuts}
+        self.cuts_off = any(mark.startswith("Cut(") for marks in cuts.values() for mark in marks)
+        for name, (first, *others) in cuts.items():
+            self.lines.append(f"{name}._cut = {first}{''.join(f'.joined({other})' for other in others)}")
         for place, (entries, marks) in enumerate(zip(self.entries, self.marks, strict=True)):
             if entries:
                 self.lines.append(f"tapes[{place}].entries += ({', '.join(entries)},)")
                 self.lines.append(f"tapes[{place}].tracked.update(({', '.join(marks)},))")
-        self.lines.append(f"return {name}")
+        self.lines.append(f"return ({''.join(f'{name}, ' for name in names)})")
 
 
-class _Marked(NamedTuple):
-    """A cut that each call makes anew, for its place and its serial numbers are the call's."""
-
-    op: str
-    reason: str
-    key: str  # the name of the operand's serial number
-    others: tuple[_Marked, ...] = ()
-
-    def text(self) -> str:
-        """What makes it."""
-        others = "".join(f"{other.text()}, " for other in self.others)
-        return f"Cut({self.op!r}, {self.reason!r}, site, {self.key}, ({others}))"
-
-
-def _joined(marks: Sequence[_Marked]) -> _Marked:
-    """The first with the others beside it, as `Cut.joined` has them."""
-    alone = [m._replace(others=()) for mark in marks for m in (mark, *mark.others)]
-    first, *others = dict.fromkeys(alone)
-    return first._replace(others=(*others[:MOST_CUTS],))
-
-
-REPEATS = Recurring[_Repeat](512)  # by a function and what it was given, what runs in its place
+REPEATS = Recurring[Repeat](512)  # by a function and what it was given, what runs in its place

@@ -31,6 +31,7 @@ from .formulas import formula_of
 from .idle import Idle, idle_flag, kept_at_zero, makes_more_of_zeros
 from .limits import Trail, following_sweep
 from .pushing import Masked
+from .recorded_sweeps import recorded_at_once
 from .rows import Rows, dense, joined
 from .tape import Entry
 from .whole_sweeps import stretch_of, stretches
@@ -144,7 +145,7 @@ def _sweep(
     for index, (key, seed) in enumerate(seeds):
         cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
-    if cts.holds or sparse or kernels is None:
+    if cts.holds or sparse or STATE.builder is not None:
         _back_over(entries, wanted, cts, None if cts.holds else kernels, sparse)
     else:
         parts = [entries] if all(map(_is_open, entries)) else stretches(entries)
@@ -213,12 +214,14 @@ def _back_over(
 
 
 def _back_at_once(
-    entries: Sequence[Entry], cts: Cotangents, sources: Sequence[int], kernels: dict[str, Kernel], is_last: bool
+    entries: Sequence[Entry], cts: Cotangents, sources: Sequence[int], kernels: dict[str, Kernel] | None, is_last: bool
 ) -> bool:
-    """Sweeps over a stretch by one formula for the whole of it; whether there is one, and it worked."""
+    """Sweeps over a stretch by one function for the whole of it; whether there is one, and it worked."""
     terms, masked, natives = cts.terms, cts.masked, list[Any]()
     if not entries or cts.idle or not entries[0][0].is_open:
         return False
+    if kernels is None:
+        return recorded_at_once(entries, terms, masked, sources, is_last, partial(_back_into, {*sources}))
     for ct in terms.values():
         if type(ct) is not Tensor or KERNELS_OF[type(ct._data)] is not kernels:
             return False
@@ -230,15 +233,15 @@ def _back_at_once(
         found = stretch.run(kernels, natives, entries)
     except Exception:  # what is wrong is said by the rules, which run next
         return False
-    keys = [*terms]
-    for number in stretch.taken:
-        del terms[keys[number]]
-    for (number, index, is_masked), term in zip(stretch.places, found, strict=True):
-        key = entries[number][3][index] if number >= 0 else keys[index]
-        terms[key] = Tensor(term, next_serial())
-        if is_masked:
-            masked.add(key)
+    stretch.left.put(map(Tensor, found, iter(next_serial, None)), entries, terms, masked)
     return True
+
+
+def _back_into(wanted: set[int], entries: Sequence[Entry], terms: dict[int, Any], masked: set[int]) -> None:
+    """As `_back_over`, from cotangents and masks that are changed to those that are left."""
+    cts = Cotangents()
+    cts.terms, cts.masked = terms, masked
+    _back_over(entries, wanted, cts, None, False)
 
 
 def _is_numpys(ct: object, kernels: dict[str, Kernel]) -> bool:

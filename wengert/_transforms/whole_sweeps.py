@@ -9,7 +9,7 @@ part it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -25,19 +25,38 @@ _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 _likeness = itemgetter(1, 2, 4)  # attributes, plan (of an op, with the operands that are followed) and types
 
 
+class Left(NamedTuple):
+    """Which of the cotangents that arrive at a stretch are used up, and whose it leaves.
+
+    Attributes:
+        taken: the numbers of those that are used up, in the order in which they arrive.
+        places: for each that is left, whose it is, as the entry's number and its operand's, or as -1 and the number of
+            one that arrived; and whether it may hold structural zeros.
+    """
+
+    taken: tuple[int, ...]
+    places: tuple[tuple[int, int, bool], ...]
+
+    def put(self, found: Iterable[Tensor], entries: Sequence[Any], terms: dict[int, Any], masked: set[int]) -> None:
+        """Puts what is left in the place of what arrived."""
+        keys = [*terms]
+        for number in self.taken:
+            del terms[keys[number]]
+        for (number, index, is_masked), term in zip(self.places, found):
+            key = entries[number][3][index] if number >= 0 else keys[index]
+            terms[key] = term
+            if is_masked:
+                masked.add(key)
+
+
 class Stretch(NamedTuple):
     """What a sweep over a stretch comes to: `run(kernels, cotangents, entries)` gives the arrays that are left.
 
-    Attributes:
-        run: takes the arrays of the cotangents that arrive, in their order.
-        taken: the numbers, in this order, of those that are used up.
-        places: for each array that `run` gives, whose cotangent it is, as the entry's number and its operand's, or as
-            -1 and the number of one that arrived; and whether it may hold structural zeros.
+    It takes the arrays of the cotangents that arrive, in their order.
     """
 
     run: Callable[..., Any]
-    taken: tuple[int, ...]
-    places: tuple[tuple[int, int, bool], ...]
+    left: Left
 
 
 FORMULAS = Recurring[Stretch](64)  # by what stretches look like
@@ -48,7 +67,7 @@ def stretches(entries: Sequence[Any]) -> list[Sequence[Any]]:
     return [[*part] for _, part in groupby(entries, attrgetter("op.is_open"))]
 
 
-def look_of(entries: Sequence[Any], terms: dict[int, Tensor], masked: set[int], sources: Sequence[int]) -> Any:
+def look_of_stretch(entries: Sequence[Any], terms: dict[int, Tensor], masked: set[int], sources: Sequence[int]) -> Any:
     """What a stretch looks like to the cotangents that arrive at it, by key, some of them masked."""
     # programs that do the same hand out serial numbers at the same distances; what is older goes by its number here
     base, older = entries[0][5][0], dict[int, int]()
@@ -75,7 +94,7 @@ def stretch_of(
     """
     if not 0 < len(entries) <= LONGEST:
         return None
-    look = (is_last, look_of(entries, terms, masked, sources))
+    look = (is_last, look_of_stretch(entries, terms, masked, sources))
     try:
         known = FORMULAS.get(look, UNKNOWN)
     except TypeError:  # attributes that cannot be compared
@@ -120,7 +139,7 @@ def _made(
     left = [k for k in known if k in changed and (not is_last or k in sources)]
     text.append(f"return ({''.join(f'{known[k][0]}, ' for k in left)})")
     taken = (*[number for number, key in enumerate(terms) if key not in known],)
-    return Stretch(function_of(text, constants), taken, (*[(*at[k], k in masked) for k in left],))
+    return Stretch(function_of(text, constants), Left(taken, (*[(*at[k], k in masked) for k in left],)))
 
 
 def _told_in(entry: Any, types: Sequence[TensorType | None], may_hold_zeros: bool) -> Formula | Told | None:
