@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
@@ -20,6 +20,7 @@ from ._piecewise import kept, placed
 from ._standing import entered, floats
 
 _DEGREES = {"slinear": 1, "quadratic": 2, "cubic": 3}
+_SPLINES = {"slinear": 1, "cubic": 3, "quintic": 5}
 _STEPS = ("nearest", "nearest-up", "previous", "next", "zero")
 
 
@@ -131,15 +132,15 @@ class interp1d:
 class RegularGridInterpolator:
     """The interpolation of values on a grid, as `scipy.interpolate.RegularGridInterpolator`.
 
-    Differentiable in the values, the grid and the places, for the methods "linear" and "nearest".
+    Differentiable in the values, the grid and the places.
 
     Args:
         points: for each axis of the grid its places, increasing or decreasing.
         values: the values (m1, ..., mn, ...).
-        method: "linear" or "nearest".
+        method: "linear", "nearest", "slinear", "cubic" or "quintic".
         bounds_error: whether places outside are an error.
         fill_value: the value outside; None: that of the outermost cell, continued.
-        solver, solver_args: of other methods.
+        solver, solver_args: accepted for SciPy's sake: splines are solved for directly.
     """
 
     def __init__(
@@ -171,7 +172,7 @@ class RegularGridInterpolator:
             ):
                 place, self._values = np.flip(place), np.flip(self._values, axis)
             self._points.append(place)
-        self.method, self.bounds_error, self.fill_value = _known(method), bounds_error, fill_value
+        self.method, self.bounds_error, self.fill_value = self._known(method), bounds_error, fill_value
 
     @property
     def grid(self) -> Any:
@@ -183,11 +184,11 @@ class RegularGridInterpolator:
         """The values on the grid."""
         return kept(self._values, *self._given)
 
-    def __call__(self, xi: ArrayLike, method: str | None = None, *, nu: object = None) -> Any:
+    def __call__(self, xi: ArrayLike, method: str | None = None, *, nu: Iterable[int] | None = None) -> Any:
         """The values at places (..., n)."""
-        way = self.method if method is None else _known(method)
-        if nu is not None:
-            raise ValueError(f"the argument nu is for splines, not for method {way!r}")
+        way = self.method if method is None else self._known(method)
+        if nu is not None and way not in _SPLINES:
+            raise ValueError(f"Can only compute derivatives for methods {(*_SPLINES,)}, got method = {way!r}.")
         if isinstance(xi, tuple):
             places = np.stack(np.broadcast_arrays(*[floats(entered(x)) for x in xi]), axis=-1)
         else:
@@ -201,7 +202,11 @@ class RegularGridInterpolator:
             raise ValueError(f"The requested sample points xi have dimension {places.shape[-1]} but this "
                              f"RegularGridInterpolator has dimension {axes}")  # fmt: skip
         flat = np.reshape(places, (-1, axes))
-        found = self._outside(flat, self._linear(flat) if way == "linear" else self._nearest(flat))
+        if way in _SPLINES:
+            found = self._splined(flat, _SPLINES[way], (0,) * axes if nu is None else (*nu,))
+        else:
+            found = self._linear(flat) if way == "linear" else self._nearest(flat)
+        found = self._outside(flat, found)
         return kept(np.reshape(found, (*places.shape[:-1], *self._values.shape[axes:])), xi, *self._given)
 
     def _cells(self, flat: Tensor) -> list[tuple[Any, Tensor]]:
@@ -236,6 +241,32 @@ class RegularGridInterpolator:
         place = tuple(np.where(share <= 0.5, cell, cell + 1) for cell, share in self._cells(flat))
         return self._values[place]
 
+    def _splined(self, flat: Tensor, degree: int, orders: tuple[int, ...]) -> Tensor:
+        """Sums of the values, each times the splines of its axes that are 1 there and 0 at the grid's other places."""
+        total = self._values[None]
+        for axis, (grid, order) in enumerate(zip(self._points, orders, strict=True)):
+            share = make_interp_spline(grid, numpy.eye(int(grid.shape[0])), degree)._at(flat[:, axis], order, True)
+            total = np.sum(np.reshape(share, (*share.shape, *(1,) * (total.ndim - 2))) * total, axis=1)
+        return total
+
+    def _known(self, method: str) -> str:
+        if method == "pchip":
+            raise LostGradientError(
+                at_user_line(
+                    "RegularGridInterpolator: method 'pchip' is not differentiable here; use 'cubic', or "
+                    "PchipInterpolator along one axis after the other; on plain arrays SciPy's own class has it"
+                )
+            )
+        if method not in ("linear", "nearest", *_SPLINES):
+            raise ValueError(f"Method {method!r} is not defined")
+        for axis, grid in enumerate(self._points):
+            if grid.shape[0] <= _SPLINES.get(method, 0):
+                raise ValueError(
+                    f"There are {grid.shape[0]} points in dimension {axis}, but method {method} requires at least "
+                    f"{_SPLINES[method] + 1} points per dimension."
+                )
+        return method
+
     def _outside(self, flat: Tensor, found: Tensor) -> Tensor:
         low = np.stack([p[0] for p in self._points])
         high = np.stack([p[-1] for p in self._points])
@@ -245,17 +276,6 @@ class RegularGridInterpolator:
         if self.bounds_error or self.fill_value is None:
             return found
         return np.where(np.reshape(outside, (-1, *(1,) * (found.ndim - 1))), np.asarray(self.fill_value), found)
-
-
-def _known(method: str) -> str:
-    if method not in ("linear", "nearest"):
-        raise LostGradientError(
-            at_user_line(
-                f"RegularGridInterpolator: method {method!r} is not differentiable here; use 'linear' or 'nearest', or "
-                f"ndimage.map_coordinates with order=3 on an even grid; on plain arrays SciPy's own class has it"
-            )
-        )
-    return method
 
 
 def interpn(
