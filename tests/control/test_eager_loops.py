@@ -389,3 +389,35 @@ def test_low_precision_and_complex_states():
             found = wg.grad(lambda x, g=f, p=policy: g(x, p))(source)
             assert found.dtype == source.dtype
             np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64])
+@pytest.mark.parametrize("init", [1, 1.0])
+def test_a_number_that_a_scan_starts_from_and_stacks_takes_the_dtype_of_the_rest(init, dtype, policy):
+    rows = np.array([1.0, 2.0, 3.0], dtype)
+
+    def f(x):
+        return wg.scan(lambda c, t: (c * t, {"c": c, "c t": c * t}), init, rows * x, checkpoint=policy)[1]
+
+    def loss(x):
+        return wg.sum(wg.abs(f(x)["c"] * f(x)["c t"]) * rows.real)
+
+    x = np.float32(1.5).astype(rows.real.dtype)
+    for found in (f(x), wg.function(f)(x), wg.vmap(f)(x[None])):
+        assert {v.dtype for v in found.values()} == {rows.dtype}
+        np.testing.assert_array_equal(np.reshape(found["c"], 3), np.array([1.0, 1.5, 4.5], dtype))
+    eager, compiled = wg.grad(loss)(x), wg.function(wg.grad(loss))(x)
+    assert eager.dtype == compiled.dtype == x.dtype
+    np.testing.assert_allclose(eager, compiled, rtol=4 * np.finfo(x.dtype).eps)
+    np.testing.assert_allclose(wg.jvp(loss, (x,), (x,))[1], x * eager, rtol=8 * np.finfo(x.dtype).eps)
+
+
+def test_stacks_of_a_carry_that_a_step_makes_another_kind_of_number_are_weak():
+    def f(x):
+        return x * wg.scan(lambda c, t: (c + 0.5, c), 1, wg.tensor(np.arange(3)))[1]
+
+    x = np.float32([1.0, 2.0, 3.0])
+    for found in (f(wg.tensor(x)), wg.function(f)(x)):
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, [1.0, 3.0, 6.0])

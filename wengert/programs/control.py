@@ -718,29 +718,46 @@ def _run_scan(
 
     scanned = ScanSteps(carried, step, rows, steps, is_reversed)
     results: list[Leaves] = []
+    weak: list[bool] = []  # of each stack
 
     def stack(columns: Sequence[list[Tensor]]) -> list[Tensor]:
         assert scanned.example is not None
+        weak[:] = [all(x._weak for x in column) for column in columns]
         return _stacked(scanned.example, columns, is_reversed)
 
     def never_ran() -> NeverRan:
         body, types = _scan_body(f, carried, rows, results)
+        weak[:] = [x._weak for x in results[-1].tensors]
         stacks = [S.full(shape=(0, *x.shape), value=0, dtype=x.dtype) for x in results[-1].tensors]
         return _never_ran(carried, stacks, lambda: ([body], types))
 
     finals, stacks = run_eagerly(scanned, policy, stack, never_ran)
     example = scanned.example or results[-1]
-    return carried.given.rebuilt(finals), example.rebuilt(with_weak(stacks, [x._weak for x in example.tensors]))
+    return carried.given.rebuilt(finals), example.rebuilt(with_weak(stacks, weak))
 
 
 def _stacked(example: Leaves, columns: Sequence[list[Tensor]], is_reversed: bool) -> list[Tensor]:
     """The results of all steps, one array for each place."""
     stacks: list[Tensor] = []
     for place, column in enumerate(columns):
+        column = _met(column)
         for x in column[1:]:
             require_same_type("scan", example.path(place), column[0], x, ("a step", "another one"))
         stacks.append(stack_rows(column[::-1] if is_reversed else column, "scan"))
     return stacks
+
+
+def _met(column: list[Tensor]) -> list[Tensor]:
+    """What steps gave in one place: Python numbers take the dtype of the others, as in a trace."""
+    first = column[0]
+    if all(x.dtype is first.dtype for x in column):
+        return column
+    wanted = first
+    for x in column:
+        if met_dtype(wanted, x) != wanted.dtype:
+            wanted = x
+    dtype = wanted.dtype
+    return [S.cast(x, met_dtype(wanted, x)) if x._weak and x.dtype != dtype else x for x in column]
 
 
 def _scan_body(f: Any, carried: Carried, rows: Leaves, results: list[Leaves]) -> tuple[Body, Types]:
