@@ -14,7 +14,7 @@ from wengert._core.op import REGISTRY, Op
 from wengert._core.recurring import Recurring
 from wengert._core.state import recording
 from wengert._core.tensor import fresh
-from wengert._transforms import formulas, whole_sweeps
+from wengert._transforms import formulas, reverse, whole_sweeps
 from wengert._transforms.reverse import sweep
 from wengert._transforms.tape import Tape
 
@@ -278,3 +278,16 @@ def test_what_a_stretch_leaves_beside_a_users_rule_is_added_up_in_the_same_order
 
     np.testing.assert_array_equal(gradients(1), gradients(Recurring.again + 3))
     assert whole_sweeps.FORMULAS
+
+
+def test_gathers_from_a_long_table_stay_rows_when_the_sweep_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.linspace(0.0, 1.0, whole_sweeps.LARGEST_TABLE + 2).reshape(-1, 2)
+    rows = [np.array([i, i + 3]) for i in range(5)]
+    call = wg.grad(lambda t: sum(np.sum(np.sin(t[i]) ** 2) for i in rows))
+    whole_sweeps.FORMULAS.forget()
+    first, added, add_rows = call(table), list[Any](), reverse._add_rows
+    for _ in range(Recurring.again + 3):
+        call(table)
+    monkeypatch.setattr(reverse, "_add_rows", lambda rows, key, cts: (added.append(key), add_rows(rows, key, cts)))
+    np.testing.assert_array_equal(call(table), first)
+    assert len(added) == len(rows)

@@ -49,7 +49,7 @@ def recorded_at_once(
         back: sweeps entry by entry.
     """
     tapes = STATE.recorders
-    if not 0 < len(entries) <= LONGEST or not entries[0][0].is_open:
+    if not 0 < len(entries) <= LONGEST:
         return False
     operands = [*terms.values(), *[x for entry in entries for x in entry[7] if x is not None]]
     look = look_of(is_last, operands, tapes)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from .._core.apply import apply
@@ -36,7 +35,6 @@ from .rows import Rows, dense, joined
 from .tape import Entry
 from .whole_sweeps import stretch_of, stretches
 
-_is_open = attrgetter("op.is_open")
 _as_type = partial(tuple.__new__, TensorType)
 
 
@@ -148,10 +146,11 @@ def _sweep(
     if cts.holds or sparse or STATE.builder is not None:
         _back_over(entries, wanted, cts, None if cts.holds else kernels, sparse)
     else:
-        parts = [entries] if all(map(_is_open, entries)) else stretches(entries)
+        parts = stretches(entries)
         for number in range(len(parts) - 1, -1, -1):
-            if not _back_at_once(parts[number], cts, sources, kernels, number == 0 and not is_part):
-                _back_over(parts[number], wanted, cts, kernels, sparse)
+            is_stretch, part = parts[number]
+            if not (is_stretch and _back_at_once(part, cts, sources, kernels, number == 0 and not is_part)):
+                _back_over(part, wanted, cts, kernels, sparse)
     if cts.holds:
         cts.finish(wanted)
     terms = cts.terms
@@ -218,7 +217,7 @@ def _back_at_once(
 ) -> bool:
     """Sweeps over a stretch by one function for the whole of it; whether there is one, and it worked."""
     terms, masked, natives = cts.terms, cts.masked, list[Any]()
-    if not entries or cts.idle or not entries[0][0].is_open:
+    if cts.idle:
         return False
     if kernels is None:
         return recorded_at_once(entries, terms, masked, sources, is_last, partial(_back_into, {*sources}))

@@ -4,23 +4,29 @@ Programs are differentiated again and again, at every step of a fit. Where a str
 the same types, joined in the same way, and each entry has its formula, sweeping over it is one function from the
 cotangents that arrive to those that are left: the same kernels in the same order, hence the same bits, and no questions
 in between. A tape is one stretch, but for ops whose rules do more than to apply primitives, a user's own say, which
-part it.
+part it. So do gathers of rows from long tables: the sweep keeps what they contribute as `Rows`, a formula would fill a
+table for each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
+from math import prod
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from .._core.recurring import UNKNOWN, Recurring
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
+from .._prims.indexing import gather
 from .formulas import Formula, Told, function_of, numbers_read, told_of
 
 LONGEST = 300  # entries of stretches that get a formula: it takes some tens of microseconds to make for each
+LARGEST_TABLE = 20_000  # elements; filling one takes as long as to ask an op what it was given
+_op, _out_keys = itemgetter(0), itemgetter(5)
+_is_open = attrgetter("op.is_open")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 _likeness = itemgetter(1, 2, 4)  # attributes, plan (of an op, with the operands that are followed) and types
 
@@ -62,20 +68,26 @@ class Stretch(NamedTuple):
 FORMULAS = Recurring[Stretch](64)  # by what stretches look like
 
 
-def stretches(entries: Sequence[Any]) -> list[Sequence[Any]]:
-    """The stretches of a tape, and what lies between them."""
-    return [[*part] for _, part in groupby(entries, attrgetter("op.is_open"))]
+def stretches(entries: Sequence[Any]) -> list[tuple[bool, Sequence[Any]]]:
+    """The stretches of a tape, and what lies between them; for each whether it is one."""
+    if all(map(_is_open, entries)) and gather not in map(_op, entries):
+        return [(True, entries)]
+    return [(is_one, [*part]) for is_one, part in groupby(entries, _is_in_one)]
+
+
+def _is_in_one(entry: Any) -> bool:
+    op = entry.op
+    return op.is_open and not (op is gather and prod(entry.in_types[0][0]) > LARGEST_TABLE)
 
 
 def look_of_stretch(entries: Sequence[Any], terms: dict[int, Tensor], masked: set[int], sources: Sequence[int]) -> Any:
     """What a stretch looks like to the cotangents that arrive at it, by key, some of them masked."""
     # programs that do the same hand out serial numbers at the same distances; what is older goes by its number here
     base, older = entries[0][5][0], dict[int, int]()
+    read, written = [entry[3][i] for entry in entries for i in entry[2].wanted], chain(*map(_out_keys, entries))
     joints = [
-        k - base if k >= base else older.setdefault(k, -1 - len(older))
-        for k in (*terms, *sources, *[entry[3][i] for entry in entries for i in entry[2].wanted])
+        k - base if k >= base else older.setdefault(k, -1 - len(older)) for k in (*terms, *sources, *read, *written)
     ]
-    joints += [k - base for entry in entries for k in entry[5]]
     arriving = (*map(_shape_and_dtype, terms.values()), *map(masked.__contains__, terms))
     return (len(sources), arriving, *joints, *map(_likeness, entries))
 
