@@ -6,7 +6,8 @@
   a gradient is asked for, and which calls under open tapes prepare (`joint`: a program and its sweep in one graph,
   from which backward passes are cut). The backward pass of a `switch` is a `switch`; that of a `loop` is a `loop`
   over stacked values, or `loop_back` over a *history*: all that the steps saved, or snapshots on a schedule, as
-  `checkpoint` and the memory budget say.
+  `checkpoint` and the memory budget say. Where a framework compiles loops, `checkpointed` writes both as loops and
+  rows, once for all of them.
 - **Loops outside traces** (`eager_loop`) are Python calls. With `checkpoint="all"` the tapes keep what they see;
   otherwise they pause, `eager_history` keeps snapshots, and one entry (`eager_back`) stands for the loop. Its
   backward pass runs the user's functions again and sweeps each recorded segment into the sums of the sweep under

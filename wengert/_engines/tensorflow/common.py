@@ -7,9 +7,9 @@ one, which tells its shape as a tuple and its dtype as NumPy's.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -283,56 +283,136 @@ def on_host_when(when: str, kernel: Kernel) -> Kernel:
 # -- histories ---------------------------------------------------------------------------------------------------------
 
 
+class Kind(NamedTuple):
+    """What an array of a history is: a list of elements of a type, or (not `is_list`) one tensor of that type."""
+
+    dtype: Any
+    shape: tuple[int | None, ...] | None
+    is_list: bool = True
+
+
+def kind_of(x: Any, is_list: bool = True) -> Kind:
+    """The kind of a list of tensors like one, or of that one."""
+    return Kind(x.dtype, (*x.shape,) if x.shape.rank is not None else None, is_list)
+
+
+class Bundle(NamedTuple):
+    """Some of the values of a row: of a history a list for each of its tensors, of tensors of one type a list for all.
+
+    Attributes:
+        places: which values.
+        kinds: of the lists.
+        form: of the history.
+    """
+
+    places: tuple[int, ...]
+    kinds: tuple[Kind, ...]
+    form: Any
+
+
+class Rows:
+    """Rows of values of some types, in tensor lists.
+
+    Attributes:
+        handles: the lists.
+        bundles: what is in them.
+    """
+
+    __slots__ = ("bundles", "handles")
+
+    def __init__(self, handles: Sequence[Any], bundles: tuple[Bundle, ...]) -> None:
+        self.handles = (*handles,)
+        self.bundles = bundles
+
+
 class TensorHistory:
     """A history: tensors that pass where one does.
 
     Attributes:
-        arrays: lists of what each step saved; or those of the states in the slots, their steps, how many are filled,
-            and the distance between them. None where nobody reads it.
-        kinds: what the arrays are, as `Kind`s.
+        opened: what a recorder has kept, or a pile of histories: rows and tensors. Nothing where nobody reads it.
+        arrays: its tensors.
+        kinds: what they are.
         is_whole: whether every step's values are kept.
         budget: how many slots the backward pass may fill.
-        rows: None for a history; for a list of histories the form of each of them.
+        block: how many steps are a block.
     """
 
     shape = ()
     ndim = 0
     dtype = np.dtype(object)
 
-    def __init__(
-        self, arrays: Sequence[Any], kinds: Sequence[Any], is_whole: bool, budget: int, rows: Any = None
-    ) -> None:  # fmt: skip
-        self.arrays = (*arrays,)
-        self.kinds = (*kinds,)
+    def __init__(self, opened: object, is_whole: bool, budget: int = 0, block: int = 0) -> None:
+        self.opened: Any = opened
+        self.arrays = (*leaves_of(opened),)
+        self.kinds = (*_kinds_within(opened),)
         self.is_whole = is_whole
         self.budget = budget
-        self.rows = rows
+        self.block = block
 
-    def form(self) -> tuple[Any, ...]:
-        """What a history of other tensors is rebuilt from."""
-        return (self.kinds, self.is_whole, self.budget, self.rows)
+
+class HistoryForm(NamedTuple):
+    """What a history of other tensors is rebuilt from: its attributes, and the form of what it holds."""
+
+    kinds: tuple[Kind, ...]
+    is_whole: bool
+    budget: int
+    block: int
+    opened: Any
+
+
+class RowsForm(NamedTuple):
+    """What rows in other lists are rebuilt from."""
+
+    bundles: tuple[Bundle, ...]
+
+
+def leaves_of(x: Any) -> list[Any]:
+    """The tensors within a nest of lists and tuples of tensors, rows and histories."""
+    if isinstance(x, (list, tuple)):
+        return [leaf for part in x for leaf in leaves_of(part)]
+    if type(x) is Rows:
+        return [*x.handles]
+    return [*x.arrays] if type(x) is TensorHistory else [x]
+
+
+def form_of(x: Any) -> Any:
+    """What such a nest is rebuilt from: None for a tensor."""
+    if isinstance(x, (list, tuple)):
+        return (*map(form_of, x),)
+    if type(x) is Rows:
+        return RowsForm(x.bundles)
+    if type(x) is TensorHistory:
+        return HistoryForm(x.kinds, x.is_whole, x.budget, x.block, form_of(x.opened))
+    return None
+
+
+def nested(form: Any, leaves: Iterator[Any]) -> Any:
+    """The nest of a form, its lists as tuples."""
+    if form is None:
+        return next(leaves)
+    if type(form) is RowsForm:
+        return Rows([next(leaves) for b in form.bundles for _ in b.kinds], form.bundles)
+    if type(form) is HistoryForm:
+        return TensorHistory(nested(form.opened, leaves), form.is_whole, form.budget, form.block)
+    return (*[nested(part, leaves) for part in form],)
+
+
+def _kinds_within(x: Any) -> list[Kind]:
+    if isinstance(x, (list, tuple)):
+        return [kind for part in x for kind in _kinds_within(part)]
+    if type(x) is Rows:
+        return [kind for b in x.bundles for kind in b.kinds]
+    return [kind_of(x, is_list=False)]
 
 
 def flat(values: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
     """Tensors and histories as tensors alone, and the form to rebuild them from."""
-    leaves: list[Any] = []
-    form: list[Any] = []
-    for x in values:
-        if type(x) is TensorHistory:
-            leaves += x.arrays
-            form.append(x.form())
-        else:
-            leaves.append(x)
-            form.append(None)
-    return leaves, (*form,)
+    return leaves_of(values), form_of([*values])
 
 
 def rebuilt(form: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
     """The inverse of `flat`."""
-    following = iter(leaves)
-    return [
-        next(following) if part is None else TensorHistory([next(following) for _ in part[0]], *part) for part in form
-    ]
+    return [*nested((*form,), iter(leaves))]
 
 
 def dtype_of(dtype: Any) -> Any:

@@ -115,7 +115,7 @@ class Form:
                 next(following)
                 shapes.append([n if isinstance(n, int) else None for n in value.shape])
             else:
-                shapes += [next(following).shape for _ in part[0]]  # of lists, and of a fixed number of slots
+                shapes += [next(following).shape for _ in part.kinds]  # of lists, and of a fixed number of slots
         return shapes
 
 
@@ -211,7 +211,7 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
         def pull(*cts: tf.Tensor, variables: Any = None) -> Any:
             kept = None if saved is not None and _is_for_saving(saved) else saved
             found = _pulled(program, active, rebuilt(form, tensors), kept, rebuilt(out_form, cts), results)
-            spread = [[ct] if part is None else [None] * len(part[0]) for ct, part in zip(found, form, strict=True)]
+            spread = [[ct] if part is None else [None] * len(part.kinds) for ct, part in zip(found, form, strict=True)]
             flat_cts = [ct for cts in spread for ct in cts]
             # variables that a function of TensorFlow's read in the program have their cotangents as operands of it
             return flat_cts if variables is None else (flat_cts, [None] * len(variables))

@@ -29,7 +29,7 @@ OPAQUE = np.dtype(object)
 
 
 def _absent(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    return TensorHistory((), (), False, 0) if dtype == OPAQUE else tf.zeros(as_shape(shape), dtype_of(dtype))
+    return TensorHistory((), is_whole=False) if dtype == OPAQUE else tf.zeros(as_shape(shape), dtype_of(dtype))
 
 
 def _constant(value: np.ndarray[Any, Any]) -> Any:
