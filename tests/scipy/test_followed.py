@@ -28,6 +28,7 @@ IMAGE, LABELS = RNG.normal(size=(5, 6)), RNG.integers(0, 3, size=(5, 6))
 SQUARE, OTHER = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 4))
 SECTIONS = np.array([[0.2, 0.4, 0.2, 1.0, -0.3, 0.2], [1.0, 0.3, 0.5, 1.0, -0.1, 0.4]])
 CLOUD, SEEN = RNG.uniform(size=(9, 2)), RNG.uniform(size=(4, 2))
+FOOT, HEIGHTS = np.array([[0, 1, 0], [1, 1, 1]]), np.array([[0.3, 0.1, 0.0], [0.2, 0.4, 0.7]])
 KNOTS = np.array([0.0] * 4 + [0.3, 0.6] + [1.0] * 4)
 PEAKS = np.sin(np.arange(30) * 0.9) * np.linspace(1, 3, 30) + 0.3 * np.cos(np.arange(30) * 2.1)
 
@@ -36,6 +37,14 @@ def sections(g: Any) -> Any:
     """The numerators of SECTIONS times a factor."""
     np_ = wg.numpy if isinstance(g, wg.Tensor) else np
     return np_.concatenate([g * SECTIONS[:, :3], SECTIONS[:, 3:]], axis=1)
+
+
+def module_of(x: Any) -> Any:
+    return ours if isinstance(x, wg.Tensor) else scipy
+
+
+def second_difference(x: Any, axis: int, *options: Any) -> Any:
+    return module_of(x).ndimage.correlate1d(x, [1.0, -2.0, 1.0], axis, *options)
 
 
 def found_peaks(found: Any) -> Any:
@@ -211,6 +220,16 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "ndimage.median": (lambda f, x: f(x, LABELS, [1, 2]), (IMAGE,)),
     "ndimage.extrema": (lambda f, x: f(x)[:2], (IMAGE,)),
     "ndimage.labeled_comprehension": (lambda f, x: f(x, LABELS, [1, 2], np.mean, float, 0), (IMAGE,)),
+    "ndimage.grey_erosion": (lambda f, x: (f(x, 3, mode="nearest"), f(x, structure=HEIGHTS)), (IMAGE,)),
+    "ndimage.grey_dilation": (lambda f, x: f(x, None, FOOT, HEIGHTS, mode="constant", cval=0.4, origin=(0, -1)), (IMAGE,)),
+    "ndimage.grey_opening": (lambda f, x: f(x, (3, 3)), (IMAGE,)),
+    "ndimage.grey_closing": (lambda f, x: f(x, footprint=np.eye(3)), (IMAGE,)),
+    "ndimage.white_tophat": (lambda f, x: f(x, (3, 3)), (IMAGE,)),
+    "ndimage.black_tophat": (lambda f, x: f(x, (3, 3)), (IMAGE,)),
+    "ndimage.morphological_gradient": (lambda f, x: f(x, structure=HEIGHTS, mode="grid-wrap"), (IMAGE,)),
+    "ndimage.morphological_laplace": (lambda f, x: f(x, (3, 3)), (IMAGE,)),
+    "ndimage.generic_gradient_magnitude": (lambda f, x: f(x, module_of(x).ndimage.prewitt), (IMAGE,)),
+    "ndimage.generic_laplace": (lambda f, x: f(x, second_difference), (IMAGE,)),
     "spatial.distance_matrix": (lambda f, x, y: f(x, y), (SQUARE, OTHER)),
     "spatial.procrustes": (lambda f, x, y: f(x, y), (SQUARE, OTHER)),
     "spatial.geometric_slerp": (lambda f, x: f(x / np.linalg.norm(x), np.array([1.0, 0, 0, 0]), 0.3), (SQUARE[0],)),

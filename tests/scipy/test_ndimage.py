@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+import scipy.ndimage
 
 import wengert as wg
 from tests.support.scipy_rows import Row, check_slope
@@ -35,7 +38,8 @@ ROWS = [
     *[Row(f"ndimage.{name}", X, 3, mode=mode) for name in ("maximum_filter", "minimum_filter", "median_filter") for mode in MODES[:5]],
     *[Row(f"ndimage.{name}", X, footprint=FOOT, origin=(0, -1))
       for name in ("maximum_filter", "minimum_filter", "median_filter")],
-    Row("ndimage.median_filter", X, (2, 4)), Row("ndimage.rank_filter", X, -2, 3), Row("ndimage.maximum_filter1d", X, 4, 0),
+    Row("ndimage.median_filter", X, (2, 4)), Row("ndimage.rank_filter", X, -2, 3),
+    *[Row("ndimage.percentile_filter", X, percent, 3) for percent in (0, 30, 45.5, 100, -20)], Row("ndimage.maximum_filter1d", X, 4, 0),
     Row("ndimage.minimum_filter1d", X, 3, mode="constant", cval=-0.5),
     *[Row("ndimage.map_coordinates", X, AT, followed=1 if order == 0 else 2, order=order, mode=mode, cval=0.3)
       for order in (0, 1, 3) for mode in MODES],
@@ -68,6 +72,53 @@ def test_gradients_are_those_of_differences(row: Row) -> None:
 def test_what_lies_outside_is_followed() -> None:
     check_slope(lambda cval: (ndimage.convolve(X, W, mode="constant", cval=cval) ** 2).sum(), [0.3])
     check_slope(lambda cval: (ndimage.map_coordinates(X, AT, order=1, cval=cval) ** 2).sum(), [0.3])
+
+
+OUTPUTS: list[tuple[str, tuple[Any, ...]]] = [
+    ("gaussian_filter", (0.8, 0)), ("sobel", (0,)), ("correlate1d", ([1.0, 0.4], 1)), ("minimum_filter", (3, None)),
+    ("percentile_filter", (30, 3, None)), ("maximum_filter1d", (3, 0)), ("shift", (0.4,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "args"), OUTPUTS)
+def test_output_takes_the_result(name: str, args: tuple[Any, ...]) -> None:
+    theirs, f = getattr(scipy.ndimage, name), getattr(ndimage, name)
+    expected = wg.grad(lambda x: (f(x, *args) ** 2).sum())(X)
+
+    def by_keyword(x: wg.Tensor) -> Any:
+        a = wg.numpy.zeros((5, 6))
+        row = a[1:3]
+        assert f(x, *args, output=a) is a
+        return (a**2).sum() + 0 * row.sum()
+
+    def by_position(x: wg.Tensor) -> Any:
+        table = wg.numpy.zeros((2, 5, 6))
+        f(x, *args, table[1])
+        return (table**2).sum()
+
+    for program in (by_keyword, by_position):
+        np.testing.assert_allclose(program(wg.tensor(X)), (theirs(X, *args) ** 2).sum())
+        np.testing.assert_allclose(wg.grad(program)(X), expected)
+        np.testing.assert_allclose(wg.grad(wg.function(program))(X), expected)
+    plain = np.zeros((5, 6))
+    f(wg.tensor(X), *args, output=plain)
+    np.testing.assert_allclose(plain, theirs(X, *args))
+    with pytest.raises(wg.LostGradientError, match="into a NumPy array"):
+        wg.grad(lambda x: f(x, *args, output=plain).sum())(X)
+    assert f(wg.tensor(X), *args, output=np.float32).dtype == np.float32
+
+
+def test_morphology_writes_to_its_output() -> None:
+    def program(np_: Any, images: Any, x: Any) -> Any:
+        a = np_.zeros((2, 5, 6))
+        images.grey_dilation(x, 3, output=a[0])
+        images.grey_erosion(x, footprint=FOOT, output=a[1])
+        return (a**2).sum()
+
+    check_slope(lambda x: program(wg.numpy, ndimage, x), [X])
+    np.testing.assert_allclose(
+        wg.jvp(lambda x: program(wg.numpy, ndimage, x), (X,), (X,))[0], program(np, scipy.ndimage, X)
+    )
 
 
 def test_an_unknown_mode_is_refused() -> None:

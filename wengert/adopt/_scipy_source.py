@@ -31,7 +31,9 @@ _INNER = (*[f"{library}." for library in _LIBRARIES],)
 _FOR_ANY_ARRAYS = ("scipy.interpolate._rbfinterp",)
 
 # compiled modules, and ours in their places
-_COMPILED = {"scipy.signal._peak_finding_utils": "wengert.scipy._peaks"}
+_COMPILED = {
+    "scipy.ndimage._nd_image": "wengert.scipy._morphology", "scipy.signal._peak_finding_utils": "wengert.scipy._peaks",
+}  # fmt: skip
 
 
 class Source(Adoption):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import itertools
 import math
 from collections.abc import Callable
@@ -12,11 +14,34 @@ import numpy
 from .. import numpy as np
 from .._core.argument_types import ArrayLike, Axes, DTypeLike, ShapeLike
 from .._core.tensor import Tensor
+from ..numpy._writing import written
 from ..ops.filtering import correlate as correlated
 from ..ops.image.splines import spline_between
 from ._edges import beyond, checked, places
 from ._namespace import only
 from ._standing import fixed, floats, recorded
+
+
+def _filter(ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A recorded function of images, whose `output` is an array or a tensor that takes the result, or its dtype."""
+    name, place = ours.__name__, [*inspect.signature(ours).parameters].index("output")
+
+    @recorded
+    @functools.wraps(ours)
+    def call(*args: object, into: DTypeLike | None, **kwargs: object) -> Any:
+        found = ours(*args, **kwargs)
+        return found if into is None else found.astype(numpy.dtype(into))
+
+    @functools.wraps(ours)
+    def function(*args: object, **kwargs: object) -> Any:
+        output: Any = args[place] if len(args) > place else kwargs.pop("output", None)
+        if len(args) > place:
+            args = (*args[:place], None, *args[place + 1 :])
+        if not isinstance(output, (Tensor, numpy.ndarray)):
+            return call(*args, into=output, **kwargs)
+        return written(call(*args, into=None, **kwargs), output, f"ndimage.{name}")
+
+    return function
 
 
 def _per_axis(value: Any, count: int, name: str) -> list[Any]:
@@ -54,7 +79,7 @@ def _along(x: Tensor, weights: Any, axis: int, mode: str, cval: ArrayLike, origi
     return np.moveaxis(np.reshape(found, (*row.shape[:-1], found.shape[-1])), -1, axis)
 
 
-@recorded
+@_filter
 def correlate1d(
     input: ArrayLike,
     weights: ArrayLike,
@@ -65,11 +90,10 @@ def correlate1d(
     origin: int = 0,
 ) -> Any:
     """The correlation along an axis, with gradients in the array, the weights and cval."""
-    only("ndimage.correlate1d", output=(output, None))
     return _along(floats(input), weights, axis, checked(mode), cval, origin)
 
 
-@recorded
+@_filter
 def convolve1d(
     input: ArrayLike,
     weights: ArrayLike,
@@ -80,7 +104,6 @@ def convolve1d(
     origin: int = 0,
 ) -> Any:
     """The convolution along an axis, with gradients in the array, the weights and cval."""
-    only("ndimage.convolve1d", output=(output, None))
     weights = floats(weights)
     return _along(floats(input), np.flip(weights), axis, checked(mode), cval, -origin - (weights.shape[0] % 2 == 0))
 
@@ -105,17 +128,16 @@ def _in_space(
     return correlated(x, kernel.astype(x.dtype), mode="valid", method="direct")
 
 
-@recorded
+@_filter
 def correlate(
     input: ArrayLike, weights: ArrayLike, output: object = None, mode: str = "reflect", cval: ArrayLike = 0.0,
     origin: int = 0, *, axes: Axes = None,
 ) -> Any:  # fmt: skip
     """The correlation with a kernel, with gradients in the array, the weights and cval."""
-    only("ndimage.correlate", output=(output, None))
     return _in_space(input, weights, mode, cval, origin, axes, turned=False)
 
 
-@recorded
+@_filter
 def convolve(
     input: ArrayLike,
     weights: ArrayLike,
@@ -127,21 +149,19 @@ def convolve(
     axes: Any = None,
 ) -> Any:
     """The convolution with a kernel, with gradients in the array, the weights and cval."""
-    only("ndimage.convolve", output=(output, None))
     return _in_space(input, weights, mode, cval, origin, axes, turned=True)
 
 
-@recorded
+@_filter
 def uniform_filter1d(
     input: ArrayLike, size: int, axis: int = -1, output: object = None, mode: str = "reflect", cval: ArrayLike = 0.0,
     origin: int = 0,
 ) -> Any:  # fmt: skip
     """The mean of neighbours along an axis, with gradients in the array and cval."""
-    only("ndimage.uniform_filter1d", output=(output, None))
     return _along(floats(input), numpy.full(size, 1 / size), axis, checked(mode), cval, origin)
 
 
-@recorded
+@_filter
 def uniform_filter(
     input: ArrayLike,
     size: object = 3,
@@ -153,7 +173,6 @@ def uniform_filter(
     axes: Axes = None,
 ) -> Any:
     """The mean of neighbours, with gradients in the array and cval."""
-    only("ndimage.uniform_filter", output=(output, None))
     x = floats(input)
     used = _axes(x, axes)
     given = (_per_axis(v, len(used), n) for v, n in ((size, "size"), (origin, "origin"), (mode, "mode")))
@@ -196,7 +215,7 @@ def _smoothed(
     return _along(x, _bell(sigma, order, reach), axis, checked(mode), cval)
 
 
-@recorded
+@_filter
 def gaussian_filter1d(
     input: ArrayLike,
     sigma: ArrayLike,
@@ -210,7 +229,6 @@ def gaussian_filter1d(
     radius: int | None = None,
 ) -> Any:
     """Smoothing by a bell along an axis, or its derivative, with gradients in the array, sigma and cval."""
-    only("ndimage.gaussian_filter1d", output=(output, None))
     return _smoothed(floats(input), sigma, axis, order, mode, cval, truncate, radius)
 
 
@@ -225,7 +243,7 @@ def _blurred(
     return x
 
 
-@recorded
+@_filter
 def gaussian_filter(
     input: ArrayLike,
     sigma: ArrayLike,
@@ -239,7 +257,6 @@ def gaussian_filter(
     axes: Axes = None,
 ) -> Any:
     """Smoothing by a bell, or its derivatives, with gradients in the array, sigma and cval."""
-    only("ndimage.gaussian_filter", output=(output, None))
     return _blurred(floats(input), sigma, order, mode, cval, truncate, radius, axes)
 
 
@@ -249,12 +266,11 @@ def _over_axes(x: Tensor, axes: Axes, of_axis: Callable[..., Any]) -> Any:
     return sum((of_axis(axis, used) for axis in used), 0.0)
 
 
-@recorded
+@_filter
 def laplace(
     input: ArrayLike, output: object = None, mode: str = "reflect", cval: ArrayLike = 0.0, *, axes: Axes = None
 ) -> Any:
     """Laplace's operator by second differences, with gradients in the array and cval."""
-    only("ndimage.laplace", output=(output, None))
     x = floats(input)
     used = _axes(x, axes)
     kinds = dict(zip(used, _per_axis(mode, len(used), "mode"), strict=True))
@@ -266,7 +282,7 @@ def _orders(axis: int, used: list[int], order: int) -> list[int]:
     return [order if a == axis else 0 for a in used]
 
 
-@recorded
+@_filter
 def gaussian_laplace(
     input: ArrayLike,
     sigma: ArrayLike,
@@ -278,13 +294,12 @@ def gaussian_laplace(
     **kwargs: Any,
 ) -> Any:
     """Laplace's operator by second derivatives of bells, with gradients in the array, sigma and cval."""
-    only("ndimage.gaussian_laplace", output=(output, None))
     x = floats(input)
     rest = (kwargs.get("truncate", 4.0), kwargs.get("radius"), axes)
     return _over_axes(x, axes, lambda a, used: _blurred(x, sigma, _orders(a, used, 2), mode, cval, *rest))
 
 
-@recorded
+@_filter
 def gaussian_gradient_magnitude(
     input: ArrayLike,
     sigma: Any,
@@ -296,7 +311,6 @@ def gaussian_gradient_magnitude(
     **kwargs: Any,
 ) -> Any:
     """The size of the gradient by derivatives of bells, with gradients in the array, sigma and cval."""
-    only("ndimage.gaussian_gradient_magnitude", output=(output, None))
     x = floats(input)
     rest = (kwargs.get("truncate", 4.0), kwargs.get("radius"), axes)
     return np.sqrt(_over_axes(x, axes, lambda a, used: _blurred(x, sigma, _orders(a, used, 1), mode, cval, *rest) ** 2))
@@ -313,7 +327,7 @@ def _edge_filter(input: ArrayLike, axis: int, mode: str, cval: ArrayLike, side: 
     return found
 
 
-@recorded
+@_filter
 def sobel(
     input: ArrayLike,
     axis: int = -1,
@@ -322,11 +336,10 @@ def sobel(
     cval: ArrayLike = 0.0,
 ) -> Any:
     """Sobel's filter, with gradients in the array and cval."""
-    only("ndimage.sobel", output=(output, None))
     return _edge_filter(input, axis, mode, cval, [1.0, 2.0, 1.0])
 
 
-@recorded
+@_filter
 def prewitt(
     input: ArrayLike,
     axis: int = -1,
@@ -335,15 +348,14 @@ def prewitt(
     cval: ArrayLike = 0.0,
 ) -> Any:
     """Prewitt's filter, with gradients in the array and cval."""
-    only("ndimage.prewitt", output=(output, None))
     return _edge_filter(input, axis, mode, cval, [1.0, 1.0, 1.0])
 
 
 # -- by rank -----------------------------------------------------------------------------------------------------------
 
 
-def _neighbours(
-    input: ArrayLike, size: object, footprint: Any, mode: str, cval: ArrayLike, origin: int, axes: Axes, what: str
+def neighbours(
+    input: ArrayLike, size: object, footprint: Any, mode: str, cval: ArrayLike, origin: Any, axes: Axes, what: str
 ) -> Tensor:  # fmt: skip
     """The elements that a footprint covers, along a new first axis."""
     x = floats(input)
@@ -379,7 +391,7 @@ def _ranked(neighbours: Tensor, rank: int) -> Tensor:
     return np.sort(neighbours, axis=0)[rank]
 
 
-@recorded
+@_filter
 def maximum_filter(
     input: ArrayLike,
     size: ShapeLike | None = None,
@@ -392,11 +404,10 @@ def maximum_filter(
     axes: Axes = None,
 ) -> Any:
     """The largest of the neighbours, with gradients in the array and cval."""
-    only("ndimage.maximum_filter", output=(output, None))
-    return np.max(_neighbours(input, size, footprint, mode, cval, origin, axes, "maximum_filter"), axis=0)
+    return np.max(neighbours(input, size, footprint, mode, cval, origin, axes, "maximum_filter"), axis=0)
 
 
-@recorded
+@_filter
 def minimum_filter(
     input: ArrayLike,
     size: ShapeLike | None = None,
@@ -409,11 +420,10 @@ def minimum_filter(
     axes: Axes = None,
 ) -> Any:
     """The least of the neighbours, with gradients in the array and cval."""
-    only("ndimage.minimum_filter", output=(output, None))
-    return np.min(_neighbours(input, size, footprint, mode, cval, origin, axes, "minimum_filter"), axis=0)
+    return np.min(neighbours(input, size, footprint, mode, cval, origin, axes, "minimum_filter"), axis=0)
 
 
-@recorded
+@_filter
 def median_filter(
     input: ArrayLike,
     size: ShapeLike | None = None,
@@ -426,12 +436,11 @@ def median_filter(
     axes: Axes = None,
 ) -> Any:
     """The median of the neighbours, with gradients in the array and cval."""
-    only("ndimage.median_filter", output=(output, None))
-    near = _neighbours(input, size, footprint, mode, cval, origin, axes, "median_filter")
+    near = neighbours(input, size, footprint, mode, cval, origin, axes, "median_filter")
     return _ranked(near, int(near.shape[0]) // 2)
 
 
-@recorded
+@_filter
 def rank_filter(
     input: ArrayLike,
     rank: int,
@@ -445,11 +454,32 @@ def rank_filter(
     axes: Axes = None,
 ) -> Any:
     """The neighbour of a rank, with gradients in the array and cval."""
-    only("ndimage.rank_filter", output=(output, None))
-    return _ranked(_neighbours(input, size, footprint, mode, cval, origin, axes, "rank_filter"), rank)
+    return _ranked(neighbours(input, size, footprint, mode, cval, origin, axes, "rank_filter"), rank)
 
 
-@recorded
+@_filter
+def percentile_filter(
+    input: ArrayLike,
+    percentile: float,
+    size: ShapeLike | None = None,
+    footprint: Any = None,
+    output: ArrayLike | DTypeLike | None = None,
+    mode: str = "reflect",
+    cval: ArrayLike = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Axes = None,
+) -> Any:
+    """The neighbour of a rank in percent, with gradients in the array and cval."""
+    percent = percentile + 100 if percentile < 0 else percentile
+    if not 0 <= percent <= 100:
+        raise RuntimeError("invalid percentile")
+    near = neighbours(input, size, footprint, mode, cval, origin, axes, "percentile_filter")
+    count = int(near.shape[0])
+    return _ranked(near, min(int(count * percent / 100), count - 1))
+
+
+@_filter
 def maximum_filter1d(
     input: ArrayLike,
     size: int,
@@ -460,11 +490,10 @@ def maximum_filter1d(
     origin: int = 0,
 ) -> Any:
     """The largest of the neighbours along an axis, with gradients in the array and cval."""
-    only("ndimage.maximum_filter1d", output=(output, None))
-    return np.max(_neighbours(input, size, None, mode, cval, origin, axis, "maximum_filter1d"), axis=0)
+    return np.max(neighbours(input, size, None, mode, cval, origin, axis, "maximum_filter1d"), axis=0)
 
 
-@recorded
+@_filter
 def minimum_filter1d(
     input: ArrayLike,
     size: int,
@@ -475,8 +504,7 @@ def minimum_filter1d(
     origin: int = 0,
 ) -> Any:
     """The least of the neighbours along an axis, with gradients in the array and cval."""
-    only("ndimage.minimum_filter1d", output=(output, None))
-    return np.min(_neighbours(input, size, None, mode, cval, origin, axis, "minimum_filter1d"), axis=0)
+    return np.min(neighbours(input, size, None, mode, cval, origin, axis, "minimum_filter1d"), axis=0)
 
 
 # -- geometry ----------------------------------------------------------------------------------------------------------
@@ -515,13 +543,13 @@ def _nearest(x: Tensor, at: list[Any], mode: str, cval: ArrayLike) -> Tensor:
     return found if inside is True else np.where(inside, found, np.asarray(cval))
 
 
-@recorded
+@_filter
 def map_coordinates(
     input: ArrayLike, coordinates: ArrayLike, output: ArrayLike | None = None, order: int = 3, mode: str = "constant",
     cval: ArrayLike = 0.0, prefilter: bool = True,
 ) -> Any:  # fmt: skip
     """The values of an array between its elements, with gradients in the array, the coordinates and cval."""
-    only("ndimage.map_coordinates", output=(output, None), prefilter=(prefilter, True))
+    only("ndimage.map_coordinates", prefilter=(prefilter, True))
     x, at = floats(input), np.asarray(coordinates)
     if at.shape[0] != x.ndim:
         raise RuntimeError("invalid shape for coordinate array")
@@ -532,7 +560,7 @@ def _grid(shape: list[int]) -> list[Any]:
     return [g.astype(float) for g in numpy.indices(shape)]
 
 
-@recorded
+@_filter
 def shift(
     input: ArrayLike,
     shift: ArrayLike,
@@ -543,14 +571,14 @@ def shift(
     prefilter: bool = True,
 ) -> Any:
     """A shifted array, with gradients in the array, the shift and cval."""
-    only("ndimage.shift", output=(output, None), prefilter=(prefilter, True))
+    only("ndimage.shift", prefilter=(prefilter, True))
     x = floats(input)
     by = np.broadcast_to(np.asarray(shift), (x.ndim,))
     at = [g - by[i] for i, g in enumerate(_grid([int(n) for n in x.shape]))]
     return _between(x, at, order, mode, cval, "shift")
 
 
-@recorded
+@_filter
 def zoom(
     input: ArrayLike,
     zoom: Any,
@@ -563,7 +591,7 @@ def zoom(
     grid_mode: bool = False,
 ) -> Any:
     """An array at another size, with gradients in the array and cval."""
-    only("ndimage.zoom", output=(output, None), prefilter=(prefilter, True))
+    only("ndimage.zoom", prefilter=(prefilter, True))
     x = floats(input)
     factors = _per_axis(fixed(zoom, "zoom", "zoom"), x.ndim, "zoom")
     sizes = [round(int(n) * float(z)) for n, z in zip(x.shape, factors, strict=True)]
@@ -585,7 +613,7 @@ def _moved(
     return _between(x, at, order, mode, cval, what)
 
 
-@recorded
+@_filter
 def affine_transform(
     input: ArrayLike,
     matrix: ArrayLike,
@@ -598,7 +626,7 @@ def affine_transform(
     prefilter: bool = True,
 ) -> Any:
     """An array seen through an affine map of places, with gradients in the array, the map and cval."""
-    only("ndimage.affine_transform", output=(output, None), prefilter=(prefilter, True))
+    only("ndimage.affine_transform", prefilter=(prefilter, True))
     x, matrix = floats(input), floats(matrix)
     n = x.ndim
     if matrix.ndim == 2 and matrix.shape[1] == n + 1 and matrix.shape[0] in (n, n + 1):
@@ -609,7 +637,7 @@ def affine_transform(
     return _moved(x, matrix, offset, shape, order, mode, cval, "affine_transform")
 
 
-@recorded
+@_filter
 def rotate(
     input: ArrayLike,
     angle: ArrayLike,
@@ -622,7 +650,7 @@ def rotate(
     prefilter: bool = True,
 ) -> Any:
     """A rotated array, with gradients in the array, the angle and cval; the shape is that of the angle's value."""
-    only("ndimage.rotate", output=(output, None), prefilter=(prefilter, True))
+    only("ndimage.rotate", prefilter=(prefilter, True))
     x = floats(input)
     first, second = sorted(a % x.ndim for a in axes)
     turn = np.asarray(angle) * (math.pi / 180)
@@ -647,6 +675,6 @@ def rotate(
 __all__ = [
     "affine_transform", "convolve", "convolve1d", "correlate", "correlate1d", "gaussian_filter", "gaussian_filter1d",
     "gaussian_gradient_magnitude", "gaussian_laplace", "laplace", "map_coordinates", "maximum_filter",
-    "maximum_filter1d", "median_filter", "minimum_filter", "minimum_filter1d", "prewitt", "rank_filter", "rotate",
-    "shift", "sobel", "uniform_filter", "uniform_filter1d", "zoom",
+    "maximum_filter1d", "median_filter", "minimum_filter", "minimum_filter1d", "neighbours", "percentile_filter",
+    "prewitt", "rank_filter", "rotate", "shift", "sobel", "uniform_filter", "uniform_filter1d", "zoom",
 ]  # fmt: skip

@@ -90,7 +90,8 @@ def _by_source(entry: object, home: str, name: str) -> object:
 
     @functools.wraps(theirs)
     def function(*args: object, **kwargs: object) -> Any:
-        is_recorded = bool(STATE.recorders) or STATE.builder is not None
+        is_written = isinstance(kwargs.get("output"), Tensor)  # SciPy's own would find a read-only array
+        is_recorded = bool(STATE.recorders) or STATE.builder is not None or is_written
         return (entry.copy() if is_recorded else plain)(*args, **kwargs)
 
     return function
