@@ -51,7 +51,7 @@ def test_scipys_own_function_takes_arrays_and_tensors_that_nobody_follows() -> N
     x = np.arange(5.0)
     expected = scipy.ndimage.spline_filter(x, order=3)
     np.testing.assert_array_equal(wg.scipy.ndimage.spline_filter(x, order=3), expected)
-    np.testing.assert_array_equal(wg.scipy.ndimage.spline_filter(wg.tensor(x), size=3), expected)
+    np.testing.assert_array_equal(wg.scipy.ndimage.spline_filter(wg.tensor(x), order=3), expected)
 
 
 def test_scipys_own_function_refuses_a_followed_tensor_and_names_the_argument_and_the_line() -> None:
@@ -62,8 +62,8 @@ def test_scipys_own_function_refuses_a_followed_tensor_and_names_the_argument_an
         wg.LostGradientError, match=r"(?s)scipy.ndimage.spline_filter.*'input'.*wg.primitive.*spline_filter"
     ):
         wg.grad(f)(np.arange(5.0))
-    with pytest.raises(wg.LostGradientError, match=r"'structure'"):
-        wg.grad(lambda x: wg.scipy.ndimage.spline_filter(np.ones(3), structure=[x[0], x[1]]))(np.arange(5.0))
+    with pytest.raises(wg.LostGradientError, match=r"'sampling'"):
+        wg.grad(lambda x: wg.scipy.ndimage.distance_transform_edt(np.eye(3), sampling=[x[0], x[1]]))(np.arange(5.0))
 
 
 def test_scipys_own_function_refuses_a_function_whose_results_are_followed() -> None:
