@@ -12,6 +12,7 @@ import pytest
 import scipy.special as reference
 
 import wengert as wg
+import wengert.scipy.special
 from wengert import special
 
 X = np.array([-2.5, -0.7, -0.1, 0.0, 0.3, 0.5, 0.9, 1.0, 2.0, 8.0])
@@ -144,6 +145,58 @@ def test_zeta_in_both_arguments():
     s = np.array([1.1, 1.5, 2.0, 4.0, 20.0])
     want = differences(lambda s: reference.zeta(s, 0.7), s, 0.02)
     np.testing.assert_allclose(wg.grad(lambda s: wg.sum(special.zeta(s, 0.7)))(s), want, rtol=1e-8)
+
+
+# zeta, zeta' and zeta'' by mpmath
+RIEMANN = np.array([
+    [-180.5, -5.1567927348837e+185, 2.543029826404202e+186, -9.998815786315263e+186],
+    [-100.0, 0.0, 7.095562392673427e+77, -3.934183934330982e+78],
+    [-50.25, 7.696959283034125e+23, -4.526803830087649e+24, 1.367040766767412e+25],
+    [-10.5, 0.011146122473942813, -0.02375144392688432, -0.0033771099179824384],
+    [-4.0, 0.0, 0.007983811450268625, 0.005737415846103786],
+    [-3.001, 0.008327947633202333, 0.005392818747569739, -0.01422692209693056],
+    [-2.0, 0.0, -0.03044845705839327, -0.0657635161874252],
+    [-1.0, -0.08333333333333333, -0.16542114370045094, -0.25020442410960037],
+    [-0.5, -0.20788622497735457, -0.3608543395999476, -0.596229176765016],
+    [-0.125, -0.39906966894504503, -0.7083051840964735, -1.410408785820538],
+    [-0.1, -0.41722804076736686, -0.7447732081330534, -1.5085004221222298],
+    [-1e-08, -0.49999999081061475, -0.9189385131411085, -2.0063563958614745],
+    [0.0, -0.5, -0.9189385332046728, -2.006356455908585],
+    [0.25, -0.8132784052618917, -1.698445150389634, -4.748185215165199],
+    [0.75, -3.4412853869452227, -15.924831928690486, -128.00910221409885],
+    [0.9999990463256836, -1048575.4227844046, -1099511627775.9271, -2.305843009213694e+18],
+    [1.0000009536743164, 1048576.5772157344, -1099511627775.9271, 2.305843009213694e+18],
+    [2.0, 1.6449340668482264, -0.9375482543158438, 1.989280234298901],
+    [30.0, 1.0000000009313275, -6.45548953880003e-10, 4.4746260164732365e-10],
+])  # fmt: skip
+
+
+def _riemann_derivatives(x):
+    """Riemann's zeta function of each number and its first two derivatives, one after the other."""
+    first = wg.grad(lambda x: wg.sum(special.zeta(x)))
+    return special.zeta(x), first(x), wg.grad(lambda x: wg.sum(first(x)))(x)
+
+
+def test_riemanns_zeta_of_any_number_and_its_derivatives():
+    x, *want = RIEMANN.T
+    singly = zip(*map(_riemann_derivatives, x), strict=True)
+    for found in (_riemann_derivatives(x), wg.function(_riemann_derivatives)(x), singly):
+        for values, expected in zip(found, want, strict=True):
+            np.testing.assert_allclose(values, expected, rtol=2e-14)
+    np.testing.assert_allclose(wg.jvp(special.zeta, (x,), (x,))[1], x * want[1], rtol=2e-14)
+    found = wg.grad(lambda s: wengert.scipy.special.zeta(s) * s)(-10.5)
+    assert found == pytest.approx(want[0][3] - 10.5 * want[1][3], rel=1e-14)
+
+
+def test_riemanns_zeta_at_its_limits_and_of_short_numbers():
+    np.testing.assert_array_equal(special.zeta(np.array([-400.0, 1.0, np.inf, np.nan])), [0.0, np.inf, 1.0, np.nan])
+    assert np.isnan(special.zeta(-0.5, 1.0))  # there SciPy knows no function of two arguments
+    for dtype, bound in ((np.float16, 2e-3), (np.float32, 3e-6)):
+        short = np.array([-10.5, -2.0, -0.5, 0.5, 2.0], dtype)
+        found, slope = special.zeta(short), wg.grad(lambda s: wg.sum(special.zeta(s)))(short)
+        assert found.dtype == slope.dtype == dtype
+        np.testing.assert_allclose(found, reference.zeta(short.astype(float)), rtol=bound)
+        np.testing.assert_allclose(slope, _riemann_derivatives(short.astype(float))[1], rtol=bound)
 
 
 @pytest.mark.parametrize("order", [0, 1, 2, 0.5, 2.5, -1.5])

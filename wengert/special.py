@@ -44,6 +44,7 @@ from .ops.promotion import (
     public,
     tensors_of,
 )
+from .ops.riemann import riemann
 from .ops.special_functions import described, erf, erfc, erfinv, i0, of_one
 
 __all__ = [
@@ -200,12 +201,12 @@ xlog1py = _two("xlog1py", W.xlog1py)
 
 @names_errors
 def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Any:
-    """Hurwitz's zeta function, the sum of (k + q)^-x over k = 0, 1, ...; Riemann's for q = 1, the default.
+    """Hurwitz's zeta function, the sum of (k + q)^-x over k = 0, 1, ...; without q Riemann's, of any real number.
 
-    At kinks: infinite at x = 1.
+    At kinks: infinite at x = 1; NaN below with a q, as SciPy's.
 
     Args:
-        x: an array of exponents above 1, or a number.
+        x: an array of exponents, or a number; above 1 with a q.
         q: an array of positive values, or a number; shapes broadcast.
 
     Returns:
@@ -216,8 +217,9 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Any:
         >>> wg.special.zeta([2.0, 4.0]).round(6)
         array([1.644934, 1.082323])
     """
-    start = 1.0 if q is None else q
-    return outward(I.zeta(*_met((x, start), "zeta"), order=0), x, start)
+    if q is None:
+        return outward(riemann(*_met((x,), "zeta")), x)
+    return outward(I.zeta(*_met((x, q), "zeta"), order=0), x, q)
 
 
 @public
