@@ -300,6 +300,11 @@ def test_ranks_are_constants(name: str) -> None:
         wg.grad(lambda x: wg.sum(first(named(ours, name)(x, *args[1:]))))(X)
 
 
+def test_peaks_of_a_traced_signal_are_refused() -> None:
+    with pytest.raises(wg.TracingError, match="search for peaks"):
+        wg.function(lambda x: x[ours.signal.find_peaks(x)[0]])(PEAKS)
+
+
 @pytest.mark.parametrize(
     ("name", "call"),
     [

@@ -203,6 +203,32 @@ def test_density_estimates_agree_in_points_and_data(method):
     assert stats.gaussian_kde(data[0]).integrate_box_1d(-9, 9) == pytest.approx(1.0, abs=1e-3)
 
 
+INTEGRALS = {
+    "box": lambda m, data, low: m.gaussian_kde(data[0]).integrate_box_1d(low, 0.9),
+    "normal": lambda m, data, low: m.gaussian_kde(data[0], 0.6).integrate_gaussian(low, low**2 + 0.3),
+    "normal of two axes": lambda m, data, low: m.gaussian_kde(data).integrate_gaussian(
+        np.array([0.1, 0.4]), np.array([[0.5, 0.2], [0.2, 0.7]]) * low**2
+    ),
+    "two estimates": lambda m, data, low: m.gaussian_kde(data).integrate_kde(
+        m.gaussian_kde(data[:, :4] * low, weights=np.arange(1.0, 5))
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INTEGRALS)
+def test_integrals_of_density_estimates(name):
+    data, call = np.random.default_rng(2).normal(size=(2, 7)), INTEGRALS[name]
+    low = np.array(-0.7)
+    agrees_with_scipy(partial(call, stats), partial(call, reference), (data, low), slope_rtol=1e-5)
+    compiled = wg.grad(wg.function(lambda data: call(stats, data, low)))
+    np.testing.assert_allclose(compiled(data), wg.grad(lambda data: call(stats, data, low))(data), rtol=1e-9)
+
+
+def test_a_draw_from_a_followed_estimate_names_the_draw():
+    with pytest.raises(wg.LostGradientError, match="gaussian_kde.resample"):
+        wg.grad(lambda x: stats.gaussian_kde(x).resample(3).sum())(np.arange(4.0))
+
+
 X = np.random.default_rng(4).uniform(0.5, 2.0, size=(4, 3))
 SIMPLE = [
     ("zscore", (X,), {}), ("zscore", (X,), {"axis": None, "ddof": 1}), ("zmap", (X, X + X**2), {}), ("sem", (X,), {}),

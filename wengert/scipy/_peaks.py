@@ -20,6 +20,9 @@ _HOME = "scipy.signal._peak_finding_utils"
 
 def _theirs(name: str, *args: object) -> Any:
     """What SciPy's function says of the values."""
+    for tensor in args:
+        if isinstance(tensor, Tensor):
+            tensor._require_concrete("scipy.signal's search for peaks")
     plain = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else a for a in _plain(args, peek=True)]
     return getattr(importlib.import_module(_HOME), name)(*plain)
 

@@ -23,7 +23,7 @@ from ..ops.linalg import cholesky, solve_triangular
 from ..ops.promotion import as_float, as_tensor, outward
 from ..ops.reductions import mean as average
 from ..ops.reductions import sum as total
-from ..ops.shapes import diagonal, known_extent, matrix_transpose, ravel
+from ..ops.shapes import diagonal, known_extent, matrix_transpose, ravel, reshape
 from ..stats._distribution import Distribution, _given
 from ._families import FAMILIES
 from ._moments import MOMENTS
@@ -349,12 +349,19 @@ class gaussian_kde:
         points = points[:, None] if points.ndim == 1 else points
         if points.shape[0] != self.d:
             raise ValueError(at_user_line(f"gaussian_kde: points have {points.shape[0]} components, wanted {self.d}"))
-        factor = cholesky(self.covariance)
+        powers = self._log_normal(self.covariance, points) + log(self.weights)
+        return self._outward(special.logsumexp(powers, axis=1), x)
+
+    def _log_normal(self, covariance: Any, points: Any) -> Any:
+        """The logarithms of normal densities of this covariance around the data, one row for each point."""
+        factor = cholesky(covariance)
         seen, known = (solve_triangular(factor, p, lower=True) for p in (points, self.dataset))
         gaps = seen[:, :, None] - known[:, None, :]
-        powers = total(gaps * gaps, axis=0) * -0.5 + log(self.weights)
         height = total(log(diagonal(factor))) + self.d * math.log(2 * math.pi) / 2
-        return outward(special.logsumexp(powers, axis=1) - height, x, self._given, self._bw_method, self._weights)
+        return total(gaps * gaps, axis=0) * -0.5 - height
+
+    def _outward(self, result: Any, *arguments: object) -> Any:
+        return outward(result, *arguments, self._given, self._bw_method, self._weights)
 
     def evaluate(self, points: ArrayLike) -> Any:
         """The density at points (d, m), or at m numbers."""
@@ -362,11 +369,38 @@ class gaussian_kde:
 
     __call__ = pdf = evaluate
 
+    def integrate_box_1d(self, low: ArrayLike, high: ArrayLike) -> Any:
+        """The integral of the density of numbers from low to high."""
+        if self.d != 1:
+            raise ValueError(at_user_line("integrate_box_1d() only handles 1D pdfs"))
+        ends = (as_float(as_tensor(end, "gaussian_kde")) for end in (low, high))
+        below, until = (special.ndtr((end - self.dataset[0]) / sqrt(self.covariance[0, 0])) for end in ends)
+        return self._outward(total(self.weights * (until - below)), low, high)
+
+    def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> Any:
+        """The integral of the density times a normal one."""
+        centre = reshape(as_float(as_tensor(mean, "gaussian_kde")), (-1, 1))
+        spread = as_float(as_tensor(cov, "gaussian_kde"))
+        spread = reshape(spread, (1, 1)) if spread.ndim < 2 else spread
+        if centre.shape[0] != self.d or spread.shape != (self.d, self.d):
+            raise ValueError(at_user_line(f"gaussian_kde: mean has {centre.shape[0]} components and cov the shape "
+                                          f"{spread.shape}; wanted {self.d} and {(self.d, self.d)}"))  # fmt: skip
+        powers = self._log_normal(self.covariance + spread, centre)[0]
+        return self._outward(total(exp(powers) * self.weights), mean, cov)
+
+    def integrate_kde(self, other: gaussian_kde) -> Any:
+        """The integral of the density times that of another estimate."""
+        if other.d != self.d:
+            raise ValueError(at_user_line("KDEs are not the same dimensionality"))
+        near = exp(self._log_normal(self.covariance + other.covariance, other.dataset))
+        given = (other._given, other._bw_method, other._weights)
+        return self._outward(total(near * self.weights * other.weights[:, None]), *given)
+
     def __getattr__(self, name: str) -> Any:
-        """Integrals and draws are those of SciPy's estimate of the same data."""
+        """Draws and integrals over boxes of several axes are those of SciPy's estimate of the same data."""
         if name.startswith("_"):
             raise AttributeError(name)
-        estimate = guarded(import_module("scipy.stats").gaussian_kde, "scipy.stats", "gaussian_kde", "")
+        estimate = guarded(import_module("scipy.stats").gaussian_kde, "scipy.stats", f"gaussian_kde.{name}", "")
         found = getattr(estimate(self._given, self._bw_method, self._weights), name)
         return guarded(found, "scipy.stats", f"gaussian_kde.{name}", "") if callable(found) else found
 
