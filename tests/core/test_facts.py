@@ -32,7 +32,7 @@ def fresh_name(stem: str) -> str:
     return f"fact_{stem}_{next(_count)}"
 
 
-@pytest.mark.parametrize("fact", ["moves", "places", "cost"])
+@pytest.mark.parametrize("fact", ["moves", "mixes", "places", "cost"])
 def test_a_fact_that_is_none_is_refused(fact: str) -> None:
     with pytest.raises(TypeError, match=f"wanted {fact} to be one of .*, got 'cheap'"):
         elementwise("fact_of_no_op", "x", partials=lambda x: x, registry={}, **{fact: "cheap"})
@@ -91,6 +91,64 @@ def test_flags_that_are_moved_are_as_rarely_set_as_before() -> None:
 
     assert nodes_with(moves="all") == 0
     assert nodes_with() == 1
+
+
+# -- mixes ------------------------------------------------------------------------------------------------------------
+
+
+def reached(mixes: str, shape: tuple[int, ...], place: tuple[int, ...], out: tuple[int, ...], attrs: Any) -> Any:
+    """Which elements of a result may be made of an element of an operand, by what the op states."""
+    where = np.ones(out, bool)
+    for axis, at in enumerate(place):
+        index = np.indices(out)[axis] if axis < len(out) else np.zeros(out)
+        if mixes == "nothing" or (mixes == "matrices" and axis < len(shape) - 2):
+            where &= index == at
+        elif mixes == "earlier":
+            is_along = axis == attrs["axis"] % len(shape)
+            where &= index == at if not is_along else index <= at if attrs["reverse"] else index >= at
+        elif mixes == "axes":
+            axes = [a % len(shape) for a in (attrs["axes"] if "axes" in attrs else [attrs["axis"]])]
+            if axis not in axes:
+                place_in_out = axis if len(out) == len(shape) else axis - len([a for a in axes if a < axis])
+                where &= np.indices(out)[place_in_out] == at
+    return where
+
+
+@pytest.mark.parametrize("op", [o for o in REGISTRY.values() if o.facts.mixes != "all" and not o.facts.moves], ids=str)
+def test_an_element_is_made_of_no_others_than_the_op_states(op: Op) -> None:
+    rng = np.random.default_rng(0)
+    for case in checks.cases(op)[:2]:
+        arrays, attrs = [np.array(x) for x in case.operands], dict(zip(op.attrs, case.attrs, strict=True))
+        before = [elements_of(x) for x in checks._call(case, (*map(fresh, arrays),))]
+        for i, x in enumerate(arrays):
+            if x.dtype.kind not in "fc" or not x.size:
+                continue
+            for place in map(tuple, rng.permutation(np.argwhere(np.ones(x.shape)))[:4]):
+                changed = [np.array(y) for y in arrays]
+                changed[i][place] *= 1.01
+                for old, new in zip(before, checks._call(case, (*map(fresh, changed),)), strict=True):
+                    differs = ~((old == elements_of(new)) | ((old != old) & (elements_of(new) != elements_of(new))))
+                    is_stated = reached(op.facts.mixes, x.shape, place, old.shape, attrs)
+                    if op.facts.mixes == "matrices" or x.shape == arrays[0].shape:
+                        assert not (differs & ~is_stated).any()
+
+
+def test_patterns_of_ones_own_ops_are_what_they_state() -> None:
+    def pattern(numpy: Any, at: Any, **stated: Any) -> Any:
+        attrs = stated.pop("attrs", {})
+        op = wg.primitive(fresh_name("mixed"), spec=lambda *xs, **_: at, numpy=numpy, **stated)
+        return wg.sparsity(lambda x: op(x, **attrs))(np.ones((2, 3))).toarray()
+
+    spec = wg.TensorSpec((2, 3), float)
+    eye, ones = (lambda n: np.eye(n, dtype=bool)), (lambda *shape: np.ones(shape, dtype=bool))
+    np.testing.assert_array_equal(pattern(np.exp, spec, mixes="nothing"), eye(6))
+    assert pattern(np.exp, spec).all()
+    last = {"attrs": {"axis": 1}}
+    np.testing.assert_array_equal(pattern(np.sort, spec, mixes="axes", **last), np.kron(eye(2), ones(3, 3)))
+    np.testing.assert_array_equal(pattern(np.cumsum, spec, mixes="earlier", **last), np.kron(eye(2), np.tri(3)) > 0)
+    summed = pattern(np.sum, wg.TensorSpec((2,), float), mixes="axes", **last)
+    np.testing.assert_array_equal(summed, np.kron(eye(2), ones(1, 3)))
+    assert pattern(np.exp, spec, mixes="axes").all()  # of no axis that it has been told
 
 
 # -- linear_in --------------------------------------------------------------------------------------------------------
@@ -165,6 +223,34 @@ def test_places_count_from_zero(op: Op) -> None:
     for case in checks.cases(op):
         (out,) = checks._call(case, (*[fresh(np.array(x)) for x in case.operands],))
         assert elements_of(out).size == 0 or elements_of(out).min() >= 0
+
+
+# -- operator, grounds -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.facts.operator], ids=str)
+def test_an_op_computes_what_its_operator_does(op: Op) -> None:
+    for case in checks.cases(op):
+        (out,) = checks._call(case, (*[fresh(np.array(x)) for x in case.operands],))
+        names = [f"x{i}" for i in range(len(case.operands) + len(case.attrs))]
+        text = f" {op.facts.operator} ".join(names) if len(names) > 1 else f"{op.facts.operator}{names[0]}"
+        wanted = eval(text, dict(zip(names, [*map(np.array, case.operands), *case.attrs], strict=True)))
+        np.testing.assert_array_equal(elements_of(out), wanted)
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.facts.grounds is not None], ids=str)
+def test_the_grounds_of_a_sum_are_terms_of_it(op: Op) -> None:
+    """One of its terms that is not there leaves the others; a ground that is not there leaves zeros."""
+    assert op.kind == "linear" and set(op.facts.grounds or ()) <= set(op.operands)
+    for case in checks.cases(op):
+        arrays = [np.array(x) for x in case.operands]
+        terms = [i for i in range(len(arrays)) if op.rules[op.position(i)] is not None]
+        parts = []
+        for term in terms:
+            alone = [x if i == term or i not in terms else np.zeros_like(x) for i, x in enumerate(arrays)]
+            parts.append(elements_of(checks._call(case, (*map(fresh, alone),))[0]))
+        (whole,) = checks._call(case, (*map(fresh, arrays),))
+        np.testing.assert_allclose(np.sum(parts, 0), elements_of(whole), rtol=1e-12)
 
 
 # -- holds ------------------------------------------------------------------------------------------------------------

@@ -206,6 +206,6 @@ def _custom(site: Site) -> Sequence[Known]:
     return results
 
 
-REGIONS.update({"call": _call, "switch": _switch, "loop": _loop, "custom": _custom})
+REGIONS.update({"a program": _call, "branches": _switch, "a loop": _loop, "custom": _custom})
 
 __all__ = ["pattern"]  # for who imports it from here, the rules above are there

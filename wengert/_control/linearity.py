@@ -65,7 +65,7 @@ class Linearity:
         """Files the results of an op."""
         if not any(self.tracks(x._key) for x in operands):
             return
-        shares = [self._share(x, op.kind == "linear" or op.name in _REGIONS) for x in operands]
+        shares = [self._share(x, op.kind == "linear" or bool(op.facts.holds)) for x in operands]
         for out, share in zip(outs, _results(op, shares, attrs, outs), strict=True):
             if share is Share.LINEAR:
                 self.linear.add(out._key)
@@ -86,7 +86,7 @@ class Linearity:
 
 def _results(op: Op, shares: Shares, attrs: tuple[Any, ...], outs: Sequence[Any]) -> Shares:
     """The share of each result of an op."""
-    region = _REGIONS.get(op.name)
+    region = _REGIONS.get(op.facts.holds)
     if op.name in ("attach", "after"):  # the value of its first operand, connected to others or behind them
         found = [shares[0]]
     elif region is not None:
@@ -224,12 +224,11 @@ def _depends(shares: Shares) -> bool:
     return Share.LINEAR in shares or Share.OTHER in shares
 
 
-# not a fact: what this recorder does with each
 _REGIONS: dict[str, Callable[[Shares, Any], Shares]] = {
-    "call": _of_call,
-    "switch": _of_switch,
-    "loop": _of_loop,
-    "loop_back": _of_loop_back,
+    "a program": _of_call,
+    "branches": _of_switch,
+    "a loop": _of_loop,
+    "a loop's backward pass": _of_loop_back,
 }
 
 

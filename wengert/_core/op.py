@@ -57,11 +57,15 @@ MOST_FORMULAS = 64  # that a plan keeps
 
 Cost = Literal["free", "move", "light", "dear"]
 Moves = Literal["", "same", "all", "some"]
+Mixes = Literal["nothing", "axes", "earlier", "matrices", "all"]
 Holds = Literal["", "a program", "branches", "a loop", "a loop's backward pass"]
 
 # What is held by ops that run a user's code some times or never: extents of their results may be known at run time
 # only, and results that only a backward pass would read can be left out.
 BRANCHES_AND_LOOPS: tuple[Holds, ...] = ("branches", "a loop")
+
+ARITHMETIC = ("+", "-", "*", "/")
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 class Facts(NamedTuple):
@@ -82,6 +86,10 @@ class Facts(NamedTuple):
         moves: what becomes of the elements of the first operand, if all that the op does is to put them somewhere that
             does not depend on them: "same" (they stay: the result is another name of it; result i of operand i, where
             there are several), "all" (each has one place or more), "some" (not all have one); "" if it does more.
+        mixes: of which elements of the operands one of the result may be made: "nothing" (of those at the same place),
+            "axes" (all along the axes that the attribute `axes` or `axis` names), "earlier" (those that stand before it
+            along `axis`, behind it if `reverse`), "matrices" (those of the same matrix, of two axes at the end, and of
+            what belongs to it), or "all". Masks and the like, which no derivative flows to, do not count.
         linear_in: of ops of another kind than "linear" or "multilinear" the operand in which the result is linear while
             the others are held.
         buffer: the operand that is a version of a buffer, if one is.
@@ -90,6 +98,8 @@ class Facts(NamedTuple):
         states: of ops without operands, from the attributes to the value that they state: an array, or the number that
             all elements are.
         places: whether the result is of integers that count from 0: positions of elements along an axis.
+        operator: the operator of Python's that computes the same, of arrays and of numbers.
+        grounds: of sums the operands without which an element may be 0 that has nothing else in it (None: all).
         cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
             is loaded from elsewhere), "light" (about as much as a load), "dear" (better kept than computed again).
     """
@@ -103,12 +113,15 @@ class Facts(NamedTuple):
     smooth: bool = True
     takes_complex: bool = False
     moves: Moves = ""
+    mixes: Mixes = "all"
     linear_in: str = ""
     buffer: str = ""
     writes: str = ""
     holds: Holds = ""
     states: Callable[..., Any] | None = None
     places: bool = False
+    operator: str = ""
+    grounds: tuple[str, ...] | None = None
     cost: Cost = "dear"
 
 
@@ -125,7 +138,8 @@ def stated(op: Op, attrs: tuple[Any, ...]) -> Any:
 
 
 _CHOICES: dict[str, tuple[Any, ...]] = {
-    "moves": get_args(Moves), "holds": get_args(Holds), "places": (False, True), "cost": get_args(Cost)
+    "moves": get_args(Moves), "mixes": get_args(Mixes), "holds": get_args(Holds), "places": (False, True),
+    "cost": get_args(Cost), "operator": ("", *ARITHMETIC, *COMPARISONS),
 }  # fmt: skip
 
 
@@ -393,7 +407,8 @@ def elementwise(
     """
     return _declare(
         name, operands, "elementwise", attrs=attrs, rules=_per_operand(partials),
-        type=elementwise_type(name, result, facts.get("dtypes", "inexact")), batch=batch_elementwise, **facts,
+        type=elementwise_type(name, result, facts.get("dtypes", "inexact")), batch=batch_elementwise,
+        **{"mixes": "nothing", **facts},
     )  # fmt: skip
 
 

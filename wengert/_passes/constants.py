@@ -39,8 +39,11 @@ def fold_constants(graph: Graph) -> Graph:
 
 
 def _is_foldable(node: Node, known: dict[int, Any]) -> bool:
-    if node.op.is_multi or node.op.has_effect or node.op.can_raise or node.op.name in _KEPT:
-        return node.op.name == "constant" and _remember(node, known)
+    if node.op is S.constant:
+        known[node.outputs[0].key] = node.attrs[0]
+        return False
+    if node.op.is_multi or node.op.has_effect or node.op.can_raise:
+        return False
     for value in node.inputs:
         if value.key not in known:
             return False
@@ -48,12 +51,3 @@ def _is_foldable(node: Node, known: dict[int, Any]) -> bool:
         return False
     size = dims.size_of(node.outputs[0].shape)
     return isinstance(size, int) and size * node.outputs[0].dtype.itemsize <= _LIMIT
-
-
-def _remember(node: Node, known: dict[int, Any]) -> bool:
-    known[node.outputs[0].key] = node.attrs[0]
-    return False
-
-
-# `full` stays symbolic for the rules of `simplify` and is cheap to make; `constant` is folded already
-_KEPT = frozenset({"constant", "dim_value"})

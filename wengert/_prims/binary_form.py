@@ -30,6 +30,7 @@ ldexp = linear(
     transpose=(lambda ct, n: ldexp(ct, n), None),
     samples=[(((3, 2), _small_integers(3, 2)), ()), (((), _small_integers()), ())],
     doc="x times two to the power of an integer, exact where the result can be",
+    mixes="nothing",
 )  # fmt: skip
 
 
@@ -41,6 +42,7 @@ def _exponent_type(x: TensorType) -> TensorType:
 exponent = zero(
     "exponent", "x", type=_exponent_type, batch=batch_elementwise, dtypes="float", smooth=False,
     doc="the integer n with |x| / 2^n from 1/2 to 1; 0 for 0, infinities and NaN",
+    mixes="nothing",
 )  # fmt: skip
 
 nextafter = elementwise(
@@ -65,4 +67,5 @@ bitcast = not_differentiable(
              ((lambda rng: rng.integers(0, 100, (3, 2)).astype("int32"),), (dtypes.int64,)),
              ((lambda rng: rng.integers(0, 100, (3,)),), (dtypes.as_dtype("uint8"),))],
     smooth=False, doc="the same bits read as numbers of another dtype; the last axis gets longer or shorter",
+    mixes="nothing",
 )  # fmt: skip

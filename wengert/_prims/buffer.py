@@ -226,7 +226,7 @@ buffer_set = linear(
 )  # fmt: skip
 buffer_add = linear(
     "buffer_add", "value b *indices", attrs="template", type=_write_type("buffer_add", "number"), batch=_batch,
-    buffer="b", writes="b",
+    buffer="b", writes="b", grounds=("b",),
     check=_write_check("buffer_add"),
     transpose=(lambda ct, indices, template: buffer_get(ct, *indices, template=template), lambda ct: ct, None),
     can_raise=True, dtypes="number", samples=_WRITE_SAMPLES,

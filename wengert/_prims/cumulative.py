@@ -97,6 +97,7 @@ linear_recurrence = general(
     samples=[(((2, 3, 2), (2, 3, 2)), (1, False)), (((4,), (4,)), (0, True))],
     doc="s_i = a_i s_(i-1) + b_i along an axis, from the last place down if reverse; the first a is not read, "
         "and where a is 0 it starts afresh, even after an infinity",
+    mixes="earlier",
 )  # fmt: skip
 
 
@@ -119,6 +120,7 @@ segmented_cumsum = linear(
     samples=[(((2, 5), lambda rng: rng.random((2, 5)) < 0.4), (1, False)),
              (((5,), lambda rng: rng.random(5) < 0.4), (0, True))],
     doc="the running sum along an axis, which starts afresh wherever restart is true",
+    mixes="earlier",
 )  # fmt: skip
 
 # -- sums and products -------------------------------------------------------------------------------------------------
@@ -127,6 +129,7 @@ cumsum = linear(
     "cumsum", "x", attrs="axis reverse", type=_scan_type("cumsum", "number"), batch=_BATCH, dtypes="number",
     transpose=lambda ct, axis, reverse: cumsum(ct, axis=axis, reverse=not reverse), samples=_SAMPLES,
     doc="the running sum along an axis, in the dtype of x (float16 and bfloat16 are summed in float32)",
+    mixes="earlier",
 )  # fmt: skip
 
 
@@ -144,6 +147,7 @@ cumprod = general(
     type=_scan_type("cumprod", "number"), batch=_BATCH, dtypes="number",
     samples=[*_SAMPLES, ((lambda rng: np.array([2.0, 0.0, 3.0, 0.0, 4.0]),), (0, False))],
     doc="the running product along an axis, in the dtype of x",
+    mixes="earlier",
 )  # fmt: skip
 
 
@@ -179,7 +183,7 @@ def _extremum_jvp(out: Tensor, x_dot: Tensor, axis: int, reverse: bool) -> Tenso
 def _running(name: str, doc: str) -> Op:
     return general(
         name, "x", attrs="axis reverse", vjp=(_extremum_vjp,), jvp=_extremum_jvp, type=_scan_type(name, "real"),
-        batch=_BATCH, dtypes="real", inserts_zeros=True, samples=_SAMPLES,
+        batch=_BATCH, dtypes="real", inserts_zeros=True, samples=_SAMPLES, mixes="earlier",
         kink="all to the place that attained it first", doc=doc,
     )  # fmt: skip
 
@@ -216,4 +220,5 @@ cumlogsumexp = general(
     "cumlogsumexp", "x", attrs="axis reverse", vjp=(_cumlogsumexp_vjp,), jvp=_cumlogsumexp_jvp,
     type=_scan_type("cumlogsumexp", "float"), batch=_BATCH, dtypes="float", samples=_SAMPLES,
     kink="zero where everything so far is -inf", doc="the running log(sum(exp(x))) along an axis",
+    mixes="earlier",
 )  # fmt: skip

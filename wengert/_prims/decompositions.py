@@ -257,6 +257,7 @@ eigh = general(
     kink="one triangle is read, the gradient is symmetric (Hermitian); at equal eigenvalues the values' gradient is "
          "exact, smooth functions of values and vectors have theirs, and other functions of the vectors NaN",
     doc="eigenvalues, ascending, and orthonormal eigenvectors of symmetric (Hermitian) matrices",
+    mixes="matrices",
 )  # fmt: skip
 eigh.spectrum = Spectrum(0, ascending, has_equal, shows_neighbours, _eigh_push, lambda outs: outs[1])
 
@@ -461,6 +462,7 @@ svd = general(
     kink="at equal singular values, or ones of 0, the values' gradient is exact, smooth functions of values and "
          "vectors have theirs, and other functions of the vectors NaN",
     doc="U, s (descending) and V^H with a = U diag(s) V^H, the factors without their null space",
+    mixes="matrices",
 )  # fmt: skip
 svd.spectrum = Spectrum(
     1, _descending, _has_equal_or_zero, _shows_equal_or_zero, _svd_push, lambda outs: matmul(outs[0], outs[2])
@@ -520,6 +522,7 @@ qr = general(
     samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 4, 2),), ()), ((_spread_out(3, 1),), ())],
     kink="the gradient at a matrix without full column rank raises numpy.linalg.LinAlgError",
     doc="Q with orthonormal columns and upper triangular R with a = Q R, for no more columns than rows",
+    mixes="matrices",
 )  # fmt: skip
 
 
@@ -533,6 +536,7 @@ complement = not_differentiable(
     "complement", "q", type=_complement_type, batch=batch_elementwise,
     samples=[((_spread_out(4, 2),), ()), ((_spread_out(2, 3, 1),), ())],
     doc="orthonormal columns that make a full basis together with the columns of q: which ones is a matter of choice",
+    mixes="matrices",
 )  # fmt: skip
 
 # -- LU ----------------------------------------------------------------------------------------------------------------
@@ -663,6 +667,7 @@ lu = general(
     kink="the gradient at a singular matrix raises numpy.linalg.LinAlgError",
     doc="L (unit diagonal, not stored) and U in one matrix, the row that each row was exchanged with in turn, and "
         "the order of rows that results: a[order] = L U",
+    mixes="matrices",
 )  # fmt: skip
 
 # -- determinants ------------------------------------------------------------------------------------------------------
@@ -704,6 +709,7 @@ det = general(
     samples=[((_any_square(3, 3),), ()), ((_any_square(2, 2, 2),), ()), ((_of_all_ranks(3),), ()),
              ((_any_square(1, 1),), ())],
     doc="the determinant of square matrices; its gradient, the cofactors, is exact at singular matrices",
+    mixes="matrices",
 )  # fmt: skip
 
 
@@ -764,6 +770,7 @@ cofactor = general(
     samples=[((_spread_out(3, 3),), ()), ((_spread_out(2, 2, 2),), ()), ((_spread_out(9, 9),), ()),
              ((_any_square(1, 1),), ())],
     doc="the cofactors of square matrices, the gradient of the determinant: det(a) inv(a)^T, also where a is singular",
+    mixes="matrices",
 )  # fmt: skip
 
 
@@ -777,6 +784,7 @@ inv_or_inf = general(
     jvp=lambda out, a_dot: _inverse_change(out, a_dot), samples=_inv.facts.samples,
     kink="infinities and NaN for a singular matrix",
     doc="the inverse of square matrices; of a singular one its cofactors divided by zero",
+    mixes="matrices",
 )  # fmt: skip
 
 
@@ -809,6 +817,7 @@ slogdet = general(
     vjp=_slogdet_vjp, jvp=_slogdet_jvp, samples=_inv.facts.samples,
     kink="infinities and NaN for a singular matrix",
     doc="the sign (of complex matrices the phase) of the determinant and the logarithm of its magnitude",
+    mixes="matrices",
 )  # fmt: skip
 
 # -- pseudo-inverse ----------------------------------------------------------------------------------------------------
@@ -846,4 +855,5 @@ pinv = general(
     samples=[((_spread_out(3, 3),), (1e-14,)), ((_spread_out(2, 4, 2),), (1e-14,)), ((_spread_out(2, 3),), (1e-14,))],
     kink="the derivative at constant rank; where the rank changes the pseudo-inverse jumps",
     doc="the pseudo-inverse; singular values up to rcond times the largest count as 0",
+    mixes="matrices",
 )  # fmt: skip

@@ -20,16 +20,16 @@ def _discrete(
 ) -> Op:
     return zero(
         name, operands, type=elementwise_type(name, result, category), batch=batch_elementwise, dtypes=category,
-        doc=doc, smooth=False, **facts,
+        doc=doc, smooth=False, mixes="nothing", **facts,
     )  # fmt: skip
 
 
-eq = _discrete("eq", "x y", "any", "x == y", _TO_BOOL, cost="light")
-ne = _discrete("ne", "x y", "any", "x != y", _TO_BOOL, cost="light")
-lt = _discrete("lt", "x y", "any", "x < y", _TO_BOOL, cost="light")
-le = _discrete("le", "x y", "any", "x <= y", _TO_BOOL, cost="light")
-gt = _discrete("gt", "x y", "any", "x > y", _TO_BOOL, cost="light")
-ge = _discrete("ge", "x y", "any", "x >= y", _TO_BOOL, cost="light")
+eq = _discrete("eq", "x y", "any", "x == y", _TO_BOOL, cost="light", operator="==")
+ne = _discrete("ne", "x y", "any", "x != y", _TO_BOOL, cost="light", operator="!=")
+lt = _discrete("lt", "x y", "any", "x < y", _TO_BOOL, cost="light", operator="<")
+le = _discrete("le", "x y", "any", "x <= y", _TO_BOOL, cost="light", operator="<=")
+gt = _discrete("gt", "x y", "any", "x > y", _TO_BOOL, cost="light", operator=">")
+ge = _discrete("ge", "x y", "any", "x >= y", _TO_BOOL, cost="light", operator=">=")
 isnan = _discrete("isnan", "x", "any", "whether x is not a number", _TO_BOOL)
 isinf = _discrete("isinf", "x", "any", "whether x is infinite", _TO_BOOL)
 isfinite = _discrete("isfinite", "x", "any", "whether x is a finite number", _TO_BOOL)

@@ -108,5 +108,6 @@ eig = general(
          "vectors NaN; at a matrix without a basis of eigenvectors it raises numpy.linalg.LinAlgError, or is huge",
     doc="eigenvalues and eigenvectors of length 1 of general matrices, complex",
     ref="M. B. Giles, An extended collection of matrix derivative results for forward and reverse mode, 2008",
+    mixes="matrices",
 )  # fmt: skip
 eig.spectrum = Spectrum(0, ascending, has_equal, _shows_pair, _eig_push, lambda outs: outs[1])

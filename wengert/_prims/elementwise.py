@@ -36,7 +36,7 @@ _INSIDE = (-0.9, 0.9)
 
 div = elementwise(
     "div", "x y", partials=(lambda y: reciprocal(y), lambda y, out: neg(div(out, y))),
-    domain=((-2.0, 2.0), (0.3, 2.0)), doc="x / y", jet=quotient,
+    domain=((-2.0, 2.0), (0.3, 2.0)), doc="x / y", jet=quotient, operator="/",
 )  # fmt: skip
 reciprocal = elementwise(
     "reciprocal", "x", partials=lambda out: neg(mul(out, out)), domain=(0.3, 2.0), doc="1 / x",

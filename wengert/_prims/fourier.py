@@ -32,6 +32,7 @@ dft = linear(
     transpose=lambda ct, axes, inverse: dft(ct, axes=axes, inverse=not inverse),
     samples=[((_complex(2, 5),), ((1,), False)), ((_complex(3, 2, 4),), ((0, 2), True))],
     doc="the sums of x_j e^(-2 pi i j k / n) over axes (e^(+...) if inverse)",
+    mixes="axes",
 )  # fmt: skip
 
 
@@ -51,6 +52,7 @@ rfft = linear(
     "rfft", "x", attrs="axis", type=_rfft_type, batch=batch_shifting(axis=1), dtypes="float",
     transpose=_rfft_transpose, samples=[(((2, 5),), (1,)), (((4, 2),), (0,)), (((1,),), (0,))],
     doc="the first half of the transform of real numbers, n // 2 + 1 entries",
+    mixes="axes",
 )  # fmt: skip
 
 
@@ -77,6 +79,7 @@ irfft = linear(
     samples=[((_complex(2, 3),), (1, 5)), ((_complex(3, 2),), (0, 4)), ((_complex(1),), (0, 1))],
     doc="the inverse transform to real numbers from the first half of a spectrum, size // 2 + 1 entries; the imaginary "
         "parts of the entries that stand for themselves alone are not read",
+    mixes="axes",
 )  # fmt: skip
 
 paired_scale = linear(
@@ -86,4 +89,5 @@ paired_scale = linear(
     transpose=lambda ct, axis, size, factor: paired_scale(ct, axis=axis, size=size, factor=factor),
     samples=[((_complex(2, 3),), (1, 5, 2.0)), ((_complex(3, 2),), (0, 4, 0.5))],
     doc="half a spectrum whose entries that stand for two (all but 0, and size / 2 if size is even) are scaled",
+    mixes="nothing",
 )  # fmt: skip

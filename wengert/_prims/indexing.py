@@ -127,7 +127,7 @@ _SCATTER_SAMPLES = [
 
 scatter_add = linear(
     "scatter_add", "x updates *indices", can_raise=True, type=_scatter_type("scatter_add", "number"),
-    writes="x",
+    writes="x", grounds=("x",),
     batch=_batch_by_number,
     transpose=(lambda ct: ct, lambda ct, indices: gather(ct, *indices), None), dtypes="number",
     samples=_SCATTER_SAMPLES, doc="x with updates added at integer positions; those of one position add up",

@@ -239,6 +239,7 @@ solve = general(
     jvp=lambda a, out, a_dot, b_dot: solve(a, sub(b_dot, matmul(a_dot, out))),
     samples=[(operands, ()) for operands in _SOLVE_SHAPES],
     kink="a singular matrix raises numpy.linalg.LinAlgError", doc="x with a @ x = b",
+    mixes="matrices",
 )  # fmt: skip
 
 _PLAIN, _TRANSPOSED, _ADJOINT = 0, 1, 2
@@ -290,6 +291,7 @@ triangular_solve = general(
     ],
     kink="the half of a that is not read, and a unit diagonal, have gradient zero",
     doc="x with op(a) @ x = b for triangular a; op is the identity, transpose or adjoint for trans = 0, 1, 2",
+    mixes="matrices",
 )  # fmt: skip
 
 inv = general(
@@ -298,6 +300,7 @@ inv = general(
     jvp=lambda out, a_dot: neg(matmul(out, matmul(a_dot, out))),
     samples=[((_well_conditioned(3, 3),), ()), ((_well_conditioned(2, 2, 2),), ())],
     kink="a singular matrix raises numpy.linalg.LinAlgError", doc="the inverse of square matrices",
+    mixes="matrices",
 )  # fmt: skip
 
 
@@ -351,4 +354,5 @@ cholesky = general(
     kink="the lower triangle is read, the gradient is symmetric (Hermitian); a matrix that is not positive "
          "definite raises numpy.linalg.LinAlgError",
     doc="the lower triangular factor L of a = L L^H",
+    mixes="matrices",
 )  # fmt: skip

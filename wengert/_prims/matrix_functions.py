@@ -42,6 +42,7 @@ expm = general(
     samples=[((_any_square(3, 3),), ()), ((_any_square(2, 2, 2),), ()), ((_any_square(1, 1),), ())],
     doc="the exponential of square matrices",
     ref="R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17, 1996",
+    mixes="matrices",
 )  # fmt: skip
 
 
@@ -71,6 +72,7 @@ expm_along = general(
     samples=[((_any_square(3, 3), _any_square(3, 3)), ()), ((_any_square(2, 2, 2), _any_square(2, 2, 2)), ())],
     doc="the derivative of the exponential of square matrices in a direction",
     ref="R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17, 1996",
+    mixes="matrices",
 )  # fmt: skip
 
 # -- logarithms, by the same block ---------------------------------------------------------------------------------
@@ -96,6 +98,7 @@ logm = general(
     samples=[((_positive_square(3, 3),), ()), ((_positive_square(2, 2, 2),), ()), ((_positive_square(1, 1),), ())],
     doc="the principal logarithm of square matrices",
     ref="R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17, 1996",
+    mixes="matrices",
 )  # fmt: skip
 
 # -- Sylvester's equation, and square roots, whose derivative solves one ---------------------------------------------
@@ -130,6 +133,7 @@ sylvester = general(
              ((_positive_square(2, 2, 2), _positive_square(2, 2, 2), (2, 2, 2)), (True,))],
     doc="the x with a @ x + x @ b = c; where there is none, an error, or NaN with or_nan",
     ref="R. H. Bartels, G. W. Stewart, Algorithm 432, Comm. ACM 15, 1972",
+    mixes="matrices",
 )  # fmt: skip
 
 
@@ -150,4 +154,5 @@ sqrtm = general(
     kink="a singular matrix has no derivative: the gradient is NaN, and inf of a single 0",
     doc="the principal square root of square matrices",
     ref="N. J. Higham, Functions of Matrices: Theory and Computation, SIAM 2008, section 6.1",
+    mixes="matrices",
 )  # fmt: skip

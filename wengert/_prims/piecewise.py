@@ -27,7 +27,7 @@ def _choice(name: str, operands: str, *, vjp: Any, jvp: Any, doc: str, **options
     category = options.setdefault("dtypes", "real")
     return general(
         name, operands, vjp=vjp, jvp=jvp, type=elementwise_type(name, None, category), batch=batch_elementwise,
-        inserts_zeros=True, leaves_zeros=True, doc=doc, **options,
+        inserts_zeros=True, leaves_zeros=True, doc=doc, mixes="nothing", **options,
     )  # fmt: skip
 
 
@@ -68,6 +68,7 @@ abs_ = general(
     jvp=lambda x, out, x_dot, times: _along(_direction(x, out), x_dot, times),
     type=elementwise_type("abs", dtypes.real_of, "number"), batch=batch_elementwise, dtypes="number",
     kink="zero at 0", domain=(0.2, 2.0), doc="the magnitude",
+    mixes="nothing",
 )  # fmt: skip
 
 
@@ -92,6 +93,7 @@ angle = general(
     "angle", "x", vjp=(_angle_vjp,), jvp=_angle_jvp, type=elementwise_type("angle", dtypes.real_of, "inexact"),
     batch=batch_elementwise, domain=(0.2, 2.0), kink="zero at 0, and everywhere on real operands",
     doc="the angle in radians of a complex number with the positive axis; 0 or pi for a real one",
+    mixes="nothing",
 )  # fmt: skip
 
 
@@ -105,6 +107,7 @@ copysign = general(
     type=elementwise_type("copysign", None, "float"), batch=batch_elementwise, dtypes="float",
     domain=((0.2, 2.0), (-2.0, -0.2)),
     kink="zero at x = 0; zero for y", doc="the magnitude of x with the sign of y",
+    mixes="nothing",
 )  # fmt: skip
 
 # -- choices ------------------------------------------------------------------------------------------------------
@@ -210,6 +213,7 @@ mod = general(
     type=elementwise_type("mod", None, "real"), batch=batch_elementwise, dtypes="real",
     domain=((-2.4, -2.1), (0.85, 1.0)), kink="1 for x and -floor(x / y) for y, also at the jumps",
     doc="the remainder of x / y with the sign of y",
+    mixes="nothing",
 )  # fmt: skip
 
 
@@ -224,6 +228,7 @@ fmod = general(
     type=elementwise_type("fmod", None, "real"), batch=batch_elementwise, dtypes="real",
     domain=((-2.4, -2.1), (0.85, 1.0)), kink="1 for x and -trunc(x / y) for y, also at the jumps",
     doc="the remainder of x / y with the sign of x",
+    mixes="nothing",
 )  # fmt: skip
 
 # -- formulas with a hole ---------------------------------------------------------------------------------------------

@@ -63,6 +63,7 @@ reduce_prod = general(
     jvp=lambda x, x_dot, axes, times: reduce_sum(times(x_dot, _others(x, axes)), axes=axes),
     type=reduction_type("reduce_prod", category="number"), batch=_BATCH, dtypes="number", samples=REDUCTION_SAMPLES,
     doc="the product over axes, in the dtype of x (float16 and bfloat16 are multiplied in float32)",
+    mixes="axes",
 )  # fmt: skip
 
 # -- extrema ----------------------------------------------------------------------------------------------------------
@@ -91,7 +92,7 @@ def _extremum_jvp(x: Tensor, out: Tensor, x_dot: Tensor, axes: tuple[int, ...]) 
 def _extremum(name: str, doc: str) -> Op:
     return general(
         name, "x", attrs="axes", vjp=(_extremum_vjp,), jvp=_extremum_jvp, batch=_BATCH, dtypes="real",
-        type=reduction_type(name, category="real"), inserts_zeros=True, samples=REDUCTION_SAMPLES,
+        type=reduction_type(name, category="real"), inserts_zeros=True, samples=REDUCTION_SAMPLES, mixes="axes",
         kink="equal shares to all that attain it; NaN for all where one is NaN", doc=doc,
     )  # fmt: skip
 
@@ -148,6 +149,7 @@ logsumexp = general(
     jvp=lambda x, out, x_dot, axes, times: reduce_sum(times(x_dot, _shares(x, out, axes)), axes=axes),
     type=reduction_type("logsumexp", category="float"), batch=_BATCH, dtypes="float", samples=REDUCTION_SAMPLES,
     kink="zero where every element is -inf", doc="log(sum(exp(x))) over axes, without overflow",
+    mixes="axes",
 )  # fmt: skip
 
 
@@ -179,9 +181,11 @@ softmax = general(
     "softmax", "x", attrs="axis", vjp=(_softmax_vjp,), type=_along_type("softmax"), batch=batch_shifting(axis=1),
     jvp=lambda out, x_dot, axis, times: times(sub(x_dot, _total(times(x_dot, out), axis)), out), dtypes="float",
     samples=_AXIS_SAMPLES, doc="e^x / sum(e^x) along an axis, without overflow",
+    mixes="axes",
 )  # fmt: skip
 log_softmax = general(
     "log_softmax", "x", attrs="axis", vjp=(_log_softmax_vjp,), type=_along_type("log_softmax"),
     jvp=lambda out, x_dot, axis, times: sub(x_dot, _total(times(x_dot, exp(out)), axis)), batch=batch_shifting(axis=1),
     dtypes="float", samples=_AXIS_SAMPLES, doc="the logarithm of softmax, exact where softmax vanishes",
+    mixes="axes",
 )  # fmt: skip

@@ -31,6 +31,7 @@ argsort = zero(
     "argsort", "x", attrs="axis descending", type=_sort_type("argsort", dtypes.int64), batch=_BATCH, dtypes="real",
     places=True,
     samples=_SAMPLES, smooth=False, doc=f"the indices that sort along an axis, {_ORDER}",
+    mixes="axes",
 )  # fmt: skip
 
 
@@ -72,6 +73,7 @@ def _sort_jvp(x: Tensor, x_dot: Tensor, axis: int, descending: bool) -> Tensor:
 sort = general(
     "sort", "x", attrs="axis descending", vjp=(_sort_vjp,), jvp=_sort_jvp, type=_sort_type("sort"), batch=_BATCH,
     dtypes="real", samples=_SAMPLES, kink="ties in the order of the elements", doc=f"sorted along an axis, {_ORDER}",
+    mixes="axes",
 )  # fmt: skip
 
 # -- places in sorted numbers ------------------------------------------------------------------------------------------

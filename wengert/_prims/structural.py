@@ -110,8 +110,9 @@ def fill(x: Tensor, value: float) -> Tensor:
 
 add = linear(
     "add", "x y", transpose=(lambda ct: ct, lambda ct: ct), type=elementwise_type("add", None, "any"),
-    cost="light",
+    cost="light", operator="+", grounds=(),
     batch=batch_elementwise, dtypes="any", doc="x + y",
+    mixes="nothing",
 )  # fmt: skip
 
 
@@ -124,21 +125,24 @@ def _same_type_of_all(xs: tuple[TensorType, ...]) -> TensorType:
 
 add_n = linear(
     "add_n", "*xs", transpose=lambda ct, xs_type: (ct,) * len(xs_type), type=_same_type_of_all,
-    batch=batch_elementwise, dtypes="any", samples=[(((3, 2),) * 3, ()), (((),), ())],
+    batch=batch_elementwise, dtypes="any", samples=[(((3, 2),) * 3, ()), (((),), ())], grounds=(),
     doc="the sum of any number of arrays, all of which are alive until the last one is there",
+    mixes="nothing",
 )  # fmt: skip
 neg = linear(
     "neg", "x", transpose=lambda ct: neg(ct), type=elementwise_type("neg", None, "number"), batch=batch_elementwise,
-    cost="light",
+    cost="light", operator="-",
     dtypes="number", doc="-x",
+    mixes="nothing",
 )  # fmt: skip
 sub = linear(
     "sub", "x y", transpose=(lambda ct: ct, lambda ct: neg(ct)), type=elementwise_type("sub", None, "number"),
-    cost="light",
+    cost="light", operator="-", grounds=(),
     batch=batch_elementwise, dtypes="number", doc="x - y",
+    mixes="nothing",
 )  # fmt: skip
 mul = elementwise(
-    "mul", "x y", partials=(lambda y: y, lambda x: x), dtypes="any", cost="light", doc="x * y",
+    "mul", "x y", partials=(lambda y: y, lambda x: x), dtypes="any", cost="light", doc="x * y", operator="*",
     jet=lambda x, y: lambda k: product(k, x, y),
 )  # fmt: skip
 
@@ -164,22 +168,25 @@ scale = general(
     jet=lambda x, y: lambda k: product(k, x, y, times=scale),
     type=elementwise_type("scale", None, "inexact"), batch=batch_elementwise,
     doc="x * y, but 0 where x is 0: the product of a cotangent that may hold structural zeros",
+    mixes="nothing",
 )  # fmt: skip
 
 times_number = linear(
     "times_number", "x", attrs="number", dtypes="number", batch=batch_elementwise,
-    cost="light",
+    cost="light", operator="*",
     transpose=lambda ct, number: times_number(ct, number=_conj_number(number)),
     type=lambda x, number: tensor_type(x.shape, x.dtype), samples=[(((3, 2),), (2.5,)), (((),), (-1.5,))],
     doc="x times a Python number",
+    mixes="nothing",
 )  # fmt: skip
 
 add_number = general(
     "add_number", "x", attrs="number", dtypes="number", batch=batch_elementwise,
-    cost="light",
+    cost="light", operator="+",
     vjp=(lambda ct: ct,), jvp=lambda x_dot: x_dot, jet=lambda x: lambda k: x[k],
     type=lambda x, number: tensor_type(x.shape, x.dtype), samples=[(((3, 2),), (2.5,)), (((),), (-1.5,))],
     doc="x plus a Python number",
+    mixes="nothing",
 )  # fmt: skip
 
 
@@ -196,6 +203,7 @@ convert = linear(
     type=lambda x, dtype: tensor_type(x.shape, dtype),
     samples=[(((3, 2),), (dtypes.float32,)), (((3,),), (dtypes.complex128,))],
     doc="the values in another dtype (the real part, from complex to real)",
+    mixes="nothing",
 )  # fmt: skip
 
 
@@ -208,6 +216,7 @@ conj = linear(
     "conj", "x", transpose=lambda ct: conj(ct), type=elementwise_type("conj", None, "inexact"),
     cost="light",
     batch=batch_elementwise, doc="the complex conjugate",
+    mixes="nothing",
 )  # fmt: skip
 
 
@@ -230,16 +239,20 @@ _COMPLEX_SAMPLE = [((lambda rng: rng.normal(size=(3, 2)) + 1j * rng.normal(size=
 real = linear(
     "real", "x", transpose=lambda ct: as_complex(ct, zeros_of(_type(ct))), type=_complex_only("real"),
     batch=batch_elementwise, dtypes="complex", samples=_COMPLEX_SAMPLE, doc="the real part",
+    mixes="nothing",
 )  # fmt: skip
 imag = linear(
     "imag", "x", transpose=lambda ct: as_complex(zeros_of(_type(ct)), ct), type=_complex_only("imag"),
     batch=batch_elementwise, dtypes="complex", samples=_COMPLEX_SAMPLE, doc="the imaginary part",
+    mixes="nothing",
 )  # fmt: skip
 as_complex = linear(
     # halves became complex64, so their parts come back as float32
     "as_complex", "x y", dtypes="float",
     transpose=(lambda ct, x_type: _in_dtype(real(ct), x_type), lambda ct, y_type: _in_dtype(imag(ct), y_type)),
     type=elementwise_type("as_complex", dtypes.complex_of, "float"), batch=batch_elementwise, doc="x + iy",
+    grounds=(),
+    mixes="nothing",
 )  # fmt: skip
 
 
@@ -373,6 +386,7 @@ reduce_sum = linear(
     "reduce_sum", "x", attrs="axes", type=reduction_type("reduce_sum"), batch=batch_shifting(axes=1), dtypes="any",
     transpose=lambda ct, x_type, axes: spread(ct, x_type, axes), samples=REDUCTION_SAMPLES,
     doc="the sum over axes, in the dtype of x (float16 and bfloat16 are summed in float32)",
+    mixes="axes",
 )  # fmt: skip
 
 
@@ -589,6 +603,7 @@ select = linear(
     transpose=(None, lambda ct, cond: select(cond, ct, fill(ct, 0)), lambda ct, cond: select(cond, fill(ct, 0), ct)),
     samples=[((lambda rng: rng.random((3, 2)) < 0.5, (3, 2), (3, 2)), ())],
     doc="x where cond, else y; the operand not chosen has a zero that stays zero",
+    mixes="nothing",
 )  # fmt: skip
 
 

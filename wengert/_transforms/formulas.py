@@ -14,15 +14,12 @@ from typing import Any, NamedTuple
 from .._core.domains import ANY, DOMAINS, is_number
 from .._core.dtypes import is_inexact
 from .._core.graph import Graph, Node
-from .._core.op import Op, Rule
+from .._core.op import ARITHMETIC, Op, Rule
 from .._core.state import building
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of, typed
 from .._prims.structural import conj, mul, scale, zeros_of
 from .contributions import results_of
-
-# what Python's operators compute as the kernels do: of lone numbers several times faster, of arrays no slower
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "times_number": "*", "add_number": "+"}
 
 
 class Formula(NamedTuple):
@@ -156,12 +153,11 @@ def _steps(
 
 def step_of(node: Node, operands: list[str]) -> str:
     """What computes a node, in Python's words."""
-    name = node.op.name
-    if node.outputs[0].dtype.char in "fd":  # narrower ones meet Python's numbers otherwise, complex ones round so
-        if name in _SIGNS:
-            return f" {_SIGNS[name]} ".join(operands)
-        if name == "neg":
-            return f"-{operands[0]}"
+    name, operator = node.op.name, node.op.facts.operator
+    # of lone numbers operators are several times faster than kernels, of arrays no slower; narrower floats meet
+    # Python's numbers otherwise, and complex ones round otherwise
+    if operator in ARITHMETIC and node.outputs[0].dtype.char in "fd":
+        return f" {operator} ".join(operands) if len(operands) > 1 else f"{operator}{operands[0]}"
     if name in ("reshape", "transpose"):
         return f"{operands[0]}.{name}({operands[1]})"
     return f"kernels[{name!r}]({', '.join(operands)})"

@@ -121,16 +121,13 @@ def push(
     )
 
 
-# which operands of sums leave an element 0 that has nothing else in it; of other ops (select, concatenate) all do
-_GROUNDS: dict[str, tuple[int, ...]] = {
-    "add": (), "add_n": (), "sub": (), "as_complex": (), "scatter_add": (0,), "buffer_add": (1,),
-}  # fmt: skip
-
-
 def lacks_tangents(op: Op, dots: list[Any]) -> bool:
     """Whether an operand that a linear op is linear in has no tangent, in whose place structural zeros stand."""
-    grounds = _GROUNDS.get(op.name, range(len(dots)))
-    return any(op.rules[op.position(i)] is not None and not _is_tensor(dots[i]) for i in grounds)
+    grounds = op.facts.grounds
+    return any(
+        op.rules[op.position(i)] is not None and not _is_tensor(dot)
+        for i, dot in enumerate(dots) if grounds is None or op.operands[op.position(i)] in grounds
+    )  # fmt: skip
 
 
 def _is_tensor(tangent: object) -> bool:

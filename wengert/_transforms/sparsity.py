@@ -61,13 +61,22 @@ class Site(NamedTuple):
     width: int  # how many source elements there are
 
     def attr(self, name: str) -> Any:
-        return self.attrs[self.op.attrs.index(name)]
+        return self.by_name()[name]
+
+    def by_name(self) -> dict[str, Any]:
+        """The attributes; those of a user's primitive are one attribute."""
+        found = dict(zip(self.op.attrs, self.attrs, strict=True))
+        return {**found, **dict(found.get("attributes", ()))}
+
+    def is_of_one_shape(self) -> bool:
+        """Whether the operands that depend on the sources have the shape of the first, as a user's own need not."""
+        return all(x.shape == self.inputs[0].shape for x, k in zip(self.inputs, self.operands) if k.rows is not None)
 
 
 Rule = Callable[[Site], "Sequence[Rows]"]
 RULES: dict[str, Rule] = {}
 REGIONS: dict[str, Callable[[Site], Sequence[Known]]] = {}
-"""Rules of ops that hold programs; `_control/dependence.py` fills it."""
+"""Rules of ops that hold programs, by what they hold, and of a user's rules; `_control/dependence.py` fills it."""
 
 
 def pattern(graph: Graph, sources: Sequence[bool]) -> list[Rows]:
@@ -111,8 +120,9 @@ def _results(node: Node, operands: Sequence[Known], width: int) -> Sequence[Know
     if all(known.value is not None for known in operands):
         return _computed(node, [known.value for known in operands])
     site = Site(op, node.inputs, node.outputs, node.attrs, operands, width)
-    if op.name in REGIONS:
-        return REGIONS[op.name](site)
+    region = REGIONS.get(op.facts.holds or op.kind)
+    if region is not None:
+        return region(site)
     if op.kind in ("zero", "stop") or all(known.rows is None for known in operands):
         return (UNKNOWN,) * len(node.outputs)
     rule = RULES.get(op.name) or _rule_by_facts(op)
@@ -248,13 +258,11 @@ def dense(site: Site) -> Sequence[Rows]:
     return [picked(found, np.zeros(size_of(out), np.int64)) for out in site.outputs]
 
 
-@rule(
-    "add", "sub", "neg", "add_n", "times_number", "add_number", "convert", "conj", "real", "imag", "as_complex", "abs",
-    "angle", "maximum", "minimum", "fmax", "fmin", "clip", "relu", "mod", "fmod", "paired_scale",
-)  # fmt: skip
 def elementwise(site: Site) -> Sequence[Rows]:
     """Element by element."""
     rules = site.op.rules
+    if not site.is_of_one_shape() or site.outputs[0].shape != site.inputs[0].shape:
+        return dense(site)
     return [union(
         known.rows for i, known in enumerate(site.operands) if not rules or rules[site.op.position(i)] is not None
     )]  # fmt: skip
@@ -293,9 +301,9 @@ def product(site: Site) -> Sequence[Rows]:
 
 def _rule_by_facts(op: Op) -> Rule:
     """The rule of an op that has none of its own here."""
-    if op.kind == "elementwise":
-        return elementwise
-    return {"same": first, "": dense}.get(op.facts.moves, moved_by_known)
+    if op.facts.moves:
+        return first if op.facts.moves == "same" else moved_by_known
+    return _MIXED[op.facts.mixes]
 
 
 def moved_by_known(site: Site) -> Sequence[Rows]:
@@ -425,16 +433,14 @@ def added_along(site: Site) -> Sequence[Rows]:
     return [gathered(site.operands[0].rows, places, numbers(index.shape), size_of(site.outputs[0]))]
 
 
-@rule("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "logsumexp")
-def reduced(site: Site) -> Sequence[Rows]:
-    """Groups united."""
-    return [grouped(site.operands[0].rows, site.inputs[0].shape, site.attr("axes"))]
-
-
-@rule("softmax", "log_softmax", "sort", "dft", "rfft", "irfft")
-def over_axis(site: Site) -> Sequence[Rows]:
-    """Dense along some axes."""
-    axes = site.attr("axes") if "axes" in site.op.attrs else (site.attr("axis"),)
+def over_axes(site: Site) -> Sequence[Rows]:
+    """Dense along some axes, which a reduction's result does not have."""
+    attrs = site.by_name()
+    if len(site.operands) != 1 or not attrs.keys() & {"axes", "axis"}:
+        return dense(site)
+    axes = attrs["axes"] if "axes" in attrs else (attrs["axis"],)
+    if len(site.outputs[0].shape) < len(site.inputs[0].shape):
+        return [grouped(site.operands[0].rows, site.inputs[0].shape, axes)]
     return _over_axes(site, axes)
 
 
@@ -446,17 +452,19 @@ def _over_axes(site: Site, axes: Sequence[int]) -> Sequence[Rows]:
     return [_repeated(found, kept, out)]
 
 
-@rule("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "segmented_cumsum", "linear_recurrence")
 def running(site: Site) -> Sequence[Rows]:
     """All that stands before along an axis: united over 1, 2, 4, ... places."""
+    attrs, shape = site.by_name(), site.inputs[0].shape
+    if "axis" not in attrs or not site.is_of_one_shape() or site.outputs[0].shape != shape:
+        return dense(site)
     rows = union(known.rows for known in site.operands)
-    shape, axis = site.inputs[0].shape, site.attr("axis")
+    axis = attrs["axis"] % len(shape)
     places, extent, step = numbers(shape), shape[axis], 1
     while step < extent:
         before = np.full_like(places, -1)
         ahead, behind = [slice(None)] * len(shape), [slice(None)] * len(shape)
         ahead[axis], behind[axis] = slice(step, None), slice(None, extent - step)
-        if site.attr("reverse"):
+        if attrs.get("reverse"):
             ahead, behind = behind, ahead
         before[(*ahead,)] = places[(*behind,)]
         rows = union((rows, picked(rows, before)))
@@ -465,10 +473,6 @@ def running(site: Site) -> Sequence[Rows]:
     return [rows]
 
 
-@rule(
-    "solve", "triangular_solve", "inv", "cholesky", "eigh", "svd", "qr", "lu", "det", "cofactor", "inv_or_inf",
-    "slogdet", "pinv", "eig", "expm",
-)  # fmt: skip
 def of_matrices(site: Site) -> Sequence[Rows]:
     """Dense in each matrix of a batch."""
     batch = site.inputs[0].shape[:-2]
@@ -484,6 +488,11 @@ def of_matrices(site: Site) -> Sequence[Rows]:
         picked(found, np.broadcast_to(counted.reshape((*batch, *(1,) * (len(out.shape) - len(batch)))), out.shape))
         for out in site.outputs
     ]
+
+
+_MIXED: dict[str, Rule] = {
+    "nothing": elementwise, "axes": over_axes, "earlier": running, "matrices": of_matrices, "all": dense
+}  # fmt: skip
 
 
 @rule("matmul")

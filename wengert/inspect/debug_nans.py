@@ -16,7 +16,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.analysis import makers
 from .._core.engine import ndarray_of
-from .._core.op import Op, stated
+from .._core.op import ARITHMETIC, Op, stated
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
 from .._core.tracebacks import fold
@@ -27,8 +27,6 @@ __all__ = ["debug_nans"]
 
 Array = np.ndarray[Any, Any]
 
-_BY_NUMBER = frozenset({"add_number", "times_number"})
-_SPREAD_NAN = _BY_NUMBER | {"add", "sub", "mul", "div", "neg"}  # of what users write down, in which a NaN stays one
 _MOST_PLACES = 200_000  # remembered for messages, the latest ones
 
 
@@ -127,11 +125,11 @@ def _computed_or_written(tensor: Tensor) -> Array | None:
             written = np.asarray(value)
             if is_whole or (written.dtype.kind in "fc" and np.isnan(written).any()):
                 return written
-        elif node.op.name in _BY_NUMBER and _is_infinite_number(node.attrs[0]):
+        elif node.op.facts.operator and any(map(_is_infinite_number, node.attrs)):
             return np.asarray(node.attrs[0])
         elif node.op.facts.moves in ("same", "all") or node.op.name == "convert":
             keys += [value.key for value in node.inputs[: len(node.outputs)] if value.key not in keys]
-        elif node.op.name in _SPREAD_NAN:
+        elif node.op.facts.operator in ARITHMETIC:  # of what users write down, in which a NaN stays one
             is_whole = False
             keys += [value.key for value in node.inputs if value.key not in keys]
     return None

@@ -18,7 +18,7 @@ from .._control.call import cut_inside, inner_programs, leads_through
 from .._core import dtypes
 from .._core.engine import ndarray_of
 from .._core.graph import Graph, graph_holding, quietly
-from .._core.op import BRANCHES_AND_LOOPS, REGISTRY, ZERO, Op
+from .._core.op import BRANCHES_AND_LOOPS, COMPARISONS, REGISTRY, ZERO, Op
 from .._core.public import public
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
@@ -33,7 +33,6 @@ __all__ = ["disconnection", "explain", "explain_entries", "explain_graph"]
 
 _MOST_CUTS = 3  # told in one text
 _MOST_STEPS = 12  # of a path that are listed
-_COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 
 _INSIDE = {"a program": "a compiled function", "branches": "a branch", "a loop": "a loop"}
 
@@ -523,7 +522,7 @@ def _cure(cut: Cut) -> str:
         return "go on with the value that was assigned instead of reading the Variable again"
     if op in REGISTRY and REGISTRY[op].facts.places:
         return "use the value instead of its place (max, take_along_axis), or a soft choice (wg.nn.softmax)"
-    if op in _COMPARISONS or op == "bool(Tensor)":
+    if op == "bool(Tensor)" or (op in REGISTRY and REGISTRY[op].facts.operator in COMPARISONS):
         return "choose between differentiable values with wg.where(condition, a, b), or use a smooth step (sigmoid)"
     if op == "convert":
         return "stay with floating values (wg.floor and wg.round keep the dtype), or use wg.custom_gradient"

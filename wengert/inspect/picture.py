@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._core.graph import Graph, Node
+from .._core.op import stated
 from .._core.printer import graph_text, node_text, programs_of, type_text, value_names
 from .._core.tensor import Value
 
@@ -23,7 +24,6 @@ __all__ = ["Box", "boxes_of", "fitted", "width_of"]
 
 FOLD_ABOVE = 80  # nodes
 _MOST_CHARACTERS = 30  # in one line of a box
-_NUMBERS = frozenset({"constant", "full"})
 
 
 @dataclass
@@ -80,7 +80,7 @@ class _Drafter:
             self._add(Box("variable", str(variable.name), type_text(value), "a Variable, read"), value)
 
     def _draw_node(self, node: Node) -> None:
-        if node.op.name in _NUMBERS and len(node.outputs) == 1:
+        if stated(node.op, node.attrs) is not None:
             self.numbers[node.outputs[0].key] = node
             return
         if self.folds and self._joins_chain(node):
@@ -169,13 +169,12 @@ def _attribute(name: str, value: object) -> str:
 
 
 def _number_text(node: Node) -> str:
-    values: dict[str, Any] = dict(zip(node.op.attrs, node.attrs, strict=True))
-    value: Any = values.get("value")
+    value = stated(node.op, node.attrs)
     if np.size(value) > 4:
         return "constant array"
     if np.ndim(value):
         return " ".join(str(value).split())
-    return str(value) if value is not None else node.op.name
+    return str(value)
 
 
 def width_of(text: str) -> int:

@@ -19,7 +19,7 @@ from .._core.apply import apply
 from .._core.derived import Derived, pickles_by_value
 from .._core.dynamo import left_out
 from .._core.engine import Engine, register_host_kernel
-from .._core.op import REGISTRY, Cost, Facts, Moves, Op, Rule, batch_size, require_facts
+from .._core.op import REGISTRY, Cost, Facts, Mixes, Moves, Op, Rule, batch_size, require_facts
 from .._core.public import public, unconverted
 from .._core.tensor import Tensor
 from .._core.tracebacks import fold
@@ -53,7 +53,7 @@ def primitive(
     jvp: Callable[..., Any] | None = None, batch: Callable[..., Any] | None = None,
     jax: Callable[..., Any] | None = None, torch: Callable[..., Any] | None = None,
     tensorflow: Callable[..., Any] | None = None, moves: Moves = "", linear: bool = False, places: bool = False,
-    cost: Cost = "dear",
+    cost: Cost = "dear", mixes: Mixes = "all",
 ) -> Callable[..., Any]:  # fmt: skip
     """Declares a new op around a NumPy function: callable at once, traced, compiled, batched, differentiated.
 
@@ -82,6 +82,10 @@ def primitive(
         cost: of an element of the result. What is "dear" is kept for the backward pass of a branch or of a loop; what
             is "light" (about as much as a load), "move" (a load from elsewhere) or "free" (nothing: another shape or
             dtype) may be computed again instead.
+        mixes: of which elements of the inputs an element of the result may be made, for patterns of sparsity: "nothing"
+            (of those at the same place of inputs of one shape), "axes" (all along the axes that an attribute `axes` or
+            `axis` names, of one input), "earlier" (those before it along `axis`; behind it with `reverse`), "matrices"
+            (those of the same matrix of a batch), or "all".
 
     Returns:
         `op(*arrays, **attrs)`, which gives the kind of array that came in. Attributes must be hashable.
@@ -103,7 +107,9 @@ def primitive(
     for argument, f in given.items():
         if not (callable(f) or (f is None and argument not in ("spec", "numpy"))):
             raise TypeError(at_user_line(f"primitive: {argument} must be callable, got {type(f).__name__}"))
-    facts = _facts(name, numpy, moves=moves, linear_in="inputs" if linear else "", places=places, cost=cost)
+    facts = _facts(
+        name, numpy, moves=moves, linear_in="inputs" if linear else "", places=places, cost=cost, mixes=mixes
+    )
     op = Op(
         name=name, operands=("inputs",), attrs=("attributes",), outs=("out",), kind="general",
         type_rule=_type_rule(name, spec), batch_rule=_looped if batch is None else _given_batch(batch),
@@ -116,7 +122,7 @@ def primitive(
     _own[name] = op
     register_host_kernel(name, _kernels(name, numpy, spec, {"jax": jax, "torch": torch, "tensorflow": tensorflow}))
     whole = {**given, "jax": jax, "torch": torch, "tensorflow": tensorflow, "moves": moves, "linear": linear}
-    whole |= {"places": places, "cost": cost}
+    whole |= {"places": places, "cost": cost, "mixes": mixes}
     return _made(op, numpy, whole)
 
 
