@@ -323,3 +323,29 @@ def test_what_costs_little_is_computed_again_in_a_loops_backward_pass(cost: Any,
 
 def test_each_kind_of_cost_is_stated_by_some_op() -> None:
     assert {op.facts.cost for op in REGISTRY.values()} == {"free", "move", "light", "dear"}
+
+
+# -- flops ------------------------------------------------------------------------------------------------------------
+
+
+def counted(f: Any, *args: Any) -> int:
+    return sum(part.flops for part in wg.function(f).report(*args).parts)
+
+
+def test_reports_count_the_operations_that_ops_state() -> None:
+    a, b = np.ones((2, 3)), np.ones((3, 4))
+    assert counted(np.matmul, a, b) == 2 * 2 * 3 * 4
+    assert counted(lambda x, y, z: np.einsum("ij,jk,kl->il", x, y, z), a, b, b.T) >= 2 * (2 * 3 * 4 + 2 * 3 * 4)
+    image, kernel = np.ones((1, 2, 8)), np.ones((5, 2, 3))
+    conv = REGISTRY["conv"].facts.flops
+    assert conv is not None and conv((1, 5, 6), image.shape, kernel.shape) == 2 * 5 * 6 * 2 * 3
+
+
+def test_reports_count_what_ones_own_op_states() -> None:
+    op = wg.primitive(
+        fresh_name("counted"), spec=lambda x, **_: x, numpy=lambda x, **_: x,
+        flops=lambda out, x, power: power * len(x) * x[0],
+    )  # fmt: skip
+    assert counted(lambda x: op(x, power=7), np.ones((5, 2))) == 7 * 2 * 5
+    with pytest.raises(TypeError, match="primitive: flops must be callable, got int"):
+        wg.primitive(fresh_name("refused"), spec=lambda x: x, numpy=np.square, flops=3)

@@ -100,6 +100,8 @@ class Facts(NamedTuple):
         places: whether the result is of integers that count from 0: positions of elements along an axis.
         operator: the operator of Python's that computes the same, of arrays and of numbers.
         grounds: of sums the operands without which an element may be 0 that has nothing else in it (None: all).
+        flops: of ops that take more than one operation on numbers an element: from the shapes of the result and of the
+            operands, and the attributes by name, to how many.
         cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
             is loaded from elsewhere), "light" (about as much as a load), "dear" (better kept than computed again).
     """
@@ -122,6 +124,7 @@ class Facts(NamedTuple):
     places: bool = False
     operator: str = ""
     grounds: tuple[str, ...] | None = None
+    flops: Callable[..., float] | None = None
     cost: Cost = "dear"
 
 
@@ -141,6 +144,13 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "moves": get_args(Moves), "mixes": get_args(Mixes), "holds": get_args(Holds), "places": (False, True),
     "cost": get_args(Cost), "operator": ("", *ARITHMETIC, *COMPARISONS),
 }  # fmt: skip
+
+
+def named(op: Op, attrs: Sequence[Any]) -> dict[str, Any]:
+    """Attributes by name, those of a user's primitive, which are one attribute, too."""
+    found = dict(zip(op.attrs, attrs, strict=True))
+    own = found.pop("attributes", ())
+    return {**found, **dict(own)}
 
 
 class Spectrum(NamedTuple):

@@ -8,6 +8,7 @@ parameters is in `_core/conv_shape.py`. The ops layer brings other layouts into 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod as size
 from typing import Any
 
 from .._core.conv_shape import ConvParams, Rearrangement, conv_out_shape, transpose_lhs_params, transpose_rhs_params
@@ -138,4 +139,5 @@ conv = multilinear(
     "conv", "lhs rhs", attrs="strides padding lhs_dilation rhs_dilation groups batch_groups", type=_conv_type,
     transpose=(_to_lhs, _to_rhs), batch=_conv_batch, samples=_SAMPLES, dtypes="number",
     doc="cross-correlation of lhs (N, C, *spatial) with rhs (O, C / groups, *kernel)",
+    flops=lambda out, lhs, rhs, **attrs: 2 * size(out) * size(rhs[1:]),
 )  # fmt: skip

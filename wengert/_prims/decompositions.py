@@ -36,7 +36,7 @@ from .limits import (
     seldom,
     without_nothing,
 )
-from .linalg import adjoint, diagonal, hermitian, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
+from .linalg import adjoint, cubic, diagonal, hermitian, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
 from .linalg import inv as _inv
 from .piecewise import abs_
 from .reductions import reduce_any, reduce_max
@@ -258,6 +258,7 @@ eigh = general(
          "exact, smooth functions of values and vectors have theirs, and other functions of the vectors NaN",
     doc="eigenvalues, ascending, and orthonormal eigenvectors of symmetric (Hermitian) matrices",
     mixes="matrices",
+    flops=cubic(9),
 )  # fmt: skip
 eigh.spectrum = Spectrum(0, ascending, has_equal, shows_neighbours, _eigh_push, lambda outs: outs[1])
 
@@ -463,6 +464,7 @@ svd = general(
          "vectors have theirs, and other functions of the vectors NaN",
     doc="U, s (descending) and V^H with a = U diag(s) V^H, the factors without their null space",
     mixes="matrices",
+    flops=cubic(20),
 )  # fmt: skip
 svd.spectrum = Spectrum(
     1, _descending, _has_equal_or_zero, _shows_equal_or_zero, _svd_push, lambda outs: matmul(outs[0], outs[2])
@@ -523,6 +525,7 @@ qr = general(
     kink="the gradient at a matrix without full column rank raises numpy.linalg.LinAlgError",
     doc="Q with orthonormal columns and upper triangular R with a = Q R, for no more columns than rows",
     mixes="matrices",
+    flops=cubic(4 / 3),
 )  # fmt: skip
 
 
@@ -668,6 +671,7 @@ lu = general(
     doc="L (unit diagonal, not stored) and U in one matrix, the row that each row was exchanged with in turn, and "
         "the order of rows that results: a[order] = L U",
     mixes="matrices",
+    flops=cubic(2 / 3),
 )  # fmt: skip
 
 # -- determinants ------------------------------------------------------------------------------------------------------
@@ -710,6 +714,7 @@ det = general(
              ((_any_square(1, 1),), ())],
     doc="the determinant of square matrices; its gradient, the cofactors, is exact at singular matrices",
     mixes="matrices",
+    flops=cubic(2 / 3),
 )  # fmt: skip
 
 
@@ -771,6 +776,7 @@ cofactor = general(
              ((_any_square(1, 1),), ())],
     doc="the cofactors of square matrices, the gradient of the determinant: det(a) inv(a)^T, also where a is singular",
     mixes="matrices",
+    flops=cubic(20),
 )  # fmt: skip
 
 
@@ -785,6 +791,7 @@ inv_or_inf = general(
     kink="infinities and NaN for a singular matrix",
     doc="the inverse of square matrices; of a singular one its cofactors divided by zero",
     mixes="matrices",
+    flops=cubic(2),
 )  # fmt: skip
 
 
@@ -818,6 +825,7 @@ slogdet = general(
     kink="infinities and NaN for a singular matrix",
     doc="the sign (of complex matrices the phase) of the determinant and the logarithm of its magnitude",
     mixes="matrices",
+    flops=cubic(2 / 3),
 )  # fmt: skip
 
 # -- pseudo-inverse ----------------------------------------------------------------------------------------------------
@@ -856,4 +864,5 @@ pinv = general(
     kink="the derivative at constant rank; where the rank changes the pseudo-inverse jumps",
     doc="the pseudo-inverse; singular values up to rcond times the largest count as 0",
     mixes="matrices",
+    flops=cubic(22),
 )  # fmt: skip

@@ -32,7 +32,7 @@ from .decompositions import (
 )
 from .discrete import logical_or
 from .limits import SAME, Divide, of_tangents, quotient
-from .linalg import adjoint, diagonal, make_diagonal, matmul, solve
+from .linalg import adjoint, cubic, diagonal, make_diagonal, matmul, solve
 from .structural import add, cast, conj_of, real, sub
 
 
@@ -109,5 +109,6 @@ eig = general(
     doc="eigenvalues and eigenvectors of length 1 of general matrices, complex",
     ref="M. B. Giles, An extended collection of matrix derivative results for forward and reverse mode, 2008",
     mixes="matrices",
+    flops=cubic(25),
 )  # fmt: skip
 eig.spectrum = Spectrum(0, ascending, has_equal, _shows_pair, _eig_push, lambda outs: outs[1])

@@ -6,6 +6,7 @@ entries that stand for two, the transform of real numbers to half a spectrum and
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .._core import dims, dtypes
@@ -23,6 +24,10 @@ def _dft_type(x: TensorType, axes: tuple[int, ...], inverse: bool) -> TensorType
     return tensor_type(x.shape, x.dtype)
 
 
+def _flops(out: tuple[int, ...], x: tuple[int, ...], **attrs: object) -> float:
+    return 5 * max(math.prod(out), math.prod(x)) * math.log2(max(x[-1], 2))
+
+
 def _complex(*shape: int) -> Any:
     return lambda rng: rng.normal(size=shape) + 1j * rng.normal(size=shape)
 
@@ -33,6 +38,7 @@ dft = linear(
     samples=[((_complex(2, 5),), ((1,), False)), ((_complex(3, 2, 4),), ((0, 2), True))],
     doc="the sums of x_j e^(-2 pi i j k / n) over axes (e^(+...) if inverse)",
     mixes="axes",
+    flops=_flops,
 )  # fmt: skip
 
 
@@ -53,6 +59,7 @@ rfft = linear(
     transpose=_rfft_transpose, samples=[(((2, 5),), (1,)), (((4, 2),), (0,)), (((1,),), (0,))],
     doc="the first half of the transform of real numbers, n // 2 + 1 entries",
     mixes="axes",
+    flops=_flops,
 )  # fmt: skip
 
 
@@ -80,6 +87,7 @@ irfft = linear(
     doc="the inverse transform to real numbers from the first half of a spectrum, size // 2 + 1 entries; the imaginary "
         "parts of the entries that stand for themselves alone are not read",
     mixes="axes",
+    flops=_flops,
 )  # fmt: skip
 
 paired_scale = linear(

@@ -7,7 +7,8 @@ ops, so they have derivatives of every order. Adjoints are those of Re<u, v>: tr
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import prod as size
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,11 @@ from .._core.op import (
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_dim, same_shape, tensor_type
 from .structural import add, conj_of, neg, reshape, sub, times_number, transpose
+
+
+def cubic(factor: float) -> Callable[..., float]:
+    """The operations of what takes `factor` n^3 of them for a square matrix."""
+    return lambda out, a, *others, **attrs: factor * size(a) * a[-1]
 
 
 def swap_last(x: Tensor) -> Tensor:
@@ -75,6 +81,7 @@ matmul = multilinear(
     transpose=(lambda ct, y: matmul(ct, adjoint(y)), lambda ct, x: matmul(adjoint(x), ct)),
     samples=[(((2, 3), (3, 4)), ()), (((2, 1, 2, 3), (2, 1, 3, 2)), ()), (((2, 0), (0, 3)), ())],
     doc="the product of matrices (float16 and bfloat16 are summed in float32)",
+    flops=lambda out, x, y: 2 * size(out) * x[-1],
 )  # fmt: skip
 
 
@@ -92,6 +99,11 @@ def _einsum_type(xs: tuple[TensorType, ...], labels: tuple[str, ...], out: str) 
                 raise ValueError(f"einsum: axes labelled {name!r} have extents {extents[name]} and {extent}")
     _require_labels(labels, out)
     return tensor_type((*[extents[name] for name in out],), xs[0].dtype)
+
+
+def _einsum_flops(result: Any, *shapes: Any, labels: tuple[str, ...], out: str) -> float:
+    """A multiplication and an addition for each value of all labels."""
+    return 2 * size({name: n for x, names in zip(shapes, labels, strict=True) for name, n in zip(names, x)}.values())
 
 
 def _require_labels(labels: tuple[str, ...], out: str) -> None:
@@ -137,6 +149,7 @@ einsum = multilinear(
         (((2,), (), (3,)), (("a", "", "b"), "ba")),
     ],
     doc="sums of products over labelled axes; no label twice in one operand, none in a single operand alone",
+    flops=_einsum_flops,
 )  # fmt: skip
 
 # -- triangles and diagonals -----------------------------------------------------------------------
@@ -240,6 +253,7 @@ solve = general(
     samples=[(operands, ()) for operands in _SOLVE_SHAPES],
     kink="a singular matrix raises numpy.linalg.LinAlgError", doc="x with a @ x = b",
     mixes="matrices",
+    flops=lambda out, a, b: 2 * size(out) * a[-1] + 2 / 3 * size(a) * a[-1],
 )  # fmt: skip
 
 _PLAIN, _TRANSPOSED, _ADJOINT = 0, 1, 2
@@ -292,6 +306,7 @@ triangular_solve = general(
     kink="the half of a that is not read, and a unit diagonal, have gradient zero",
     doc="x with op(a) @ x = b for triangular a; op is the identity, transpose or adjoint for trans = 0, 1, 2",
     mixes="matrices",
+    flops=lambda out, a, b, **attrs: size(out) * a[-1],
 )  # fmt: skip
 
 inv = general(
@@ -301,6 +316,7 @@ inv = general(
     samples=[((_well_conditioned(3, 3),), ()), ((_well_conditioned(2, 2, 2),), ())],
     kink="a singular matrix raises numpy.linalg.LinAlgError", doc="the inverse of square matrices",
     mixes="matrices",
+    flops=cubic(2),
 )  # fmt: skip
 
 
@@ -355,4 +371,5 @@ cholesky = general(
          "definite raises numpy.linalg.LinAlgError",
     doc="the lower triangular factor L of a = L L^H",
     mixes="matrices",
+    flops=cubic(1 / 3),
 )  # fmt: skip

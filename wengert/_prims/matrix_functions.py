@@ -10,7 +10,7 @@ from .._core.op import batch_elementwise, batch_leading, general
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_dim, tensor_type
 from .decompositions import square_type
-from .linalg import adjoint, matmul
+from .linalg import adjoint, cubic, matmul
 from .structural import add, concatenate, fill, neg, slice_, sub
 
 
@@ -43,6 +43,7 @@ expm = general(
     doc="the exponential of square matrices",
     ref="R. Mathias, A chain rule for matrix functions and applications, SIAM J. Matrix Anal. Appl. 17, 1996",
     mixes="matrices",
+    flops=cubic(20),
 )  # fmt: skip
 
 

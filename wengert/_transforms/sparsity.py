@@ -22,7 +22,7 @@ from .._core.dims import Dim
 from .._core.dtypes import is_inexact
 from .._core.engine import ndarray_of
 from .._core.graph import Graph, Node
-from .._core.op import Op
+from .._core.op import Op, named
 from .._core.state import building
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
@@ -61,12 +61,7 @@ class Site(NamedTuple):
     width: int  # how many source elements there are
 
     def attr(self, name: str) -> Any:
-        return self.by_name()[name]
-
-    def by_name(self) -> dict[str, Any]:
-        """The attributes; those of a user's primitive are one attribute."""
-        found = dict(zip(self.op.attrs, self.attrs, strict=True))
-        return {**found, **dict(found.get("attributes", ()))}
+        return self.attrs[self.op.attrs.index(name)]
 
     def is_of_one_shape(self) -> bool:
         """Whether the operands that depend on the sources have the shape of the first, as a user's own need not."""
@@ -435,7 +430,7 @@ def added_along(site: Site) -> Sequence[Rows]:
 
 def over_axes(site: Site) -> Sequence[Rows]:
     """Dense along some axes, which a reduction's result does not have."""
-    attrs = site.by_name()
+    attrs = named(site.op, site.attrs)
     if len(site.operands) != 1 or not attrs.keys() & {"axes", "axis"}:
         return dense(site)
     axes = attrs["axes"] if "axes" in attrs else (attrs["axis"],)
@@ -454,7 +449,7 @@ def _over_axes(site: Site, axes: Sequence[int]) -> Sequence[Rows]:
 
 def running(site: Site) -> Sequence[Rows]:
     """All that stands before along an axis: united over 1, 2, 4, ... places."""
-    attrs, shape = site.by_name(), site.inputs[0].shape
+    attrs, shape = named(site.op, site.attrs), site.inputs[0].shape
     if "axis" not in attrs or not site.is_of_one_shape() or site.outputs[0].shape != shape:
         return dense(site)
     rows = union(known.rows for known in site.operands)

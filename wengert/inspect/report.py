@@ -24,7 +24,7 @@ from .._core import system
 from .._core.argument_types import ArrayLike
 from .._core.dims import Atom, Dim
 from .._core.graph import Graph, Node
-from .._core.op import stated
+from .._core.op import named, stated
 from .._core.printer import programs_of
 from .._core.where import Site
 from .._engines.native.engine import Segment, is_on, lack
@@ -364,20 +364,14 @@ def _why(node: Node) -> tuple[str, Site | None, str | None]:
     return f"{culprit.op.name}: {reason_against(culprit)}", culprit.site, culprit.op.name
 
 
-_LINEAR = (
-    "matmul", "einsum", "conv", "solve", "triangular_solve", "cholesky", "lu", "inv", "det", "slogdet", "qr", "eigh",
-    "eigvalsh", "svd", "pinv", "expm", "linear_recurrence", "inv_or_inf", "cofactor", "eig",
-)  # fmt: skip
-
-
 def _calls(node: Node, library: str) -> bool:
     """Whether a node's machine code is what calls a function of a library."""
     inner = [n for graph in programs_of(node) for n in graph.nodes]
     if any(_calls(n, library) for n in inner):
         return True
     if library.startswith("special."):
-        return not node.op.facts.holds and node.op.kind == "elementwise" and node.op.name not in _LINEAR
-    return node.op.name in _LINEAR
+        return not node.op.facts.holds and node.op.kind == "elementwise"
+    return node.op.facts.flops is not None and node.op.kind != "linear"  # transforms have loops of their own
 
 
 def _line(site: Site | None) -> tuple[str, str]:
@@ -448,41 +442,22 @@ def _flops(graph: Graph, known: Known) -> tuple[int, bool]:
     return sum(n for n, _ in found), any(flag for _, flag in found)
 
 
-_CUBIC = {
-    "cholesky": 1 / 3, "lu": 2 / 3, "det": 2 / 3, "slogdet": 2 / 3, "inv": 2.0, "qr": 4 / 3, "eigh": 9.0,
-    "eigvalsh": 4 / 3, "svd": 20.0, "pinv": 22.0, "expm": 20.0, "eig": 25.0, "cofactor": 20.0, "inv_or_inf": 2.0,
-}  # fmt: skip
-
-
 def _flops_of(node: Node, known: Known) -> tuple[int, bool]:
     """The operations of a node on numbers, by the usual counts; a function such as exp is one."""
     op, facts = node.op, node.op.facts
     if facts.holds:
         return _flops_inside(node, known)
-    out, is_known = _size_of(node.outputs[0].shape, known) if node.outputs else (0, True)
     if facts.moves or facts.cost == "free" or not node.inputs:
         return 0, False
-    shape = node.inputs[0].shape
-    first, first_known = _size_of(shape, known)
-    is_known = is_known and first_known
-    if op.name in ("matmul", "solve", "triangular_solve"):
-        inner, _ = _size_of(shape[-1:], known)
-        more = first * inner * 2 / 3 if op.name == "solve" else 0
-        return int((2 if op.name != "triangular_solve" else 1) * out * inner + more), not is_known
-    if op.name == "einsum":
-        extents = {v.key: _size_of(v.shape, known)[0] for v in node.inputs}
-        return 2 * max([out, *extents.values()]), not is_known
-    if op.name == "conv":
-        window, _ = _size_of(node.inputs[1].shape[:-1], known)
-        return 2 * out * window, not is_known
-    if op.name in _CUBIC:
-        n, _ = _size_of(shape[-1:], known)
-        return int(_CUBIC[op.name] * first * n), not is_known
-    if op.name in ("dft", "rfft", "irfft"):
-        return int(5 * max(out, first) * math.log2(max(_size_of(shape[-1:], known)[0], 2))), not is_known
+    shapes = [[_size_of((n,), known) for n in v.shape] for v in (*node.outputs[:1], *node.inputs)]
+    is_least = not all(is_known for shape in shapes for _, is_known in shape)
+    extents = [(*[n for n, _ in shape],) for shape in shapes]
+    if facts.flops is not None:
+        return int(facts.flops(*extents, **named(op, node.attrs))), is_least
+    out = math.prod(extents[0]) if node.outputs else 0
     if op.kind == "elementwise" or facts.cost == "light":
-        return out, not is_known
-    return max(out, first), not is_known
+        return out, is_least
+    return max(out, math.prod(extents[bool(node.outputs)])), is_least
 
 
 def _flops_inside(node: Node, known: Known) -> tuple[int, bool]:

@@ -54,6 +54,7 @@ def primitive(
     jax: Callable[..., Any] | None = None, torch: Callable[..., Any] | None = None,
     tensorflow: Callable[..., Any] | None = None, moves: Moves = "", linear: bool = False, places: bool = False,
     cost: Cost = "dear", mixes: Mixes = "all",
+    flops: Callable[..., float] | None = None,
 ) -> Callable[..., Any]:  # fmt: skip
     """Declares a new op around a NumPy function: callable at once, traced, compiled, batched, differentiated.
 
@@ -86,6 +87,8 @@ def primitive(
             (of those at the same place of inputs of one shape), "axes" (all along the axes that an attribute `axes` or
             `axis` names, of one input), "earlier" (those before it along `axis`; behind it with `reverse`), "matrices"
             (those of the same matrix of a batch), or "all".
+        flops: `flops(shape of the result, *shapes of the inputs, **attrs)` -> how many operations on numbers the op
+            takes, which reports count; by default one for each element.
 
     Returns:
         `op(*arrays, **attrs)`, which gives the kind of array that came in. Attributes must be hashable.
@@ -103,12 +106,19 @@ def primitive(
         (array([1., 8.]), np.float64(12.0))
     """
     _require_free_name(name)
-    given = {"spec": spec, "numpy": numpy, "vjp": vjp, "jvp": jvp, "batch": batch}
+    given = {"spec": spec, "numpy": numpy, "vjp": vjp, "jvp": jvp, "batch": batch, "flops": flops}
     for argument, f in given.items():
         if not (callable(f) or (f is None and argument not in ("spec", "numpy"))):
             raise TypeError(at_user_line(f"primitive: {argument} must be callable, got {type(f).__name__}"))
     facts = _facts(
-        name, numpy, moves=moves, linear_in="inputs" if linear else "", places=places, cost=cost, mixes=mixes
+        name,
+        numpy,
+        moves=moves,
+        linear_in="inputs" if linear else "",
+        places=places,
+        cost=cost,
+        mixes=mixes,
+        flops=flops,
     )
     op = Op(
         name=name, operands=("inputs",), attrs=("attributes",), outs=("out",), kind="general",
