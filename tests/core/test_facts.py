@@ -253,6 +253,33 @@ def test_the_grounds_of_a_sum_are_terms_of_it(op: Op) -> None:
         np.testing.assert_allclose(np.sum(parts, 0), elements_of(whole), rtol=1e-12)
 
 
+# -- exact, in_float32 -----------------------------------------------------------------------------------------------
+
+
+def cases_of_halves(op: Op) -> Any:
+    """Cases with operands that are rounded to halves, each with the same in a wider dtype."""
+    for case in checks.cases(op):
+        halves = [np.array(x) for x in case.operands]
+        halves = [x.astype(np.float16) if x.dtype.kind == "f" else x for x in halves]
+        yield case, halves, lambda dtype, xs=halves: [x.astype(dtype) if x.dtype.kind == "f" else x for x in xs]
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.facts.exact], ids=str)
+def test_nothing_rounds_what_an_op_gives_exactly(op: Op) -> None:
+    for case, halves, in_dtype in cases_of_halves(op):
+        found, wide = (checks._call(case, (*map(fresh, xs),)) for xs in (halves, in_dtype(np.float64)))
+        for x, y in zip(found, wide, strict=True):
+            np.testing.assert_array_equal(elements_of(x).astype(elements_of(y).dtype), elements_of(y))
+
+
+@pytest.mark.parametrize("op", [op for op in REGISTRY.values() if op.facts.in_float32], ids=str)
+def test_half_floats_are_computed_in_float32_where_an_op_states_it(op: Op) -> None:
+    for case, halves, in_dtype in cases_of_halves(op):
+        found, wide = (checks._call(case, (*map(fresh, xs),)) for xs in (halves, in_dtype(np.float32)))
+        for x, y in zip(found, wide, strict=True):
+            np.testing.assert_array_equal(elements_of(x), elements_of(y).astype(elements_of(x).dtype))
+
+
 # -- holds ------------------------------------------------------------------------------------------------------------
 
 

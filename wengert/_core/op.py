@@ -100,6 +100,8 @@ class Facts(NamedTuple):
         places: whether the result is of integers that count from 0: positions of elements along an axis.
         operator: the operator of Python's that computes the same, of arrays and of numbers.
         grounds: of sums the operands without which an element may be 0 that has nothing else in it (None: all).
+        exact: whether a result is always a number of its dtype, which nothing has to round.
+        in_float32: whether float16 and bfloat16 are computed in float32 and rounded once, at the end, on every engine.
         flops: of ops that take more than one operation on numbers an element: from the shapes of the result and of the
             operands, and the attributes by name, to how many.
         cost: of an element of the result: "free" (it is there, under another name, shape, order or dtype), "move" (it
@@ -124,6 +126,8 @@ class Facts(NamedTuple):
     places: bool = False
     operator: str = ""
     grounds: tuple[str, ...] | None = None
+    exact: bool = False
+    in_float32: bool = False
     flops: Callable[..., float] | None = None
     cost: Cost = "dear"
 
@@ -141,8 +145,9 @@ def stated(op: Op, attrs: tuple[Any, ...]) -> Any:
 
 
 _CHOICES: dict[str, tuple[Any, ...]] = {
-    "moves": get_args(Moves), "mixes": get_args(Mixes), "holds": get_args(Holds), "places": (False, True),
+    "moves": get_args(Moves), "mixes": get_args(Mixes), "holds": get_args(Holds),
     "cost": get_args(Cost), "operator": ("", *ARITHMETIC, *COMPARISONS),
+    **dict.fromkeys(("places", "exact", "in_float32"), (False, True)),
 }  # fmt: skip
 
 

@@ -7,7 +7,6 @@ nobody reads after that is left out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -56,12 +55,13 @@ class Parts:
         node = self.producers.get(value.key)
         return node if node is not None and node.op.name in names else None
 
-    def without_unused(self, graph: Graph, dropped: Collection[str]) -> Graph:
-        """The new graph without what was fused into other kernels: of what nobody reads the ops `dropped` and the
-        replaced values go. (All that has an effect or may raise stays.)"""
+    def without_unused(self, graph: Graph) -> Graph:
+        """The new graph without what was fused into other kernels: what nobody reads goes, and of the replaced values
+        also what may raise, as the kernel in its place does."""
 
         def stays(node: Node) -> bool:
-            return node.op.name not in dropped and not any(v.key in self.replaced for v in node.outputs)
+            matters = node.op.has_effect or node.op.can_raise or bool(node.op.facts.holds)
+            return matters and not any(v.key in self.replaced for v in node.outputs)
 
         kept, _ = needed_for(self.nodes, [v.key for v in graph.outputs], stays)
         return Graph.of(graph.name, graph.inputs, kept, graph.outputs, graph.guards)

@@ -140,4 +140,5 @@ conv = multilinear(
     transpose=(_to_lhs, _to_rhs), batch=_conv_batch, samples=_SAMPLES, dtypes="number",
     doc="cross-correlation of lhs (N, C, *spatial) with rhs (O, C / groups, *kernel)",
     flops=lambda out, lhs, rhs, **attrs: 2 * size(out) * size(rhs[1:]),
+    in_float32=True,
 )  # fmt: skip

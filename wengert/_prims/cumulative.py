@@ -98,6 +98,7 @@ linear_recurrence = general(
     doc="s_i = a_i s_(i-1) + b_i along an axis, from the last place down if reverse; the first a is not read, "
         "and where a is 0 it starts afresh, even after an infinity",
     mixes="earlier",
+    in_float32=True,
 )  # fmt: skip
 
 
@@ -121,6 +122,7 @@ segmented_cumsum = linear(
              (((5,), lambda rng: rng.random(5) < 0.4), (0, True))],
     doc="the running sum along an axis, which starts afresh wherever restart is true",
     mixes="earlier",
+    in_float32=True,
 )  # fmt: skip
 
 # -- sums and products -------------------------------------------------------------------------------------------------
@@ -130,6 +132,7 @@ cumsum = linear(
     transpose=lambda ct, axis, reverse: cumsum(ct, axis=axis, reverse=not reverse), samples=_SAMPLES,
     doc="the running sum along an axis, in the dtype of x (float16 and bfloat16 are summed in float32)",
     mixes="earlier",
+    in_float32=True,
 )  # fmt: skip
 
 
@@ -148,6 +151,7 @@ cumprod = general(
     samples=[*_SAMPLES, ((lambda rng: np.array([2.0, 0.0, 3.0, 0.0, 4.0]),), (0, False))],
     doc="the running product along an axis, in the dtype of x",
     mixes="earlier",
+    in_float32=True,
 )  # fmt: skip
 
 
@@ -184,7 +188,7 @@ def _running(name: str, doc: str) -> Op:
     return general(
         name, "x", attrs="axis reverse", vjp=(_extremum_vjp,), jvp=_extremum_jvp, type=_scan_type(name, "real"),
         batch=_BATCH, dtypes="real", inserts_zeros=True, samples=_SAMPLES, mixes="earlier",
-        kink="all to the place that attained it first", doc=doc,
+        in_float32=True, kink="all to the place that attained it first", doc=doc,
     )  # fmt: skip
 
 
@@ -221,4 +225,5 @@ cumlogsumexp = general(
     type=_scan_type("cumlogsumexp", "float"), batch=_BATCH, dtypes="float", samples=_SAMPLES,
     kink="zero where everything so far is -inf", doc="the running log(sum(exp(x))) along an axis",
     mixes="earlier",
+    in_float32=True,
 )  # fmt: skip

@@ -61,12 +61,12 @@ gcd = _discrete("gcd", "x y", "integer", "the greatest common divisor")
 lcm = _discrete("lcm", "x y", "integer", "the least common multiple")
 
 _JUMPS = "zero everywhere, also at the jumps"
-floor = _discrete("floor", "x", "float", "the largest integer not above x", kink=_JUMPS)
-ceil = _discrete("ceil", "x", "float", "the smallest integer not below x", kink=_JUMPS)
-trunc = _discrete("trunc", "x", "float", "x without its fraction", kink=_JUMPS)
-rint = _discrete("rint", "x", "float", "the nearest integer, halves to even", kink=_JUMPS)
+floor = _discrete("floor", "x", "float", "the largest integer not above x", kink=_JUMPS, exact=True)
+ceil = _discrete("ceil", "x", "float", "the smallest integer not below x", kink=_JUMPS, exact=True)
+trunc = _discrete("trunc", "x", "float", "x without its fraction", kink=_JUMPS, exact=True)
+rint = _discrete("rint", "x", "float", "the nearest integer, halves to even", kink=_JUMPS, exact=True)
 # real only: the direction z / |z| of a complex number is not constant between jumps (`piecewise.unit`)
-sign = _discrete("sign", "x", "real", "-1, 0 or 1", kink="zero at 0")
+sign = _discrete("sign", "x", "real", "-1, 0 or 1", kink="zero at 0", exact=True)
 floor_divide = _discrete(
     "floor_divide", "x y", "real", "the floor of x / y", kink=_JUMPS, domain=((-2.0, 2.0), (0.3, 2.0))
 )

@@ -131,6 +131,7 @@ scatter_add = linear(
     batch=_batch_by_number,
     transpose=(lambda ct: ct, lambda ct, indices: gather(ct, *indices), None), dtypes="number",
     samples=_SCATTER_SAMPLES, doc="x with updates added at integer positions; those of one position add up",
+    in_float32=True,
 )  # fmt: skip
 
 

@@ -82,6 +82,7 @@ matmul = multilinear(
     samples=[(((2, 3), (3, 4)), ()), (((2, 1, 2, 3), (2, 1, 3, 2)), ()), (((2, 0), (0, 3)), ())],
     doc="the product of matrices (float16 and bfloat16 are summed in float32)",
     flops=lambda out, x, y: 2 * size(out) * x[-1],
+    in_float32=True,
 )  # fmt: skip
 
 
@@ -150,6 +151,7 @@ einsum = multilinear(
     ],
     doc="sums of products over labelled axes; no label twice in one operand, none in a single operand alone",
     flops=_einsum_flops,
+    in_float32=True,
 )  # fmt: skip
 
 # -- triangles and diagonals -----------------------------------------------------------------------
@@ -254,6 +256,7 @@ solve = general(
     kink="a singular matrix raises numpy.linalg.LinAlgError", doc="x with a @ x = b",
     mixes="matrices",
     flops=lambda out, a, b: 2 * size(out) * a[-1] + 2 / 3 * size(a) * a[-1],
+    in_float32=True,
 )  # fmt: skip
 
 _PLAIN, _TRANSPOSED, _ADJOINT = 0, 1, 2
@@ -307,6 +310,7 @@ triangular_solve = general(
     doc="x with op(a) @ x = b for triangular a; op is the identity, transpose or adjoint for trans = 0, 1, 2",
     mixes="matrices",
     flops=lambda out, a, b, **attrs: size(out) * a[-1],
+    in_float32=True,
 )  # fmt: skip
 
 inv = general(
@@ -317,6 +321,7 @@ inv = general(
     kink="a singular matrix raises numpy.linalg.LinAlgError", doc="the inverse of square matrices",
     mixes="matrices",
     flops=cubic(2),
+    in_float32=True,
 )  # fmt: skip
 
 
@@ -372,4 +377,5 @@ cholesky = general(
     doc="the lower triangular factor L of a = L L^H",
     mixes="matrices",
     flops=cubic(1 / 3),
+    in_float32=True,
 )  # fmt: skip

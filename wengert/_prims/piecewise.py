@@ -27,7 +27,7 @@ def _choice(name: str, operands: str, *, vjp: Any, jvp: Any, doc: str, **options
     category = options.setdefault("dtypes", "real")
     return general(
         name, operands, vjp=vjp, jvp=jvp, type=elementwise_type(name, None, category), batch=batch_elementwise,
-        inserts_zeros=True, leaves_zeros=True, doc=doc, mixes="nothing", **options,
+        inserts_zeros=True, leaves_zeros=True, doc=doc, mixes="nothing", exact=True, **options,
     )  # fmt: skip
 
 
@@ -69,6 +69,7 @@ abs_ = general(
     type=elementwise_type("abs", dtypes.real_of, "number"), batch=batch_elementwise, dtypes="number",
     kink="zero at 0", domain=(0.2, 2.0), doc="the magnitude",
     mixes="nothing",
+    exact=True,
 )  # fmt: skip
 
 
@@ -108,6 +109,7 @@ copysign = general(
     domain=((0.2, 2.0), (-2.0, -0.2)),
     kink="zero at x = 0; zero for y", doc="the magnitude of x with the sign of y",
     mixes="nothing",
+    exact=True,
 )  # fmt: skip
 
 # -- choices ------------------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def _place(name: str, doc: str) -> Op:
 
     return zero(
         name, "x", attrs="axis", type=type_rule, batch=batch_shifting(axis=1), dtypes="real", smooth=False, doc=doc,
-        places=True, samples=[(((2, 3, 4),), (1,)), (((3,),), (0,))],
+        places=True, in_float32=True, samples=[(((2, 3, 4),), (1,)), (((3,),), (0,))],
     )  # fmt: skip
 
 
@@ -150,6 +150,7 @@ logsumexp = general(
     type=reduction_type("logsumexp", category="float"), batch=_BATCH, dtypes="float", samples=REDUCTION_SAMPLES,
     kink="zero where every element is -inf", doc="log(sum(exp(x))) over axes, without overflow",
     mixes="axes",
+    in_float32=True,
 )  # fmt: skip
 
 
@@ -182,10 +183,12 @@ softmax = general(
     jvp=lambda out, x_dot, axis, times: times(sub(x_dot, _total(times(x_dot, out), axis)), out), dtypes="float",
     samples=_AXIS_SAMPLES, doc="e^x / sum(e^x) along an axis, without overflow",
     mixes="axes",
+    in_float32=True,
 )  # fmt: skip
 log_softmax = general(
     "log_softmax", "x", attrs="axis", vjp=(_log_softmax_vjp,), type=_along_type("log_softmax"),
     jvp=lambda out, x_dot, axis, times: sub(x_dot, _total(times(x_dot, exp(out)), axis)), batch=batch_shifting(axis=1),
     dtypes="float", samples=_AXIS_SAMPLES, doc="the logarithm of softmax, exact where softmax vanishes",
     mixes="axes",
+    in_float32=True,
 )  # fmt: skip

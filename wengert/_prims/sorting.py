@@ -32,6 +32,7 @@ argsort = zero(
     places=True,
     samples=_SAMPLES, smooth=False, doc=f"the indices that sort along an axis, {_ORDER}",
     mixes="axes",
+    in_float32=True,
 )  # fmt: skip
 
 
@@ -74,6 +75,7 @@ sort = general(
     "sort", "x", attrs="axis descending", vjp=(_sort_vjp,), jvp=_sort_jvp, type=_sort_type("sort"), batch=_BATCH,
     dtypes="real", samples=_SAMPLES, kink="ties in the order of the elements", doc=f"sorted along an axis, {_ORDER}",
     mixes="axes",
+    in_float32=True,
 )  # fmt: skip
 
 # -- places in sorted numbers ------------------------------------------------------------------------------------------
@@ -103,4 +105,5 @@ searchsorted = zero(
     places=True,
     smooth=False, samples=[((_sorted(4), (3,)), (False,)), ((_sorted(2, 3), (2, 2)), (True,))],
     doc="for each value the first place (the last, if right) in a sorted sequence that keeps the order",
+    in_float32=True,
 )  # fmt: skip

@@ -134,6 +134,7 @@ neg = linear(
     cost="light", operator="-",
     dtypes="number", doc="-x",
     mixes="nothing",
+    exact=True,
 )  # fmt: skip
 sub = linear(
     "sub", "x y", transpose=(lambda ct: ct, lambda ct: neg(ct)), type=elementwise_type("sub", None, "number"),
@@ -604,6 +605,7 @@ select = linear(
     samples=[((lambda rng: rng.random((3, 2)) < 0.5, (3, 2), (3, 2)), ())],
     doc="x where cond, else y; the operand not chosen has a zero that stays zero",
     mixes="nothing",
+    exact=True,
 )  # fmt: skip
 
 

@@ -143,6 +143,7 @@ window_sum = linear(
     batch=batch_elementwise,
     transpose=_sum_transpose, dtypes="number", samples=[((shape,), attrs) for shape, attrs in _GEOMETRIES],
     doc="the sums over windows that slide over the last axes",
+    in_float32=True,
 )  # fmt: skip
 
 
@@ -158,6 +159,7 @@ window_spread = linear(
     check=_spread_check,
     transpose=_spread_transpose, inserts_zeros=True, leaves_zeros=True, dtypes="number", samples=_spread_samples(),
     doc="each element added to all places of its window: the adjoint of window_sum",
+    in_float32=True,
 )  # fmt: skip
 
 
@@ -174,7 +176,7 @@ def _place(name: str, doc: str) -> Op:
 
     return zero(
         name, "x", attrs="window strides padding dilation", type=type_rule, batch=batch_elementwise, dtypes="real",
-        check=_check(name),
+        check=_check(name), in_float32=True,
         samples=[((shape,), attrs) for shape, attrs in _GEOMETRIES], smooth=False, places=True, doc=doc,
     )  # fmt: skip
 
@@ -213,4 +215,5 @@ add_along = linear(
     leaves_zeros=True,
     can_raise=True, samples=[(((2, 3), _indices), (4,)), (((3,), lambda rng: [1, 3, 1]), (4,))],
     doc="each element added to a place of its own along the last axis of zeros: the adjoint of take_along",
+    in_float32=True,
 )  # fmt: skip

@@ -22,10 +22,10 @@ from wengert._engines.native.ir import halves
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.llvm.jit import shared
+from wengert._engines.native.lower.blocks import takes_complex, takes_halves
 from wengert._engines.native.lower.complex_scalars import COMPLEX_SCALARS
-from wengert._engines.native.lower.maps import MAPS
 from wengert._engines.native.lower.scalars import SCALARS
-from wengert._engines.native.plan import prepare, segments, support
+from wengert._engines.native.plan import segments, support
 from wengert._engines.native.run.entry import called
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:.*was traced:UserWarning")
@@ -39,13 +39,15 @@ TOLERANCE = {
     "float64": 1e-12,
     "float32": 1e-5,
 }
-# by dtype, what has rules for it; elementwise functions of half floats are in a test of their own
 # what has rules for them; elementwise functions of half floats are in a test of their own
 OPS = [
-    *[(name, np.dtype(complex)) for name in sorted({*support.OF_COMPLEX, *MAPS})],
-    *[(name, np.dtype(np.float16)) for name in sorted({*support.OF_HALVES, *MAPS, *prepare.IN_FLOAT32} - {*SCALARS})],
-]
-OPS = [(name, dtype) for name, dtype in OPS if name in REGISTRY and name != "loop_back"]
+    *[(name, np.dtype(complex)) for name in sorted(REGISTRY) if takes_complex(name)],
+    *[
+        (name, np.dtype(np.float16)) for name, op in sorted(REGISTRY.items())
+        if name not in SCALARS and (takes_halves(name) or op.facts.in_float32)
+    ],
+]  # fmt: skip
+OPS = [(name, dtype) for name, dtype in OPS if name != "loop_back"]
 
 
 @pytest.fixture(autouse=True)
@@ -268,7 +270,7 @@ LONG = {
 def functions_of_halves(x: Any, y: Any) -> dict[str, Any]:
     """Each elementwise function of one and of two half floats."""
     found: dict[str, Any] = {}
-    for name in sorted(support.OF_HALVES & SCALARS.keys() - LONG):
+    for name in sorted({*filter(takes_halves, SCALARS)} - LONG):
         op = REGISTRY.get(name)
         if op is None or not set(op.attrs) <= {"number"} or name == "add_n":
             continue

@@ -135,13 +135,7 @@ def fused(graph: Graph) -> Graph:
         rule = _RULES.get(node.op.name)
         found = None if rule is None else rule(node, parts)
         parts.add(node if found is None else found)
-    return parts.without_unused(graph, _DROPPED)
-
-
-_DROPPED = frozenset({
-    "broadcast_to", "neg", "mul", "square", "pad", "add", "full", "constant", "reshape", "transpose", "gt", "sigmoid",
-    "window_argmax",
-})  # fmt: skip
+    return parts.without_unused(graph)
 
 
 def _is_static(value: Value) -> bool:

@@ -164,13 +164,9 @@ def fused(graph: Graph) -> Graph:
             found = _unspread(node, parts)
         if found is not NOTHING:
             parts.add(node if found is None else found)
-    return parts.without_unused(graph, _DROPPED)
+    return parts.without_unused(graph)
 
 
-_DROPPED = frozenset({
-    "broadcast_to", "neg", "mul", "square", "pad", "add", "matmul", "full", "reshape", "transpose", "gt",
-    ONE_MINUS.name,
-})  # fmt: skip
 _BOOL = np.dtype(bool)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from ...._core.tensor import Value
 from ..ir import accesses
 from ..ir.builder import Builder
 from ..ir.loops import COMPLEX, FLOATS, HALVES, REFUSED, Alloc, Array, Operand, Reg, Set, Var
-from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, RUNNING, SMALL, Group, is_small, schedule, static_size
+from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, SMALL, Group, is_small, schedule, static_size
 from ..run.owners import Owner
 from . import nests
 from .alone import is_alone
-from .complex_scalars import COMPLEX_SCALARS, OF_PARTS
+from .complex_scalars import COMPLEX_SCALARS
 from .forms import (
     TYPE_OF,
     Elements,
@@ -41,13 +41,27 @@ from .forms import (
 from .maps import MAPS, Info, Map
 from .memory_reuse import heirs
 from .own import RULES
-from .reduces import REDUCES
+from .reduces import REDUCES, RUNNING
 from .scalars import SCALARS, Rule, half_rule
 
-Single = Callable[["Block", Node, list[Form]], Sequence[Form]]
+Lower = Callable[["Block", Node, list[Form]], Sequence[Form]]
 
-# Primitives that are lowered by themselves; the files of their families add them.
+
+class Single(NamedTuple):
+    """How a primitive is lowered by itself, and whether complex numbers and half floats are, too."""
+
+    lower: Lower
+    of_complex: bool
+    of_halves: bool
+
+
 SINGLES: dict[str, Single] = {}
+
+
+def add_singles(rules: dict[str, Lower], *, of_complex: bool = False, of_halves: bool = False) -> None:
+    """Adds rules of primitives that are lowered by themselves; the files of their families do."""
+    SINGLES.update({name: Single(rule, of_complex, of_halves) for name, rule in rules.items()})
+
 
 # Primitives that leave the elements of their first operand where they are, perhaps with something added to them.
 IN_PLACE = {"reshape"}
@@ -446,7 +460,7 @@ class Block:
         elif name == "dim_value":
             self.forms[node.outputs[0].key] = Elements((), "i64", [self.extent(node.attrs[0])])
         elif name in SINGLES:
-            for value, form in zip(node.outputs, SINGLES[name](self, node, forms), strict=True):
+            for value, form in zip(node.outputs, SINGLES[name].lower(self, node, forms), strict=True):
                 self._file(value, form)
         elif is_small(node.outputs[0]):
             self.forms[node.outputs[0].key] = self._small(node, forms)
@@ -510,7 +524,7 @@ class Block:
             found, attrs = COMPLEX_SCALARS[name], node.attrs
             return lambda b, *xs: found(b, source, attrs, *xs)
         if source in HALVES or target in HALVES:
-            return half_rule(_rule_of(name), name, source, target, node.attrs)
+            return half_rule(_rule_of(name), node.op, source, target, node.attrs)
         rule, attrs = _rule_of(name), node.attrs
         if name == "ldexp":  # whose operands differ in type
             attrs = (target,)
@@ -570,7 +584,7 @@ class Block:
                 sums.append((out, self._sum(node, forms[0])))
                 continue
             is_running = node.op.name in RUNNING
-            form = nests.running(node.op.name, forms[0]) if is_running else self._lazy(node, forms)
+            form = nests.Running(node.op.name, forms[0]) if is_running else self._lazy(node, forms)
             self.forms[out.key] = form
             computed.append(form)
             if out.key in stored:
@@ -666,8 +680,7 @@ def _of_shape(form: Stored, shape: Extents) -> Stored:
 
 def _is_elementwise(node: Node) -> bool:
     """Whether a node computes its elements from those of its operands at the same index."""
-    name = node.op.name
-    return is_elementwise(name) and name not in RUNNING
+    return is_elementwise(node.op.name)
 
 
 def kind_of(node: Node) -> str:
@@ -690,7 +703,7 @@ def kind_of(node: Node) -> str:
 
 def is_elementwise(name: str) -> bool:
     """Whether there is a rule for one element."""
-    return name in SCALARS or name in CASTS or name in OF_PARTS or (is_alone() and name in RULES)
+    return name in SCALARS or name in CASTS or name in COMPLEX_SCALARS or (is_alone() and name in RULES)
 
 
 def _rule_of(name: str) -> Rule:
@@ -704,4 +717,30 @@ def is_lowered(name: str) -> bool:
     )  # fmt: skip
 
 
-__all__ = ["IN_PLACE", "REWRITES", "SINGLES", "Block", "Setting", "is_lowered", "kind_of"]
+def takes_complex(name: str) -> bool:
+    """Whether the rule for a primitive is one of complex numbers, too."""
+    return name in COMPLEX_SCALARS or name in MAPS or name in ("convert", "constant") or any(
+        table[name].of_complex for table in (SINGLES, REDUCES) if name in table
+    )  # fmt: skip
+
+
+def takes_halves(name: str) -> bool:
+    """Whether the rule for a primitive is one of half floats, too: `prepare` has others computed in float32."""
+    if name in SINGLES:
+        return SINGLES[name].of_halves
+    is_scalar = name in SCALARS and name != "nextafter"  # of float32 it is another number
+    return is_scalar or name in MAPS or name in REDUCES or name in ("convert", "constant")
+
+
+__all__ = [
+    "IN_PLACE",
+    "REWRITES",
+    "SINGLES",
+    "Block",
+    "Setting",
+    "add_singles",
+    "is_lowered",
+    "kind_of",
+    "takes_complex",
+    "takes_halves",
+]

@@ -337,7 +337,4 @@ COMPLEX_SCALARS: dict[str, Complex] = {
     "power_number": _power_number, "power": _power,
 }  # fmt: skip
 
-# Those that give or take real numbers beside complex ones, or none else.
-OF_PARTS = ("as_complex", "real", "imag", "conj")
-
-__all__ = ["COMPLEX_SCALARS", "OF_PARTS"]
+__all__ = ["COMPLEX_SCALARS"]

@@ -9,7 +9,7 @@ from ...._core.graph import Node
 from ..ir.loops import COMPLEX, REFUSED, WIDTHS, Address, Operand, Typed
 from . import transforms
 from .alone import is_alone
-from .blocks import SINGLES, Block
+from .blocks import Block, add_singles
 from .forms import Form, Stored, count_of
 from .nests import copy
 from .scalars import smaller
@@ -86,6 +86,4 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
         b.poll(1)
 
 
-SINGLES["dft"] = _dft
-SINGLES["rfft"] = _rfft
-SINGLES["irfft"] = _irfft
+add_singles({"dft": _dft, "rfft": _rfft, "irfft": _irfft}, of_complex=True)

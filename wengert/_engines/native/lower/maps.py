@@ -35,6 +35,7 @@ class Map(NamedTuple):
         is_flat: `is_flat(info, operands)`, whether `flat` may be asked.
         check: `check(b, info, operands)`.
         repeats: whether one element may be read many times.
+        is_whole: whether views hold each element once, so that they can be written to.
     """
 
     at: Callable[[Builder, Info, Sequence[Form], Index], Operand]
@@ -43,6 +44,7 @@ class Map(NamedTuple):
     is_flat: Callable[[Info, Sequence[Form]], bool] = lambda info, xs: False
     check: Callable[[Builder, Info, Sequence[Form]], None] | None = None
     repeats: bool = False
+    is_whole: bool = False
 
 
 def zero_of(type_: str) -> Operand:
@@ -424,10 +426,11 @@ MAPS: dict[str, Map] = {
         _reshape_view,
         lambda b, info, xs, place: xs[0].at_flat(b, place),
         lambda info, xs: xs[0].is_flat(),
+        is_whole=True,
     ),
-    "transpose": Map(lambda b, info, xs, index: xs[0].at(b, _transposed(info, index)), _transpose_view),
+    "transpose": Map(lambda b, info, xs, index: xs[0].at(b, _transposed(info, index)), _transpose_view, is_whole=True),
     "slice": Map(_slice_at, _slice_view),
-    "flip": Map(_flip_at, _flip_view),
+    "flip": Map(_flip_at, _flip_view, is_whole=True),
     "diagonal": Map(lambda b, info, xs, index: xs[0].at(b, (*index, index[-1])), _diagonal_view),
     "make_diagonal": Map(_make_diagonal_at),
     "pad": Map(_pad_at),

@@ -13,11 +13,10 @@ from math import prod
 from typing import Any, cast
 
 from ..ir.builder import Builder
-from ..ir.loops import COMPLEX, FRACTIONS, Operand, Var
+from ..ir.loops import FRACTIONS, Operand, Var
 from . import pieces
 from .forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, is_numbers, refuse_none, spill
-from .reduces import REDUCES, Reduce
-from .scalars import larger, smaller
+from .reduces import RUNNING, Reduce
 
 LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
 MOST_PARTS = 64
@@ -77,15 +76,16 @@ class Write:
 
 
 class Running(Form):
-    """A running total along the last axis, from the first element to the last; it is read in the order of a nest."""
+    """The running total of a form that a primitive makes along the last axis, from the first element to the last; it is
+    read in the order of a nest."""
 
     __slots__ = ("join", "start", "x")
 
-    def __init__(self, x: Form, start: Operand, join: Callable[[Builder, str, Operand, Operand], Operand]) -> None:
+    def __init__(self, name: str, x: Form) -> None:
         super().__init__(x.shape, x.type)
         self.x = x
-        self.start = start
-        self.join = join
+        self.start = RUNNING[name].neutral(x.type)
+        self.join = RUNNING[name].join
 
     def begin(self, b: Builder) -> None:
         """The total starts anew."""
@@ -100,26 +100,6 @@ class Running(Form):
             b.set(total, found)
             b.remember(key, found)
         return found
-
-
-# What elements that come before the first would be, so that it stays what it is, to the sign of zero.
-def _neutral(name: str, t: str) -> Operand:
-    if name == "cumsum":
-        return cast(Any, complex(-0.0, -0.0)) if t in COMPLEX else -0.0 if t in FRACTIONS else 0
-    if name == "cumprod":
-        return 1.0 if t in FRACTIONS else 1
-    return REDUCES["reduce_max" if name == "cummax" else "reduce_min"].start(t)
-
-
-_JOINS: dict[str, Callable[[Builder, str, Operand, Operand], Operand]] = {
-    "cumsum": lambda b, t, x, y: b.let("add", t, x, y), "cumprod": lambda b, t, x, y: b.let("mul", t, x, y),
-    "cummax": larger, "cummin": smaller,
-}  # fmt: skip
-
-
-def running(name: str, x: Form) -> Running:
-    """The running total of a form that a primitive makes."""
-    return Running(x, _neutral(name, x.type), _JOINS[name])
 
 
 class Sum:

@@ -16,7 +16,6 @@ from .maps import MAPS
 from .ranges import number_of
 
 LINE = 16  # elements that are copied together where an order changes
-_VIEWS = ("transpose", "flip", "reshape")  # whose views here hold each element once, so that they can be written to
 
 
 def readers_order(graph: Graph, value: Value) -> tuple[int, ...] | None:
@@ -45,7 +44,7 @@ def laid_out(block: Block, value: Value) -> Stored:
     if type(form) is Stored:
         return form
     node = _maker(block.graph, value)
-    if node is not None and node.op.name in _VIEWS:
+    if node is not None and node.op.name in MAPS and MAPS[node.op.name].is_whole:
         viewed = MAPS[node.op.name].view(block.b, block.info(node), [laid_out(block, node.inputs[0])])
         if viewed is not None:
             return viewed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ...refine import PEAK
 from ..ir.builder import Builder
@@ -20,12 +20,14 @@ class Reduce(NamedTuple):
         join: `join(b, type, total, x)`.
         kept: the type in which elements of a type are added up.
         needs_some: whether no elements at all are an error.
+        of_complex: whether complex numbers are reduced so.
     """
 
     start: Callable[[str], Operand]
     join: Callable[[Builder, str, Operand, Operand], Operand]
     kept: Callable[[str], str] = lambda t: t
     needs_some: bool = False
+    of_complex: bool = False
 
     @property
     def begins(self) -> bool:
@@ -95,10 +97,34 @@ def _wide(t: str) -> str:
     return "f32" if t in HALVES else t
 
 
+class Running(NamedTuple):
+    """A running total along an axis: of its elements each needs the one before it, so they are members of a loop, and
+    read nowhere else but from memory.
+
+    Attributes:
+        neutral: by type what elements before the first would be, so that it stays what it is, to the sign of zero.
+        join: `join(b, type, total, x)`.
+    """
+
+    neutral: Callable[[str], Operand]
+    join: Callable[[Builder, str, Operand, Operand], Operand]
+
+
+def _no_term(t: str) -> Operand:
+    return cast(Any, complex(-0.0, -0.0)) if t in COMPLEX else -0.0 if t in FRACTIONS else 0
+
+
+RUNNING: dict[str, Running] = {
+    "cumsum": Running(_no_term, lambda b, t, x, y: b.let("add", t, x, y)),
+    "cumprod": Running(_one, lambda b, t, x, y: b.let("mul", t, x, y)),
+    "cummax": Running(_least, larger),
+    "cummin": Running(_most, smaller),
+}
+
 REDUCES: dict[str, Reduce] = {
     # floats of 32 bits are added up in 64: more exact than NumPy's pairs, and at no cost beside the memory's
-    "reduce_sum": Reduce(_sum_start, _sum, _twice),
-    "reduce_prod": Reduce(_one, _product, _wide),
+    "reduce_sum": Reduce(_sum_start, _sum, _twice, of_complex=True),
+    "reduce_prod": Reduce(_one, _product, _wide, of_complex=True),
     "reduce_max": Reduce(_least, _maximum, _wide, needs_some=True),
     PEAK: Reduce(_least, _maximum, _wide),
     "reduce_min": Reduce(_most, _minimum, _wide, needs_some=True),

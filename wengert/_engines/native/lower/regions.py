@@ -25,7 +25,7 @@ from ..ir.loops import INDEX, Array, Operand, Reg, Var
 from ..plan.prepare import prepared
 from ..plan.schedule import is_small
 from . import nests
-from .blocks import SINGLES, Block
+from .blocks import Block, add_singles
 from .forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
 from .histories import Anchor, HistoryForm, Keeper, OneOf, Piled, Rows, Snapshots, histories_of
 from .invariants import hoisted
@@ -690,4 +690,4 @@ def _again(form: Stored, operands: Sequence[Operand]) -> Stored:
     return Stored((*others[:rank],), form.array, offset, (*others[rank:],), form.is_dense)
 
 
-SINGLES.update({"loop": _loop, "loop_back": _loop_back, "switch": _switch})
+add_singles({"loop": _loop, "loop_back": _loop_back, "switch": _switch}, of_complex=True, of_halves=True)

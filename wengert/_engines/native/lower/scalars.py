@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...._core.op import Op
 from ..ir import halves
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, HALVES, SIGNED, UNSIGNED, WIDTHS, Operand, Typed
@@ -371,31 +372,24 @@ def _clip(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, lo: Operand, h
 
 # -- half floats ------------------------------------------------------------------------------------------------------
 
-# what gives half floats of half floats without rounding
-_EXACT = (
-    "select", "neg", "abs", "maximum", "minimum", "fmax", "fmin", "clip", "relu", "floor", "ceil", "trunc", "rint",
-    "sign", "copysign", "heaviside",
-)  # fmt: skip
-_WITH_NUMBER = ("times_number", "add_number", "power_number")
-
 
 def _half_power(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return b.let("pow", t, x, attrs[0])
 
 
-def half_rule(rule: Rule, name: str, source: str, target: str, attrs: tuple[Any, ...]) -> Callable[..., Operand]:
+def half_rule(rule: Rule, op: Op, source: str, target: str, attrs: tuple[Any, ...]) -> Callable[..., Operand]:
     """A rule of half floats, `rule(b, *operands)`: that of float32, its result rounded once."""
     type_ = "f32" if source in HALVES else source
-    if name in _WITH_NUMBER:
+    if op.attrs == ("number",):
         attrs = (halves.rounded_number(source, attrs[0]),)
-    if name == "ldexp":
+    if op.name == "ldexp":
         attrs = ("f32",)
-    if name == "power_number" and attrs[0] == 0.5:  # of which NumPy makes a square root of wider floats alone
+    if op.name == "power_number" and attrs[0] == 0.5:  # of which NumPy makes a square root of wider floats alone
         rule = _half_power
 
     def rounded(b: Builder, *xs: Operand) -> Operand:
         found = rule(b, type_, attrs, *xs)
-        return halves.rounded(b, target, found) if target in HALVES and name not in _EXACT else found
+        return halves.rounded(b, target, found) if target in HALVES and not op.facts.exact else found
 
     return rounded
 
@@ -411,7 +405,11 @@ _SAME = (
     "cosh", "tanh", "hypot", "cbrt", "erf", "erfc", "nextafter", "eq", "ne", "lt", "le", "gt", "ge", "copysign",
 )  # fmt: skip
 
+# which call functions, or search
+SEARCHES: dict[str, Rule] = {"ldexp": _ldexp, "exponent": _exponent, "gcd": _gcd, "lcm": _lcm}
+
 SCALARS: dict[str, Rule] = {
+    **SEARCHES,
     **{name: plain(name) for name in _SAME},
     **{name: plain(op) for name, op in _RENAMED.items()},
     **{name: _rounded(name) for name in ("floor", "ceil", "trunc", "rint")},
@@ -439,10 +437,6 @@ SCALARS: dict[str, Rule] = {
     "relu": _relu,
     "heaviside": _heaviside,
     "angle": lambda b, t, attrs, x: b.let("atan2", t, 0.0, x),
-    "ldexp": _ldexp,
-    "exponent": _exponent,
-    "gcd": _gcd,
-    "lcm": _lcm,
     "isnan": _isnan,
     "isinf": _isinf,
     "isfinite": _isfinite,

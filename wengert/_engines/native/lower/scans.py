@@ -9,10 +9,11 @@ from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, FRACTIONS, Operand
 from . import pieces, sorting
-from .blocks import SINGLES, Block
+from .blocks import Block, add_singles
 from .forms import TYPE_OF, Form, Index, refuse_none, spill
 from .nests import poll_often
-from .scalars import SCALARS, is_nan, larger, smaller
+from .reduces import RUNNING
+from .scalars import SCALARS, is_nan
 from .scatters import over
 
 Iteration = Callable[[Builder, str, Operand, list[Operand]], Operand]
@@ -158,14 +159,13 @@ def _wins(b: Builder, op: str, t: str, value: Operand, old: Operand) -> Operand:
     return b.either(wins, b.both(is_nan(b, t, value), b.negated(is_nan(b, t, old))))
 
 
-SINGLES.update({
-    "cumsum": _of(lambda b, t, x, y: b.let("add", t, x, y)),
-    "cumprod": _of(lambda b, t, x, y: b.let("mul", t, x, y)),
-    "cummax": _of(larger),
-    "cummin": _of(smaller),
-    "cumlogsumexp": _of(lambda b, t, x, y: SCALARS["logaddexp"](b, t, (), x, y)),
+add_singles({name: _of(total.join) for name, total in RUNNING.items()}, of_complex=True)
+add_singles({
     "linear_recurrence": _scan(_recurrence, lambda xs: xs[1]),
     "segmented_cumsum": _scan(_restarting, lambda xs: xs[0]),
+}, of_complex=True)  # fmt: skip
+add_singles({
+    "cumlogsumexp": _of(lambda b, t, x, y: SCALARS["logaddexp"](b, t, (), x, y)),
     "argmax": _best_place("gt"),
     "argmin": _best_place("lt"),
     "sort": sorting.sort,

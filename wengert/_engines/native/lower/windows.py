@@ -18,7 +18,7 @@ from ...._core.tensor import Value
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, INDEX, Array, Operand
 from ..plan.pooling import BEST, PUT
-from .blocks import SINGLES, Block
+from .blocks import Block, add_singles
 from .factorisations import loops_over
 from .forms import TYPE_OF, Form, Index, Stored, count_of, flat_place, is_numbers
 from .maps import wrapped
@@ -454,7 +454,8 @@ def _add_along(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     return [target]
 
 
-SINGLES.update({
+add_singles({
     "window_sum": _window_sum, "window_spread": _window_spread, "window_argmax": _window_place("gt"),
-    "window_argmin": _window_place("lt"), BEST.name: _window_best, PUT.name: _window_put, "add_along": _add_along,
+    "window_argmin": _window_place("lt"), BEST.name: _window_best, PUT.name: _window_put,
 })  # fmt: skip
+add_singles({"add_along": _add_along}, of_complex=True)

@@ -20,8 +20,6 @@ _GEOMETRY = ("window", "strides", "padding", "dilation")
 BEST = private("native window_best", "x", _GEOMETRY, ("values", "taps"))
 PUT = private("native window_put", "ct taps", ("sizes", *_GEOMETRY))
 
-_DROPPED = ("reshape", "window_argmax", BEST.name)
-
 
 def pooled(graph: Graph) -> Graph:
     """The graph with such pairs of nodes as one."""
@@ -32,7 +30,7 @@ def pooled(graph: Graph) -> Graph:
     for node in graph.nodes:
         parts.add(_put(node, parts, taps) or node)
         _join(node, parts, taps)
-    return parts.without_unused(graph, _DROPPED)
+    return parts.without_unused(graph)
 
 
 def _join(node: Node, parts: Parts, taps: dict[int, Value]) -> None:

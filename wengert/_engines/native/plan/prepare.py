@@ -92,7 +92,7 @@ class _Preparing:
             name = "matmul with ones"
         expand = _EXPANSIONS.get(name, node.op.body)
         inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, expand, inputs, attrs)
-        if inner is None and name in IN_FLOAT32 and any(is_half(v.dtype) for v in inputs):
+        if inner is None and node.op.facts.in_float32 and any(is_half(v.dtype) for v in inputs):
             inner = _in_float32(node, inputs, attrs)
         if inner is not None:
             self.inline(inner, inputs, node.outputs)
@@ -165,13 +165,6 @@ def _expansion(
     return graph
 
 
-# what NumPy's kernels, too, compute in float32 where operands are half floats, and round once; or what is exact
-IN_FLOAT32 = {
-    "matmul", "einsum", "conv", "window_sum", "window_spread", "window_argmax", "window_argmin", "cumsum", "cumprod",
-    "cummax", "cummin", "cumlogsumexp", "linear_recurrence", "segmented_cumsum", "scatter_add", "add_along", "argmax",
-    "argmin", "sort", "argsort", "searchsorted", "logsumexp", "softmax", "log_softmax", "solve", "triangular_solve",
-    "inv", "cholesky",
-}  # fmt: skip
 _MOVES = ("unstack",)
 
 

@@ -16,10 +16,10 @@ from ...._core.dims import size_of
 from ...._core.graph import Node
 from ...._core.op import REGISTRY, Op
 from ...._core.tensor import Tensor
-from ...refine import PEAK
 from ..lower.blocks import CASTS
 from ..lower.forms import is_arithmetic
-from ..lower.scalars import SCALARS
+from ..lower.reduces import REDUCES, RUNNING
+from ..lower.scalars import SCALARS, SEARCHES
 
 Needs = tuple[int | None, ...]  # by operand the axis that has the rows; None where all rows share it
 
@@ -207,10 +207,9 @@ def _total(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 _POINT = Row(_point_needs, _same)
 _ALONG = Row(_other_axis, _along)
 _REDUCE = Row(_reduce_needs, _reduce)
-_NO_CALLS = {"ldexp", "exponent", "gcd", "lcm"}  # which call functions, or search
 
 RULES: dict[str, Row] = {
-    **{name: _POINT for name in (*SCALARS, *CASTS) if name not in _NO_CALLS},
+    **{name: _POINT for name in (*SCALARS, *CASTS) if name not in SEARCHES},
     "full": Row(lambda node, axis: (), _full),
     "iota": Row(lambda node, axis: (), _iota),
     "broadcast_to": Row(_broadcast_needs, _broadcast),
@@ -220,11 +219,8 @@ RULES: dict[str, Row] = {
     "pad": Row(_pad_needs, _by_axis),
     "flip": _ALONG,
     "concatenate": _ALONG,
-    **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin"), _ALONG),
-    **dict.fromkeys(
-        ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_any", "reduce_all", "argmax", "argmin", PEAK),
-        _REDUCE,
-    ),
+    **dict.fromkeys(RUNNING, _ALONG),
+    **dict.fromkeys((*REDUCES, "argmax", "argmin"), _REDUCE),
     "matmul": Row(_matmul_needs, _matmul),
 }  # fmt: skip
 

@@ -25,6 +25,7 @@ from typing import Any
 
 from ...._core.graph import Node
 from ...._core.tensor import Value
+from ..lower.reduces import RUNNING
 
 SMALL = 8  # elements up to which a value is in registers
 LONG = 1000  # nodes from which on fewer elements are few
@@ -39,9 +40,6 @@ HEAVY = 16  # maps that one map may read through others before it is stored
 # How often points that cost little are computed at most.
 MOST_REPEATS = 3
 MOST_IN_LANES = 6  # of comparisons: where vectors of booleans would have to be packed into bytes
-
-# Points that need the one before them: they are members of a loop, and read nowhere else but from memory.
-RUNNING = ("cumsum", "cumprod", "cummax", "cummin")
 
 # Kinds that compute what they alone read.
 _READING = ("map", "inline", "assemble")

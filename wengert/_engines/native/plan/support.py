@@ -19,7 +19,6 @@ from ...._core.graph import Graph, Node
 from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import held_by, programs_of
 from ...._core.tensor import Value
-from ...refine import PEAK
 from ..llvm.numpy_transforms import transforms
 from ..lower import bessel as bessel
 from ..lower import convolutions as convolutions
@@ -37,11 +36,8 @@ from ..lower import scatters as scatters
 from ..lower import special as special
 from ..lower import spectra as spectra
 from ..lower import windows as windows
-from ..lower.blocks import is_lowered
-from ..lower.complex_scalars import COMPLEX_SCALARS
+from ..lower.blocks import is_lowered, takes_complex, takes_halves
 from ..lower.forms import TYPE_OF
-from ..lower.maps import MAPS
-from ..lower.scalars import SCALARS
 from .outside import called, may_be_called
 from .prepare import LEAVES, prepared
 from .schedule import static_size
@@ -75,20 +71,6 @@ HANDED: dict[str, str] = {
     "debug_print": "writes to Python's standard output",
 }
 
-# What has rules for complex numbers, and for half floats, beside what moves elements; `prepare` has half floats
-# computed in float32 where that is how NumPy's kernels do it.
-OF_COMPLEX = {
-    *COMPLEX_SCALARS, "convert", "constant", "dim_value", "reduce_sum", "reduce_prod", "matmul", "einsum", "cumsum",
-    "cumprod", "linear_recurrence", "segmented_cumsum", "scatter_add", "scatter_set", "scatter_mul", "buffer_new",
-    "buffer_value", "buffer_get", "buffer_set", "buffer_add", "add_along", "rarely", "loop", "loop_back", "switch",
-    "outside", "dft", "rfft", "irfft",
-}  # fmt: skip
-OF_HALVES = {
-    *(SCALARS.keys() - {"nextafter"}), "convert", "constant", "dim_value", "reduce_sum", "reduce_prod", "reduce_max",
-    "reduce_min", PEAK, "scatter_set", "scatter_max", "scatter_min", "scatter_mul", "buffer_new", "buffer_value",
-    "buffer_get", "buffer_set", "buffer_add", "rarely", "loop", "loop_back", "switch", "outside",
-}  # fmt: skip
-
 
 # what stands for a history of a loop that there is none of; beside ops that hold programs
 _NO_HISTORIES = ("absent", "constant")
@@ -104,9 +86,9 @@ def reason_against(node: Node) -> str:
     for value in (*node.inputs, *node.outputs):
         if value.dtype not in TYPE_OF and not (value.dtype == object and takes_histories):
             return f"no native arithmetic of {value.dtype}"
-        if value.dtype.kind == "c" and not (name in OF_COMPLEX or name in MAPS):
+        if value.dtype.kind == "c" and not takes_complex(name):
             return "complex numbers"
-        if is_half(value.dtype) and not (name in OF_HALVES or name in MAPS):
+        if is_half(value.dtype) and not takes_halves(name):
             return "half floats"
     check = _CHECKS.get(name)
     return "" if check is None else check(node)

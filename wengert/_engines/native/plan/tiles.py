@@ -277,8 +277,10 @@ class _Search:
         node = self.nodes[source]
         if node.op.name == "select":
             return True
-        is_scaled = node.op.name in ("neg", "times_number", "transpose", "reshape", "mul", "convert")
-        return is_scaled and any(self.may_be_zero(v, depth - 1) for v in node.inputs)
+        facts = node.op.facts
+        is_of_one = node.op.kind == "linear" and len(node.inputs) == 1
+        keeps_zeros = facts.operator == "*" or (is_of_one and (facts.moves or facts.mixes == "nothing"))
+        return bool(keeps_zeros) and any(self.may_be_zero(v, depth - 1) for v in node.inputs)
 
     def fits(self, group: _Group, place: int, axis: int | None, needs: Needs) -> bool:
         node = self.nodes[place]
