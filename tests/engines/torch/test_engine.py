@@ -180,10 +180,10 @@ def test_which_kernels_give_views() -> None:
     from tests.support import op_checks as checks
     from wengert._core.op import REGISTRY
     from wengert._engines.torch.common import from_numpy
-    from wengert._engines.torch.table import KERNELS, OTHERS, VIEWS
+    from wengert._engines.torch.table import ENTRIES, KERNELS
 
     for op in REGISTRY.values():
-        if op.name in VIEWS | OTHERS or op.name not in KERNELS:
+        if op.name not in KERNELS or ENTRIES[op.name].shares:
             continue
         for dtype in [*checks.exact_dtypes(op), *checks.low_dtypes(op)]:
             for case in checks.cases(op, dtype):

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from ..places import are_many, front, indexed_extents, whole_place
-from .common import HALF
+from .common import HALF, TableKernel, of_unsigned, view
 from .indexing import require_inside, scatter_set
 
 
@@ -51,10 +51,10 @@ def _add(value: Any, b: torch.Tensor, *indices_and_template: Any) -> Any:
     return out
 
 
-KERNELS: dict[str, Any] = {
-    "buffer_new": torch.clone,
-    "buffer_value": lambda b: b,
-    "buffer_get": _get,
+KERNELS: dict[str, TableKernel] = {
+    "buffer_new": of_unsigned(torch.clone),
+    "buffer_value": of_unsigned(lambda b: b, "first"),
+    "buffer_get": view(_get),
     "buffer_set": _set,
     "buffer_add": _add,
 }

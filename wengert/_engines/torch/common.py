@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -47,6 +47,42 @@ def by_signed_bits(inner: Callable[..., Any], place: int) -> Any:
         return inner(*[x.view(signed) if x.dtype is dtype else x for x in operands]).view(dtype)
 
     return kernel
+
+
+# whose memory a kernel's result may lie in: of no operand, of the first one (a view of it, or the operand), of any
+Shares = Literal["", "first", "any"]
+
+
+class Entry(NamedTuple):
+    """A kernel in a table, where more is to be said of it than that it is one.
+
+    Attributes:
+        kernel: the kernel.
+        shares: whose memory its result may lie in, since nothing that a caller gets may share memory.
+        of_unsigned: the kernel for integers of 16, 32 and 64 bits without a sign; by default they are made wider.
+    """
+
+    kernel: Kernel
+    shares: Shares = ""
+    of_unsigned: Kernel | None = None
+
+
+TableKernel = Kernel | Entry
+
+
+def view(kernel: Kernel) -> Entry:
+    """A kernel that may give a view of its first operand, or the operand itself."""
+    return Entry(kernel, "first")
+
+
+def of_unsigned(kernel: Kernel, shares: Shares = "") -> Entry:
+    """A kernel that takes wide integers without a sign as it takes others."""
+    return Entry(kernel, shares, kernel)
+
+
+def by_bits(kernel: Kernel, shares: Shares = "") -> Entry:
+    """A kernel that looks at bits alone, or moves them."""
+    return Entry(kernel, shares, by_signed_bits(kernel, 0))
 
 
 def torch_dtype(dtype: Any) -> torch.dtype:

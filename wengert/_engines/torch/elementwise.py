@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from .common import HALF, INTEGERS, in_float32, on_host, torch_dtype
+from .common import HALF, INTEGERS, TableKernel, by_bits, in_float32, of_unsigned, on_host, torch_dtype, view
 
 _SOFTPLUS_LIMIT = 40.0  # beyond it x + log1p(exp(-x)) is x in float64
 
@@ -127,14 +127,14 @@ def _in_order(compare: Callable[..., Any]) -> Any:
     return kernel
 
 
-KERNELS: dict[str, Any] = {
+KERNELS: dict[str, TableKernel] = {
     "div": torch.true_divide,
     "reciprocal": torch.reciprocal,
     "square": lambda x: x * x,
     "sqrt": torch.sqrt,
     "rsqrt": torch.rsqrt,
     "cbrt": in_float32(_cbrt),
-    "power_number": _power_number,
+    "power_number": view(_power_number),
     "power": _power,
     "exp": torch.exp,
     "exp2": torch.exp2,
@@ -167,9 +167,9 @@ KERNELS: dict[str, Any] = {
     "nextafter": _nextafter,
     "gcd": torch.gcd,
     "lcm": torch.lcm,
-    "bitcast": _bitcast,
-    "eq": torch.eq,
-    "ne": torch.ne,
+    "bitcast": of_unsigned(_bitcast, "first"),
+    "eq": of_unsigned(torch.eq),
+    "ne": of_unsigned(torch.ne),
     "lt": _in_order(torch.lt),
     "le": _in_order(torch.le),
     "gt": _in_order(torch.gt),
@@ -182,10 +182,10 @@ KERNELS: dict[str, Any] = {
     "logical_or": torch.logical_or,
     "logical_xor": torch.logical_xor,
     "logical_not": torch.logical_not,
-    "bitwise_and": torch.bitwise_and,
-    "bitwise_or": torch.bitwise_or,
-    "bitwise_xor": torch.bitwise_xor,
-    "bitwise_not": torch.bitwise_not,
+    "bitwise_and": by_bits(torch.bitwise_and),
+    "bitwise_or": by_bits(torch.bitwise_or),
+    "bitwise_xor": by_bits(torch.bitwise_xor),
+    "bitwise_not": by_bits(torch.bitwise_not),
     "left_shift": _shifted(torch.bitwise_left_shift, torch.zeros_like),
     "right_shift": _shifted(torch.bitwise_right_shift, lambda x: -(x < 0).to(x.dtype)),
     "floor": torch.floor,
@@ -194,7 +194,7 @@ KERNELS: dict[str, Any] = {
     "rint": torch.round,
     "sign": _sign,
     "floor_divide": _by_nonzero(torch.floor_divide),
-    "maximum_iterations": _not_negative,
+    "maximum_iterations": view(_not_negative),
     "maximum": torch.maximum,
     "minimum": torch.minimum,
     "fmax": torch.fmax,

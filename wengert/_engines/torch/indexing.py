@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .common import HALF, in_float32, widened
+from .common import HALF, TableKernel, by_bits, in_float32, view, widened
 
 
 def whole(index: torch.Tensor) -> Any:
@@ -142,8 +142,8 @@ def _add_along(x: torch.Tensor, index: torch.Tensor, size: int) -> Any:
     return x.new_zeros((*x.shape[:-1], size)).scatter_add_(-1, _from_front(index, size), x)
 
 
-KERNELS: dict[str, Any] = {
-    "gather": _gather,
+KERNELS: dict[str, TableKernel] = {
+    "gather": by_bits(_gather, "first"),
     "scatter_add": _scatter_add,
     "scatter_set": scatter_set,
     "scatter_mul": _scatter_mul,
@@ -152,7 +152,7 @@ KERNELS: dict[str, Any] = {
     "argsort": _argsort,
     "sort": _sort,
     "searchsorted": _searchsorted,
-    "permute_along": lambda x, index, axis: torch.take_along_dim(x, index, axis),
+    "permute_along": view(lambda x, index, axis: torch.take_along_dim(x, index, axis)),
     "take_along": _take_along,
     "add_along": in_float32(_add_along),
     "last_writes": last_writes,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .common import in_float32, on_host
+from .common import TableKernel, in_float32, of_unsigned, on_host, view
 
 
 def _or_error(function: Callable[..., Any]) -> Any:
@@ -110,19 +110,19 @@ def _expm(a: torch.Tensor) -> Any:
     return torch.linalg.matrix_exp(a) if a.numel() else a
 
 
-KERNELS: dict[str, Any] = {
+KERNELS: dict[str, TableKernel] = {
     "matmul": in_float32(_matmul),
-    "einsum": in_float32(_einsum),
-    "tril": torch.tril,
-    "triu": torch.triu,
-    "diagonal": lambda x: torch.diagonal(x, 0, -2, -1),
+    "einsum": view(in_float32(_einsum)),
+    "tril": view(torch.tril),
+    "triu": view(torch.triu),
+    "diagonal": of_unsigned(lambda x: torch.diagonal(x, 0, -2, -1), "first"),
     "make_diagonal": torch.diag_embed,
     "solve": in_float32(_or_error(torch.linalg.solve)),
-    "triangular_solve": in_float32(_or_error(_triangular_solve)),
+    "triangular_solve": view(in_float32(_or_error(_triangular_solve))),
     "inv": in_float32(_or_error(torch.linalg.inv)),
     "cholesky": in_float32(_or_error(torch.linalg.cholesky)),
     "eig": in_float32(_or_error(lambda a: (*torch.linalg.eig(a),))),
-    "expm": in_float32(_expm),
+    "expm": view(in_float32(_expm)),
     "logm": on_host("logm"),
     "sqrtm": on_host("sqrtm"),
     "sylvester": on_host("sylvester"),
@@ -130,7 +130,7 @@ KERNELS: dict[str, Any] = {
     "svd": in_float32(_or_error(lambda a: (*torch.linalg.svd(a, full_matrices=False),))),
     "qr": in_float32(_qr),
     "complement": in_float32(_complement),
-    "lu": in_float32(_lu),
+    "lu": view(in_float32(_lu)),
     "permute_rows": _rows,
     "unpermute_rows": _unrows,
     "det": in_float32(torch.linalg.det),

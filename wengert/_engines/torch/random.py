@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ..threefry import FOLD_IN, LOW_30_BITS, SPLIT, drawn, scrambled
+from .common import TableKernel, of_unsigned
 
 _FOLD_IN = FOLD_IN - (1 << 32)  # as a signed word
 
@@ -48,8 +49,8 @@ def _fold_in(key: torch.Tensor, data: torch.Tensor) -> Any:
     return _blocks((key[..., 0], key[..., 1]), low, high)
 
 
-KERNELS: dict[str, Any] = {
-    "random_bits": _random_bits,
-    "random_split": lambda key, count: _of_numbers(key, count, SPLIT),
-    "random_fold_in": _fold_in,
+KERNELS: dict[str, TableKernel] = {
+    "random_bits": of_unsigned(_random_bits),
+    "random_split": of_unsigned(lambda key, count: _of_numbers(key, count, SPLIT)),
+    "random_fold_in": of_unsigned(_fold_in),
 }

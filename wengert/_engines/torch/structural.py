@@ -9,7 +9,18 @@ import numpy as np
 import torch
 
 from ..passing import PASSING, over_axes, sliced
-from .common import HALF, by_signed_bits, from_numpy, in_float32, to_numpy, torch_dtype
+from .common import (
+    HALF,
+    Entry,
+    TableKernel,
+    by_signed_bits,
+    from_numpy,
+    in_float32,
+    of_unsigned,
+    to_numpy,
+    torch_dtype,
+    view,
+)
 
 OPAQUE = np.dtype(object)
 
@@ -125,50 +136,50 @@ def _constant(value: np.ndarray[Any, Any], device: torch.device) -> Any:
 
 
 # these make tensors of nothing, so they are told the device of the program that they are in
-CREATIONS: dict[str, Any] = {
-    "constant": _constant,
+CREATIONS: dict[str, TableKernel] = {
+    "constant": Entry(_constant, "any"),
     "full": _full,
     "absent": _absent,
     "iota": lambda size, dtype, device: torch.arange(size, device=device).to(torch_dtype(dtype)),
     "dim_value": lambda dim, device: torch.full((), dim, dtype=torch.int64, device=device),
 }
 
-KERNELS: dict[str, Any] = {
-    **PASSING,
-    "unstack": lambda x, size: x.unbind(0),
+KERNELS: dict[str, TableKernel] = {
+    **{name: of_unsigned(kernel, "any" if name == "custom" else "first") for name, kernel in PASSING.items()},
+    "unstack": of_unsigned(lambda x, size: x.unbind(0), "any"),
     "add": torch.add,
-    "add_n": _add_n,
-    "barrier": lambda *xs: xs,
+    "add_n": view(_add_n),
+    "barrier": of_unsigned(lambda *xs: xs, "any"),
     "neg": torch.neg,
     "sub": torch.sub,
     "mul": torch.mul,
     "scale": _scale,
     "times_number": torch.mul,
     "add_number": torch.add,
-    "convert": _convert,
-    "conj": torch.conj_physical,
-    "real": torch.real,
-    "imag": torch.imag,
+    "convert": of_unsigned(_convert, "first"),
+    "conj": view(torch.conj_physical),
+    "real": view(torch.real),
+    "imag": view(torch.imag),
     "as_complex": _as_complex,
-    "reshape": torch.reshape,
-    "transpose": torch.permute,
-    "broadcast_to": torch.Tensor.expand,
-    "reduce_sum": over_axes(_sum),
-    "slice": sliced,
-    "pad": _pad,
+    "reshape": of_unsigned(torch.reshape, "first"),
+    "transpose": of_unsigned(torch.permute, "first"),
+    "broadcast_to": of_unsigned(torch.Tensor.expand, "any"),
+    "reduce_sum": view(over_axes(_sum)),
+    "slice": of_unsigned(sliced, "first"),
+    "pad": view(_pad),
     "flip": torch.flip,
-    "concatenate": _concatenate,
-    "select": by_signed_bits(torch.where, -1),
-    "stop_gradient": torch.Tensor.detach,
-    "debug_print": _debug_print,
-    "reduce_prod": in_float32(_prod),
-    "reduce_max": _extreme(torch.amax),
-    "reduce_min": _extreme(torch.amin),
+    "concatenate": of_unsigned(_concatenate, "first"),
+    "select": of_unsigned(by_signed_bits(torch.where, -1)),
+    "stop_gradient": of_unsigned(torch.Tensor.detach, "first"),
+    "debug_print": of_unsigned(_debug_print),
+    "reduce_prod": view(in_float32(_prod)),
+    "reduce_max": view(_extreme(torch.amax)),
+    "reduce_min": view(_extreme(torch.amin)),
     "argmax": _place(torch.argmax),
     "argmin": _place(torch.argmin),
-    "reduce_any": over_axes(torch.any),
-    "reduce_all": over_axes(torch.all),
-    "logsumexp": in_float32(over_axes(_logsumexp)),
+    "reduce_any": view(over_axes(torch.any)),
+    "reduce_all": view(over_axes(torch.all)),
+    "logsumexp": view(in_float32(over_axes(_logsumexp))),
     "softmax": in_float32(torch.softmax),
     "log_softmax": in_float32(torch.log_softmax),
 }

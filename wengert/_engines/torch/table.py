@@ -1,11 +1,9 @@
-"""The tables of kernels: of tensors, one for each device, for what programs run; and of `Array`s, for single ops.
-
-Which kernels give views of their operands stands here, too, since nothing that a caller gets may share memory.
-"""
+"""The tables of kernels: of tensors, one for each device, for what programs run; and of `Array`s, for single ops."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -14,44 +12,25 @@ from ..._control.call import Program
 from ..._core.graph import Graph, Node
 from ..._core.op import REGISTRY
 from . import buffer, conv, elementwise, indexing, linalg, random, sparse, special, structural, windows
-from .common import WIDE_UNSIGNED, Array, Kernel, by_signed_bits, on_host, torch_dtype
-from .structural import CREATIONS
+from .common import WIDE_UNSIGNED, Array, Entry, Kernel, TableKernel, on_host, torch_dtype
 
-KERNELS: dict[str, Kernel] = {}
-for _family in (structural, elementwise, indexing, buffer, linalg, conv, windows, random, sparse, special):
-    KERNELS.update(_family.KERNELS)
 
-# whose kernels here may give a view of the first operand, or the operand itself: a fact of the kernels, not of the ops
-VIEWS = frozenset({
-    "alias", "attach", "limit_value", "rarely",
-    "after", "reassign", "stop_gradient", "reshape", "transpose", "broadcast_to",
-    "slice", "real", "imag", "conj", "convert", "diagonal", "reduce_sum", "reduce_prod", "reduce_max", "reduce_min",
-    "reduce_any", "reduce_all", "logsumexp", "add_n", "gather", "window_sum", "window_spread", "pad", "dft",
-    "buffer_get", "buffer_value", "maximum_iterations", "triangular_solve", "expm", "linear_recurrence",
-    "segmented_cumsum", "bitcast", "power_number", "einsum", "tril", "triu", "concatenate", "lu", "permute_along",
-})  # fmt: skip
-# and those of which nothing can be said
-OTHERS = frozenset({"custom", "barrier", "unstack", "call", "switch", "loop", "loop_back", "foreign", "constant"})
+def _entries(*tables: Mapping[str, TableKernel]) -> dict[str, Entry]:
+    return {n: e if isinstance(e, Entry) else Entry(e) for table in tables for n, e in table.items()}
 
-# What looks at bits alone, or moves them
-_OF_BITS = frozenset({"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "gather"})
-# whose kernels here take wide unsigned integers as they take others
-_UNSIGNED_TOO = frozenset({
-    "alias", "attach", "limit_value", "rarely",
-    "after", "reassign", "stop_gradient", "custom", "barrier", "reshape", "transpose",
-    "broadcast_to", "slice", "unstack", "concatenate", "select", "eq", "ne", "convert", "bitcast",
-    "diagonal", "random_bits", "random_split", "random_fold_in", "full", "absent", "iota", "constant", "call",
-    "switch", "loop", "loop_back", "debug_print", "buffer_value", "buffer_new", "foreign",
-})  # fmt: skip
+
+_FAMILIES = (structural, elementwise, indexing, buffer, linalg, conv, windows, random, sparse, special)
+ENTRIES = _entries(*(family.KERNELS for family in _FAMILIES))
+_CREATIONS = _entries(structural.CREATIONS)
+KERNELS: dict[str, Kernel] = {name: entry.kernel for name, entry in ENTRIES.items()}
 
 
 @functools.cache
 def for_unsigned(name: str) -> Kernel:
     """A kernel for integers of 16, 32 and 64 bits without a sign: in 64 bits with one, those of 64 bits on the host."""
-    if name in _UNSIGNED_TOO:
-        return KERNELS[name]
-    if name in _OF_BITS:
-        return by_signed_bits(KERNELS[name], 0)
+    own = ENTRIES[name].of_unsigned
+    if own is not None:
+        return own
     op, inner, host = REGISTRY[name], KERNELS[name], on_host(name)
 
     def kernel(*operands_and_attrs: int | torch.Tensor | tuple[int, ...]) -> Any:
@@ -81,7 +60,7 @@ def kernel_of(node: Node, kernels: dict[str, Kernel]) -> Kernel:
 
 def boxed(name: str, inner: Kernel) -> Kernel:
     """A kernel of tensors as one of `Array`s."""
-    shared = name in VIEWS or name in OTHERS
+    shared = (ENTRIES.get(name) or _CREATIONS[name]).shares != ""
 
     def kernel(*operands_and_attrs: Any) -> Any:
         given = [x.tensor if type(x) is Array else x for x in operands_and_attrs]
@@ -119,7 +98,7 @@ def unboxed(inner: Kernel) -> Kernel:
 
 def creations(device: torch.device) -> dict[str, Kernel]:
     """The kernels that make tensors of nothing, on a device."""
-    return {name: functools.partial(kernel, device=device) for name, kernel in CREATIONS.items()}
+    return {name: functools.partial(entry.kernel, device=device) for name, entry in _CREATIONS.items()}
 
 
 def owned_outputs(graph: Graph) -> tuple[bool, ...]:
@@ -127,12 +106,13 @@ def owned_outputs(graph: Graph) -> tuple[bool, ...]:
     result's, and not shared among its own elements."""
     roots: dict[int, int | None] = {v.key: None for v in graph.inputs}
     for node in graph.nodes:
-        name = node.op.name
+        entry = ENTRIES.get(node.op.name)
+        shares = "any" if entry is None else entry.shares
         for value in node.outputs:
-            if name in VIEWS:
-                roots[value.key] = None if name == "broadcast_to" else roots[node.inputs[0].key]
+            if shares == "first":
+                roots[value.key] = roots[node.inputs[0].key]
             else:
-                roots[value.key] = None if name in OTHERS or name not in KERNELS else value.key
+                roots[value.key] = None if shares else value.key
     found = [roots[v.key] for v in graph.outputs]
     return (*[root is not None and found.count(root) == 1 for root in found],)
 

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from ..windows import count_of, places_of, tap
-from .common import in_float32, widened
+from .common import TableKernel, in_float32, view, widened
 
 # -- windows -----------------------------------------------------------------------------------------------------------
 
@@ -220,19 +220,19 @@ def _paired_scale(x: torch.Tensor, axis: int, size: int, factor: float) -> Any:
     return out
 
 
-KERNELS: dict[str, Any] = {
-    "window_sum": in_float32(_window_sum),
-    "window_spread": in_float32(_window_spread),
+KERNELS: dict[str, TableKernel] = {
+    "window_sum": view(in_float32(_window_sum)),
+    "window_spread": view(in_float32(_window_spread)),
     "window_argmax": _by_pooling(_place(torch.argmax, _lowest), 1),
     "window_argmin": _by_pooling(_place(torch.argmin, _highest), -1),
-    "linear_recurrence": in_float32(_linear),
-    "segmented_cumsum": in_float32(_segmented_cumsum),
+    "linear_recurrence": view(in_float32(_linear)),
+    "segmented_cumsum": view(in_float32(_segmented_cumsum)),
     "cumsum": _directed(lambda x, axis: torch.cumsum(x, axis, dtype=x.dtype)),
     "cumprod": _directed(lambda x, axis: torch.cumprod(x, axis, dtype=x.dtype)),
     "cummax": _directed(lambda x, axis: torch.cummax(x, axis)[0]),
     "cummin": _directed(lambda x, axis: torch.cummin(x, axis)[0]),
     "cumlogsumexp": _directed(torch.logcumsumexp),
-    "dft": _dft,
+    "dft": view(_dft),
     "rfft": lambda x, axis: torch.fft.rfft(widened(x), dim=axis),
     "irfft": lambda x, axis, size: torch.fft.irfft(x, size, axis, norm="forward"),
     "paired_scale": _paired_scale,
