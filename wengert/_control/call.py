@@ -200,9 +200,7 @@ def call_program(program: Program, operands: Sequence[Tensor]) -> tuple[Tensor, 
 
 def _count_of_followers(operands: Sequence[Tensor]) -> int:
     """How many recorders follow an operand."""
-    return sum(
-        any(map(r.tracks, (x._key for x in operands))) for r in STATE.recorders if not getattr(r, "is_watch", False)
-    )
+    return sum(any(map(r.tracks, (x._key for x in operands))) for r in STATE.recorders if not r.is_watch)
 
 
 def _decomposes(graph: Graph) -> bool:

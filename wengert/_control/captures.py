@@ -15,6 +15,7 @@ import numpy as np
 
 from .._core.dtypes import is_inexact
 from .._core.op import Op
+from .._core.recorder import Recorder
 from .._core.state import STATE
 from .._core.tensor import Tensor, hears_of_twins
 
@@ -23,7 +24,7 @@ Observe = Callable[[Op, tuple[Tensor, ...], tuple[Any, ...], tuple[Tensor, ...]]
 _LEAST_ROOM = 256  # marks kept before the dead ones among them are swept out
 
 
-class _Noted:
+class _Noted(Recorder):
     """What a loop uses from outside, as far as some open recorder follows it.
 
     Args:
@@ -37,14 +38,11 @@ class _Noted:
     __slots__ = ("found", "outer", "seen", "start")
     is_passive = True  # a loop may be replayed although this recorder listens
 
-    def __init__(self, start: int, outer: tuple[Any, ...]) -> None:
+    def __init__(self, start: int, outer: tuple[Recorder, ...]) -> None:
         self.start = start
         self.outer = outer
         self.found: dict[int, Tensor] = {}
         self.seen: set[int] = set()  # keys from outside that have been asked about
-
-    def on_read(self, variable: object, tensor: Tensor) -> None:
-        """A Variable's value counts once an op uses it."""
 
 
 class Captures(_Noted):
@@ -52,25 +50,19 @@ class Captures(_Noted):
 
     __slots__ = ("observe",)
 
-    def __init__(self, start: int, outer: tuple[Any, ...]) -> None:
+    def __init__(self, start: int, outer: tuple[Recorder, ...]) -> None:
         super().__init__(start, outer)
-        self.observe = _collector(start, self.seen, self.found, outer)
-
-    def tracks(self, key: int) -> bool:
-        return False
-
-    def note_exit(self, tensor: Tensor, what: str) -> None:
-        """The recorders that follow the tensor are told themselves."""
+        self.observe = _collector(start, self.seen, self.found, outer)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _see(tensor: Tensor, seen: set[int], found: dict[int, Tensor], outer: tuple[Any, ...]) -> None:
+def _see(tensor: Tensor, seen: set[int], found: dict[int, Tensor], outer: tuple[Recorder, ...]) -> None:
     key = tensor._key
     seen.add(key)
     if is_inexact(tensor._data.dtype) and any(recorder.tracks(key) for recorder in outer):
         found[key] = copy(tensor)  # whoever holds this one may write to it
 
 
-def _collector(start: int, seen: set[int], found: dict[int, Tensor], outer: tuple[Any, ...]) -> Observe:
+def _collector(start: int, seen: set[int], found: dict[int, Tensor], outer: tuple[Recorder, ...]) -> Observe:
     """`Captures.observe`: a function that knows what it needs, since every op of a loop calls it."""
 
     def observe(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
@@ -86,11 +78,11 @@ def _nothing() -> None:
     """What a mark gives whose tensor has died."""
 
 
-class Telling:
+class Telling(Recorder):
     """A recorder that stands before outer ones: what leaves the differentiable path they hear of by it."""
 
     __slots__ = ()
-    outer: tuple[Any, ...]
+    outer: tuple[Recorder, ...]
 
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Tells that a tensor becomes numbers."""
@@ -164,9 +156,4 @@ class Followed(Telling, _Noted):
 
 def passive_recorders() -> tuple[Any, ...]:
     """The open recorders that keep nothing of what they see."""
-    return (*[r for r in STATE.recorders if is_passive(r)],)
-
-
-def is_passive(recorder: object) -> bool:
-    """Whether a recorder keeps nothing of what it sees."""
-    return getattr(recorder, "is_watch", False) or getattr(recorder, "is_passive", False)
+    return (*[r for r in STATE.recorders if r.is_passive],)

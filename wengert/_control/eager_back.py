@@ -20,7 +20,7 @@ from .._prims.structural import cast, stop_gradient, unstack
 from .._transforms.reverse import Cotangents, sweep
 from .._transforms.snapshots import EvenSnapshots
 from .._transforms.tape import Entry, Tape
-from .captures import Captures, Followed, is_passive, passive_recorders
+from .captures import Captures, Followed, passive_recorders
 from .eager_history import State
 
 _MOST_MASKED = 4096  # marks of cotangents that are gone, kept before they are swept up
@@ -85,7 +85,7 @@ class _Walk:
             self.slices = [unstack(x, size=x.shape[0]) for x in replay.xs]
         self.is_tracked = [x._key in self.tracked for x in replay.xs]
         snapshots = replay.snapshots
-        if STATE.builder is not None or not all(map(is_passive, STATE.recorders)):
+        if STATE.builder is not None or not all(r.is_passive for r in STATE.recorders):
             given = replay.steps.carried.given.tensors
             self._pull_segment(State((*given,), (False,) * len(given)), 0, replay.taken)
         elif isinstance(snapshots, EvenSnapshots):

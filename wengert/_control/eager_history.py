@@ -18,7 +18,7 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
 from .._transforms.tape import Tape
-from .captures import Captures, Followed, is_passive
+from .captures import Captures, Followed
 
 _key_of = attrgetter("_key")
 _MOST_AUTO = 256  # snapshots kept beside the history of an "auto" loop
@@ -178,7 +178,7 @@ class Keeper:
             tape.forget(mark)
         self._meter.restore(self._base)
         self.captures, self.is_paused, self._follows = followed, True, followed.tracks
-        STATE.recorders = (*filter(is_passive, followed.outer), followed)
+        STATE.recorders = (*[r for r in followed.outer if r.is_passive], followed)
 
 
 def _any_tracks(tapes: list[Tape]) -> Callable[[int], bool]:

@@ -16,7 +16,7 @@ from .._core.state import STATE, next_serial
 from .._core.tensor import Tensor
 from .._prims.structural import alias, unstack
 from .._transforms.tape import Tape
-from .captures import Captures, is_passive
+from .captures import Captures
 from .eager_back import Replay, follow_replay
 from .eager_history import Keeper
 from .values import Carried, Leaves, connected, require_same_structure
@@ -197,7 +197,7 @@ def run_eagerly(
         The loop variables at the end and the stacks; all of them count as connected to whatever the loop uses.
     """
     outer = STATE.recorders
-    if all(getattr(r, "is_watch", False) for r in outer):
+    if all(r.is_watch for r in outer):
         ran = steps.run(_slices(steps), None)
         return (ran.tensors, stack(ran.columns)) if ran.steps else never_ran()[:2]
     captures = Captures(next_serial(), outer)
@@ -241,7 +241,7 @@ def _slices(steps: Steps) -> Slices:
 def _keeper(steps: Steps, policy: object, captures: Captures) -> Keeper | None:
     """What looks after snapshots; None if the tapes are to keep everything, or there is none."""
     tapes = [r for r in captures.outer if isinstance(r, Tape)]
-    if policy == "all" or not tapes or not all(isinstance(r, Tape) or is_passive(r) for r in captures.outer):
+    if policy == "all" or not tapes or not all(isinstance(r, Tape) or r.is_passive for r in captures.outer):
         return None
     return Keeper(policy, steps.count, tapes, captures)
 

@@ -170,10 +170,8 @@ def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any, *how: 
     outer = {value.key: tensor for tensor, value in graph.captures.values()}
     operands = (*[outer[v.key] if v.key in outer else symbol(v) for v in node.inputs],)
     for recorder in STATE.recorders:
-        if not getattr(recorder, "is_watch", False):
-            # what only files results files them once more
-            learn = getattr(recorder, "extend", recorder.observe)
-            learn(node.op, operands, node.attrs, everything)
+        if not recorder.is_watch:
+            recorder.extend(node.op, operands, node.attrs, everything)
     return attr, everything
 
 

@@ -17,6 +17,7 @@ from .._core import dtypes
 from .._core.analysis import needed_for
 from .._core.engine import ndarray_of
 from .._core.op import ZERO, Op, stated
+from .._core.recorder import Recorder
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType
@@ -38,7 +39,7 @@ class Share(enum.Enum):
 Shares = list[Share]
 
 
-class Linearity:
+class Linearity(Recorder):
     """The recorder that follows which values are linear in the sources, and which depend on them otherwise."""
 
     __slots__ = ("linear", "other", "took_numbers", "why", "zeros")
@@ -57,9 +58,6 @@ class Linearity:
         """A number taken out may come back anywhere."""
         if self.tracks(tensor._key):
             self.took_numbers, self.why = True, what
-
-    def on_read(self, variable: object, tensor: Tensor) -> None:
-        """Variables are constants here."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Files the results of an op."""

@@ -17,6 +17,7 @@ from .._core.dtypes import is_inexact
 from .._core.engine import ENGINE_OF
 from .._core.graph import symbol
 from .._core.op import Op
+from .._core.recorder import Recorder
 from .._core.state import STATE
 from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
@@ -53,7 +54,7 @@ class Outside:
         for recorder in recorders:
             if type(recorder) is Tape:
                 self._marks.append((recorder, len(recorder.entries)))
-            elif not getattr(recorder, "is_watch", False):
+            elif not recorder.is_watch:
                 others.append(recorder)
         if others:
             self._listener = _Listener(self.since, others)
@@ -124,7 +125,7 @@ def _sources(lines: Iterable[Line], keys: set[int]) -> set[int]:
     return needed
 
 
-class _Listener:
+class _Listener(Recorder):
     """The recorder that follows what depends on followed tensors from outside, where no tape keeps what ran.
 
     Args:
@@ -135,19 +136,10 @@ class _Listener:
     __slots__ = ("_from", "_outer", "_since")
     is_passive = True
 
-    def __init__(self, since: int, outer: Sequence[Any]) -> None:
+    def __init__(self, since: int, outer: Sequence[Recorder]) -> None:
         self._since = since
         self._outer = outer
         self._from: dict[int, frozenset[int]] = {}
-
-    def tracks(self, key: int) -> bool:
-        return False
-
-    def note_exit(self, tensor: Tensor, what: str) -> None:
-        """The recorders that follow the tensor are told themselves."""
-
-    def on_read(self, variable: object, tensor: Tensor) -> None:
-        """A Variable's value counts once an op uses it."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         for place, out in enumerate(outs):

@@ -11,6 +11,7 @@ from .tracebacks import fold
 
 if TYPE_CHECKING:
     from .graph import Graph
+    from .recorder import Recorder
 
 next_serial = itertools.count(1).__next__
 """Hands out the serial numbers that identify tensors, values and graphs (never `id()`: those are reused)."""
@@ -19,7 +20,7 @@ next_serial = itertools.count(1).__next__
 class State(threading.local):
     """The thread's open contexts. Tuples are replaced, never changed, so that restoring one is an assignment."""
 
-    recorders: tuple[Any, ...] = ()  # outermost first
+    recorders: tuple[Recorder, ...] = ()  # outermost first
     builder: Graph | None = None
     is_quiet: bool = False  # in a reverse sweep that is traced: its nodes give no floating-point warnings
     silences: tuple[Any, ...] = ()  # NumPy's contexts of sweeps that run now: they give no warnings, either
@@ -51,7 +52,7 @@ class recording:
 
     __slots__ = ("_before", "_recorder")
 
-    def __init__(self, recorder: object) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
     def __enter__(self) -> Any:
@@ -77,7 +78,7 @@ class pausing:
 
     __slots__ = ("_before", "_recorders")
 
-    def __init__(self, recorders: tuple[Any, ...] = ()) -> None:
+    def __init__(self, recorders: tuple[Recorder, ...] = ()) -> None:
         self._recorders = recorders
 
     def __enter__(self) -> None:
@@ -88,9 +89,9 @@ class pausing:
         STATE.recorders = self._before
 
 
-def watchers() -> tuple[Any, ...]:
+def watchers() -> tuple[Recorder, ...]:
     """The open recorders that look at every op and follow none: they stay open where the others pause."""
-    return (*[r for r in STATE.recorders if getattr(r, "is_watch", False)],)
+    return (*[r for r in STATE.recorders if r.is_watch],)
 
 
 class building:

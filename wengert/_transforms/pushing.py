@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.op import ZERO, Op
+from .._core.recorder import Recorder
 from .._core.state import STATE, pausing
 from .._core.tensor import Tensor, Value, hears_of_twins
 from .._core.types import type_of
@@ -28,7 +29,7 @@ class Masked(NamedTuple):
     cotangent: Tensor
 
 
-class Pushing:
+class Pushing(Recorder):
     """The forward recorder, without limits: NaN where a rule divides 0 by 0."""
 
     def __init__(self) -> None:
@@ -63,12 +64,6 @@ class Pushing:
         """Whether the tangent of a value may hold structural zeros."""
         found = self._tangents.get(primal._key)
         return found is not None and found[2]
-
-    def note_exit(self, tensor: Tensor, what: str) -> None:
-        """Forward mode keeps no explanations."""
-
-    def on_read(self, variable: object, tensor: Tensor) -> None:
-        """Variables have no tangents of their own."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Pushes the operands' tangents through an op (again, if it has more results now than when it ran)."""

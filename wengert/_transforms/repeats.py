@@ -16,6 +16,7 @@ from .._core.analysis import needed_for
 from .._core.dtypes import default_float
 from .._core.engine import ENGINES, KERNELS_OF
 from .._core.graph import Graph, Node
+from .._core.recorder import Recorder
 from .._core.recurring import UNKNOWN, Recurring
 from .._core.state import STATE, building, next_serial
 from .._core.tensor import Cut, Tensor, Value
@@ -73,7 +74,7 @@ class Alike(NamedTuple):
     cut: list[bool]
 
 
-def alike(operands: Sequence[Tensor], tapes: Sequence[Tape]) -> Alike:
+def alike(operands: Sequence[Tensor], tapes: Sequence[Recorder]) -> Alike:
     """Symbols like some tensors, to trace what is done with these."""
     graph = Graph()
     inputs = [graph.add_input(x.shape, x.dtype, "", x._weak) for x in operands]
@@ -81,7 +82,7 @@ def alike(operands: Sequence[Tensor], tapes: Sequence[Tape]) -> Alike:
     return Alike(graph, inputs, followed, [x._cut is not None for x in operands])
 
 
-def _made(f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[Tape]) -> Repeat | None:
+def _made(f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[Recorder]) -> Repeat | None:
     """The function's ops as one function; None if they cannot be."""
     symbols = alike(operands, tapes)
     try:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from .._core.dtypes import is_inexact
 from .._core.op import Op
+from .._core.recorder import Recorder
 from .._core.tensor import Tensor, Written, as_recorded
 
 
@@ -19,7 +20,7 @@ class RecordedOp(NamedTuple):
     outs: tuple[Tensor, ...]
 
 
-class Steps:
+class Steps(Recorder):
     """The recorder that keeps everything which depends on its sources."""
 
     def __init__(self, keys: Iterable[int]) -> None:
@@ -40,12 +41,6 @@ class Steps:
     def watch(self, tensor: Tensor) -> None:
         """Makes a tensor a source."""
         self._tracked.add(tensor._key)
-
-    def note_exit(self, tensor: Tensor, what: str) -> None:
-        """Forward mode keeps no explanations."""
-
-    def on_read(self, variable: object, tensor: Tensor) -> None:
-        """Variables have no tangents of their own."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Appends an op with an operand that depends on a source."""

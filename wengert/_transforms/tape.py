@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from .._core.dtypes import is_inexact
 from .._core.op import Op, Plan
+from .._core.recorder import Recorder
 from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, type_of
 from .._core.where import Site, user_site
@@ -48,7 +49,7 @@ class Entry(NamedTuple):
 _new_entry = partial(tuple.__new__, Entry)
 
 
-class Tape:
+class Tape(Recorder):
     """The reverse recorder: follows the values computed from its sources."""
 
     __slots__ = ("choices", "entries", "exits", "is_tracked", "rebinds", "tracked", "trail")
@@ -154,9 +155,6 @@ class Tape:
             site = user_site()
             if site is not None and site not in self.choices:
                 self.choices.append(site)
-
-    def on_read(self, variable: object, tensor: Tensor) -> None:
-        """A tape that does not watch Variables takes no notice of their reads."""
 
 
 def _carries(tensor: Tensor) -> bool:

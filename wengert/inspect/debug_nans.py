@@ -17,6 +17,7 @@ from .._core import dtypes
 from .._core.analysis import makers
 from .._core.engine import ndarray_of
 from .._core.op import ARITHMETIC, Op, stated
+from .._core.recorder import Recorder
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
 from .._core.tracebacks import fold
@@ -63,23 +64,14 @@ class debug_nans:
             fold(error)
 
 
-class _Watch:
+class _Watch(Recorder):
     """The recorder: follows nothing, looks at everything."""
 
     __slots__ = ("places",)
-    is_watch = True
+    is_watch = is_passive = True
 
     def __init__(self) -> None:
         self.places: dict[int, Site | None] = {}  # by the key of an op's first result
-
-    def tracks(self, key: int) -> bool:
-        return False
-
-    def note_exit(self, tensor: Tensor, what: str) -> None:
-        """Numbers may leave."""
-
-    def on_read(self, variable: object, tensor: Tensor) -> None:
-        """Variables may be read."""
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Raises if the op made something that is not finite."""

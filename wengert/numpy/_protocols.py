@@ -160,7 +160,7 @@ def _into(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[st
         if out is not None and not isinstance(out, np.ndarray):
             refuse_target(out, name)
     if is_followed((inputs, kwargs)):
-        if method == "__call__" and inputs[0] is outs[0] and any(getattr(r, "rebinds", False) for r in STATE.recorders):
+        if method == "__call__" and inputs[0] is outs[0] and any(r.rebinds for r in STATE.recorders):
             return array_ufunc(inputs[1], ufunc, method, *inputs)
         refuse_out(name)
     return getattr(ufunc, method)(*_plain(inputs), **_plain(kwargs))

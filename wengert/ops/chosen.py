@@ -18,6 +18,7 @@ import numpy as np
 from .._core.argument_types import ArrayLike, Axes, Index
 from .._core.graph import Graph, Node, open_graph, quietly
 from .._core.op import Op, batch_elementwise
+from .._core.recorder import Recorder
 from .._core.state import recording
 from .._core.tensor import Tensor, Value, held_now
 from .._core.types import TensorType, same_dim
@@ -359,10 +360,10 @@ def _rewrapped(result: Any, first: Chosen, watch: _Watch, name: str) -> Any:
     return Chosen(result, first.mask, result.ndim - behind)
 
 
-class _Watch:
+class _Watch(Recorder):
     """A recorder that sees whether each op on followed tensors treats their elements one by one."""
 
-    is_watch = True
+    is_watch = is_passive = True
 
     def __init__(self, keys: set[int], behind: int) -> None:
         self._keys = keys
@@ -382,12 +383,6 @@ class _Watch:
         if op is S.reshape:
             return before[-self._behind :] == after[-self._behind :]
         return len(before) >= self._behind and same_dim(before[-self._behind], after[-self._behind])
-
-    def tracks(self, key: int) -> bool:
-        return False
-
-    def note_exit(self, tensor: Tensor, what: str) -> None:
-        pass
 
 
 def _is_elementwise(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> bool:

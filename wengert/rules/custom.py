@@ -36,6 +36,7 @@ from .._core.kinds import ARRAYS, DICTS, SEQUENCES
 from .._core.labelled import family_of
 from .._core.op import Op
 from .._core.public import public
+from .._core.recorder import Recorder
 from .._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
 from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, unflatten
 from .._core.tensor import Tensor, is_tensor_or_variable
@@ -949,7 +950,7 @@ class _Captures(Telling):
     __slots__ = ("found", "keys", "outer", "own", "since")
     is_passive = True
 
-    def __init__(self, keys: set[int], outer: tuple[Any, ...], own: Iterable[Tensor]) -> None:
+    def __init__(self, keys: set[int], outer: tuple[Recorder, ...], own: Iterable[Tensor]) -> None:
         self.since = next_serial()
         self.own = frozenset(x._key for x in own)  # keys of the arguments: the function may write to them
         self.keys = keys

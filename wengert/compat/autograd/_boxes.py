@@ -14,6 +14,7 @@ import numpy as onp
 
 from ..._core.dtypes import is_inexact, is_supported
 from ..._core.engine import ENGINE_OF, ENGINES, ndarray_of
+from ..._core.recorder import Recorder
 from ..._core.state import STATE, next_serial, pausing, raise_our_own
 from ..._core.tensor import Tensor, Value, held_now
 from ..._prims.structural import alias, convert
@@ -127,7 +128,7 @@ class following(pausing):
 
     __slots__ = ()
 
-    def __init__(self, recorder: object) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         super().__init__((*STATE.recorders, recorder))
 
     def __exit__(self, kind: object = None, error: BaseException | None = None, traceback: object = None) -> None:
