@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
-from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from ..ops import (
     abs,
@@ -93,7 +92,7 @@ from ..ops import (
     true_divide,
     trunc,
 )  # fmt: skip
-from ..ops.promotion import as_float, as_tensor, public, with_doubles
+from ..ops.promotion import as_float, as_tensor, doubled, public, with_doubles
 
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
 pow, conjugate, remainder = power, conj, mod
@@ -116,10 +115,7 @@ def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Any:
         >>> np.float_power([2], -1)
         array([0.5])
     """
-    base, exponent = (
-        ops.cast(x, dtypes.promote(x.dtype, dtypes.float64)) for x in (as_tensor(x1), as_tensor(x2))
-    )  # fmt: skip
-    return power(base, exponent)
+    return power(doubled(as_tensor(x1)), doubled(as_tensor(x2)))
 
 
 @public

@@ -86,13 +86,13 @@ def _by_source(entry: object, home: str, name: str) -> object:
     theirs = entry.theirs
     if isinstance(theirs, type):
         return entry.copy()
-    plain = guarded(theirs, home, name, "")
+    unrecorded = guarded(theirs, home, name, "")
 
     @functools.wraps(theirs)
     def function(*args: object, **kwargs: object) -> Any:
         is_written = isinstance(kwargs.get("output"), Tensor)  # SciPy's own would find a read-only array
         is_recorded = bool(STATE.recorders) or STATE.builder is not None or is_written
-        return (entry.copy() if is_recorded else plain)(*args, **kwargs)
+        return (entry.copy() if is_recorded else unrecorded)(*args, **kwargs)
 
     return function
 
