@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, cast
 
 from ..ir.builder import Builder
-from ..ir.loops import ITEM, Array, Operand
-from ..ir.pairs import Pair
+from ..ir.loops import Array, Operand
+from ..ir.pairs import Pair, pair_of
 from .forms import Stored, count_of
 
-Part = tuple[Operand, Operand]
+Place = Callable[[Stored, Operand], Operand]
 
 
 def along(b: Builder, name: str, x: Stored, out: Stored, axis: int) -> None:
@@ -30,7 +31,7 @@ def along(b: Builder, name: str, x: Stored, out: Stored, axis: int) -> None:
     blocks, lines = count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
     with b.when(b.let("gt", "i64", n, 0)):
         roots = _roots(b, n, 1.0 if name in ("ifft", "irfft") else -1.0)
-        one, two = (b.alloc("f64", b.mul(n, 2)) for _ in range(2))
+        one, two = (b.alloc("c128", n) for _ in range(2))
         with b.loop(0, blocks) as block, b.loop(0, lines) as line:
 
             def place(a: Stored, k: Operand, block: Operand = block, line: Operand = line) -> Operand:
@@ -41,21 +42,21 @@ def along(b: Builder, name: str, x: Stored, out: Stored, axis: int) -> None:
                 _both_halves(b, x, n, one, place)
             else:
                 with b.loop(0, n) as k:
-                    _put(b, one, k, _number(b, x, place(x, k)))
+                    b.store(one, k, _number(b, x, place(x, k)))
             _passes(b, n, one, two, roots)
             with b.loop(0, out.shape[axis]) as k:
-                _store(b, out, place(out, k), _get(b, one, k))
+                b.store(out.array, place(out, k), b.convert(out.type, "c128", b.load(one, k)))
 
 
 def _roots(b: Builder, n: Operand, sign: float) -> Array:
     """e^(sign 2 pi i k / n) for each k below n."""
-    found = b.alloc("f64", b.mul(n, 2))
+    found = b.alloc("c128", n)
     step = b.let("div", "f64", sign * 2 * math.pi, b.convert("f64", "i64", n))
     with b.loop(0, n) as k:
         is_far = b.let("gt", "i64", b.mul(k, 2), n)
         near = b.select("i64", is_far, b.sub(k, n), k)  # of a small angle, which rounds less
         angle = b.let("mul", "f64", step, b.convert("f64", "i64", near))
-        _put(b, found, k, (b.let("cos", "f64", angle), b.let("sin", "f64", angle)))
+        b.store(found, k, _complex(b.let("cos", "f64", angle), b.let("sin", "f64", angle)))
     return found
 
 
@@ -96,52 +97,31 @@ def _pass(
     """From transforms of some length to those p times as long: number k of row r is the sum over s of the roots
     (s k rows) times number k mod length of row r + s rows."""
     before = b.mul(rows, p)
-    b.fill(target, 0, b.mul(n, 2))
+    b.fill(target, 0, n)
     with b.loop(0, b.mul(length, p)) as k, b.loop(0, p) as s:
-        root = b.remainder(b.mul(b.mul(s, rows), k), n)
-        cos, sin = _get(b, roots, root)
+        root = b.load(roots, b.remainder(b.mul(b.mul(s, rows), k), n))
         start = b.add(b.mul(b.remainder(k, length), before), b.mul(rows, s))
         first = b.mul(k, rows)
         with b.loop(0, rows) as row:
-            re, im = _get(b, source, b.add(start, row))
-            sum_re, sum_im = _get(b, target, b.add(first, row))
-            turned_re = b.let("sub", "f64", b.let("mul", "f64", re, cos), b.let("mul", "f64", im, sin))
-            turned_im = b.let("add", "f64", b.let("mul", "f64", re, sin), b.let("mul", "f64", im, cos))
-            whole = (b.let("add", "f64", sum_re, turned_re), b.let("add", "f64", sum_im, turned_im))
-            _put(b, target, b.add(first, row), whole)
+            turned = b.let("mul", "c128", b.load(source, b.add(start, row)), root)
+            place = b.add(first, row)
+            b.store(target, place, b.let("add", "c128", b.load(target, place), turned))
 
 
-def _both_halves(b: Builder, x: Stored, n: Operand, line: Array, place: Callable[[Stored, Operand], Operand]) -> None:
+def _both_halves(b: Builder, x: Stored, n: Operand, line: Array, place: Place) -> None:
     """A whole spectrum of half of one, whose other half is the mirror image."""
     with b.loop(0, n) as k:
         other = b.sub(n, k)
         is_given = b.let("le", "i64", k, other)
-        re, im = _number(b, x, place(x, b.select("i64", is_given, k, other)))
+        z = pair_of(_number(b, x, place(x, b.select("i64", is_given, k, other))))
         is_real = b.either(b.let("eq", "i64", k, 0), b.let("eq", "i64", k, other))
-        im = b.select("f64", is_given, im, b.let("neg", "f64", im))
-        _put(b, line, k, (re, b.select("f64", is_real, 0.0, im)))
+        im = b.select("f64", is_given, z.im, b.let("neg", "f64", z.im))
+        b.store(line, k, _complex(z.re, b.select("f64", is_real, 0.0, im)))
 
 
-def _number(b: Builder, x: Stored, place: Operand) -> Part:
-    held = b.load(x.array, place)
-    item = ITEM[x.type]
-    if isinstance(held, Pair):
-        return b.convert("f64", item, held.re), b.convert("f64", item, held.im)
-    return b.convert("f64", x.type, held), 0.0
+def _number(b: Builder, x: Stored, place: Operand) -> Operand:
+    return b.convert("c128", x.type, b.load(x.array, place))
 
 
-def _store(b: Builder, out: Stored, place: Operand, value: Part) -> None:
-    item = ITEM[out.type]
-    re, im = (b.convert(item, "f64", v) for v in value)
-    b.store(out.array, place, re if item == out.type else Pair(re, im))  # pyright: ignore[reportArgumentType]
-
-
-def _get(b: Builder, line: Array, k: Operand) -> Part:
-    place = b.mul(k, 2)
-    return b.load(line, place), b.load(line, b.add(place, 1))
-
-
-def _put(b: Builder, line: Array, k: Operand, value: Part) -> None:
-    place = b.mul(k, 2)
-    b.store(line, place, value[0])
-    b.store(line, b.add(place, 1), value[1])
+def _complex(re: Operand, im: Operand) -> Operand:
+    return cast(Any, Pair(re, im))
