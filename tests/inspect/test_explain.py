@@ -185,7 +185,7 @@ SITUATIONS = [
     Situation("declared not differentiable", declared, "explained_declared stops", "y = no_gradient_wanted(x)", "wg.register_gradient"),
     Situation("labels", labels, "convert gives int32", "hot = wg.ops.one_hot(", "stay with floating"),
     Situation("rounded to integers", rounded, "convert gives int64", "return wg.rint(x).astype(int) * OUTSIDE", "wg.round keep the dtype"),
-    Situation("searchsorted", searched, "lt gives bool", "place = wg.searchsorted(OUTSIDE, x)", "wg.where"),
+    Situation("searchsorted", searched, "searchsorted gives int64", "place = wg.searchsorted(OUTSIDE, x)", "wg.nn.softmax"),
     Situation("isnan", where_not_nan, "isnan gives bool", "wg.where(wg.isnan(x), 0.0, OUTSIDE)", "wg.custom_gradient"),
     Situation("all", all_true, "gt gives bool", "fine = wg.all(x > 0)", "wg.where"),
     Situation("its shape only", shape_only, "f does not use it", "", "does all the operations"),

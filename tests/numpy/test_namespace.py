@@ -556,3 +556,13 @@ def test_grids_of_arrays_of_any_rank():
     a = numpy.arange(4.0).reshape(2, 2)
     for x, y in zip(wg.meshgrid(a, [1.0, 2.0]), numpy.meshgrid(a, [1.0, 2.0])):
         numpy.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted_searches_and_puts_nan_last(side: str) -> None:
+    row = numpy.sort(numpy.random.default_rng(0).normal(size=100_000))  # compared with each other: 10 GB
+    values = numpy.concatenate([row, [numpy.nan, -9.0, 9.0]])
+    for found in (wnp.searchsorted(row, values, side), wg.function(wnp.searchsorted)(row, values, side)):
+        numpy.testing.assert_array_equal(found, numpy.searchsorted(row, values, side))
+    numbers = numpy.array([1.0 + 1.0j, 1.0 + 2.0j, 2.0])
+    numpy.testing.assert_array_equal(wnp.searchsorted(numbers, [1.0 + 1.5j, 3.0], side), [1, 3])

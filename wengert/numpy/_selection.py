@@ -641,13 +641,15 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = N
         >>> np.searchsorted([1.0, 2.0], [1.5])
         array([1])
     """
-    if side not in ("left", "right"):
-        raise ValueError(at_user_line(f"np.searchsorted: side is 'left' or 'right', got {side!r}"))
     row, values = as_tensor(a, "searchsorted"), as_tensor(v, "searchsorted")
     if row.ndim != 1:
         raise ValueError(at_user_line(f"np.searchsorted: the sorted array must have one axis, got {row.shape}"))
     if sorter is not None:
         row = ops.take(row, sorter, axis=0)
+    if "c" not in row.dtype.kind + values.dtype.kind:
+        return ops.searchsorted(row, values, side)
+    if side not in ("left", "right"):
+        raise ValueError(at_user_line(f"np.searchsorted: side is 'left' or 'right', got {side!r}"))
     is_before = (ops.less if side == "left" else ops.less_equal)(row, ops.expand_dims(values, -1))
     return ops.sum(ops.cast(is_before, "int64"), axis=-1)
 
