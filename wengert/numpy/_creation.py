@@ -14,7 +14,6 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.moving import beside
 from .._core.tensor import Tensor, tensor_in
-from .._core.where import at_user_line
 from ..ops.memory import as_array, own
 from ..ops.promotion import as_tensor, cast, converted, names_errors
 from ._foreign import or_numpys
@@ -590,17 +589,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Any:
                [9., 3., 1.]])
     """
     row = as_tensor(x, "vander")
-    row = cast(row, dtypes.promote(row.dtype, np.dtype(int)))
-    if row.ndim != 1:
-        raise ValueError(at_user_line(f"np.vander: x has shape {row.shape}; wanted one axis"))
-    column = ops.expand_dims(row, -1)
-    count = column.shape[0] if N is None else N
-    powers = np.arange(count) if increasing else np.arange(count)[::-1]
-    return ops.concatenate([_integer_power(column, int(p)) for p in powers], axis=1)
-
-
-def _integer_power(x: Tensor, exponent: int) -> Tensor:
-    return ops.ones_like(x) if exponent == 0 else ops.power(x, exponent)
+    return ops.vander(cast(row, dtypes.promote(row.dtype, np.dtype(int))), N, increasing)
 
 
 __all__ = [

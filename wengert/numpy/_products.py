@@ -14,6 +14,7 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.memory import view_of
 from ..ops.promotion import as_tensor, cast, doubled, normal_axis, strong
+from ..ops.series import trapezoids
 from ..ops.signals import convolved
 from ._reductions import average
 from ._writing import accept, as_numpy, named_dtype
@@ -252,18 +253,7 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     """
     values = as_tensor(y, "trapezoid")
     axis = normal_axis(axis, values.ndim, "trapezoid")
-    before = (slice(None),) * axis
-    if x is not None:
-        places = as_tensor(x, "trapezoid")
-        if places.ndim == 1:
-            gaps = ops.subtract(places[1:], places[:-1])
-            dx = ops.reshape(gaps, (*[-1 if i == axis else 1 for i in range(values.ndim)],))
-        else:
-            own = normal_axis(axis - values.ndim, places.ndim, "trapezoid")
-            mine = (slice(None),) * own
-            dx = ops.subtract(places[(*mine, slice(1, None))], places[(*mine, slice(None, -1))])
-    middle = ops.add(values[(*before, slice(1, None))], values[(*before, slice(None, -1))])
-    return ops.sum(ops.divide(ops.multiply(dx, middle), 2.0), axis=axis)
+    return ops.sum(trapezoids(values, x, dx, axis, "trapezoid"), axis=axis)
 
 
 @as_numpy

@@ -125,10 +125,10 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
     """
     values = as_float(as_tensor(y, "trapezoid"))
     place = normal_axis(axis, values.ndim, "trapezoid")
-    return total(_trapezoids(values, x, dx, place, "trapezoid"), axis=place)
+    return total(trapezoids(values, x, dx, place, "trapezoid"), axis=place)
 
 
-def _trapezoids(values: Tensor, x: ArrayLike | None, dx: ArrayLike, place: int, what: str) -> Tensor:
+def trapezoids(values: Tensor, x: ArrayLike | None, dx: ArrayLike, place: int, what: str) -> Tensor:
     """The areas between neighbouring samples."""
     gaps = dx
     if x is not None:
@@ -163,7 +163,7 @@ def cumulative_trapezoid(
     """
     values = as_float(as_tensor(y, "cumulative_trapezoid"))
     place = normal_axis(axis, values.ndim, "cumulative_trapezoid")
-    found = cumsum(_trapezoids(values, x, dx, place, "cumulative_trapezoid"), axis=place)
+    found = cumsum(trapezoids(values, x, dx, place, "cumulative_trapezoid"), axis=place)
     if initial is None:
         return found
     first = promotion.cast(as_tensor(initial, "cumulative_trapezoid"), found.dtype)
