@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import ops
 from .._core.argument_types import ArrayLike
+from .._core.tensor import Tensor
 from ..ops import (
     abs,
     absolute,
@@ -92,7 +93,7 @@ from ..ops import (
     true_divide,
     trunc,
 )  # fmt: skip
-from ..ops.promotion import as_float, as_tensor, doubled, public, with_doubles
+from ..ops.promotion import as_float, as_tensor, doubled, named, public, with_doubles
 
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
 pow, conjugate, remainder = power, conj, mod
@@ -157,7 +158,6 @@ def modf(x: ArrayLike, /) -> Any:
     return subtract(a, whole), whole
 
 
-@public
 def reciprocal(x: ArrayLike, /) -> Any:
     """1 / x; of integers the whole part of it, an integer.
 
@@ -174,11 +174,21 @@ def reciprocal(x: ArrayLike, /) -> Any:
         >>> np.reciprocal([1, 2, -1])
         array([ 1,  0, -1])
     """
+    if type(x) is Tensor and x.dtype.kind in "fc":
+        return ops.reciprocal(x)
+    return _reciprocal(x)
+
+
+def _reciprocal_of_any(x: ArrayLike, /) -> Any:
     a = as_tensor(x, "reciprocal")
     if a.dtype.kind not in "biu":
         return ops.reciprocal(a)
     a = ops.cast(a, "int8") if a.dtype.kind == "b" else a
     return ops.where(equal(abs(a), 1), a, 0)
+
+
+named(_reciprocal_of_any, "reciprocal")  # what errors call it
+_reciprocal = public(_reciprocal_of_any)
 
 
 @public
