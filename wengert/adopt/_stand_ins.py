@@ -21,12 +21,12 @@ import numpy as np
 from .. import fft, linalg
 from .. import numpy as wnp
 from .. import scipy as wscipy
-from .._core.state import STATE
 from .._core.tensor import Tensor, is_tensor_or_variable
 from ..numpy._poly1d import is_number
 from ..numpy._submodules import Partly
 from ._casts import SCALARS
 from ._math import CMATH, MATH
+from ._random import REPLACED, writable
 from ._triangles import OF_A_TRIANGLE
 from ._unbound import as_real
 
@@ -127,11 +127,7 @@ def _maker(name: str) -> Callable[..., Any]:
             return ours(*args, **kwargs)
         made = theirs(*args, **kwargs)
         shares = args and made is args[0]  # what code writes into it, its owner sees
-        if shares or not isinstance(made, np.ndarray) or made.dtype.kind not in "fc":
-            return made
-        if STATE.builder is not None:  # constants of a trace have no numbers to decide by
-            return wnp.array(made) if name in _BLANK else made
-        return wnp.array(made) if STATE.recorders else made
+        return made if shares else writable(made, name in _BLANK)
 
     return as_real(function, theirs)
 
@@ -142,7 +138,7 @@ def _numpy() -> StandIn:
     replaced |= {name: getattr(wnp, name) for name in _CLASSES}  # NumPy's own where no tensor is given
     triangles = {name: _by_arguments(getattr(np.linalg, name), ours) for name, ours in OF_A_TRIANGLE.items()}
     replaced |= {"emath": wnp.emath, "lib": wnp.lib}
-    replaced |= {"isscalar": is_number, "__all__": [*np.__all__], "random": np.random,
+    replaced |= {"isscalar": is_number, "__all__": [*np.__all__], "random": StandIn(np.random, REPLACED),
                  "linalg": StandIn(np.linalg, {"__all__": [*np.linalg.__all__]} | triangles, linalg),
                  "fft": StandIn(np.fft, {"__all__": [*np.fft.__all__]}, fft)}  # fmt: skip
     return StandIn(np, replaced, wnp)
