@@ -205,6 +205,11 @@ def test_density_estimates_agree_in_points_and_data(method):
 
 INTEGRALS = {
     "box": lambda m, data, low: m.gaussian_kde(data[0]).integrate_box_1d(low, 0.9),
+    "boxes without ends": lambda m, data, low: (
+        m.gaussian_kde(data[0]).integrate_box_1d(-np.inf, low)
+        + 2 * m.gaussian_kde(data[1]).integrate_box_1d(low, np.inf)
+        + m.gaussian_kde(data[0]).integrate_box_1d(-np.inf, np.inf)
+    ),
     "normal": lambda m, data, low: m.gaussian_kde(data[0], 0.6).integrate_gaussian(low, low**2 + 0.3),
     "normal of two axes": lambda m, data, low: m.gaussian_kde(data).integrate_gaussian(
         np.array([0.1, 0.4]), np.array([[0.5, 0.2], [0.2, 0.7]]) * low**2

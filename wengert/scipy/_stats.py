@@ -17,7 +17,7 @@ from .._core.where import at_user_line
 from .._prims.structural import stop_gradient
 from ..ops.decompositions import triangular_eigh
 from ..ops.elementwise import abs as magnitude
-from ..ops.elementwise import exp, less, less_equal, log, sqrt
+from ..ops.elementwise import exp, isfinite, less, less_equal, log, sqrt
 from ..ops.indexing import where
 from ..ops.linalg import cholesky, solve_triangular
 from ..ops.promotion import as_float, as_tensor, outward
@@ -373,9 +373,15 @@ class gaussian_kde:
         """The integral of the density of numbers from low to high."""
         if self.d != 1:
             raise ValueError(at_user_line("integrate_box_1d() only handles 1D pdfs"))
-        ends = (as_float(as_tensor(end, "gaussian_kde")) for end in (low, high))
-        below, until = (special.ndtr((end - self.dataset[0]) / sqrt(self.covariance[0, 0])) for end in ends)
-        return self._outward(total(self.weights * (until - below)), low, high)
+        share = self._share_below(high) - self._share_below(low)
+        return self._outward(total(self.weights * share), low, high)
+
+    def _share_below(self, end: ArrayLike) -> Any:
+        """Of the density around each datum what lies below an end; an infinite one has no slope in the bandwidth."""
+        given = as_float(as_tensor(end, "gaussian_kde"))
+        is_finite = isfinite(given)
+        scaled = (where(is_finite, given, 0.0) - self.dataset[0]) / sqrt(self.covariance[0, 0])
+        return where(is_finite, special.ndtr(scaled), given > 0)
 
     def integrate_gaussian(self, mean: ArrayLike, cov: ArrayLike) -> Any:
         """The integral of the density times a normal one."""
