@@ -14,6 +14,7 @@ import jax.scipy.linalg as jsl
 import numpy as np
 from jax import lax
 
+from ..minors import minors
 from .common import canonical, in_float32, on_host, values_of
 
 
@@ -106,12 +107,36 @@ def _unrows(x: jax.Array, order: Any) -> Any:
 
 
 def _cofactor(a: jax.Array) -> Any:
+    is_finite = jnp.isfinite(a).all((-2, -1))[..., None, None]
+    found = _finite_cofactor(jnp.where(is_finite, a, jnp.zeros((), a.dtype)))
+    known = values_of(is_finite)
+    if known is not None and known[0].all():
+        return found
+    if a.shape[-1] > _FEW_ROWS:
+        return jnp.where(is_finite, found, jnp.nan)
+    return lax.cond(is_finite.all(), lambda: found, lambda: jnp.where(is_finite, found, _cofactor_by_minors(a)))
+
+
+def _finite_cofactor(a: jax.Array) -> Any:
     u, s, vh = jnp.linalg.svd(a)
     ones = jnp.ones_like(s[..., :1])
     ahead = jnp.cumprod(jnp.concatenate([ones, s[..., :-1]], -1), -1)
     behind = jnp.cumprod(jnp.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
     weight = (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None]
     return jnp.conj(u) * (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :] @ jnp.conj(vh)
+
+
+_FEW_ROWS = 8  # up to here minors are cheap, which JAX computes for nothing where it maps a program over a batch
+
+
+def _cofactor_by_minors(a: jax.Array) -> Any:
+    """The same by determinants: an infinity is in those alone that it belongs to."""
+    signs, others = minors(a.shape[-1])
+
+    def row(rest: jax.Array) -> Any:
+        return jnp.linalg.det(jnp.moveaxis(jnp.take(a, rest, axis=-2)[..., others], -2, -3))
+
+    return jnp.moveaxis(lax.map(row, jnp.asarray(others)), 0, -2) * jnp.asarray(signs, a.dtype)
 
 
 def _inv_or_inf(a: jax.Array) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ..minors import minors
 from .common import any_integer, extents, in_float32, is_eager, on_host, values_of
 
 
@@ -147,6 +148,19 @@ def _in_double(function: Callable[..., Any]) -> Any:
 
 
 def _cofactor(a: tf.Tensor) -> Any:
+    is_finite = tf.reduce_all(_is_finite(a), (-2, -1), keepdims=True)
+    found = _finite_cofactor(tf.where(is_finite, a, tf.zeros((), a.dtype)))
+    whole = tf.reduce_all(is_finite)
+    return tf.cond(whole, lambda: found, lambda: tf.where(is_finite, found, _cofactor_by_minors(a)))
+
+
+def _is_finite(a: tf.Tensor) -> Any:
+    if not a.dtype.is_complex:
+        return tf.math.is_finite(a)
+    return tf.math.is_finite(tf.math.real(a)) & tf.math.is_finite(tf.math.imag(a))
+
+
+def _finite_cofactor(a: tf.Tensor) -> Any:
     s, u, v = tf.linalg.svd(a)
     ones = tf.ones_like(s[..., :1])
     ahead = tf.math.cumprod(tf.concat([ones, s[..., :-1]], -1), -1)
@@ -154,6 +168,19 @@ def _cofactor(a: tf.Tensor) -> Any:
     weight = tf.linalg.det(u) * tf.linalg.det(tf.linalg.adjoint(v))
     spread = tf.cast((ahead * behind)[..., : s.shape[-1]], a.dtype) * weight[..., None]
     return tf.matmul(tf.math.conj(u) * spread[..., None, :], tf.linalg.matrix_transpose(v))
+
+
+def _cofactor_by_minors(a: tf.Tensor) -> Any:
+    """The same by determinants: an infinity is in those alone that it belongs to."""
+    signs, others = minors(a.shape[-1])
+    last = [*range(len(a.shape) - 2)]
+
+    def row(rest: tf.Tensor) -> Any:
+        parts = tf.gather(tf.gather(a, rest, axis=-2), others, axis=-1)
+        return tf.linalg.det(tf.transpose(parts, [*last, *(len(last) + k for k in (1, 0, 2))]))
+
+    found = tf.map_fn(row, tf.constant(others), fn_output_signature=a.dtype)
+    return tf.transpose(found, [*(k + 1 for k in last), 0, len(last) + 1]) * tf.constant(signs, a.dtype)
 
 
 def _inv_or_inf(a: Any) -> Any:

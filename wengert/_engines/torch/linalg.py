@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..minors import minors
 from .common import TableKernel, in_float32, of_unsigned, on_host, view
 
 
@@ -86,7 +87,7 @@ def _unrows(x: torch.Tensor, order: torch.Tensor) -> Any:
 def _cofactor(a: torch.Tensor) -> Any:
     is_finite = torch.isfinite(a).all(-1).all(-1)[..., None, None]
     found = _finite_cofactor(torch.where(is_finite, a, torch.zeros_like(a)))
-    return torch.where(is_finite, found, torch.full_like(found, float("nan")))
+    return found if bool(is_finite.all()) else torch.where(is_finite, found, _cofactor_by_minors(a))
 
 
 def _finite_cofactor(a: torch.Tensor) -> Any:
@@ -97,6 +98,13 @@ def _finite_cofactor(a: torch.Tensor) -> Any:
     weight = (torch.linalg.det(u) * torch.linalg.det(vh))[..., None]
     sizes = (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :]
     return u.conj() * sizes @ vh.conj()
+
+
+def _cofactor_by_minors(a: torch.Tensor) -> Any:
+    """The same by determinants: an infinity is in those alone that it belongs to."""
+    signs, others = (torch.as_tensor(x, device=a.device) for x in minors(a.shape[-1]))
+    rows = [torch.linalg.det(a[..., rest, :][..., others].movedim(-2, -3)) for rest in others]
+    return torch.stack(rows, -2) * signs.to(a.dtype)
 
 
 def _inv_or_inf(a: torch.Tensor) -> Any:

@@ -1,0 +1,59 @@
+"""Cofactors of matrices that are not finite: an infinity or a NaN is in those minors alone that it belongs to."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert._engines.minors import minors
+
+ENGINES = {"torch": ("torch", "as_tensor"), "jax": ("jax.numpy", "asarray"), "tensorflow": ("tensorflow", "constant")}
+
+
+def _of(name: str, x: Any) -> Any:
+    module, maker = ENGINES[name]
+    return getattr(pytest.importorskip(module) and importlib.import_module(module), maker)(x)
+
+
+def _slope(x: Any) -> Any:
+    return wg.grad(lambda a: wg.sum(wg.abs(wg.linalg.det(a)) if a.dtype.kind == "c" else wg.linalg.det(a)))(x)
+
+
+def test_the_places_of_minors() -> None:
+    signs, others = minors(3)
+    assert signs.tolist() == [[1, -1, 1], [-1, 1, -1], [1, -1, 1]]
+    assert others.tolist() == [[1, 2], [0, 2], [0, 1]]
+    assert (minors(1)[1].shape, minors(0)[1].shape) == ((1, 0), (0, 0))
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_gradient_of_det_beside_numbers_that_are_not_finite(name: str, bad: float, is_compiled: bool) -> None:
+    of = wg.function(_slope) if is_compiled else _slope
+    two, three = np.array([[1.0, bad], [2.0, 3.0]], np.float32), np.diag([2.0, 3.0, 4.0]).astype(np.float32)
+    three[0, 2] = bad
+    three[1, 0] = 1.0
+    wanted = np.array([[3.0, -2.0], [-bad, 1.0]])
+    close = np.testing.assert_allclose
+    close(np.asarray(of(_of(name, two))), wanted, rtol=1e-6)
+    fine = np.array([[2.0, 1.0], [1.0, 2.0]], np.float32)
+    several = np.asarray(of(_of(name, np.stack([two, fine, two.T]))))
+    close(several, [wanted, [[2.0, -1.0], [-1.0, 2.0]], wanted.T], rtol=1e-6)
+    found = np.asarray(of(_of(name, three)))  # the minors without the number are those of its row and its column
+    close(found[0], [12.0, -4.0, 0.0], atol=1e-6)
+    close(found[:, 2], [0.0, 0.0, 6.0], atol=1e-6)
+    assert np.isnan(found[1, 1] - found[1, 1])
+    close(np.asarray(of(_of(name, np.full((1, 1), bad, np.float32)))), [[1.0]])
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_gradient_of_det_of_complex_numbers_that_are_not_finite(name: str) -> None:
+    x = np.array([[[1.0, 2j], [3.0, 1 + 1j]], [[np.nan, 1.0], [0.0, 2.0]]], np.complex64)
+    found = np.asarray(wg.vjp(wg.linalg.det, _of(name, x))[1](_of(name, np.ones(2, np.complex64)))[0])
+    np.testing.assert_allclose(found[0], np.conj([[1 + 1j, -3.0], [-2j, 1.0]]), rtol=1e-5)
+    np.testing.assert_array_equal(np.isnan(found[1]), [[False, False], [False, True]])
