@@ -173,9 +173,8 @@ def cumulative_trapezoid(
 
 def _paired(combine: Callable[..., Any], x: Tensor, axis: int) -> Tensor:
     """Each element combined with the one before it."""
-    if x.shape[axis] == 0:  # there is none to leave out
-        return combine(x, x)
-    return combine(part(x, axis, 1, x.shape[axis]), part(x, axis, 0, x.shape[axis] - 1))
+    before = (slice(None),) * axis  # slices, which a length of 0 that only a call tells suits as well
+    return combine(x[(*before, slice(1, None))], x[(*before, slice(None, -1))])
 
 
 @public
