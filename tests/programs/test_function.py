@@ -132,7 +132,9 @@ def test_decorator_forms_and_methods():
 def test_fifth_trace_caused_by_one_argument_warns_and_names_it():
     @wg.function
     def f(x, steps):
-        return x * steps
+        for _ in range(steps):
+            x = 2 * x
+        return x
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -24,6 +24,7 @@ from .._transforms.replay import replay
 from .captures import Captures
 from .trace import Static, Traced
 from .uploads import Uploads
+from .whole_numbers import Bounds
 
 _LOOKS = 8  # of a framework's arrays for which a trace keeps how it is called
 _commit_lock = forking.short_lock()
@@ -36,12 +37,15 @@ class Compiled:
         captures: what f read beside its arguments, to be checked before a call; None where there was no f.
         seconds: what making it took so far, by stage.
         scalars: for which arrays it is (`Scalars.rule`); None for all.
+        limits: of those inputs that are integers of Python's, by position, between which it is right; None where they
+            are not known.
         is_plain: no Variables, and what was captured is known: natives can go straight through where nothing records.
     """
 
     __slots__ = (
         "_captured", "_direct", "_sources", "captures", "dims", "executable", "form", "graph", "guards", "is_plain",
-        "program", "rebuild", "result_count", "scalars", "seconds", "traced", "uploads", "variables", "written",
+        "limits", "program", "rebuild", "result_count", "scalars", "seconds", "traced", "uploads", "variables",
+        "written",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +54,7 @@ class Compiled:
         graph = traced.graph
         self.seconds = seconds or {}
         self.scalars: bool | None = None
+        self.limits: dict[int, Bounds] | None = None
         self.traced = traced
         self.graph = graph
         self.program = Program(closed(graph))
@@ -124,6 +129,15 @@ class Compiled:
         equal = all(evaluate(x, sizes) == evaluate(y, sizes) for x, y in self.guards.equal if _are_told((x, y), sizes))
         return equal and all(d.evaluate(sizes) != 1 for d in self.guards.not_one if _are_told((d,), sizes))
 
+    def takes_ints(self, natives: list[Any]) -> bool:
+        """Whether integers among the arguments are between the limits; they become arrays of NumPy's."""
+        for place, (low, high) in () if self.limits is None else self.limits.items():
+            value = natives[place]
+            if not low <= value <= high:
+                return False
+            natives[place] = np.int64(value)
+        return True
+
     # -- calls ------------------------------------------------------------------------------------------
 
     def run_natives(self, natives: Sequence[Any], home: Engine | None = None) -> Any:
@@ -191,18 +205,22 @@ class Compiled:
             kind: of the results.
             engine: what is to run the program; None for the one that its operands ask for.
         """
-        with _commit_lock if len(self.variables) > 1 else _no_lock:
-            read = [variable._held for variable in self.variables]
-        operands = [*arguments, *self._captured_beside(arguments), *read]
-        if engine is not None and STATE.builder is None:
-            operands = [moved(x, engine) for x in operands]
-        outs = call_program(self.program, operands)
+        outs = self.outputs(arguments, engine)
         results = outs[: self.result_count]
         if self.written:
             self._commit(outs[self.result_count :])
         if kind is False:
             return self.rebuild(_distinct([*map(to_numpy_result, results)]))
         return self.rebuild(results if kind is True else (*[native_result(x, kind) for x in results],))
+
+    def outputs(self, arguments: Sequence[Tensor], engine: Engine | None = None) -> tuple[Tensor, ...]:
+        """The results, and behind them what Variables are to hold, which they do not yet."""
+        with _commit_lock if len(self.variables) > 1 else _no_lock:
+            read = [variable._held for variable in self.variables]
+        operands = [*arguments, *self._captured_beside(arguments), *read]
+        if engine is not None and STATE.builder is None:
+            operands = [moved(x, engine) for x in operands]
+        return call_program(self.program, operands)
 
     def inlined(self, arguments: Sequence[Tensor]) -> Any:
         """The results inside another trace, which gets the program's nodes: as if f were traced there."""

@@ -33,12 +33,16 @@ class ArrayKey(NamedTuple):
 
 
 class Static:
-    """A value that is part of the signature: compared by type and value, or by identity if it has no hash."""
+    """A value that is part of the signature: compared by type and value, or by identity if it has no hash.
 
-    __slots__ = ("_compared", "_hash", "value")
+    `is_named` says that the user has called it static.
+    """
 
-    def __init__(self, value: Any) -> None:
+    __slots__ = ("_compared", "_hash", "is_named", "value")
+
+    def __init__(self, value: Any, is_named: bool = False) -> None:
         self.value = value
+        self.is_named = is_named
         # a set may be changed between two calls: it is compared by what it held
         self._compared = frozenset(value) if isinstance(value, set) else _identity(value)
         try:

@@ -30,6 +30,7 @@ class State(threading.local):
     lets_captures_go: bool = False  # custom gradients do not refuse what they close over: the caller has asked already
     regions: int = 0  # how many functions of branches and loops are being traced inside one another
     scalars: Any = None  # what the trace under way does with NumPy's scalars (`scalars.Scalars`)
+    withheld: Any = None  # in a trace that tries a Python integer as an input: is told of symbols hashed or written out
     effects: tuple[Any, ...] = ()  # observers of what a computation does that cannot be repeated
 
 

@@ -349,7 +349,10 @@ class Tensor(Operators):
     def __delitem__(self, index: object) -> NoReturn:
         raise TypeError(at_user_line("the elements of a tensor cannot be deleted"))
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        if STATE.withheld is not None:
+            STATE.withheld.tell(self)
+        return object.__hash__(self)
 
     def __copy__(self) -> Tensor:
         """Another tensor of the same value and identity: who writes to one of them does not change the other."""
@@ -368,6 +371,8 @@ class Tensor(Operators):
 
     def __repr__(self) -> str:
         if type(self._data) is Value:
+            if STATE.withheld is not None:
+                STATE.withheld.tell(self)
             return f"Tensor(<symbolic>, shape={self.shape}, dtype={self.dtype.name})"
         array = ndarray_of(self._data)
         text = np.array2string(array, separator=", ", threshold=20, edgeitems=3, max_line_width=10**6)

@@ -149,7 +149,6 @@ def attach_operators() -> None:
     setattr(Tensor, "__pos__", _unary(E.positive))  # noqa: B010
     setattr(Tensor, "__abs__", _unary(E.abs))  # noqa: B010
     setattr(Tensor, "__invert__", _unary(E.bitwise_not))  # noqa: B010
-    Tensor.__hash__ = object.__hash__  # __eq__ compares elements, identity hashes
     for name in ("add", "sub", "mul", "truediv", "pow"):
         for method in (f"__{name}__", f"__r{name}__"):
             setattr(Dim, method, _dim_operator(getattr(Dim, method, None), getattr(Tensor, method)))

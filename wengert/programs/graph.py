@@ -23,7 +23,7 @@ from .._compile.arguments import array_argument, caller_kind, require_callable, 
 from .._compile.cache import Compiled
 from .._compile.captures import Captures
 from .._compile.parameters import positional_names
-from .._compile.statics import StaticNames, unpinned
+from .._compile.statics import Pinned, StaticNames, unpinned
 from .._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dims
 from .._core import dtypes, forking
 from .._core.argument_types import DTypeLike
@@ -47,6 +47,17 @@ from .._core.wrong_calls import Symbolic
 from .._engines import engine_named
 from ..errors import TracingError
 from ..ops.promotion import as_tensor, cast
+from .changing_ints import (
+    ChangingInts,
+    Given,
+    as_inputs,
+    can_try,
+    int_places,
+    most_of,
+    suits_ints,
+    tried,
+    without_ints,
+)
 
 if TYPE_CHECKING:
     from ..inspect.report import Report
@@ -131,7 +142,7 @@ class Function(Generic[P, R]):
     """A traced and compiled function; made by `function`.
 
     Attributes:
-        trace_count: how often f has been traced.
+        trace_count: how many traces of f there have been, those left out that only tried something.
     """
 
     __signature__ = SIGNATURE
@@ -161,6 +172,7 @@ class Function(Generic[P, R]):
         # the default float and what ran last under it, if that was compiled code
         self._last: tuple[Any, Callable[..., Any]] | None = None
         self._lock = forking.long_lock()
+        self._ints = ChangingInts()
         self._is_compiled_only = False  # what `load` has read: there is no Python function to trace again
         self._has_state = False  # found in a trace that keeps calls: not to be tried there again
         self._watch = _RetraceWatch(f, self._name)
@@ -231,13 +243,20 @@ class Function(Generic[P, R]):
                     elif kind is float:
                         key.append(float)
                         natives.append(default.type(a))
+                    elif kind is int and self._ints.are_inputs:
+                        key.append(int)
+                        natives.append(a)
                     else:
                         break
                 else:
                     plain = self._plain.get(tuple(key))
-                    if plain is not None and (plain.captures is None or plain.captures.holds()):
+                    if (
+                        plain is not None
+                        and (plain.captures is None or plain.captures.holds())
+                        and (plain.limits is None or plain.takes_ints(natives))
+                    ):
                         results = plain.run_natives(natives, home)
-                        direct = plain.direct(args, home)
+                        direct = plain.direct(args, home) if plain.limits is None else None
                         if direct is not None:
                             self._last = (default, direct)
                         return results
@@ -263,8 +282,7 @@ class Function(Generic[P, R]):
         keep = caller_kind((*args, *kwargs.values()))
         given = args
         args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
-        spec, keys, tensors = _signature(args, kwargs, self._f)
-        compiled = self._compiled(spec, keys, tensors)
+        compiled, tensors = self._resolved(args, kwargs)
         if STATE.builder is not None:
             return compiled.inlined(tensors)
         if compiled.is_plain and keep is not True and not kwargs and not STATE.recorders and self._engine is None:
@@ -278,8 +296,7 @@ class Function(Generic[P, R]):
         if builder is None or not builder.keeps_calls or STATE.eager_functions or self._has_state:
             return NotImplemented
         args, kwargs = self._fitted(args, kwargs, bound)
-        spec, keys, tensors = _signature(args, kwargs, self._f)
-        compiled = self._compiled(spec, keys, tensors)
+        compiled, tensors = self._resolved(args, kwargs)
         # a length that only a run tells belongs to one place: another call of the same program has another one
         if compiled.is_plain and not any(is_late(d) for v in compiled.graph.outputs for d in v.shape):
             return compiled.run(tensors, True)
@@ -316,13 +333,15 @@ class Function(Generic[P, R]):
         if len(self._plain) >= CACHE_LIMIT:
             return
         key: list[Any] = [dtypes.default_float()]
-        for a in args:
+        for place, a in enumerate(args):
             if type(a) is np.ndarray and dtypes.is_supported(a.dtype) and a.dtype.isnative:
                 key += [a.shape, a.dtype]
             elif type(a) in PLAIN_TYPES:
                 key += [type(a), a.shape, a.dtype]
             elif type(a) is float and self._signature is None:  # which may ask for another dtype
                 key.append(float)
+            elif type(a) is int and compiled.limits is not None and place in compiled.limits:
+                key.append(int)
             else:
                 return
         self._plain[tuple(key)] = compiled
@@ -342,6 +361,53 @@ class Function(Generic[P, R]):
             )
         pairs = zip(args[bound:], self._signature, strict=True)
         return (*args[:bound], *[_fit(a, s, i, self._name) for i, (a, s) in enumerate(pairs)]), {}
+
+    def _resolved(self, args: object, kwargs: object) -> tuple[Compiled, Sequence[Tensor]]:
+        """The compiled form for a call, and the arrays that it takes: integers that keep changing are among them."""
+        spec, keys, tensors = _signature(args, kwargs, self._f)
+        ints = self._ints
+        places = ints.places_in(spec, keys) if ints.are_inputs else []
+        if places:
+            given = as_inputs(keys, tensors, places)
+            try:
+                compiled = self._compiled(spec, given.keys, given.tensors)
+            except Warning:  # of what keeps causing traces, where warnings are errors
+                raise
+            except Exception:  # traced anew it may ask for the values; if it is wrong in itself, the error comes again
+                compiled = self._compiled(spec, keys, tensors)
+                ints.refuse(spec, places)
+                return compiled, tensors
+            if suits_ints(compiled, given.values):
+                return compiled, given.tensors
+        compiled = self._compiled(spec, keys, tensors)
+        found = None if ints.due is None else self._with_inputs(spec, keys, tensors, compiled)
+        return found or (compiled, tensors)
+
+    def _with_inputs(
+        self, spec: Spec | None, keys: tuple[Any, ...], tensors: list[Tensor], fixed: Compiled
+    ) -> tuple[Compiled, list[Tensor]] | None:
+        """The same call with integers that keep changing as inputs, from now on, where that is as good."""
+
+        def try_at(places: Sequence[int]) -> tuple[Given, Compiled] | None:
+            given = as_inputs(keys, tensors, places)
+            compiled = tried(functools.partial(self._made, spec, given.keys), given, fixed, tensors, self._engine)
+            return None if compiled is None else (given, compiled)
+
+        with self._lock, beside(tensors):
+            places = self._ints.claimed(spec, keys)
+            if not places or not can_try(fixed, tensors):
+                return None
+            chosen, found = most_of(places, try_at)
+            self._ints.refuse(spec, [p for p in places if p not in chosen])
+            if found is None:
+                return None
+            given, compiled = found
+            for key in [k for k in self._cache if k[0] == spec and without_ints(k[1]) == without_ints(keys)]:
+                del self._cache[key]
+            self._cache[_cache_key(spec, given.keys)] = [compiled]
+            self._ints.accept(spec, keys, chosen)
+            self._watch.note_inputs([_argument_paths(self._f, spec)[p] for p in chosen])
+            return compiled, given.tensors
 
     def _compiled(self, spec: Spec | None, keys: tuple[Any, ...], tensors: Sequence[Tensor]) -> Compiled:
         """The compiled form for a signature: from the cache, or traced now."""
@@ -374,22 +440,29 @@ class Function(Generic[P, R]):
     def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
         known = self._cache.setdefault(_cache_key(spec, keys), [])
         self._watch.note(spec, keys, [c.captures.changed for c in known[:1] if c.captures is not None])
-        captures = Captures(self._f, _statics(keys), _static_paths(self._f, spec, keys))
         try:
-            began = perf_counter()
-            traced = self._traced_with(captures, spec, keys)
-            seconds = {"tracing": perf_counter() - began}
+            compiled = self._made(spec, keys)
         except BaseException:
             if not known:
                 self._cache.pop(_cache_key(spec, keys), None)
             raise
         self.trace_count += 1
-        self._watch.tell(captures.warnings)
-        compiled = Compiled(traced, captures, seconds)
-        compiled.scalars = None if STATE.scalars is None else STATE.scalars.rule
+        if compiled.captures is not None:
+            self._watch.tell(compiled.captures.warnings)
+        if not self._watch.is_quiet:
+            self._ints.note(spec, keys)
         known[:] = [compiled, *[c for c in known if c.captures is None or not c.captures.is_stale]][:VARIANTS]
         if len(self._cache) > CACHE_LIMIT:
             self._cache.popitem(last=False)
+        return compiled
+
+    def _made(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
+        """Traces f."""
+        captures = Captures(self._f, _statics(keys), _static_paths(self._f, spec, keys))
+        began = perf_counter()
+        traced = self._traced_with(captures, spec, keys)
+        compiled = Compiled(traced, captures, {"tracing": perf_counter() - began})
+        compiled.scalars = None if STATE.scalars is None else STATE.scalars.rule
         return compiled
 
     def _traced_with(self, captures: Captures, spec: Spec | None, keys: tuple[Any, ...]) -> Traced:
@@ -427,10 +500,13 @@ class Function(Generic[P, R]):
         """Every signature traced so far (structure, keys, default float), with its compiled form."""
         return [(key, known[0]) for key, known in self._cache.items()]
 
-    def add_trace(self, signature: object, compiled: Compiled) -> None:
+    def add_trace(self, signature: tuple[Any, ...], compiled: Compiled) -> None:
         """Adds a compiled form for a signature, as `load` does: such a function has no other ones."""
         self._is_compiled_only = True
         self._cache[signature] = [compiled]
+        if compiled.limits is not None:
+            spec, keys, _ = signature
+            self._ints.accept(spec, keys, int_places(keys))
 
     def _generalised(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
         """The keys with None in the dimensions that the input signature leaves open."""
@@ -491,8 +567,7 @@ class Function(Generic[P, R]):
         if self._statics is not None:
             args, kwargs = self._statics.pinned(args, kwargs)
         args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
-        spec, keys, tensors = _signature(args, kwargs, self._f)
-        compiled = self._compiled(spec, keys, tensors)
+        compiled, tensors = self._resolved(args, kwargs)
         held = [variable._held for variable in compiled.variables]
         natives = [x._data for x in (*tensors, *compiled.captured, *held)]
         engine = next((e.name for x in natives if (e := ENGINE_OF[type(x)]).name != "numpy"), "numpy")
@@ -754,8 +829,10 @@ def function(
     """Compiles a function: traced once per signature, optimised, cached.
 
     The signature is the structure of the arguments, the shapes and dtypes of arrays (Python floats are traced, too),
-    and the values of ints, bools, strings, None and callables. Works with and without parentheses, on functions,
-    methods and gradient functions; results are those of the eager run.
+    and the values of ints, bools, strings, None and callables. An int that has had three values becomes an input like a
+    float, unless the function needs its value (`range(n)`, `if n > 2:`, a shape) or gives something else without it.
+    Works with and without parentheses, on functions, methods and gradient functions; results are those of the eager
+    run.
 
     Args:
         f: the function; its array arguments reach it as symbolic tensors.
@@ -827,7 +904,7 @@ def _signature(
         if type(leaf) is TensorSpec:
             keys.append(_key_of_spec(leaf))
         elif tensor is None:
-            keys.append(Static(unpinned(leaf)))
+            keys.append(Static(unpinned(leaf), type(leaf) is Pinned))
         else:
             keys.append(array_key(tensor))
             tensors.append(tensor)
@@ -1012,6 +1089,12 @@ class _RetraceWatch:
                         f"before {_text(before)}): pass a value that varies as an array or a float, or give an "
                         f"input_signature with None for sizes that vary"
                     )
+
+    def note_inputs(self, paths: Sequence[str]) -> None:
+        """Notes that integers among the arguments are inputs of the newest trace."""
+        if not self.is_quiet:
+            said = ", ".join(paths)
+            self.reasons[-1] += f" (from here on {said} {'are inputs' if len(paths) > 1 else 'is an input'})"
 
     def _reason(
         self, spec: Spec | None, keys: tuple[Any, ...], last: tuple[Spec | None, tuple[Any, ...]] | None,

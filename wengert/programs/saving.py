@@ -84,6 +84,7 @@ def _encoded(fn: Function[..., Any]) -> list[bytes]:
                 {
                     "spec": encoder.spec(spec), "keys": [encoder.key(k) for k in keys], "default": default.name,
                     "traced": encoder.traced(compiled.traced),
+                    "limits": [[p, *bounds] for p, bounds in (compiled.limits or {}).items()],
                 }
                 for (spec, keys, default), compiled in traces
             ],
@@ -179,6 +180,8 @@ def _decoded(content: bytes) -> Function[..., Any]:
         traced = decoder.traced(item["traced"])
         _require_signature(keys, traced.graph)
         compiled = Compiled(traced)
+        bounds = {int(p): (int(low), int(high)) for p, low, high in item.get("limits", ())}
+        compiled.limits = bounds or None
         fn.add_trace((decoder.spec(item["spec"]), keys, default), compiled)
     fn.keeps_by(_decoded, _encoded_whole)
     return fn
