@@ -103,6 +103,10 @@ class Branches:
         """The dimensions that nothing but its results tells: not those that a tangent shares with its primal."""
         return [d for atom, d in self.outside.items() if isinstance(d, Dim) and d.atom is not atom]
 
+    def shared_dims(self) -> list[Dim]:
+        """The dimensions that a tangent shares with its primal, and tells where that is not computed."""
+        return [d for atom, d in self.outside.items() if isinstance(d, Dim) and d.atom is atom]
+
     def anew(self) -> Branches:
         """The same branches in another place: what only a run tells is something else there."""
         if not self.outside:

@@ -109,7 +109,7 @@ class _Verifier:
                 raise self.error(f"{self.shown(node)} takes {x} and {y} to be equal, and nothing checks it")
 
     def results(self, node: Node) -> None:
-        """The dimensions that a node's results bring are its own."""
+        """The dimensions that a node's results bring are its own, or those of a primal that a pass has dropped."""
         shapes = [d for v in node.outputs for d in v.shape if isinstance(d, Dim)]
         if not shapes:
             return
@@ -117,6 +117,7 @@ class _Verifier:
         for atom in fresh & self.told:
             raise self.error(f"{self.shown(node)} tells {atom}, which is the extent of something else")
         fresh |= {a for attr in node.attrs if hasattr(attr, "own_dims") for d in dims_in(attr) for a in d.atoms}
+        fresh |= atoms_in([d for a in node.attrs if hasattr(a, "shared_dims") for d in a.shared_dims()])
         self.told |= {d.atom for d in shapes if d.is_atom and d.atom in fresh}
         self.require_told(node, atoms_in(shapes), "gives")
 
