@@ -101,6 +101,8 @@ def _strict(traced: Callable[..., Any]) -> Function[Any, Any]:
 class _Strict:
     """What a function tells its traces to: instead of warnings of causes the end of traces."""
 
+    is_quiet = True  # the values of ints may decide the pattern: none becomes an input
+
     def __init__(self) -> None:
         self._changes = 0
         self.reasons = list[str]()
