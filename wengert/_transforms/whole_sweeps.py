@@ -84,9 +84,11 @@ def look_of_stretch(entries: Sequence[Any], terms: dict[int, Tensor], masked: se
     """What a stretch looks like to the cotangents that arrive at it, by key, some of them masked."""
     # programs that do the same hand out serial numbers at the same distances; what is older goes by its number here
     base, older = entries[0][5][0], dict[int, int]()
-    read, written = [entry[3][i] for entry in entries for i in entry[2].wanted], chain(*map(_out_keys, entries))
+    read = [entry[3][i] for entry in entries for i in entry[2].wanted]
+    written = chain.from_iterable(map(_out_keys, entries))
+    # lists, since Python keeps dead tuples of each small size for later ones
     joints = [
-        k - base if k >= base else older.setdefault(k, -1 - len(older)) for k in (*terms, *sources, *read, *written)
+        k - base if k >= base else older.setdefault(k, -1 - len(older)) for k in [*terms, *sources, *read, *written]
     ]
     arriving = (*map(_shape_and_dtype, terms.values()), *map(masked.__contains__, terms))
     return (len(sources), arriving, *joints, *map(_likeness, entries))
