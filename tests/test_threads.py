@@ -75,10 +75,11 @@ def test_one_graph_is_built_differentiated_and_run_by_all():
 
 
 @pytest.mark.filterwarnings("ignore:f was traced")  # with many exponents, on purpose
-def test_one_function_is_traced_run_and_differentiated_by_all():
+@pytest.mark.parametrize("static", [("n",), ()], ids=["by value", "as an input"])
+def test_one_function_is_traced_run_and_differentiated_by_all(static: tuple[str, ...]) -> None:
     traces: list[object] = []
 
-    @wg.function
+    @wg.function(static_argnames=static)
     def f(x, n):
         traces.append((x.shape, n))
         return wg.sum(wg.sin(x) ** n)
@@ -92,8 +93,11 @@ def test_one_function_is_traced_run_and_differentiated_by_all():
             np.testing.assert_allclose(f.trace(x, n).inputs[0].shape, (size,))
 
     in_threads(work)
-    assert f.trace_count == 12  # four sizes, three exponents, each once
-    assert len(set(traces)) == 12
+    if static:
+        assert f.trace_count == 12  # four sizes, three exponents, each once
+        assert len(set(traces)) == 12
+    else:  # a thread may trace a value again that another one has just made an input
+        assert f.trace_count <= 24
 
 
 def test_a_function_and_what_it_is_made_of_are_used_at_once():
