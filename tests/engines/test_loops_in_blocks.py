@@ -54,10 +54,23 @@ def test_blocks_that_are_run_again_more_than_once(name: str, monkeypatch: pytest
         np.testing.assert_allclose(ndarray(got), want, rtol=1e-12)
 
 
+@pytest.mark.parametrize("policy", ["all", "auto", "sqrt", 3])
+@pytest.mark.parametrize("name", COMPILED)
+def test_derivatives_of_a_loop_over_integers(name: str, policy: Any) -> None:
+    def f(x: Any) -> Any:
+        return wnp.sum(wg.fori_loop(2, 9, lambda i, c: wnp.sin(c) * x + c / i, x, checkpoint=policy) ** 2)
+
+    x = np.array([0.3, 0.8])
+    for g in (wg.grad(f), wg.grad(lambda x: wnp.sum(wg.grad(f)(x) ** 2))):
+        run = _compiled(g, name)
+        found = run(native(name.split()[0], x))
+        np.testing.assert_allclose(ndarray(found), g(x), rtol=1e-12)
+
+
 def _text(f: Any, name: str) -> str:
     """What XLA is given."""
-    x = native(name.split()[0], np.ones(1, "float32"))
     run = _compiled(f, name)
+    x = native(name.split()[0], np.ones(1, "float32"))
     return run.lower(x).as_text() if name == "jax" else run.experimental_get_compiler_ir(x)(stage="hlo")
 
 

@@ -196,7 +196,7 @@ class _LoopRun:
         """The number of steps, and the most that there can be, where these are known beforehand."""
         spec, builder = self.spec, self.builder
         if self.count is None:
-            return None, spec.most
+            return spec.length if isinstance(spec.length, int) else None, spec.most
         slices = builder.extent(self.xs[0]) if self.xs else None
         trips = spec.length if isinstance(spec.length, int) else builder.known(self.count)
         if trips is None and builder.grows:

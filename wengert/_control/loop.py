@@ -112,7 +112,7 @@ class Loop:
         is_reversed: whether the slices are taken (and the results stacked) from the last to the first.
         policy: "all", "sqrt", "auto" or a number of snapshots.
         length: the number of steps, where it is known.
-        most: the largest number of steps of a conditional loop, where it is known.
+        most: the largest number of steps of a conditional loop, where it is known (`length` as well if none are fewer).
         even: positions of the body's outputs that the user has stacked: of all steps they must have one shape.
         emits: the results behind the carries and the number of steps: a position among the body's outputs that is
             stacked, or a `History`.

@@ -558,7 +558,7 @@ def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any,
     spec = Loop(
         close_body(checked, closure, count, returns_state=False), close_body(body, closure, count, returns_state=True),
         carries=count + len(closure.written), policy=policy, varying=varying,
-        most=most if isinstance(most, int) else bound,
+        length=bound, most=most if isinstance(most, int) else bound,
     )  # fmt: skip
     outs = run_loop([*start, *closure.entry(), *closure.operands()], spec)
     closure.commit(outs[count : count + len(closure.written)])
