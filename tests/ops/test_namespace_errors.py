@@ -79,7 +79,7 @@ np.polyfit(V, A, 1) | ValueError | polyfit | (4,) | (2, 3)
 np.poly(A) | ValueError | poly | (2, 3) | square
 np.polyder(A) | ValueError | polyder | (2, 3) | one axis
 np.polyint(V, 2, [1, 2, 3][:0]) | ValueError | polyint | 0 constants | 2
-np.vander(A) | ValueError | vander | (2, 3) | one axis
+np.vander(A) | ValueError | vander | (2, 3) | a vector
 np.geomspace(0, 1) | ValueError | geomspace | 0
 np.zeros(-1) | ValueError | (-1,) | negative
 np.zeros(2, dtype="x") | TypeError | 'x' | float64

@@ -204,7 +204,7 @@ class _Decorated:
         functools.update_wrapper(self, f)
         self._call = call
         self._made_by = (maker, options)
-        self._traces = KeptTraces(self)
+        self._traces: KeptTraces | None = None  # made when needed, for it refers back
 
     def __reduce__(self) -> Any:
         maker, options = self._made_by
@@ -236,6 +236,8 @@ class _Decorated:
                 if not has_tracers((result,)):
                     return result
         elif not head:  # an instance would be held as long as its traces
+            if self._traces is None:
+                self._traces = KeptTraces(self)
             result = self._traces.run(args, kwargs)
             if result is not NotImplemented:
                 return result
