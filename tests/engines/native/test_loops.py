@@ -15,7 +15,8 @@ from tests.support import naive_loops as naive
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import OPS, Function, Let, Load, Return, Select, Store, verify
 from wengert._engines.native.llvm import jit, target
-from wengert._engines.native.llvm.codegen import constant, module_text
+from wengert._engines.native.llvm.codegen import module_text
+from wengert._engines.native.llvm.values import constant
 from wengert._engines.native.run import entry
 
 

@@ -17,7 +17,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.narrower_vectors import NARROWER, VARIABLE
 from tests.support.native_kernels import SUM_X_SIN_X, map_ir
-from wengert._engines.native.llvm import codegen, jit, polynomials, prelude, symbols, target, vectormath
+from wengert._engines.native.llvm import jit, polynomials, prelude, symbols, target, values, vectormath
 from wengert._engines.native.run import entry
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
@@ -249,7 +249,7 @@ def test_a_module_may_declare_what_its_mathematics_declares(name: str, dtype: st
 def intrinsics(kind: str) -> dict[str, int]:
     """The intrinsics that generated code calls, with their numbers of operands."""
     counts = {"copysign": 2, "maximum": 2, "minimum": 2, "fma": 3}
-    return {f"llvm.{name}.{kind}": counts.get(name, 1) for name in codegen.INTRINSICS.values()}
+    return {f"llvm.{name}.{kind}": counts.get(name, 1) for name in values.INTRINSICS.values()}
 
 
 @pytest.mark.slow

@@ -185,7 +185,7 @@ class Watch:
         if extent == UNKNOWN or (type(index) is int and extent.isdecimal() and 0 <= index < int(extent)):
             return
         if self.lanes is not None and self.lanes.classes.differs(index):
-            vector = self.lanes.vector(index, "i64")
+            vector = self.lanes.operand(index, "i64")
             place = self.lanes.reduced("umax", vector)  # a negative one is the largest
         else:
             place = self.kernel.operand(index, "i64")

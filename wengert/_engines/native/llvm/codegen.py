@@ -12,8 +12,6 @@ stand. All are freed at the one exit, to which failures go, too.
 
 from __future__ import annotations
 
-import math
-import struct
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, cast
@@ -21,12 +19,9 @@ from typing import Any, cast
 from ..ir.accesses import Watch, is_on
 from ..ir.loops import (
     ASTRAY,
-    FLOATS,
     INTERRUPTED,
-    ITEM,
     MEMORY,
     NESTING,
-    UNSIGNED,
     WIDTHS,
     Accumulate,
     Address,
@@ -67,6 +62,7 @@ from ..ir.sharing import may_fail
 from ..ir.signal_checks import MOST
 from ..run import context
 from .jit import SCATTERED
+from .values import MEMORY_TYPE, REGISTER, Values, accumulating
 from .vectormath import ONE_OPERAND
 
 FREE_METADATA = 10  # the number of the first metadata of a loop of its own
@@ -76,20 +72,6 @@ STACK = 16 * 1024  # ... while they are no more than this together
 WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
 STRAYED = "-1"  # what a part that would reach beyond an array puts where the number of an array that failed goes
 LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
-REGISTER = {
-    "f32": "float", "f64": "double", "bool": "i1", **{f"{s}{w}": f"i{w}" for s in "iu" for w in (8, 16, 32, 64)},
-}  # fmt: skip
-MEMORY_TYPE = {
-    **REGISTER, "bool": "i8", "f16": "i16", "bf16": "i16", "c64": "{ float, float }", "c128": "{ double, double }",
-}  # fmt: skip
-HALF_OF_U64 = "9223372036854775808.0"  # 2^63
-FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "sum": "fadd reassoc"}
-_INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
-COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
-INTRINSICS = {
-    "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "abs": "fabs",
-    "copysign": "copysign", "fma": "fma", "maximum": "maximum", "minimum": "minimum",
-}  # fmt: skip
 
 
 def module_text(function: Function, entry: str) -> str:
@@ -100,21 +82,7 @@ def module_text(function: Function, entry: str) -> str:
     return text
 
 
-def constant(value: Any, type_: str) -> str:
-    """A number as LLVM writes it."""
-    if type_ in FLOATS:
-        value = float(value)
-        if type_ == "f32" and math.isfinite(value):
-            value = struct.unpack("f", struct.pack("f", value))[0]
-        return f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
-    if type_ == "bool":
-        return "true" if value else "false"
-    bits = WIDTHS[type_] * 8
-    value &= (1 << bits) - 1
-    return str(value - (1 << bits) if value >> (bits - 1) else value)
-
-
-class _Kernel:
+class _Kernel(Values):
     """The text of one function under construction."""
 
     def __init__(self, function: Function, entry: str) -> None:
@@ -334,11 +302,6 @@ class _Kernel:
 
     # -- operands -------------------------------------------------------------------------------------------------
 
-    def operand(self, operand: Operand, type_: str) -> str:
-        if type(operand) is Reg:
-            return f"%v{operand.number}"
-        return constant(operand, type_)
-
     def pointer(self, array: Array) -> str:
         known = self.pointers.get(array)
         if known is not None:
@@ -347,7 +310,7 @@ class _Kernel:
         self.lines.append(f"  {held} = load ptr, ptr {self.cells[array]}")
         return held
 
-    def element(self, array: Array, index: Operand, part: int = 0) -> str:
+    def place(self, array: Array, index: Operand, part: int = 0) -> str:
         base = self.pointer(array)
         if type(index) is int and index == part == 0:
             return base
@@ -368,192 +331,35 @@ class _Kernel:
                 self.watch.look(item)
             self.emitters[type(item)](self, item)
 
-    def let(self, item: Let) -> None:
-        type_, op = item.type, item.op
-        kind = REGISTER[type_]
-        args = [f"%v{x.number}" if type(x) is Reg else constant(x, type_) for x in item.args]
-        out = f"  %v{item.out.number} = "
-        if op in COMPARE:
-            self.lines.append(f"{out}{comparison(op, type_)} {kind} {args[0]}, {args[1]}")
-        elif op.endswith("_wraps"):
-            pair = self.overflowing(f"s{op.removesuffix('_wraps')}", *args)
-            self.lines.append(f"{out}extractvalue {{ i64, i1 }} {pair}, 1")
-        elif op == "scale":
-            is_zero, product = self.temp(), self.temp()
-            self.lines += [
-                f"  {is_zero} = fcmp oeq {kind} {args[0]}, {constant(0.0, type_)}",
-                f"  {product} = fmul {kind} {args[0]}, {args[1]}",
-                f"{out}select i1 {is_zero}, {kind} {constant(0.0, type_)}, {kind} {product}",
-            ]
-        elif op == "half_to":
-            self.lines += [(half := f"  {self.temp()}") + f" = fptrunc float {args[0]} to half"]
-            self.lines.append(f"{out}bitcast half {half.strip()} to i16")
-        elif op == "half_from":
-            self.lines += [(half := f"  {self.temp()}") + f" = bitcast i16 {args[0]} to half"]
-            self.lines.append(f"{out}fpext half {half.strip()} to float")
-        elif type_ in FLOATS:
-            self.lines.append(out + self.float_op(op, type_, kind, args))
-        else:
-            self.lines.append(out + integer_op(op, type_, kind, args))
-
-    def overflowing(self, op: str, x: str, y: str) -> str:
-        """A sum or product of two i64, and whether it is another than the exact one."""
-        pair, name = self.temp(), f"llvm.{op}.with.overflow.i64"
-        self.declare(name, f"declare {{ i64, i1 }} @{name}(i64, i64)")
-        self.lines.append(f"  {pair} = call {{ i64, i1 }} @{name}(i64 {x}, i64 {y})")
-        return pair
-
     def bytes_of(self, count: str, width: int) -> str:
         """The bytes of so many elements; if they are too many for 64 bits, a number that no machine has."""
-        pair = self.overflowing("umul", count, str(width))
-        product, wraps, size = self.temp(), self.temp(), self.temp()
-        self.lines += [
-            f"  {product} = extractvalue {{ i64, i1 }} {pair}, 0",
-            f"  {wraps} = extractvalue {{ i64, i1 }} {pair}, 1",
-            f"  {size} = select i1 {wraps}, i64 {ABSURD}, i64 {product}",
-        ]
-        return size
+        pair, both = self.overflowing("umul", count, str(width))
+        product = self.line(f"extractvalue {both} {pair}, 0")
+        wraps = self.line(f"extractvalue {both} {pair}, 1")
+        return self.line(f"select i1 {wraps}, i64 {ABSURD}, i64 {product}")
 
-    def float_op(self, op: str, type_: str, kind: str, args: list[str]) -> str:
-        found = FLOAT_OPS.get(op)
-        if found is not None:
-            return f"{found} {kind} {args[0]}, {args[1]}"
-        if op == "neg":
-            return f"fneg {kind} {args[0]}"
-        given = ", ".join(f"{kind} {a}" for a in args)
-        intrinsic = INTRINSICS.get(op)
-        if intrinsic is not None:
-            name = f"llvm.{intrinsic}.{type_}"
-            self.declare(name, f"declare {kind} @{name}({', '.join([kind] * len(args))})")
-            # which of two zeros is the smaller one NumPy does not say, either; to find out takes as long as all else
-            flag = "nsz " if op in ("maximum", "minimum") else ""
-            return f"call {flag}{kind} @{name}({given})"
-        return f"call {kind} @wg.{op}.{type_}({given})"
-
-    def select(self, item: Select) -> None:
-        type_ = item.out.type
-        kind = REGISTER[type_]
-        self.lines.append(
-            f"  %v{item.out.number} = select i1 {self.operand(item.cond, 'bool')}, {kind} "
-            f"{self.operand(item.x, type_)}, {kind} {self.operand(item.y, type_)}"
-        )
-
-    def convert(self, item: Convert) -> None:
-        x, source, target = self.operand(item.x, item.type), item.type, item.out.type
-        out = f"%v{item.out.number}"
-        if item.bits:
-            if REGISTER[source] == REGISTER[target]:
-                self.lines.append(f"  {out} = add {REGISTER[source]} {x}, 0")
-            else:
-                self.lines.append(f"  {out} = bitcast {REGISTER[source]} {x} to {REGISTER[target]}")
-        else:
-            self.cast(out, x, source, target)
-
-    def cast(self, out: str, x: str, source: str, target: str) -> None:
-        from_, to = REGISTER[source], REGISTER[target]
-        if source in FLOATS:
-            if target in FLOATS:
-                word = "fpext" if WIDTHS[source] < WIDTHS[target] else "fptrunc"
-            elif target == "bool":
-                self.lines.append(f"  {out} = fcmp une {from_} {x}, 0.0")
-                return
-            else:
-                self.truncate(out, f"{from_} {x}", target)
-                return
-        elif target in FLOATS:
-            word = "uitofp" if source in UNSIGNED or source == "bool" else "sitofp"
-        elif target == "bool":
-            self.lines.append(f"  {out} = icmp ne {from_} {x}, 0")
-            return
-        elif WIDTHS[source] == WIDTHS[target] and source != "bool":
-            self.lines.append(f"  {out} = add {from_} {x}, 0")
-            return
-        elif source == "bool" or WIDTHS[source] < WIDTHS[target]:
-            word = "zext" if source in UNSIGNED or source == "bool" else "sext"
-        else:
-            word = "trunc"
-        self.lines.append(f"  {out} = {word} {from_} {x} to {to}")
-
-    def truncate(self, out: str, x: str, target: str) -> None:
-        """A float as an integer, the fraction cut off; out of range some number, but one, of which tests can be made.
-
-        The machine converts to 32 or 64 bits; what is narrower is cut from that, as compilers of C do.
-        """
-        wide = "i64" if target in ("i64", "u64", "u32") else "i32"
-        if target == "u64":
-            self.truncate_to_u64(out, *x.split(" "))
-            return
-        found, to = self.temp(), REGISTER[target]
-        self.lines.append(f"  {found} = fptosi {x} to {wide}")
-        if wide == to:
-            self.lines.append(f"  {out} = freeze {wide} {found}")
-            return
-        whole = self.temp()
-        self.lines += [f"  {whole} = freeze {wide} {found}", f"  {out} = trunc {wide} {whole} to {to}"]
-
-    def truncate_to_u64(self, out: str, kind: str, x: str) -> None:
-        """By the signed conversion, from which negative numbers and NaN have the bits that NumPy gives them."""
-        is_large, less, near, found, whole, bit = (self.temp() for _ in range(6))
-        self.lines += [
-            f"  {is_large} = fcmp oge {kind} {x}, {HALF_OF_U64}",
-            f"  {less} = fsub {kind} {x}, {HALF_OF_U64}",
-            f"  {near} = select i1 {is_large}, {kind} {less}, {kind} {x}",
-            f"  {found} = fptosi {kind} {near} to i64",
-            f"  {whole} = freeze i64 {found}",
-            f"  {bit} = select i1 {is_large}, i64 {-(2**63)}, i64 0",
-            f"  {out} = xor i64 {whole}, {bit}",
-        ]
-
-    def get(self, item: Get) -> None:
-        self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.out.type]}, ptr %x{item.var.number}")
-
-    def set(self, item: Set) -> None:
-        type_ = item.var.type
-        self.lines.append(f"  store {REGISTER[type_]} {self.operand(item.value, type_)}, ptr %x{item.var.number}")
-
-    def load(self, item: Load) -> None:
-        place = self.element(item.array, item.index, item.part)
-        if item.array.type == "bool":
-            byte = self.temp()
-            self.lines.append(f"  {byte} = load i8, ptr {place}")
-            self.lines.append(f"  %v{item.out.number} = icmp ne i8 {byte}, 0")
-        else:
-            self.lines.append(f"  %v{item.out.number} = load {REGISTER[item.out.type]}, ptr {place}")
-
-    def store(self, item: Store) -> None:
-        place, type_ = self.element(item.array, item.index, item.part), ITEM[item.array.type]
-        value = self.operand(item.value, type_)
-        if type_ == "bool":
-            byte = self.temp()
-            self.lines.append(f"  {byte} = zext i1 {value} to i8")
-            value = byte
-        self.lines.append(f"  store {MEMORY_TYPE[type_]} {value}, ptr {place}")
+    def slot(self, var: Var) -> str:
+        return f"%x{var.number}"
 
     def accumulate(self, item: Accumulate) -> None:
-        place, held, total = self.first_slot(item), self.temp(), self.temp()
         type_ = item.array.type
-        kind, value = MEMORY_TYPE[type_], self.operand(item.value, type_)
-        if type_ == "bool":
-            byte = self.temp()
-            self.lines.append(f"  {byte} = zext i1 {value} to i8")
-            value = byte
-        op = FLOAT_OPS["sum"] if type_ in FLOATS else "or" if type_ == "bool" else "add"
-        self.lines += [
-            f"  {held} = load {kind}, ptr {place}",
-            f"  {total} = {op} {kind} {held}, {value}",
-            f"  store {kind} {total}, ptr {place}",
-        ]
+        self.add(item, self.in_memory(self.operand(item.value, type_), type_))
+
+    def add(self, item: Accumulate, value: str) -> None:
+        """Adds a value, as memory has it, to an element's first slot."""
+        place, type_ = self.first_slot(item), item.array.type
+        kind = MEMORY_TYPE[type_]
+        held = self.line(f"load {kind}, ptr {place}")
+        total = self.line(f"{accumulating(type_)} {kind} {held}, {value}")
+        self.lines.append(f"  store {kind} {total}, ptr {place}")
 
     def first_slot(self, item: Accumulate) -> str:
         """The address of the first of an element's slots."""
         if item.slots == 1 or type(item.index) is int:
-            return self.element(item.array, item.index * item.slots if type(item.index) is int else item.index)
-        start, place, kind = self.temp(), self.temp(), MEMORY_TYPE[item.array.type]
-        self.lines += [
-            f"  {start} = mul i64 {self.operand(item.index, 'i64')}, {item.slots}",
-            f"  {place} = getelementptr inbounds {kind}, ptr {self.pointer(item.array)}, i64 {start}",
-        ]
-        return place
+            return self.place(item.array, item.index * item.slots if type(item.index) is int else item.index)
+        start = self.line(f"mul i64 {self.operand(item.index, 'i64')}, {item.slots}")
+        kind = MEMORY_TYPE[item.array.type]
+        return self.line(f"getelementptr inbounds {kind}, ptr {self.pointer(item.array)}, i64 {start}")
 
     # -- memory ---------------------------------------------------------------------------------------------------
 
@@ -623,20 +429,10 @@ class _Kernel:
             f"{done}:",
         ]
 
-    def fill(self, item: Fill) -> None:
-        size = self.temp()
-        place = self.element(item.array, item.start)
-        self.lines.append(f"  {size} = mul i64 {self.operand(item.count, 'i64')}, {WIDTHS[item.array.type]}")
-        self.zero(place, size)
-
-    def zero(self, place: str, size: str) -> None:
-        self.declare("memset", "declare void @llvm.memset.p0.i64(ptr nocapture, i8, i64, i1)")
-        self.lines.append(f"  call void @llvm.memset.p0.i64(ptr {place}, i8 0, i64 {size}, i1 false)")
-
     def copy(self, item: Copy) -> None:
         self.declare("memcpy", "declare void @llvm.memcpy.p0.p0.i64(ptr nocapture, ptr nocapture, i64, i1)")
-        target = self.element(item.target, item.target_start)
-        source = self.element(item.source, item.source_start)
+        target = self.place(item.target, item.target_start)
+        source = self.place(item.source, item.source_start)
         size = self.temp()
         self.lines += [
             f"  {size} = mul i64 {self.operand(item.count, 'i64')}, {WIDTHS[item.target.type]}",
@@ -868,7 +664,7 @@ class _Kernel:
         for argument in item.args:
             if isinstance(argument, Address):
                 types.append("ptr")
-                given.append(f"ptr {self.element(argument.array, argument.index)}")
+                given.append(f"ptr {self.place(argument.array, argument.index)}")
                 continue
             kind = MEMORY_TYPE[argument.type]
             value = self.operand(argument.value, argument.type)
@@ -970,26 +766,3 @@ EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {
     Swap: _Kernel.swap,
     Call: _Kernel.call, Give: _Kernel.give, SetSize: _Kernel.set_size, Poll: _Kernel.poll, Return: _Kernel.leave,
 }  # fmt: skip
-
-
-def comparison(op: str, type_: str) -> str:
-    if type_ in FLOATS:
-        return f"fcmp {COMPARE[op]}"
-    if op in ("eq", "ne"):
-        return f"icmp {op}"
-    return f"icmp {'u' if type_ in UNSIGNED or type_ == 'bool' else 's'}{op}"
-
-
-def integer_op(op: str, type_: str, kind: str, args: list[str]) -> str:
-    found = _INT_OPS.get(op)
-    if found is not None:
-        return f"{found} {kind} {args[0]}, {args[1]}"
-    is_unsigned = type_ in UNSIGNED
-    if op == "neg":
-        return f"sub {kind} 0, {args[0]}"
-    if op == "not":
-        return f"xor {kind} {args[0]}, {'true' if kind == 'i1' else -1}"
-    word = {"div": "div", "rem": "rem"}.get(op)
-    if word is not None:
-        return f"{'u' if is_unsigned else 's'}{word} {kind} {args[0]}, {args[1]}"
-    return f"{'lshr' if is_unsigned else 'ashr'} {kind} {args[0]}, {args[1]}"

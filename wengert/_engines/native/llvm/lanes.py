@@ -21,7 +21,6 @@ from typing import Any
 from ..ir.loops import (
     FLOATS,
     TYPES,
-    UNSIGNED,
     WIDTHS,
     Accumulate,
     Alloc,
@@ -45,19 +44,9 @@ from ..ir.loops import (
 )
 from ..ir.outlining import walk
 from . import vectormath
-from .codegen import (
-    COMPARE,
-    EMITTERS,
-    FLOAT_OPS,
-    HALF_OF_U64,
-    INTRINSICS,
-    MEMORY_TYPE,
-    REGISTER,
-    comparison,
-    constant,
-    integer_op,
-)
+from .codegen import EMITTERS
 from .jit import SIDE_BY_SIDE
+from .values import MEMORY_TYPE, REGISTER, Values, accumulating, constant
 
 ALIGNED = 64  # bytes: arrays of the iterations' own
 
@@ -219,12 +208,13 @@ def suits(item: Lanes) -> bool:
     return True
 
 
-class _Writer:
-    """Writes the instructions of one body through the kernel that they are part of."""
+class _SideBySide(Values):
+    """Writes the instructions of one body into the function that they are part of."""
 
     def __init__(self, kernel: Any, item: Lanes) -> None:
         self.kernel = kernel
-        self.count = item.count
+        self.width = item.count
+        self.lines, self.temp, self.declare = kernel.lines, kernel.temp, kernel.declare
         self.classes = Classes(item)
         self.index = item.index
         self.mask = ""
@@ -244,7 +234,7 @@ class _Writer:
         if kernel.watch is not None:
             kernel.watch.lanes = None
 
-    def bound(self, emit: Callable[[_Writer, Any], None]) -> Callable[[Any, Any], None]:
+    def bound(self, emit: Callable[[_SideBySide, Any], None]) -> Callable[[Any, Any], None]:
         return lambda kernel, item: emit(self, item)
 
     def block(self, body: Block) -> None:
@@ -262,18 +252,10 @@ class _Writer:
 
     # -- operands -------------------------------------------------------------------------------------------------
 
-    def type(self, type_: str, is_memory: bool = False) -> str:
-        return f"<{self.count} x {(MEMORY_TYPE if is_memory else REGISTER)[type_]}>"
-
-    def line(self, text: str) -> str:
-        found = self.kernel.temp()
-        self.kernel.lines.append(f"  {found} = {text}")
-        return found
-
-    def vector(self, operand: Operand, type_: str) -> str:
+    def operand(self, operand: Operand, type_: str) -> str:
         """An operand as a vector."""
         if type(operand) is not Reg:
-            return f"splat ({REGISTER[type_]} {constant(operand, type_)})"
+            return self.constant(operand, type_)
         if operand in self.classes.vectors:
             return f"%v{operand.number}"
         for made in reversed(self.made):
@@ -282,204 +264,86 @@ class _Writer:
         found = self.repeated(f"%v{operand.number}", type_)
         step = self.classes.steps.get(operand)
         if step is not None:
-            found = self.line(f"add {self.type('i64')} {found}, {self.ramp(step)}")
+            found = self.line(f"add {self.kind('i64')} {found}, {self.ramp(step)}")
         self.made[-1][operand] = found
         return found
 
     def ramp(self, step: Operand) -> str:
         """By how much the iterations' numbers are above that of the first."""
         factor = step if type(step) is int else 1
-        numbers = f"<{', '.join(f'i64 {iteration * factor}' for iteration in range(self.count))}>"
+        numbers = f"<{', '.join(f'i64 {iteration * factor}' for iteration in range(self.width))}>"
         if type(step) is int:
             return numbers
-        return self.line(f"mul {self.type('i64')} {self.vector(step, 'i64')}, {numbers}")
+        return self.line(f"mul {self.kind('i64')} {self.operand(step, 'i64')}, {numbers}")
 
     def reduced(self, word: str, vector: str) -> str:
         """What `umax`, say, makes of the i64 of all iterations."""
-        name, kind = f"llvm.vector.reduce.{word}.v{self.count}i64", self.type("i64")
-        self.kernel.declare(name, f"declare i64 @{name}({kind})")
+        name, kind = f"llvm.vector.reduce.{word}.v{self.width}i64", self.kind("i64")
+        self.declare(name, f"declare i64 @{name}({kind})")
         return self.line(f"call i64 @{name}({kind} {vector})")
 
     def repeated(self, scalar: str, type_: str) -> str:
-        kind = self.type(type_)
+        kind = self.kind(type_)
         one = self.line(f"insertelement {kind} poison, {REGISTER[type_]} {scalar}, i64 0")
-        return self.line(f"shufflevector {kind} {one}, {kind} poison, <{self.count} x i32> zeroinitializer")
-
-    def is_vector(self, out: Reg) -> bool:
-        return out in self.classes.vectors
+        return self.line(f"shufflevector {kind} {one}, {kind} poison, <{self.width} x i32> zeroinitializer")
 
     # -- values ---------------------------------------------------------------------------------------------------
 
-    def let(self, item: Let) -> None:
-        if not self.is_vector(item.out):
-            EMITTERS[Let](self.kernel, item)
-            return
-        type_, op = item.type, item.op
-        kind = self.type(type_)
-        args = [self.vector(x, type_) for x in item.args]
-        if op in COMPARE:
-            text = f"{comparison(op, type_)} {kind} {args[0]}, {args[1]}"
-        elif type_ in FLOATS:
-            text = self.float_op(item, kind, args)
-        elif op == "not":
-            text = f"xor {kind} {args[0]}, splat ({REGISTER[type_]} {'true' if type_ == 'bool' else -1})"
-        elif op == "neg":
-            text = f"sub {kind} zeroinitializer, {args[0]}"
-        else:
-            text = integer_op(op, type_, kind, args)
-        self.kernel.lines.append(f"  %v{item.out.number} = {text}")
-
-    def float_op(self, item: Let, kind: str, args: list[str]) -> str:
-        op, type_ = item.op, item.type
-        plain = FLOAT_OPS.get(op)
-        if plain is not None:
-            flag = " contract" if op == "sum" or item.out in self.classes.products else ""
-            return f"{plain}{flag} {kind} {args[0]}, {args[1]}"
-        if op == "neg":
-            return f"fneg {kind} {args[0]}"
-        if op == "scale":
-            is_zero = self.line(f"fcmp oeq {kind} {args[0]}, zeroinitializer")
-            product = self.line(f"fmul {kind} {args[0]}, {args[1]}")
-            return f"select {self.type('bool')} {is_zero}, {kind} zeroinitializer, {kind} {product}"
-        intrinsic = INTRINSICS.get(op)
-        if intrinsic is None:
-            return self.mathematics(op, type_, args)
-        name = f"llvm.{intrinsic}.v{self.count}{type_}"
-        self.kernel.declare(name, f"declare {kind} @{name}({', '.join([kind] * len(args))})")
-        # which of two zeros is the smaller one NumPy does not say, either; to find out takes as long as all else
-        flag = "nsz " if op in ("minimum", "maximum") else ""
-        return f"call {flag}{kind} @{name}({', '.join(f'{kind} {a}' for a in args)})"
+    def flags(self, item: Let) -> str:
+        return " contract" if item.op == "sum" or item.out in self.classes.products else ""
 
     def mathematics(self, op: str, type_: str, args: list[str]) -> str:
         """A function's vector forms on parts of the vectors, the rest by the function itself."""
-        kind, scalar = self.type(type_), REGISTER[type_]
+        kind, scalar = self.kind(type_), REGISTER[type_]
         found, done = "poison", 0
         for width in vectormath.widths(op, type_):
-            while self.count - done >= width:
+            while self.width - done >= width:
                 parts = [self.part(a, type_, done, width) for a in args]
                 part = f"<{width} x {scalar}>"
                 value = self.line(f"call {part} @wg.{op}.{type_}.{width}({', '.join(f'{part} {p}' for p in parts)})")
                 found, done = self.joined(found, value, type_, done, width), done + width
-        for iteration in range(done, self.count):
+        for iteration in range(done, self.width):
             ones = [self.line(f"extractelement {kind} {a}, i64 {iteration}") for a in args]
             value = self.line(f"call {scalar} @wg.{op}.{type_}({', '.join(f'{scalar} {x}' for x in ones)})")
             found = self.line(f"insertelement {kind} {found}, {scalar} {value}, i64 {iteration}")
         return f"bitcast {kind} {found} to {kind}"
 
     def part(self, x: str, type_: str, start: int, width: int) -> str:
-        if width == self.count:
+        if width == self.width:
             return x
-        kind, part = self.type(type_), f"<{width} x {REGISTER[type_]}>"
-        name = f"llvm.vector.extract.v{width}{type_}.v{self.count}{type_}"
-        self.kernel.declare(name, f"declare {part} @{name}({kind}, i64)")
+        kind, part = self.kind(type_), f"<{width} x {REGISTER[type_]}>"
+        name = f"llvm.vector.extract.v{width}{type_}.v{self.width}{type_}"
+        self.declare(name, f"declare {part} @{name}({kind}, i64)")
         return self.line(f"call {part} @{name}({kind} {x}, i64 {start})")
 
     def joined(self, whole: str, x: str, type_: str, start: int, width: int) -> str:
-        if width == self.count:
+        if width == self.width:
             return x
-        kind, part = self.type(type_), f"<{width} x {REGISTER[type_]}>"
-        name = f"llvm.vector.insert.v{self.count}{type_}.v{width}{type_}"
-        self.kernel.declare(name, f"declare {kind} @{name}({kind}, {part}, i64)")
+        kind, part = self.kind(type_), f"<{width} x {REGISTER[type_]}>"
+        name = f"llvm.vector.insert.v{self.width}{type_}.v{width}{type_}"
+        self.declare(name, f"declare {kind} @{name}({kind}, {part}, i64)")
         return self.line(f"call {kind} @{name}({kind} {whole}, {part} {x}, i64 {start})")
 
-    def select(self, item: Select) -> None:
-        if not self.is_vector(item.out):
-            EMITTERS[Select](self.kernel, item)
-            return
-        kind, type_ = self.type(item.out.type), item.out.type
-        cond, x, y = self.vector(item.cond, "bool"), self.vector(item.x, type_), self.vector(item.y, type_)
-        text = f"select {self.type('bool')} {cond}, {kind} {x}, {kind} {y}"
-        self.kernel.lines.append(f"  %v{item.out.number} = {text}")
-
-    def convert(self, item: Convert) -> None:
-        if not self.is_vector(item.out):
-            EMITTERS[Convert](self.kernel, item)
-            return
-        source, target = item.type, item.out.type
-        x, from_, to = self.vector(item.x, source), self.type(source), self.type(target)
-        if item.bits:
-            text = f"bitcast {from_} {x} to {to}"
-        elif target == "bool":
-            word = "fcmp une" if source in FLOATS else "icmp ne"
-            text = f"{word} {from_} {x}, zeroinitializer"
-        else:
-            text = self.cast(x, source, target)
-        self.kernel.lines.append(f"  %v{item.out.number} = {text}")
-
-    def cast(self, x: str, source: str, target: str) -> str:
-        from_, to = self.type(source), self.type(target)
-        if source in FLOATS and target not in FLOATS:
-            return self.truncated(x, source, target)
-        if source == "bool" and target in FLOATS:
-            return f"select {from_} {x}, {to} splat ({REGISTER[target]} 1.0), {to} zeroinitializer"
-        if source in FLOATS:
-            word = "fpext" if WIDTHS[source] < WIDTHS[target] else "fptrunc"
-        elif target in FLOATS:
-            word = "uitofp" if source in UNSIGNED or source == "bool" else "sitofp"
-        elif WIDTHS[source] == WIDTHS[target] and source != "bool":
-            word = "bitcast"
-        elif source == "bool" or WIDTHS[source] < WIDTHS[target]:
-            word = "zext" if source in UNSIGNED or source == "bool" else "sext"
-        else:
-            word = "trunc"
-        return f"{word} {from_} {x} to {to}"
-
-    def truncated(self, x: str, source: str, target: str) -> str:
-        """As the kernel's `truncate`."""
-        wide = "i64" if target in ("i64", "u64", "u32") else "i32"
-        kind = f"<{self.count} x {wide}>"
-        if target == "u64":
-            return self.truncated_to_u64(x, source, kind)
-        found = self.line(f"fptosi {self.type(source)} {x} to {kind}")
-        if wide == REGISTER[target]:
-            return f"freeze {kind} {found}"
-        whole = self.line(f"freeze {kind} {found}")
-        return f"trunc {kind} {whole} to {self.type(target)}"
-
-    def truncated_to_u64(self, x: str, source: str, kind: str) -> str:
-        """As the kernel's `truncate_to_u64`."""
-        from_, flags = self.type(source), f"<{self.count} x i1>"
-        half = f"splat ({REGISTER[source]} {HALF_OF_U64})"
-        is_large = self.line(f"fcmp oge {from_} {x}, {half}")
-        less = self.line(f"fsub {from_} {x}, {half}")
-        near = self.line(f"select {flags} {is_large}, {from_} {less}, {from_} {x}")
-        found = self.line(f"fptosi {from_} {near} to {kind}")
-        whole = self.line(f"freeze {kind} {found}")
-        bit = self.line(f"select {flags} {is_large}, {kind} splat (i64 {-(2**63)}), {kind} zeroinitializer")
-        return f"xor {kind} {whole}, {bit}"
-
-    def get(self, item: Get) -> None:
-        if self.is_vector(item.out):
-            name = self.slot(item.var)
-            self.kernel.lines.append(f"  %v{item.out.number} = load {self.type(item.out.type)}, ptr {name}")
-        else:
-            EMITTERS[Get](self.kernel, item)
-
     def set(self, item: Set) -> None:
-        type_ = item.var.type
-        if item.var in self.classes.varying:
-            value = self.vector(item.value, type_)
-            self.kernel.lines.append(f"  store {self.type(type_)} {value}, ptr {self.slot(item.var)}")
-        else:
-            EMITTERS[Set](self.kernel, item)
+        Values.set(self if item.var in self.classes.varying else self.kernel, item)
 
     def slot(self, var: Var) -> str:
         name = f"%x{var.number}.lanes"
         if var not in self.slots:
             self.slots.add(var)
-            self.kernel.top.append(f"  {name} = alloca {self.type(var.type)}")
+            self.kernel.top.append(f"  {name} = alloca {self.kind(var.type)}")
         return name
 
     # -- arrays ---------------------------------------------------------------------------------------------------
 
-    def place(self, array: Array, index: Operand) -> str:
-        """The address of what the first iteration reads; of an array of the iterations' own, of all of them."""
+    def place(self, array: Array, index: Operand, part: int = 0) -> str:
+        """Of an array of the iterations' own, the address of the elements of all of them."""
         if array not in self.classes.own:
-            return self.kernel.element(array, index)
+            return self.kernel.place(array, index)
         base, kind = self.kernel.pointer(array), MEMORY_TYPE[array.type]
         if type(index) is int:
-            return self.line(f"getelementptr inbounds {kind}, ptr {base}, i64 {index * self.count}")
-        start = self.line(f"mul i64 {self.kernel.operand(index, 'i64')}, {self.count}")
+            return self.line(f"getelementptr inbounds {kind}, ptr {base}, i64 {index * self.width}")
+        start = self.line(f"mul i64 {self.shared(index, 'i64')}, {self.width}")
         return self.line(f"getelementptr inbounds {kind}, ptr {base}, i64 {start}")
 
     def places(self, array: Array, index: Operand) -> list[str]:
@@ -490,16 +354,16 @@ class _Writer:
             base = self.place(array, index)
             return [
                 self.line(f"getelementptr inbounds {kind}, ptr {base}, i64 {iteration * step}")
-                for iteration in range(self.count)
+                for iteration in range(self.width)
             ]
-        vector = self.vector(index, "i64")
+        vector = self.operand(index, "i64")
         if array in self.classes.own:
-            scaled = self.line(f"mul {self.type('i64')} {vector}, splat (i64 {self.count})")
-            vector = self.line(f"add {self.type('i64')} {scaled}, {self.ramp(1)}")
+            scaled = self.line(f"mul {self.kind('i64')} {vector}, splat (i64 {self.width})")
+            vector = self.line(f"add {self.kind('i64')} {scaled}, {self.ramp(1)}")
         base = self.kernel.pointer(array)
         found: list[str] = []
-        for iteration in range(self.count):
-            number = self.line(f"extractelement {self.type('i64')} {vector}, i64 {iteration}")
+        for iteration in range(self.width):
+            number = self.line(f"extractelement {self.kind('i64')} {vector}, i64 {iteration}")
             found.append(self.line(f"getelementptr inbounds {kind}, ptr {base}, i64 {number}"))
         return found
 
@@ -510,62 +374,30 @@ class _Writer:
         step = self.classes.steps.get(index) if type(index) is Reg else None
         return type(step) is int and step == 1
 
-    def alignment(self, array: Array) -> int:
+    def aligned(self, array: Array) -> str:
         width = WIDTHS[array.type]
-        return gcd(self.count * width, ALIGNED) if array in self.classes.own else width
-
-    def load(self, item: Load) -> None:
-        if not self.is_vector(item.out):
-            EMITTERS[Load](self.kernel, item)
-            return
-        array, kind = item.array, self.type(item.array.type, True)
-        if self.is_beside(array, item.index):
-            text = f"load {kind}, ptr {self.place(array, item.index)}, align {self.alignment(array)}"
-        else:
-            one, found = MEMORY_TYPE[array.type], "poison"
-            for iteration, address in enumerate(self.places(array, item.index)):
-                value = self.line(f"load {one}, ptr {address}")
-                found = self.line(f"insertelement {kind} {found}, {one} {value}, i64 {iteration}")
-            text = f"bitcast {kind} {found} to {kind}"
-        if array.type == "bool":
-            text = f"icmp ne {kind} {self.line(text)}, zeroinitializer"
-        self.kernel.lines.append(f"  %v{item.out.number} = {text}")
-
-    def store(self, item: Store) -> None:
-        array, kind = item.array, self.type(item.array.type, True)
-        value = self.vector(item.value, array.type)
-        if array.type == "bool":
-            value = self.line(f"zext {self.type('bool')} {value} to {kind}")
-        if self.is_beside(array, item.index):
-            place = self.place(array, item.index)
-            self.kernel.lines.append(f"  store {kind} {value}, ptr {place}, align {self.alignment(array)}")
-            return
-        one = MEMORY_TYPE[array.type]
-        for iteration, address in enumerate(self.places(array, item.index)):
-            element = self.line(f"extractelement {kind} {value}, i64 {iteration}")
-            self.kernel.lines.append(f"  store {one} {element}, ptr {address}")
+        return f", align {gcd(self.width * width, ALIGNED) if array in self.classes.own else width}"
 
     def accumulate(self, item: Accumulate) -> None:
         type_ = item.array.type
-        value = self.vector(item.value, type_)
-        kind, one = self.type(type_), REGISTER[type_]
+        value = self.operand(item.value, type_)
+        kind, one = self.kind(type_), REGISTER[type_]
         if self.mask:
-            none = "splat (" + (f"{one} {constant(-0.0, type_)}" if type_ in FLOATS else f"{one} 0") + ")"
-            value = self.line(f"select {self.type('bool')} {self.mask}, {kind} {value}, {kind} {none}")
-        if item.slots > 1 and self.count % item.slots == 0:
+            none = self.constant(-0.0 if type_ in FLOATS else 0, type_)
+            value = self.line(f"select {self.kind('bool')} {self.mask}, {kind} {value}, {kind} {none}")
+        if item.slots > 1 and self.width % item.slots == 0:
             self.add_parts(item, value)
             return
-        word = "fadd" if type_ in FLOATS else "or" if type_ == "bool" else "add"
-        label = "i1" if type_ == "bool" else f"i{8 * WIDTHS[type_]}" if type_ not in FLOATS else type_
-        name = f"llvm.vector.reduce.{word}.v{self.count}{label}"
+        word = accumulating(type_).split()[0]
+        name = f"llvm.vector.reduce.{word}.v{self.width}{type_ if type_ in FLOATS else one}"
         if type_ in FLOATS:
-            self.kernel.declare(name, f"declare {one} @{name}({one}, {kind})")
+            self.declare(name, f"declare {one} @{name}({one}, {kind})")
             start = f"{one} {constant(-0.0, type_)}"
             total = self.line(f"call reassoc contract {one} @{name}({start}, {kind} {value})")
         else:
-            self.kernel.declare(name, f"declare {one} @{name}({kind})")
+            self.declare(name, f"declare {one} @{name}({kind})")
             total = self.line(f"call {one} @{name}({kind} {value})")
-        self.add(item, total)
+        self.kernel.add(item, self.kernel.in_memory(total, type_))
 
     def add_parts(self, item: Accumulate, value: str) -> None:
         """Adds to all slots at once."""
@@ -573,31 +405,15 @@ class _Writer:
         place, kind = self.kernel.first_slot(item), f"<{width} x {REGISTER[type_]}>"
         align = gcd(width * WIDTHS[type_], ALIGNED)
         total = self.line(f"load {kind}, ptr {place}, align {align}")
-        for start in range(0, self.count, width):
+        for start in range(0, self.width, width):
             part = self.part(value, type_, start, width)
             total = self.line(f"fadd contract {kind} {total}, {part}")
-        self.kernel.lines.append(f"  store {kind} {total}, ptr {place}, align {align}")
-
-    def add(self, item: Accumulate, total: str) -> None:
-        type_ = item.array.type
-        place, kind = self.kernel.first_slot(item), MEMORY_TYPE[type_]
-        if type_ == "bool":
-            total = self.line(f"zext i1 {total} to i8")
-        held = self.line(f"load {kind}, ptr {place}")
-        op = "fadd" if type_ in FLOATS else "or" if type_ == "bool" else "add"
-        found = self.line(f"{op} {kind} {held}, {total}")
-        self.kernel.lines.append(f"  store {kind} {found}, ptr {place}")
+        self.lines.append(f"  store {kind} {total}, ptr {place}, align {align}")
 
     def local(self, item: Any) -> None:
         """Made at the start, for all iterations."""
         if getattr(item, "zero", False):
             self.fill(Fill(item.array, 0, item.count))
-
-    def fill(self, item: Fill) -> None:
-        place = self.place(item.array, item.start)
-        width = self.count * WIDTHS[item.array.type]
-        size = self.line(f"mul i64 {self.kernel.operand(item.count, 'i64')}, {width}")
-        self.kernel.zero(place, size)
 
     # -- control --------------------------------------------------------------------------------------------------
 
@@ -611,30 +427,37 @@ class _Writer:
                 EMITTERS[If](self.kernel, item)
             return
         before = self.mask
-        mask, kind = self.vector(item.cond, "bool"), self.type("bool")
+        mask, kind = self.operand(item.cond, "bool"), self.kind("bool")
         if before:
             mask = self.line(f"and {kind} {before}, {mask}")
-        name = f"llvm.vector.reduce.or.v{self.count}i1"
-        self.kernel.declare(name, f"declare i1 @{name}({kind})")
+        name = f"llvm.vector.reduce.or.v{self.width}i1"
+        self.declare(name, f"declare i1 @{name}({kind})")
         taken = self.line(f"call i1 @{name}({kind} {mask})")
         then, after = self.kernel.label(), self.kernel.label()
-        self.kernel.lines += [f"  br i1 {taken}, label %{then}, label %{after}", f"{then}:"]
+        self.lines += [f"  br i1 {taken}, label %{then}, label %{after}", f"{then}:"]
         self.mask = mask
         self.block(item.then)
         self.mask = before
-        self.kernel.lines += [f"  br label %{after}", f"{after}:"]
+        self.lines += [f"  br label %{after}", f"{after}:"]
 
 
-_WRITES: dict[type, Callable[[_Writer, Any], None]] = {
-    Let: _Writer.let, Select: _Writer.select, Convert: _Writer.convert, Get: _Writer.get, Set: _Writer.set,
-    Load: _Writer.load, Store: _Writer.store, Accumulate: _Writer.accumulate, Local: _Writer.local,
-    Alloc: _Writer.local, Fill: _Writer.fill, For: _Writer.loop, If: _Writer.branch,
+def _where_it_differs(emit: Callable[[Values, Any], None]) -> Callable[[_SideBySide, Any], None]:
+    """Writes an instruction on vectors if its result differs between iterations, else on what all share."""
+    return lambda lanes, item: emit(lanes if item.out in lanes.classes.vectors else lanes.kernel, item)
+
+
+_WRITES: dict[type, Callable[[_SideBySide, Any], None]] = {
+    Let: _where_it_differs(Values.let), Select: _where_it_differs(Values.select),
+    Convert: _where_it_differs(Values.convert), Get: _where_it_differs(Values.get),
+    Load: _where_it_differs(Values.load), Set: _SideBySide.set, Store: _SideBySide.store,
+    Accumulate: _SideBySide.accumulate, Local: _SideBySide.local, Alloc: _SideBySide.local, Fill: _SideBySide.fill,
+    For: _SideBySide.loop, If: _SideBySide.branch,
 }  # fmt: skip
 
 
 def _emit(kernel: Any, item: Lanes) -> None:
     if item.count > 1:
-        _Writer(kernel, item).run(item.body)
+        _SideBySide(kernel, item).run(item.body)
     else:
         kernel.lines.append(f"  %v{item.index.number} = add i64 0, 0")
         kernel.block(item.body)
