@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from .._core.derived import Derived, alike
 from .._core.where import at_user_line
+from ._arrays import Names
 from ._builtins import REPLACED, adoption_of
 from ._importer import Adoption, adoption_for, code_of
 from ._rebound import Rebinding
@@ -113,7 +114,7 @@ def run_script(path: Path, arguments: Sequence[str]) -> None:
     sys.argv, sys.modules["__main__"] = [str(path), *arguments], module
     sys.path.insert(0, str(file.parent))
     try:
-        exec(code, vars(module))
+        exec(code, vars(module), Names(vars(module)))
     finally:
         sys.argv, sys.path[:] = before[0], before[1]
         if before[2] is not None:

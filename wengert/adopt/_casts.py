@@ -15,6 +15,7 @@ import numpy as np
 from .. import ops
 from .._core.tensor import Tensor, tensor_in
 from ..numpy._kinds import kept, standing_type
+from ._arrays import Array
 
 CASTS: dict[type, type] = {}  # of a real class, the one here that stands for it
 
@@ -71,6 +72,8 @@ def _type_of(x: Any) -> Any:
     kind = builtins.type(x)
     if issubclass(kind, Tensor):
         kind = np.ndarray if x.ndim else float if x.dtype == np.float64 else x.dtype.type
+    elif issubclass(kind, Array):
+        kind = np.ndarray
     return CASTS.get(kind, kind)
 
 

@@ -20,8 +20,11 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from .._core import forking
 from .._core.state import STATE
+from ._arrays import Named
 from ._builtins import builtins_for
 from ._casts import SCALARS
 from ._copies import Copy, alias_of, publish
@@ -159,7 +162,7 @@ class Adoption:
             if code is not None:
                 with _nothing_recorded():
                     exec(code, vars(module))
-                    _keep_casts(vars(module))
+                    _dress(vars(module))
         except BaseException:
             self.modules.pop(name, None)
             if parent is not None and vars(parent).get(last) is module:
@@ -219,11 +222,16 @@ def _nothing_recorded() -> Iterator[None]:
         STATE.recorders, STATE.builder = recorders, builder
 
 
-def _keep_casts(names: dict[str, Any]) -> None:
-    """Types that a module has under names of its own (`np.dtype("float64").type`) cast as NumPy's names do."""
+def _dress(names: dict[str, Any]) -> None:
+    """Types that a module has under names of its own (`np.dtype("float64").type`) cast as NumPy's names do; of its
+    arrays NumPy makes those that tensors may be written into.
+    """
+    named = Named()
     for name, value in names.items():
         if isinstance(value, type) and type(value) is type and value in SCALARS:
             names[name] = SCALARS[value]
+        elif type(value) is np.ndarray:
+            names[name] = named(value)
 
 
 def _spec(name: str, path: object) -> ModuleSpec | None:

@@ -16,22 +16,23 @@ from .. import numpy as wnp
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from ..ops.shapes import known_extent
+from ._arrays import fresh, opened
 
 Draw = Callable[..., Any]
 _LEFT = frozenset({"get_bit_generator", "get_state", "seed", "set_bit_generator", "set_state", "spawn"})  # draw nothing
 
 
-def writable(made: Any, is_blank: bool = False) -> Any:
-    """An array that adopted code has made: a tensor where one may be written into it."""
+def writable(made: Any, is_blank: bool = False, args: object = ()) -> Any:
+    """An array that adopted code has made: something that a tensor may be written into."""
     if not isinstance(made, np.ndarray) or made.dtype.kind not in "fc":
-        return made
+        return fresh(made, args)
     if STATE.builder is not None:  # constants of a trace have no numbers to decide by
-        return wnp.array(made) if is_blank else made
+        return wnp.array(made) if is_blank else fresh(made, args)
     return wnp.array(made) if STATE.recorders else made
 
 
 def _drawn(draw: Draw, *args: object, **kwargs: Any) -> Any:
-    out = kwargs.get("out")
+    out = opened(kwargs.get("out"))
     if not isinstance(out, Tensor):
         made = draw(*args, **kwargs)
         return made if out is not None else writable(made)
@@ -40,6 +41,7 @@ def _drawn(draw: Draw, *args: object, **kwargs: Any) -> Any:
 
 
 def _shuffle(draw: Draw, x: Any, axis: int = 0) -> None:
+    x = opened(x)
     if not isinstance(x, Tensor):
         return draw(x) if axis == 0 else draw(x, axis)
     order = np.arange(known_extent(x, axis, "np.random.shuffle"))

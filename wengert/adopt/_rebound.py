@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
+from ._arrays import Named
 from ._builtins import COPIED_FROM, adoption_of
 from ._casts import without_casts
 from ._importer import is_numerical
@@ -30,6 +31,7 @@ class Rebinding:
         self._copies: dict[int, tuple[Any, Any]] = {}  # the original is kept, so that its number stays its own
         self._namespaces: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._homes: set[Any] = set()
+        self._named = Named()
 
     def copy(self, f: FunctionType) -> FunctionType:
         if id(f) in self._copies:
@@ -90,7 +92,7 @@ class Rebinding:
             return self._class(value) if self._is_plain(value) else replacement(value)
         if self._is_plain(type(value)) and type(value).__dictoffset__ and hasattr(value, "__dict__"):
             return self._sharing(value)
-        return replacement(value)
+        return replacement(self._named(value))
 
     # -- classes -----------------------------------------------------------------------------------------------
 

@@ -21,9 +21,10 @@ import numpy as np
 from .. import fft, linalg
 from .. import numpy as wnp
 from .. import scipy as wscipy
-from .._core.tensor import Tensor, is_tensor_or_variable
+from .._core.tensor import Tensor
 from ..numpy._poly1d import is_number
 from ..numpy._submodules import Partly
+from ._arrays import WRITERS, fresh, holds_tensor, opened, written_out, written_to
 from ._casts import SCALARS
 from ._math import CMATH, MATH
 from ._random import REPLACED, writable
@@ -68,14 +69,30 @@ def _by_arguments(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Calla
 
     @functools.wraps(theirs)
     def function(*args: object, **kwargs: object) -> Any:
-        is_ours = holds_tensor((args, kwargs)) or any(map(_is_function, args))
-        return (ours if is_ours else theirs)(*args, **kwargs)
+        if holds_tensor((args, kwargs)):
+            if name in WRITERS:
+                args = (written_to(args[0]), *args[1:])
+            return ours(*opened(args), **opened(written_out(kwargs)))
+        if any(map(_is_function, args)):
+            return ours(*args, **kwargs)
+        return fresh(theirs(*args, **kwargs), (args, kwargs))
 
+    name = theirs.__name__
     return as_real(function, theirs)
 
 
 def _is_function(x: Any) -> bool:
     return isinstance(x, (FunctionType, MethodType, functools.partial, Ufunc))
+
+
+class Grid:
+    """`mgrid` or `ogrid`, whose arrays tensors may be written into."""
+
+    def __init__(self, theirs: Any) -> None:
+        self._theirs = theirs
+
+    def __getitem__(self, key: Any) -> Any:
+        return fresh(self._theirs[key])
 
 
 class Ufunc:
@@ -87,26 +104,15 @@ class Ufunc:
 
     def __call__(self, *args: Any, **kwargs: object) -> Any:
         if not holds_tensor((args, kwargs)):
-            return self._theirs(*args, **kwargs)
-        return (self._theirs if kwargs else self._ours)(*args, **kwargs)
+            found = self._theirs(*args, **kwargs)
+            return found if "out" in kwargs else fresh(found)
+        return (self._theirs if kwargs else self._ours)(*opened(args), **opened(written_out(kwargs)))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._theirs, name)
 
     def __repr__(self) -> str:
         return repr(self._theirs)
-
-
-def holds_tensor(tree: Any) -> bool:
-    """Whether a tensor is among nested lists, tuples and dictionaries, or in an array of objects."""
-    kind = type(tree)
-    if kind in (list, tuple):
-        return any(map(holds_tensor, tree))
-    if kind is dict:
-        return any(map(holds_tensor, tree.values()))
-    if kind is np.ndarray:
-        return tree.dtype == object and any(map(is_tensor_or_variable, tree.flat))
-    return is_tensor_or_variable(tree)
 
 
 # -- numpy -----------------------------------------------------------------------------------------------------------
@@ -124,10 +130,10 @@ def _maker(name: str) -> Callable[..., Any]:
     @functools.wraps(theirs)
     def function(*args: object, **kwargs: object) -> Any:
         if holds_tensor((args, kwargs)):
-            return ours(*args, **kwargs)
+            return ours(*opened(args), **opened(kwargs))
         made = theirs(*args, **kwargs)
         shares = args and made is args[0]  # what code writes into it, its owner sees
-        return made if shares else writable(made, name in _BLANK)
+        return made if shares else writable(made, name in _BLANK, (args, kwargs))
 
     return as_real(function, theirs)
 
@@ -137,6 +143,7 @@ def _numpy() -> StandIn:
     replaced |= {name: SCALARS[found] for name, found in _scalar_types()}
     replaced |= {name: getattr(wnp, name) for name in _CLASSES}  # NumPy's own where no tensor is given
     triangles = {name: _by_arguments(getattr(np.linalg, name), ours) for name, ours in OF_A_TRIANGLE.items()}
+    replaced |= {"mgrid": Grid(np.mgrid), "ogrid": Grid(np.ogrid)}
     replaced |= {"emath": wnp.emath, "lib": wnp.lib}
     replaced |= {"isscalar": is_number, "__all__": [*np.__all__], "random": StandIn(np.random, REPLACED),
                  "linalg": StandIn(np.linalg, {"__all__": [*np.linalg.__all__]} | triangles, linalg),

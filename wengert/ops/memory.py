@@ -364,6 +364,13 @@ def place_of(x: Tensor) -> Place:
     return place
 
 
+def lying_in(x: Tensor, array: np.ndarray[Any, Any]) -> None:
+    """Gives a tensor a family in which views of an array, of its shape and in row-major order, are views of it."""
+    family = Family(x)
+    family._blank = array
+    family.take_in(x, Place(family, type_of(x), array))
+
+
 def index_shares(index: Index) -> bool:
     """Whether what stands at an index is a view in NumPy: no arrays, lists or truths are in it."""
     if type(index) in (int, slice):

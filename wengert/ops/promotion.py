@@ -153,7 +153,7 @@ def is_followed_inside(x: Any, what: str = "argument") -> bool:
                 waiting.append(item)
             elif kind in _NOT_ARRAYS:
                 continue
-            elif isinstance(item, np.ndarray):
+            elif isinstance(item, np.ndarray) and not hasattr(kind, "__wengert_tensor__"):
                 require_plain(kind)
             elif kind is Tensor or kind is Dim or hasattr(kind, "__wengert_tensor__") or framework_of(kind) is not None:
                 return True

@@ -187,7 +187,7 @@ class Inputs:
 
 def tensor_around(array: np.ndarray[Any, Any]) -> Tensor:
     """A concrete tensor of an array's memory, whatever is being traced."""
-    return Tensor(default_engine().from_numpy(array.view()), next_serial())
+    return Tensor(default_engine().from_numpy(array.view(np.ndarray)), next_serial())
 
 
 def _is_view(step: Access) -> bool:

@@ -295,7 +295,8 @@ class Reach:
             slot = self.slots[id(value)] = Slot(value)
             if isinstance(value, np.ndarray) and value.dtype.hasobject:
                 self._all("", value.ravel().tolist())
-            if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+            kind = type(value)
+            if isinstance(value, np.ndarray) and kind is not np.ndarray and not hasattr(kind, "__wengert_numbers__"):
                 slot.is_loose = True  # it has attributes and methods of its own
                 self._object(value, path, value)
         return slot
