@@ -30,8 +30,7 @@ def _ufunc(name: str) -> Any:
 @pytest.mark.parametrize("name", UFUNCS)
 def test_at_writes_what_numpy_writes(name: str) -> None:
     ufunc = _ufunc(name)
-    # the reciprocal of a whole 0 is what a processor makes of infinity
-    for first, second in (FLOATS,) if name == "reciprocal" else (FLOATS, INTEGERS):
+    for first, second in (FLOATS, INTEGERS):
         for index in INDICES:
             expected = first.copy()
             rest = (second,) if ufunc.nin == 2 else ()
@@ -39,6 +38,8 @@ def test_at_writes_what_numpy_writes(name: str) -> None:
                 ufunc.at(expected, index, *rest)
             except TypeError:
                 continue  # not of this dtype
+            if name == "reciprocal" and expected.dtype.kind == "i":  # of 0 it is what the processor makes of infinity
+                expected[np.abs(expected.astype(float)) > 2**62] = 0  # as ours
             found = wnp.array(first)
             ufunc.at(found, index, *rest)
             assert found.dtype == expected.dtype

@@ -46,8 +46,13 @@ def settle(f: Callable[..., Any], *args: Any) -> None:
 
 
 def python_calls(f: Callable[..., Any], *args: Any) -> list[str]:
-    """The names of the Python functions that run while f does, f first, of a call that has often come."""
+    """As `calls_in`, of a call that has often come."""
     settle(f, *args)
+    return calls_in(f, *args)
+
+
+def calls_in(f: Callable[..., Any], *args: Any) -> list[str]:
+    """The names of the Python functions that run while f does, f first."""
     names: list[str] = []
 
     def profile(frame: Any, event: str, arg: Any) -> None:

@@ -9,12 +9,13 @@ import pytest
 
 import wengert as wg
 from tests.support import op_checks as checks
-from tests.support.profiled import run_profiled
+from tests.support.profiled import calls_in
 from wengert._core.op import REGISTRY, Op
 from wengert._core.recurring import Recurring
 from wengert._core.state import recording
 from wengert._core.tensor import fresh
 from wengert._transforms import formulas, reverse, whole_sweeps
+from wengert._transforms.limits import Trail
 from wengert._transforms.reverse import sweep
 from wengert._transforms.tape import Tape
 
@@ -71,15 +72,10 @@ def test_most_rules_become_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made >= 0.9 * len(ops)
 
 
-def calls_of(f: Any, *args: Any) -> int:
-    count = 0
-
-    def profile(frame: Any, event: str, arg: Any) -> None:
-        nonlocal count
-        count += event == "call"
-
-    run_profiled(profile, f, *args)
-    return count
+@pytest.fixture
+def untrailed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process that has met no equal eigenvalues: after those each sweep asks for their trails."""
+    monkeypatch.setattr(Trail, "is_used", False)
 
 
 @pytest.mark.parametrize(
@@ -98,11 +94,12 @@ def test_an_op_that_comes_again_takes_few_calls_forward_and_back(step: Any, most
 
     x = np.array([0.5, 0.6])
     short, long = chain(20), chain(40)
+    whole_sweeps.FORMULAS.forget()  # else the whole sweep's may be made in a call that is counted
     with np.errstate(all="ignore"):
         for gradient in (short, long):
-            for _ in range(Recurring.again + 3):  # what is made for it falls into none of the calls that are counted
+            for _ in range(2):
                 gradient(x)
-        per_op = (calls_of(long, x) - calls_of(short, x)) / 20
+        per_op = (len(calls_in(long, x)) - len(calls_in(short, x))) / 20
     assert per_op <= most
 
 
@@ -171,6 +168,7 @@ def test_the_formula_of_a_whole_sweep_gives_to_the_bit_what_its_entries_give(
                 np.testing.assert_array_equal(np.asarray(x), np.asarray(y), strict=True)
 
 
+@pytest.mark.usefixtures("untrailed")
 def test_a_sweep_that_comes_again_takes_no_calls_for_its_ops() -> None:
     def f(x: Any) -> Any:
         for i in range(3):
@@ -181,7 +179,7 @@ def test_a_sweep_that_comes_again_takes_no_calls_for_its_ops() -> None:
     value, back = wg.vjp(f, x)
     for _ in range(Recurring.again + 3):
         found = back(np.ones_like(value))
-    assert calls_of(back, np.ones_like(value)) < 105  # 94, more in a long run; 177 entry by entry
+    assert len(calls_in(back, np.ones_like(value))) < 95  # 177 where each entry is asked for what it contributes
     whole_sweeps.FORMULAS.clear()
     np.testing.assert_array_equal(found, wg.vjp(f, x)[1](np.ones_like(value)))
 
@@ -241,6 +239,7 @@ def test_tapes_of_one_tensor_are_alike_whenever_they_run() -> None:
     assert len(whole_sweeps.FORMULAS) == 2
 
 
+@pytest.mark.usefixtures("untrailed")
 def test_a_rule_of_a_users_own_parts_a_sweep_and_what_lies_around_it_is_one_step() -> None:
     @wg.custom_gradient
     def doubled(x: Any) -> Any:
@@ -254,11 +253,11 @@ def test_a_rule_of_a_users_own_parts_a_sweep_and_what_lies_around_it_is_one_step
     x = np.linspace(0.1, 0.9, 4)
     value, back = wg.vjp(f, x)
     one = np.ones_like(value)
-    first, before = back(one), calls_of(back, one)
+    first, before = back(one), len(calls_in(back, one))
     for _ in range(Recurring.again + 3):
         found = back(one)
     np.testing.assert_array_equal(found, first)
-    assert calls_of(back, one) < 0.75 * before
+    assert len(calls_in(back, one)) < 0.7 * before
     e = 1e-6 * np.eye(4)
     np.testing.assert_allclose(found[0], [(f(x + d) - f(x - d)) / 2e-6 for d in e], rtol=1e-6)
 

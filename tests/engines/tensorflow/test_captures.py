@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.with_a_rule import with_a_rule
 
 tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
 
@@ -59,25 +60,6 @@ def test_in_a_graph_what_its_tape_watches_is_refused() -> None:
 # -- variables ---------------------------------------------------------------------------------------------------------
 
 
-def _ruled(v: Any, with_variables: bool) -> Any:
-    """A product with a variable, whose rule is not the derivative."""
-
-    @wg.custom_gradient
-    def bare(x: Any) -> Any:
-        return x * v, lambda dy: dy * v * 10.0
-
-    @wg.custom_gradient
-    def full(x: Any) -> Any:
-        def rule(dy: Any, variables: Any) -> Any:
-            if variables[0] is not v:  # by `assert`, pytest would read it otherwise, too
-                raise AssertionError
-            return dy * v * 10.0, [wg.sum(dy * x) * 100.0]
-
-        return x * v, rule
-
-    return full if with_variables else bare
-
-
 @pytest.mark.parametrize("in_graph", [False, True])
 @pytest.mark.parametrize("watched", [False, True])
 def test_a_variable_that_is_read_belongs_to_the_rule(in_graph: bool, watched: bool) -> None:
@@ -88,7 +70,7 @@ def test_a_variable_that_is_read_belongs_to_the_rule(in_graph: bool, watched: bo
         with tf.GradientTape() as tape:
             if watched:
                 tape.watch(x)
-            y = _ruled(v, with_variables)(x)
+            y = with_a_rule(v, with_variables)(x)
         return tape.gradient(y, [v, x])
 
     run = tf.function(gradients) if in_graph else gradients
@@ -101,7 +83,7 @@ def test_a_variable_that_is_read_belongs_to_the_rule(in_graph: bool, watched: bo
 
 def test_a_variable_counts_where_the_tape_is_outside_of_the_graph() -> None:
     v = tf.Variable(2.0)
-    call = tf.function(lambda x: _ruled(v, True)(x))
+    call = tf.function(lambda x: with_a_rule(v, True)(x))
     with tf.GradientTape() as tape:
         y = call(tf.constant(3.0))
     assert float(tape.gradient(y, v)) == 300.0
@@ -112,7 +94,7 @@ def test_a_variable_that_is_not_trained_is_a_constant() -> None:
     x = tf.constant(3.0)
     with tf.GradientTape() as tape:
         tape.watch(x)
-        y = _ruled(v, False)(x)
+        y = with_a_rule(v, False)(x)
     assert float(tape.gradient(y, x)) == 20.0
 
 
@@ -121,7 +103,7 @@ PROGRAMS: dict[str, Any] = {
     "branch": (lambda v, x: wg.cond(x > 0.0, lambda: x * v, lambda: x - v), lambda v, x: (x, v)),
     "loop": (lambda v, x: wg.fori_loop(0, 3, lambda i, y: y * v, x), lambda v, x: (3 * v**2 * x, v**3)),
     "function in a function": (lambda v, x: wg.function(lambda y: y * v * v)(x), lambda v, x: (2 * v * x, v * v)),
-    "rule": (lambda v, x: _ruled(v, True)(x), lambda v, x: (x * 100.0, v * 10.0)),
+    "rule": (lambda v, x: with_a_rule(v, True)(x), lambda v, x: (x * 100.0, v * 10.0)),
 }
 
 

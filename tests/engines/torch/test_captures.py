@@ -9,46 +9,28 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.with_a_rule import with_a_rule
 from wengert import special
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 make_fx = pytest.importorskip("torch.fx.experimental.proxy_tensor", reason="torch is not installed").make_fx
 
 
-def _ruled(p: Any, with_variables: bool = True) -> Any:
-    """A product with a parameter, whose rule is not the derivative."""
-
-    @wg.custom_gradient
-    def bare(x: Any) -> Any:
-        return x * p, lambda dy: dy * p * 10.0
-
-    @wg.custom_gradient
-    def full(x: Any) -> Any:
-        def rule(dy: Any, variables: Any) -> Any:
-            if variables[0] is not p:  # by `assert`, pytest would read it otherwise, too
-                raise AssertionError
-            return dy * p * 10.0, [wg.sum(dy * x) * 100.0]
-
-        return x * p, rule
-
-    return full if with_variables else bare
-
-
 @pytest.mark.parametrize("watched", [False, True])
 def test_a_parameter_that_is_read_belongs_to_the_rule(watched: bool) -> None:
     p = torch.nn.Parameter(torch.tensor(2.0))
     x = torch.tensor(3.0, requires_grad=watched)
-    _ruled(p)(x).backward()
+    with_a_rule(p)(x).backward()
     assert float(p.grad) == 300.0
     assert x.grad is None if not watched else float(x.grad) == 20.0
     with pytest.raises(TypeError, match=r"'variables'.*Parameter"):
-        _ruled(p, with_variables=False)(x)
+        with_a_rule(p, with_variables=False)(x)
 
 
 def test_a_parameter_that_is_not_trained_is_a_constant() -> None:
     p = torch.nn.Parameter(torch.tensor(2.0), requires_grad=False)
     x = torch.tensor(3.0, requires_grad=True)
-    _ruled(p, with_variables=False)(x).backward()
+    with_a_rule(p, with_variables=False)(x).backward()
     assert float(x.grad) == 20.0
 
 
@@ -62,7 +44,7 @@ class Scale(torch.nn.Module):
 @pytest.mark.parametrize("ruled", [False, True])
 def test_a_function_reads_a_modules_parameters_at_each_call(ruled: bool) -> None:
     module = Scale()
-    f = wg.function(lambda x: _ruled(module.w)(x) if ruled else x * module.w + module.b)
+    f = wg.function(lambda x: with_a_rule(module.w)(x) if ruled else x * module.w + module.b)
     x, factor, shift = torch.tensor(3.0), 100.0 if ruled else 1.0, 0.0 if ruled else 1.0
 
     def check(value: float) -> None:
@@ -210,6 +192,17 @@ def test_a_function_made_in_a_transform_reads_what_the_transform_follows() -> No
     np.testing.assert_allclose(found, x * torch.sin(x), rtol=1e-6)
 
 
+def _follows_training(f: Callable[[Any], Any], parameters: tuple[Any, ...], steps: int) -> int:
+    """Calls a compiled function while parameters change in place; gives how often it was traced."""
+    compiled, x = wg.function(f), torch.tensor([1.0, 2.0])
+    for _ in range(steps):
+        np.testing.assert_allclose(compiled(x).detach().numpy(), f(x).detach().numpy(), rtol=1e-5)
+        with torch.no_grad():
+            for parameter in parameters:
+                parameter.add_(1.0)
+    return compiled.trace_count
+
+
 def test_parameters_that_ops_take_are_looked_at_where_torch_reads_them() -> None:
     p, layer = torch.nn.Parameter(torch.tensor([2.0, 3.0])), torch.nn.Linear(2, 1)
     several = [p]
@@ -224,14 +217,8 @@ def test_parameters_that_ops_take_are_looked_at_where_torch_reads_them() -> None
         lambda x: x * p if p[0] > 2.5 else x * p * p,
         lambda x: x @ layer.weight.T + sum(float((q**2).sum().detach()) for q in layer.parameters()),
     ]  # fmt: skip
-    x = torch.tensor([1.0, 2.0])
     for f in programs:
-        compiled = wg.function(f)
-        for _ in range(3):
-            np.testing.assert_allclose(compiled(x).detach().numpy(), f(x).detach().numpy(), rtol=1e-5)
-            with torch.no_grad():
-                p.add_(1.0)
-                layer.weight.add_(1.0)
+        _follows_training(f, (p, layer.weight), 3)
 
 
 def test_parameters_that_only_ops_take_cause_no_new_trace() -> None:
@@ -239,12 +226,5 @@ def test_parameters_that_only_ops_take_cause_no_new_trace() -> None:
     programs: list[Callable[[Any], Any]] = [
         lambda x: x * p if p is not None else x, lambda x: x @ layer.weight.T + layer.bias,
     ]  # fmt: skip
-    x = torch.tensor([1.0, 2.0])
     for f in programs:
-        compiled = wg.function(f)
-        for _ in range(2):
-            np.testing.assert_allclose(compiled(x).detach().numpy(), f(x).detach().numpy(), rtol=1e-5)
-            with torch.no_grad():
-                p.add_(1.0)
-                layer.weight.add_(1.0)
-        assert compiled.trace_count == 1
+        assert _follows_training(f, (p, layer.weight), 2) == 1
