@@ -20,6 +20,7 @@ from ._compile.parameters import positional_names
 from ._core import dtypes
 from ._core.argument_types import Progress, Tree
 from ._core.constant import constant, is_number
+from ._core.dtypes import eps_of
 from ._core.kinds import ARRAYS
 from ._core.op import ZERO
 from ._core.progress import Step, following
@@ -459,14 +460,8 @@ def _unit(index: int, size: int) -> Vector:
 
 
 def _default_rtol(dtype: np.dtype[Any]) -> float:
-    eps = _eps_of(dtype)
+    eps = eps_of(dtype)
     return 1e-6 if eps < 1e-12 else 1e-3 if eps < 1e-5 else 2e-2 if eps < 2e-3 else 0.1
-
-
-def _eps_of(dtype: np.dtype[Any]) -> float:
-    if dtype.kind in "fc":
-        return float(np.finfo(dtype).eps)
-    return 2.0**-7  # bfloat16
 
 
 def _inner(weights: Sequence[Any], arrays: Sequence[Any]) -> float:
@@ -508,7 +503,7 @@ class _Differences:
             # f insists on the dtypes that it was given
             self.is_wide = False
             results = self._results(point.vector)
-        self.eps = max(_eps_of(r.dtype) for r in results)
+        self.eps = max(eps_of(r.dtype) for r in results)
         self.magnitude = float(sum(np.sum(np.abs(w * r)) for w, r in zip(weights, results)))
 
     def _results(self, vector: Vector) -> list[np.ndarray[Any, Any]]:

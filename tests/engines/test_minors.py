@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert._engines.minors import minors
+from wengert._prims.minors import minors
 
 ENGINES = {"torch": ("torch", "as_tensor"), "jax": ("jax.numpy", "asarray"), "tensorflow": ("tensorflow", "constant")}
 

@@ -208,6 +208,11 @@ class _LoopRun:
         """Examples of what a step gives."""
         return self.builder.examples(self.spec.body, self.carries, self.xs, self.invariants)
 
+    @cached_property
+    def states(self) -> Sequence[Example]:
+        """Examples of the carries."""
+        return self.builder.like(self.carries, self.types)
+
     def results(self) -> tuple[Array, ...]:
         spec, builder, body = self.spec, self.builder, self.body
         rows = self.trips if builder.grows else self.bound
@@ -288,7 +293,7 @@ def _block_for(history: History, slots: int, run: _LoopRun) -> int:
     if run.bound == 0:
         return 1
     wanted = UNKNOWN_BLOCK if run.bound is None else max(-(-run.bound // slots), isqrt(run.bound - 1) + 1)
-    state = sum(map(run.builder.size, run.builder.like(run.carries, run.types)))
+    state = sum(map(run.builder.size, run.states))
     room = max(slots * state, ROOM) // max(_saved_size(history, run), 1)
     return max(min(wanted, room), 1)
 
@@ -347,7 +352,7 @@ class _Slots:
         self.budget = budget
         self.block = run.block
         self.builder = run.builder
-        self.examples = run.builder.like(run.carries, run.types)
+        self.examples = run.states
 
     def start(self) -> Any:
         room, integer = self.builder.room, self.builder.integer
@@ -488,7 +493,7 @@ class _LoopBackRun:
             top, free = builder.place(filled - 1), budget - filled
             (start,) = builder.row(blocks, top)
             is_kept = (end - start > 1) & (free > 0)
-            stretch = first_stretch(builder, either(is_kept, end - start, builder.integer(1)), free + 1)
+            stretch = _first_stretch(builder, either(is_kept, end - start, builder.integer(1)), free + 1)
             target = either(is_kept, start + stretch, end - 1)
             first = target * length
             carries = self._advanced(builder.row(slots, top), start * length, first)
@@ -541,7 +546,7 @@ class _LoopBackRun:
         return body(*carries, *[self.builder.slice(x, place) for x in self.xs], *self.invariants)
 
 
-def first_stretch(builder: Builder, length: Number, slots: Number) -> Any:
+def _first_stretch(builder: Builder, length: Number, slots: Number) -> Any:
     """Where the next snapshot is best taken: `_transforms/snapshots.py` has the formula, which counts up to the number
     of repetitions that `length` steps need."""
     one = builder.integer(1)
@@ -558,4 +563,4 @@ def first_stretch(builder: Builder, length: Number, slots: Number) -> Any:
     return builder.either(length <= slots + 1, one, found)
 
 
-__all__ = ["Builder", "Kept", "first_stretch", "run_loop", "run_loop_back"]
+__all__ = ["Builder", "run_loop", "run_loop_back"]

@@ -177,7 +177,7 @@ def scipy_counterpart(who: Asker) -> str:
 
 
 def _listed(who: Asker, table: str) -> str:
-    """The entry for what was called in a table of the module of `wengert.scipy` that it is of, or ""."""
+    """What a table of a module of `wengert.scipy` has for what was called: our name for it, words of `NEAR`, or ""."""
     module = who.module if who.module.startswith("scipy.") else ""
     try:
         ours = importlib.import_module(f"wengert.{module}") if module in sys.modules else None  # stands above us
@@ -186,8 +186,9 @@ def _listed(who: Asker, table: str) -> str:
     known = getattr(ours, table, {})
     written = [part for part in who.written.partition("(")[0].split(".") if part not in module.split(".")]
     name = next((name for name in (who.name, *written) if name in known), "")
-    found = known[name] if name and isinstance(known[name], str) else name
-    return found and f"wengert.{module}.{found}"
+    if not name:
+        return ""
+    return known[name] if table == "NEAR" else f"wengert.{module}.{name}"
 
 
 def cure_for(who: Asker) -> str:

@@ -42,22 +42,22 @@ class TensorType(tuple[Shape, "np.dtype[Any]"]):
         return f"TensorType({self})"
 
 
-_new = partial(tuple.__new__, TensorType)
+as_type = partial(tuple.__new__, TensorType)  # of a plain pair
 
 
 def tensor_type(shape: Shape, dtype: np.dtype[Any]) -> TensorType:
     """The type of a value of this shape and dtype."""
-    return _new((shape, dtype))
+    return as_type((shape, dtype))
 
 
 def type_of(x: Any) -> TensorType:
     """The type of anything with `.shape` and `.dtype`."""
-    return _new((x.shape, x.dtype))
+    return as_type((x.shape, x.dtype))
 
 
 def typed(pairs: Iterable[tuple[Shape, np.dtype[Any]]]) -> tuple[TensorType, ...]:
     """Plain pairs of shape and dtype as types."""
-    return (*map(_new, pairs),)
+    return (*map(as_type, pairs),)
 
 
 class Origin(NamedTuple):

@@ -60,7 +60,7 @@ class Parts:
         also what may raise, as the kernel in its place does."""
 
         def stays(node: Node) -> bool:
-            matters = node.op.has_effect or node.op.can_raise or bool(node.op.facts.holds)
+            matters = node.op.has_effect or node.op.can_raise
             return matters and not any(v.key in self.replaced for v in node.outputs)
 
         kept, _ = needed_for(self.nodes, [v.key for v in graph.outputs], stays)

@@ -38,6 +38,7 @@ from .limits import (
 )
 from .linalg import adjoint, cubic, diagonal, hermitian, make_diagonal, matmul, swap_last, triangular_solve, tril, triu
 from .linalg import inv as _inv
+from .minors import minors
 from .piecewise import abs_
 from .reductions import reduce_any, reduce_max
 from .structural import (
@@ -728,16 +729,15 @@ def _cofactor_change(a: Tensor, change: Tensor) -> Tensor:
     if n == 1:  # the cofactor is 1, whatever the number is
         return fill(change, 0)
     if isinstance(n, int) and n <= _FEW_ROWS:
-        signs = constant((-1.0) ** np.add.outer(np.arange(n), np.arange(n)))
         rates = _trace_of_product(cofactor(_minors(a, n)), _minors(change, n))
-        return mul(rates, broadcast_to(cast(signs, a.dtype), shape=rates.shape))
+        return mul(rates, broadcast_to(cast(constant(minors(n)[0]), a.dtype), shape=rates.shape))
     return _cofactor_change_by_values(a, change)
 
 
 def _minors(a: Tensor, n: int) -> Tensor:
     """At (..., i, j) the matrix without row i and column j."""
     rank = len(a.shape)
-    kept = np.array([[k for k in range(n) if k != i] for i in range(n)], np.int64)
+    _, kept = minors(n)
     rows = np.broadcast_to(kept[:, None, :, None], (n, n, n - 1, n - 1))
     columns = np.broadcast_to(kept[None, :, None, :], (n, n, n - 1, n - 1))
     first = transpose(a, perm=(rank - 2, rank - 1, *range(rank - 2)))

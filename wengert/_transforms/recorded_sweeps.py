@@ -22,7 +22,8 @@ from .tape import Entry
 from .whole_sweeps import LONGEST, Left, look_of_stretch
 
 Terms = dict[int, Any]  # cotangents by key
-Back = Callable[[Sequence[Entry], Terms, set[int]], None]  # sweeps over entries, and changes the two others
+# sweeps over entries for some keys, and changes the two others
+Back = Callable[[set[int], Sequence[Entry], Terms, set[int]], None]
 
 
 class _Known(NamedTuple):
@@ -85,7 +86,7 @@ def _made(
     entries = [e._replace(saved=(*[None if x is None else next(saved) for x in e.saved],)) for e in entries]
     try:
         with building(symbols.graph):
-            back(entries, found, are_masked)
+            back({*sources}, entries, found, are_masked)
             found = {key: ct.dense() if type(ct) is Rows else ct for key, ct in found.items()}
         numbers = {key: number for number, key in enumerate(terms)}
         at = {e.in_keys[i]: (number, i) for number, e in enumerate(entries) for i in e.plan.wanted}

@@ -18,7 +18,7 @@ from .._core.op import ZERO, Op
 from .._core.recurring import UNKNOWN
 from .._core.state import STATE, next_serial
 from .._core.tensor import Tensor, Value, Written, as_recorded
-from .._core.types import TensorType, same_shape, type_of, typed
+from .._core.types import TensorType, as_type, same_shape, type_of, typed
 from .._core.where import at_user_line
 from .._prims.buffer import Update, buffer_get, buffer_set
 from .._prims.discrete import logical_and, logical_or
@@ -34,8 +34,6 @@ from .recorded_sweeps import recorded_at_once
 from .rows import Rows, dense, joined
 from .tape import Entry
 from .whole_sweeps import stretch_of, stretches
-
-_as_type = partial(tuple.__new__, TensorType)
 
 
 class Cotangents:
@@ -203,7 +201,7 @@ def _back_over(
             elif kernels is not None and op is buffer_get and _pull_back_read(entry, ct, cts, kernels):
                 pass
             elif is_lazy and op is gather and len(entry[3]) == 2 and ct is not ZERO:
-                _add_rows(Rows(_as_type(entry[4][0]), [(ct, entry[7][1])]), entry[3][0], cts)
+                _add_rows(Rows(as_type(entry[4][0]), [(ct, entry[7][1])]), entry[3][0], cts)
             else:
                 _pull_back(entry, ct, key in cts.masked, cts)
     except NonFiniteError as error:
@@ -220,7 +218,7 @@ def _back_at_once(
     if cts.idle:
         return False
     if kernels is None:
-        return recorded_at_once(entries, terms, masked, sources, is_last, partial(_back_into, {*sources}))
+        return recorded_at_once(entries, terms, masked, sources, is_last, _back_into)
     for ct in terms.values():
         if type(ct) is not Tensor or KERNELS_OF[type(ct._data)] is not kernels:
             return False
@@ -403,7 +401,7 @@ def _contribute(entry: Entry, index: int, key: int, term: Any, masks: bool, cts:
     if term is not ZERO:
         data, wanted = term._data, entry[4][index]
         if data.shape != wanted[0] or data.dtype != wanted[1]:
-            _require_type(entry[0], index, term, _as_type(wanted))
+            _require_type(entry[0], index, term, as_type(wanted))
     if key in cts.terms or cts.holds:
         cts.add(key, term, masks)
         return

@@ -15,13 +15,12 @@ from .._core.dtypes import is_inexact
 from .._core.op import Op, Plan
 from .._core.recorder import Recorder
 from .._core.tensor import Cut, Tensor
-from .._core.types import TensorType, type_of
+from .._core.types import TensorType, as_type, type_of
 from .._core.where import Site, user_site
 from .limits import Trail, has_equal
 
 _key_of = attrgetter("_key")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")  # a type, but for its class, which only rules look at
-_as_type = partial(tuple.__new__, TensorType)
 _NOTHING = (None,)
 _ALONE = (True,)
 _NEITHER = (False, False)
@@ -105,7 +104,7 @@ class Tape(Recorder):
             self.entries.append(_new_entry((op, attrs, plan, keys, types, (out_key,), (), saved)))
             self.tracked.add(out_key)
             return
-        out_types = (*map(_as_type, map(_shape_and_dtype, outs)),)
+        out_types = (*map(as_type, map(_shape_and_dtype, outs)),)
         if op.has_many_outs:
             saved = (*saved[:-1], outs if plan.keep_outs else None, None)
         elif op.spectrum is not None and has_equal(op, outs):

@@ -99,13 +99,14 @@ def _take_ours(copy: ModuleType) -> None:
     ours = getattr(stand_in(public), "OURS", {})
     for name, value in [*vars(copy).items()]:
         if isinstance(value, FunctionType) and name in ours and not isinstance(ours[name], tables.Followed):
-            vars(copy)[name] = _public(getattr(stand_in(public), name))
+            found = getattr(stand_in(public), name)
+            vars(copy)[name] = _undecorated(found) if public == "scipy.stats" else found
     if copy.__name__ in _FOR_ANY_ARRAYS:
         vars(copy)["is_numpy"] = lambda _namespace: False
 
 
-def _public(ours: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of ours as SciPy's modules call theirs: some leave out what a decorator does."""
+def _undecorated(ours: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of ours as SciPy's statistics call theirs: they may leave out what a decorator does."""
 
     @functools.wraps(ours)
     def function(*args: object, **kwargs: object) -> Any:

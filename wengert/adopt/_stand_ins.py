@@ -24,11 +24,11 @@ from .. import scipy as wscipy
 from .._core.tensor import Tensor
 from ..numpy._poly1d import is_number
 from ..numpy._submodules import Partly
+from ..numpy._triangles import OF_A_TRIANGLE
 from ._arrays import WRITERS, fresh, holds_tensor, opened, written_out, written_to
 from ._casts import SCALARS
 from ._math import CMATH, MATH
 from ._random import REPLACED, writable
-from ._triangles import OF_A_TRIANGLE
 from ._unbound import as_real
 
 

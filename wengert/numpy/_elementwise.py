@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import ops
+from .._core.apply import apply
 from .._core.argument_types import ArrayLike
-from .._core.tensor import Tensor
+from .._core.op import REGISTRY, Op
+from .._core.wrong_calls import explain_caller
 from ..ops import (
     abs,
     absolute,
@@ -93,7 +95,7 @@ from ..ops import (
     true_divide,
     trunc,
 )  # fmt: skip
-from ..ops.promotion import as_float, as_tensor, doubled, named, public, with_doubles
+from ..ops.promotion import as_float, as_tensor, doubled, for_one, outward, public, with_doubles
 
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
 pow, conjugate, remainder = power, conj, mod
@@ -158,6 +160,16 @@ def modf(x: ArrayLike, /) -> Any:
     return subtract(a, whole), whole
 
 
+@for_one("fc")
+def _whole_too(op: Op, x: ArrayLike) -> Any:
+    """Integers stay integers."""
+    a = as_tensor(x, op.name)
+    if a.dtype.kind not in "biu":
+        return outward(apply(op, (a,)), x)
+    a = ops.cast(a, "int8") if a.dtype.kind == "b" else a
+    return outward(ops.where(equal(abs(a), 1), a, 0), x)
+
+
 def reciprocal(x: ArrayLike, /) -> Any:
     """1 / x; of integers the whole part of it, an integer.
 
@@ -174,21 +186,11 @@ def reciprocal(x: ArrayLike, /) -> Any:
         >>> np.reciprocal([1, 2, -1])
         array([ 1,  0, -1])
     """
-    if type(x) is Tensor and x.dtype.kind in "fc":
-        return ops.reciprocal(x)
-    return _reciprocal(x)
-
-
-def _reciprocal_of_any(x: ArrayLike, /) -> Any:
-    a = as_tensor(x, "reciprocal")
-    if a.dtype.kind not in "biu":
-        return ops.reciprocal(a)
-    a = ops.cast(a, "int8") if a.dtype.kind == "b" else a
-    return ops.where(equal(abs(a), 1), a, 0)
-
-
-named(_reciprocal_of_any, "reciprocal")  # what errors call it
-_reciprocal = public(_reciprocal_of_any)
+    try:
+        return _whole_too(REGISTRY["reciprocal"], x)
+    except Exception as error:
+        explain_caller(error)
+        raise
 
 
 @public

@@ -135,7 +135,7 @@ def place(arr: Any, mask: ArrayLike, vals: ArrayLike) -> None:
         return
     numbers = np.flatnonzero(_known(mask))
     if numbers.size:
-        Flat(arr)[numbers] = vals
+        Flat(arr)[numbers] = value
 
 
 @or_numpys

@@ -264,10 +264,15 @@ def _function_name(func: Callable[..., Any]) -> str:
 
 
 def _counted(func: Callable[..., Any], args: object, kwargs: object) -> Any:
-    """Runs NumPy on the values, for the result is integers; a trace has no values."""
+    """Runs NumPy on the values, for the result is integers."""
+    return _as_tensors(_on_values(func, _function_name(func), args, kwargs))
+
+
+def _on_values(func: Callable[..., Any], name: str, args: object, kwargs: object) -> Any:
+    """Runs a function on the values, for its results have no gradient; a trace has no values."""
     for tensor in _tensors((args, kwargs)):
-        tensor._require_concrete(_function_name(func))
-    return _as_tensors(func(*_plain(args, peek=True), **_plain(kwargs, peek=True)))
+        tensor._require_concrete(name)
+    return func(*_plain(args, peek=True), **_plain(kwargs, peek=True))
 
 
 def _as_tensors(result: object) -> Any:

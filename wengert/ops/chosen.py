@@ -510,8 +510,7 @@ def _averaged(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> 
         found[0].refuse(name)
     if len(found) == 1:
         return _reduced("mean", operands, {})
-    x, weights = found
-    return _reduced("sum", (over_all(operator.mul, (x, weights), {}),), {}) / _reduced("sum", (weights,), {})
+    return _product("dot", operands, {}) / _reduced("sum", operands[1:], {})
 
 
 def _described(name: str, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:

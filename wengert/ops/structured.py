@@ -22,7 +22,7 @@ from .elementwise import equal
 from .indexing import argsort, take, take_along_axis, where
 from .linalg import solvable, solve_triangular
 from .promotion import as_tensor, names_errors, outward, public
-from .shapes import concatenate, flip, known_extent, matrix_transpose, pad, part, tril, triu
+from .shapes import atleast_1d, concatenate, flip, known_extent, matrix_transpose, pad, part, tril, triu
 
 
 @names_errors
@@ -43,8 +43,8 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Any:
                [2, 1],
                [3, 2]])
     """
-    column = _lines(c, "toeplitz")
-    row = conj(column) if r is None else _lines(r, "toeplitz")
+    column = atleast_1d(as_tensor(c, "toeplitz"))
+    row = conj(column) if r is None else atleast_1d(as_tensor(r, "toeplitz"))
     height, width = known_extent(column, -1, "toeplitz"), known_extent(row, -1, "toeplitz")
     lead = promotion.broadcast_shapes(column.shape[:-1], row.shape[:-1], "toeplitz")
     column = promotion.broadcast(column, (*lead, height))
@@ -52,12 +52,6 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Any:
     line = concatenate([flip(after, -1), column], axis=-1)
     places = np.arange(height)[:, None] - np.arange(width) + max(width - 1, 0)
     return outward(take(line, places, axis=-1), c, r)
-
-
-def _lines(x: ArrayLike, name: str) -> Tensor:
-    """Vectors along the last axis; a number is a vector of one element."""
-    tensor = as_tensor(x, name)
-    return tensor if tensor.ndim else tensor[None]
 
 
 @names_errors
@@ -77,7 +71,7 @@ def circulant(c: ArrayLike) -> Any:
                [2, 1, 3],
                [3, 2, 1]])
     """
-    column = _lines(c, "circulant")
+    column = atleast_1d(as_tensor(c, "circulant"))
     n = known_extent(column, -1, "circulant")
     places = (np.arange(n)[:, None] - np.arange(n)) % n if n else np.zeros((0, 0), int)
     return outward(take(column, places, axis=-1), c)

@@ -89,8 +89,9 @@ class ChangingInts:
     def refuse(self, spec: Spec | None, places: Sequence[int]) -> None:
         """They stay part of the signature."""
         self._refused.update((spec, p) for p in places)
-        for inputs in self._inputs.values():
-            inputs.difference_update(places)
+        for (known, _), inputs in self._inputs.items():
+            if known == spec:
+                inputs.difference_update(places)
 
     def places_in(self, spec: Spec | None, keys: Keys) -> list[int]:
         """Which integers of a call are inputs."""
@@ -207,9 +208,7 @@ def _has_effect(graph: Graph) -> bool:
     return any(n.op.has_effect or any(map(_has_effect, programs_of(n))) for n in graph.nodes)
 
 
-def most_of(
-    places: list[int], try_at: Callable[[Sequence[int]], T | None]
-) -> tuple[list[int], T | None]:  # fmt: skip
+def most_of(places: list[int], try_at: Callable[[Sequence[int]], T | None]) -> tuple[list[int], T | None]:
     """The integers that can be inputs together, and what `try_at` gave for them: all, or those found one by one."""
     whole = try_at(places)
     if whole is not None:
@@ -258,7 +257,7 @@ def _agree(wanted: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> bool:
     """Whether arrays of one type are the same up to rounding."""
     if not dtypes.is_inexact(wanted.dtype):
         return bool(np.array_equal(wanted, found))
-    rounding = (2.0**-7 if wanted.dtype.name == "bfloat16" else float(np.finfo(wanted.dtype).eps)) ** 0.75
+    rounding = dtypes.eps_of(wanted.dtype) ** 0.75
     wide = complex if wanted.dtype.kind == "c" else float
     wanted, found = wanted.astype(wide), found.astype(wide)
     finite = np.isfinite(wanted)

@@ -236,6 +236,15 @@ def _traced_branch(
     return results[0].rebuilt(with_weak(outs[len(closure.written) :], weak))
 
 
+def _leading(column: Sequence[Tensor]) -> Tensor:
+    """Of what was given in one place, that whose dtype the others take."""
+    wanted = column[0]
+    for x in column[1:]:
+        if met_dtype(wanted, x) != wanted.dtype:
+            wanted = x
+    return wanted
+
+
 def _make_agree(bodies: list[Body], results: list[Leaves], names: Sequence[str], what: str) -> None:
     """Has all branches return values of the same types: Python numbers give way; anything else is an error."""
     first = results[0]
@@ -243,10 +252,7 @@ def _make_agree(bodies: list[Body], results: list[Leaves], names: Sequence[str],
         require_same_structure(what, first, other, (names[0], name))
     for place in range(len(first.tensors)):
         column = [r.tensors[place] for r in results]
-        wanted = column[0]
-        for x in column[1:]:
-            if met_dtype(wanted, x) != wanted.dtype:
-                wanted = x
+        wanted = _leading(column)
         for index, (body, x) in enumerate(zip(bodies, column, strict=True)):
             if x.dtype != wanted.dtype and (x._weak or wanted._weak):
                 with building(body.graph):
@@ -749,15 +755,10 @@ def _stacked(example: Leaves, columns: Sequence[list[Tensor]], is_reversed: bool
 
 def _met(column: list[Tensor]) -> list[Tensor]:
     """What steps gave in one place: Python numbers take the dtype of the others, as in a trace."""
-    first = column[0]
-    if all(x.dtype is first.dtype for x in column):
+    if all(x.dtype is column[0].dtype for x in column):
         return column
-    wanted = first
-    for x in column:
-        if met_dtype(wanted, x) != wanted.dtype:
-            wanted = x
-    dtype = wanted.dtype
-    return [S.cast(x, met_dtype(wanted, x)) if x._weak and x.dtype != dtype else x for x in column]
+    wanted = _leading(column)
+    return [S.cast(x, met_dtype(wanted, x)) if x._weak and x.dtype != wanted.dtype else x for x in column]
 
 
 def _scan_body(f: Any, carried: Carried, rows: Leaves, results: list[Leaves]) -> tuple[Body, Types]:

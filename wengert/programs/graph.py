@@ -402,11 +402,13 @@ class Function(Generic[P, R]):
             if found is None:
                 return None
             given, compiled = found
-            for key in [k for k in self._cache if k[0] == spec and without_ints(k[1]) == without_ints(keys)]:
+            alike = without_ints(keys)
+            for key in [k for k in self._cache if k[0] == spec and without_ints(k[1]) == alike]:
                 del self._cache[key]
             self._cache[_cache_key(spec, given.keys)] = [compiled]
             self._ints.accept(spec, keys, chosen)
-            self._watch.note_inputs([_argument_paths(self._f, spec)[p] for p in chosen])
+            paths = _argument_paths(self._f, spec)
+            self._watch.note_inputs([paths[p] for p in chosen])
             return compiled, given.tensors
 
     def _compiled(self, spec: Spec | None, keys: tuple[Any, ...], tensors: Sequence[Tensor]) -> Compiled:

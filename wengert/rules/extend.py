@@ -19,7 +19,7 @@ from .._core.apply import apply
 from .._core.derived import Derived, pickles_by_value
 from .._core.dynamo import left_out
 from .._core.engine import Engine, register_host_kernel
-from .._core.op import REGISTRY, Cost, Facts, Mixes, Moves, Op, Rule, batch_size, require_facts
+from .._core.op import REGISTRY, Cost, Facts, Mixes, Moves, Op, Rule, batch_size, named, require_facts
 from .._core.public import public, unconverted
 from .._core.tensor import Tensor
 from .._core.tracebacks import fold
@@ -411,9 +411,7 @@ def _registered_rule(op: Op, rule: Callable[..., Any]) -> Rule:
         groups = values[: len(op.operands)]
         inputs = (*groups[:-1], *groups[-1]) if op.is_variadic else groups
         outputs = values[len(op.operands) : len(op.operands) + len(op.outs)]
-        attrs = dict(zip(op.attrs, values[len(op.operands) + len(op.outs) :], strict=True))
-        if op.name in _own:
-            attrs = dict(attrs["attributes"])
+        attrs = named(op, values[len(op.operands) + len(op.outs) :])
         upstream = ct if op.is_multi else (ct,)
         found = _cotangents(op.name, rule(AppliedOp(inputs, outputs, attrs), *upstream), inputs)
         show_rule(f"the registered gradient of {op.name}", [*upstream, *inputs], found)

@@ -7,8 +7,8 @@ import importlib
 from typing import Any
 
 
-class Followed:
-    """A function or a class of SciPy's that computes in Python, with functions that are recorded.
+class _Entry:
+    """What is SciPy's own.
 
     Args:
         home: the full name of SciPy's public module.
@@ -23,6 +23,10 @@ class Followed:
         """SciPy's own."""
         return getattr(importlib.import_module(self.home), self.name)
 
+
+class Followed(_Entry):
+    """A function or a class of SciPy's that computes in Python, with functions that are recorded."""
+
     def copy(self) -> Any:
         """What stands in its place in the copy of the module that defines it."""
         theirs = self.theirs
@@ -30,11 +34,8 @@ class Followed:
         return functools.reduce(getattr, theirs.__qualname__.split("."), source.module(theirs.__module__))
 
 
-class Counting:
+class Counting(_Entry):
     """A function of SciPy's whose results are positions, counts or truths, which are constants to a gradient."""
-
-    def __init__(self, home: str, name: str) -> None:
-        self.home, self.name = home, name
 
 
 def followed(home: str, names: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 import math
 from collections.abc import Callable
@@ -24,7 +23,7 @@ from ._standing import fixed, floats, recorded
 
 def _filter(ours: Callable[..., Any]) -> Callable[..., Any]:
     """A recorded function of images, whose `output` is an array or a tensor that takes the result, or its dtype."""
-    name, place = ours.__name__, [*inspect.signature(ours).parameters].index("output")
+    name, place = ours.__name__, ours.__code__.co_varnames.index("output")
 
     @recorded
     @functools.wraps(ours)

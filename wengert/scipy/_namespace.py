@@ -23,7 +23,7 @@ from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
-from ..numpy._protocols import _plain, _tensors, is_followed  # the walk of NumPy's protocols
+from ..numpy._protocols import _on_values, _plain, is_followed  # the walk of NumPy's protocols
 from ..ops.conversion import stop_gradient
 from ._followed import Counting, Followed
 
@@ -80,7 +80,7 @@ def _by_source(entry: object, home: str, name: str) -> object:
     recorded, and SciPy's own elsewhere.
     """
     if isinstance(entry, Counting):
-        return _of_values(getattr(importlib.import_module(home), name), home, name)
+        return _of_values(entry.theirs, home, name)
     if not isinstance(entry, Followed):
         return entry
     theirs = entry.theirs
@@ -98,13 +98,11 @@ def _by_source(entry: object, home: str, name: str) -> object:
 
 
 def _of_values(theirs: Callable[..., Any], home: str, name: str) -> Callable[..., Any]:
-    """SciPy's function on the values, for its results have no gradient; a trace has no values."""
+    """SciPy's function on the values."""
 
     @functools.wraps(theirs)
     def function(*args: object, **kwargs: object) -> Any:
-        for tensor in _tensors((args, kwargs)):
-            tensor._require_concrete(f"{home}.{name}")
-        return theirs(*_plain(args, peek=True), **_plain(kwargs, peek=True))
+        return _on_values(theirs, f"{home}.{name}", args, kwargs)
 
     return function
 

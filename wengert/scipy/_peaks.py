@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import ops
 from .._core.tensor import Tensor
-from ..numpy._protocols import _plain
+from ..numpy._protocols import _on_values, _plain
 
 Places = np.ndarray[tuple[int], np.dtype[np.intp]]
 _HOME = "scipy.signal._peak_finding_utils"
@@ -20,11 +20,12 @@ _HOME = "scipy.signal._peak_finding_utils"
 
 def _theirs(name: str, *args: object) -> Any:
     """What SciPy's function says of the values."""
-    for tensor in args:
-        if isinstance(tensor, Tensor):
-            tensor._require_concrete("scipy.signal's search for peaks")
-    plain = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else a for a in _plain(args, peek=True)]
-    return getattr(importlib.import_module(_HOME), name)(*plain)
+
+    def function(*plain: object) -> Any:
+        contiguous = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else a for a in plain]
+        return getattr(importlib.import_module(_HOME), name)(*contiguous)
+
+    return _on_values(function, "scipy.signal's search for peaks", args, {})
 
 
 def _local_maxima_1d(x: Tensor) -> Any:

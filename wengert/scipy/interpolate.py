@@ -30,7 +30,7 @@ OURS |= followed(
 )
 NEAR = {
     "make_lsq_spline": "make_interp_spline", "make_smoothing_spline": "make_interp_spline",
-    "splint": "BSpline.integrate", "splder": "BSpline.derivative", "splantider": "BSpline.antiderivative",
+    "splint": "BSpline.integrate", "splantider": "BSpline.antiderivative",
     "griddata": "RBFInterpolator", "make_splrep": "splrep", "bisplrep": "RegularGridInterpolator",
     **dict.fromkeys(("UnivariateSpline", "LSQUnivariateSpline", "InterpolatedUnivariateSpline"), "make_interp_spline"),
     **dict.fromkeys(("NearestNDInterpolator", "LinearNDInterpolator", "CloughTocher2DInterpolator",

@@ -132,17 +132,14 @@ class Inputs:
                     sites.append((where, chain, taken + 1))
         done: set[tuple[CodeType, str]] = set()
         waiting = [*held]
-        for site in sites:
-            if not (self._is_taken(*site, waiting, closures) or (is_framework and self._is_passed_over(*site))):
-                return False
-        while waiting:
-            where, name = waiting.pop()
-            if (where, name) in done:
-                continue
-            done.add((where, name))
-            for site in _loads(where, name):
+        while sites or waiting:
+            for site in sites:
                 if not (self._is_taken(*site, waiting, closures) or (is_framework and self._is_passed_over(*site))):
                     return False
+            sites = []
+            if waiting and (local := waiting.pop()) not in done:
+                done.add(local)
+                sites = [*_loads(*local)]
         return True
 
     def _is_passed_over(self, where: CodeType, chain: Chain, taken: int) -> bool:

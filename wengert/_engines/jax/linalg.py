@@ -14,7 +14,7 @@ import jax.scipy.linalg as jsl
 import numpy as np
 from jax import lax
 
-from ..minors import minors
+from ..._prims.minors import minors
 from .common import canonical, in_float32, on_host, values_of
 
 
@@ -108,10 +108,10 @@ def _unrows(x: jax.Array, order: Any) -> Any:
 
 def _cofactor(a: jax.Array) -> Any:
     is_finite = jnp.isfinite(a).all((-2, -1))[..., None, None]
-    found = _finite_cofactor(jnp.where(is_finite, a, jnp.zeros((), a.dtype)))
     known = values_of(is_finite)
     if known is not None and known[0].all():
-        return found
+        return _finite_cofactor(a)
+    found = _finite_cofactor(jnp.where(is_finite, a, jnp.zeros((), a.dtype)))
     if a.shape[-1] > _FEW_ROWS:
         return jnp.where(is_finite, found, jnp.nan)
     return lax.cond(is_finite.all(), lambda: found, lambda: jnp.where(is_finite, found, _cofactor_by_minors(a)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
+from ..._prims.minors import minors
 from .common import in_float32, some_at_once, widened
 
 
@@ -232,10 +233,9 @@ def _cofactor_by_values(a: np.ndarray[Any, Any]) -> Any:
 
 def _cofactor_by_minors(a: np.ndarray[Any, Any]) -> Any:
     """The same of one matrix by determinants: an infinity is in those alone that it belongs to."""
-    found = np.empty_like(a)
-    for i, j in np.ndindex(*a.shape):
-        found[i, j] = (-1) ** (i + j) * np.linalg.det(np.delete(np.delete(a, i, 0), j, 1))
-    return found
+    signs, others = minors(len(a))
+    rows = [np.linalg.det(a[rest][:, others].swapaxes(0, 1)) for rest in others]
+    return np.stack(rows) * signs.astype(a.dtype)
 
 
 def _inv_or_inf(a: np.ndarray[Any, Any]) -> Any:

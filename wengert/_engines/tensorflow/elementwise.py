@@ -262,6 +262,9 @@ def _is(name: str) -> Any:
     return kernel
 
 
+is_finite = _is("is_finite")
+
+
 def _ordered(name: str, function: Callable[..., Any]) -> Any:
     """A comparison; of complex numbers in NumPy's order, on the host."""
 
@@ -402,7 +405,7 @@ KERNELS: dict[str, Any] = {
     "ge": _ordered("ge", tf.greater_equal),
     "isnan": _is("is_nan"),
     "isinf": _is("is_inf"),
-    "isfinite": _is("is_finite"),
+    "isfinite": is_finite,
     "signbit": _signbit,
     "logical_and": tf.logical_and,
     "logical_or": tf.logical_or,

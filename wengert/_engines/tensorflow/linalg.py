@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..minors import minors
+from ..._prims.minors import minors
 from .common import any_integer, extents, in_float32, is_eager, on_host, values_of
+from .elementwise import is_finite as finite
 
 
 def _raising(function: Callable[..., Any], message: str) -> Any:
@@ -148,16 +149,10 @@ def _in_double(function: Callable[..., Any]) -> Any:
 
 
 def _cofactor(a: tf.Tensor) -> Any:
-    is_finite = tf.reduce_all(_is_finite(a), (-2, -1), keepdims=True)
+    is_finite = tf.reduce_all(finite(a), (-2, -1), keepdims=True)
     found = _finite_cofactor(tf.where(is_finite, a, tf.zeros((), a.dtype)))
     whole = tf.reduce_all(is_finite)
     return tf.cond(whole, lambda: found, lambda: tf.where(is_finite, found, _cofactor_by_minors(a)))
-
-
-def _is_finite(a: tf.Tensor) -> Any:
-    if not a.dtype.is_complex:
-        return tf.math.is_finite(a)
-    return tf.math.is_finite(tf.math.real(a)) & tf.math.is_finite(tf.math.imag(a))
 
 
 def _finite_cofactor(a: tf.Tensor) -> Any:

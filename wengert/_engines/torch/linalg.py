@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..minors import minors
+from ..._prims.minors import minors
 from .common import TableKernel, in_float32, of_unsigned, on_host, view
 
 
@@ -86,8 +86,10 @@ def _unrows(x: torch.Tensor, order: torch.Tensor) -> Any:
 
 def _cofactor(a: torch.Tensor) -> Any:
     is_finite = torch.isfinite(a).all(-1).all(-1)[..., None, None]
+    if bool(is_finite.all()):
+        return _finite_cofactor(a)
     found = _finite_cofactor(torch.where(is_finite, a, torch.zeros_like(a)))
-    return found if bool(is_finite.all()) else torch.where(is_finite, found, _cofactor_by_minors(a))
+    return torch.where(is_finite, found, _cofactor_by_minors(a))
 
 
 def _finite_cofactor(a: torch.Tensor) -> Any:

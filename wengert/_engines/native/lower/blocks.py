@@ -347,7 +347,7 @@ class Block:
         through = self._through(plan.kinds)
         last = self._last_reads(plan.steps, through)
         makers = {v.key: (n, kind) for n, kind in zip(nodes, plan.kinds, strict=True) for v in n.outputs}
-        self.heirs = heirs(plan.steps, makers, plan.stored, last, _is_elementwise)
+        self.heirs = heirs(plan.steps, makers, plan.stored, last, lambda node: is_elementwise(node.op.name))
         self.left_by = {heir: key for key, heir in self.heirs.items()}
         early = {v.key: t for v, t in zip(outputs, targets, strict=False) if t is not None and is_small(v)}
         early = early if is_early and len(outputs) > FEW_RESULTS else {}
@@ -676,11 +676,6 @@ def _of_shape(form: Stored, shape: Extents) -> Stored:
     if not is_numbers(shape):
         return form
     return Stored(shape, form.array, form.offset, row_major(shape) if form.is_dense else form.strides, form.is_dense)
-
-
-def _is_elementwise(node: Node) -> bool:
-    """Whether a node computes its elements from those of its operands at the same index."""
-    return is_elementwise(node.op.name)
 
 
 def kind_of(node: Node) -> str:

@@ -9,7 +9,7 @@ import numpy.linalg as _theirs
 
 from .... import linalg as _ours
 from ...._core.tensor import Tensor
-from ....adopt._triangles import OF_A_TRIANGLE
+from ....numpy._triangles import OF_A_TRIANGLE
 from .numpy_wrapper import of_lists
 
 NAMESPACE = {name: value for name, value in vars(_theirs).items() if not name.startswith("_")}

@@ -1,4 +1,4 @@
-"""Where the minors of a square matrix stand, of which its cofactors are made where it is not finite."""
+"""Where the minors of a square matrix stand, of which its cofactors consist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 @functools.cache
 def minors(n: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The sign of each entry's minor, and for each row (or column) the others, which its minors consist of."""
-    places = np.arange(n)
+    places = np.arange(n, dtype=np.int64)
     signs = 1.0 - 2.0 * ((places[:, None] + places) % 2)
     others = places[: max(n - 1, 0)] + (places[: max(n - 1, 0)] >= places[:, None])
     return signs, others
