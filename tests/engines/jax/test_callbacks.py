@@ -7,7 +7,10 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+import wengert as wg
 
 PROGRAM = """
 import os
@@ -36,3 +39,27 @@ def test_calls_of_the_host_on_one_core() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == "done\n"
+
+
+@pytest.mark.parametrize("name", ["user_checks", "all_checks"])
+def test_checkify_passes_through(name: str) -> None:
+    """Programs, rules and calls of the host compute in it what they compute without, and checks around them are kept."""
+    checkify = pytest.importorskip("jax.experimental.checkify", reason="jax is not installed")
+    import jax
+    import jax.numpy as jnp
+
+    with_rule = wg.custom_gradient(lambda x: (wg.tanh(x), lambda upstream: 0.5 * upstream))
+    loss = wg.function(lambda x: wg.sum(with_rule(wg.special.erfcx(x)) * wg.special.betainc(x, 2.0, 0.3 * x)))
+    x = np.linspace(0.5, 1.5, 4)
+    want = wg.grad(loss)(x)
+
+    def checked(x: jax.Array) -> jax.Array:
+        checkify.check(x[0] < 1.0, "too large")
+        return jax.grad(loss)(x)
+
+    for compiled in (lambda f: f, jax.jit):  # errors that stand in a program wait until they are asked for
+        run = compiled(checkify.checkify(checked, errors=getattr(checkify, name)))
+        error, found = run(jnp.asarray(x))
+        error.throw()
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+        assert "too large" in run(jnp.asarray(x + 1.0))[0].get()

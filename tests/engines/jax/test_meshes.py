@@ -51,6 +51,30 @@ near(jax.shard_map(wg.grad(loss), out_specs=P("b"), **split)(X, w), d_x)
 sums = jax.shard_map(lambda x, w: jax.lax.psum(total(x, w), "b"), out_specs=P(), **split)
 near(jax.jit(jax.grad(sums, argnums=1))(X, w), d_w)
 
+# single operations whose insides do not agree on what varies, by themselves or with what is the same on all devices
+a, b = X[:, 0] + 0.5, X[:, 1]
+among, whole_numbers = b / 2, np.arange(8)
+beta_of = lambda a, b, among: wg.sum(wg.special.betainc(a, b, among))
+steps = lambda x, w: wg.fori_loop(0, 3, lambda i, c: c * 0.5 + x * w, wg.zeros_like(w))
+taken = lambda x, w: wg.cond(x[0] > 1.0, lambda: x * w, lambda: wg.ones(2))
+
+
+def alone(f, *args, varying=1, out=P("b")):
+    specs = (*[P("b")] * varying, *[P()] * (len(args) - varying))
+    return jax.jit(jax.shard_map(f, mesh=devices, in_specs=specs, out_specs=out))(*args)
+
+
+near(alone(wg.special.betainc, a, b, among, varying=3), wg.special.betainc(a, b, among))
+for got, want in zip(
+    alone(jax.grad(beta_of, argnums=(0, 1, 2)), a, b, among, varying=3), wg.grad(beta_of, argnums=(0, 1, 2))(a, b, among)
+):
+    near(got, want)
+near(alone(wg.numpy.gcd, whole_numbers, np.array([4, 6])), np.gcd(whole_numbers, np.tile([4, 6], 4)))
+near(alone(steps, a, w), steps(a, np.tile(w, 4)))
+near(alone(taken, a, w), np.concatenate([taken(a[k : k + 2], w) for k in range(0, 8, 2)]))
+d_weights = jax.grad(lambda x, w: wg.sum(steps(x, w) ** 2), argnums=1)
+near(alone(d_weights, a, w, out=P()), wg.grad(lambda w: wg.sum(steps(a, wg.tile(w, 4)) ** 2))(w))
+
 # XLA lays out what is inside; what has an operand's shape lies as that does
 laid_out = jax.make_mesh((2, 2), ("b", "c"), axis_types=(AxisType.Explicit,) * 2)
 x = jax.device_put(X, NamedSharding(laid_out, P("b", "c")))

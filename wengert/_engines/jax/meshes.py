@@ -4,7 +4,9 @@ In a `shard_map` an array's type says over which axes of the mesh its values var
 want that of all of them; on a mesh of explicit axes the type says how the array is laid out. Inside a program of ours
 neither is of use: XLA lays it out, or each device runs it on what it has. So operands are made to vary alike, results
 vary as they do, and the inside is traced as if there were no mesh. A single operation is JAX's own as long as JAX knows
-how to lay out what it gives; where it does not (a sort along a sharded axis), each device computes all of it.
+how to lay out what it gives; where it does not (a sort along a sharded axis), each device computes all of it. Where
+JAX finds that the types inside do not agree on what varies (in its own `betainc`, in a loop whose start is the same on
+all devices), the operation is a program of its own.
 """
 
 from __future__ import annotations
@@ -17,6 +19,13 @@ from typing import Any
 import jax
 import jax.core
 from jax.sharding import NamedSharding, PartitionSpec
+
+from ..._control.call import Program
+from ..._core.apply import apply
+from ..._core.engine import ENGINES
+from ..._core.graph import Graph
+from ..._core.op import REGISTRY
+from ..._core.state import building, pausing
 
 _sharding: Any = jax.sharding  # older releases lack some of what is read of it
 
@@ -92,14 +101,47 @@ def laid_out_by_xla(run: Callable[..., Any], leaves: Sequence[Any], results: Seq
     return whole(*leaves)
 
 
-def on_any_mesh(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that also runs on arrays of which JAX will not say by itself how the result is to be laid out."""
+def vary(operands: Sequence[object]) -> bool:
+    """Whether the values of some of these vary over a mesh, in a `shard_map` that looks after that."""
+    return any(isinstance(x, jax.Array) and varying(jax.typeof(x)) for x in operands)
+
+
+def as_program(name: str, operands_and_attrs: Sequence[Any]) -> Any:
+    """What an operation gives as a program of its own, inside of which no types tell what varies."""
+    op = REGISTRY[name]
+    end = len(operands_and_attrs) - len(op.attrs)
+    operands, attrs = operands_and_attrs[:end], operands_and_attrs[end:]
+    graph = Graph(name)
+    with building(graph), pausing():
+        inputs = (*[graph.add_input(x.shape, x.dtype) for x in operands],)
+        outs = apply(op, inputs, (*attrs,))
+        results = [graph.value_of(y) for y in (outs if op.is_multi else (outs,))]
+        values = [graph.value_of(x) for x in inputs]
+    whole = Program(Graph.of(name, values, graph.nodes, results, graph.guards))
+    found = ENGINES["jax"].kernels["call"](*operands, whole)
+    return found if op.is_multi else found[0]
+
+
+def whole_where_it_varies(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A primitive's kernel of which JAX finds only as it compiles that its types do not agree on what varies."""
+
+    @functools.wraps(kernel)
+    def run(*operands: object) -> Any:
+        return as_program(name, operands) if vary(operands) else kernel(*operands)
+
+    return run
+
+
+def on_any_mesh(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A primitive's kernel that also runs on arrays of which JAX will not say by itself how the result is laid out."""
 
     @functools.wraps(kernel)
     def run(*operands: object) -> Any:
         try:
             return kernel(*operands)
         except Exception as error:
+            if isinstance(error, TypeError) and vary(operands):
+                return as_program(name, operands)
             if not _is_about_layout(error):
                 raise
             leaves = [x for x in operands if isinstance(x, jax.Array)]
@@ -166,4 +208,7 @@ def _jitted(
     return jax.jit(relaid)
 
 
-__all__ = ["explicit_mesh", "laid_out_by_xla", "off_meshes", "on_any_mesh", "plain", "typed", "varying", "vary_alike"]
+__all__ = [
+    "as_program", "explicit_mesh", "laid_out_by_xla", "off_meshes", "on_any_mesh", "plain", "typed", "vary",
+    "vary_alike", "whole_where_it_varies",
+]  # fmt: skip

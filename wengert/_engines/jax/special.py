@@ -12,6 +12,7 @@ import jax.scipy.special as jss
 
 from ..checks import unless_derived
 from .common import in_float32, on_host
+from .meshes import whole_where_it_varies
 
 
 def _unless_derived(name: str, function: Callable[..., Any], orders: int) -> Any:
@@ -66,7 +67,7 @@ KERNELS: dict[str, Any] = {
     "lgamma": in_float32(jss.gammaln),
     "digamma": in_float32(_digamma),
     "gammainc": _unless_derived("gammainc", jss.gammainc, 1),
-    "betainc": _unless_derived("betainc", jss.betainc, 2),
+    "betainc": whole_where_it_varies("betainc", _unless_derived("betainc", jss.betainc, 2)),
     "zeta": _unless_derived("zeta", _zeta, 1),
     **{name: on_host(name) for name in _ONLY_ON_HOST},
 }

@@ -9,4 +9,4 @@ from .meshes import on_any_mesh
 
 KERNELS: dict[str, Any] = {}
 for _family in (structural, elementwise, indexing, linalg, windows, random, sparse, special):
-    KERNELS.update({name: on_any_mesh(kernel) for name, kernel in _family.KERNELS.items()})
+    KERNELS.update({name: on_any_mesh(name, kernel) for name, kernel in _family.KERNELS.items()})
