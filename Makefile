@@ -9,6 +9,7 @@
 #   make test-packages  adopts packages of NumPy code (tests/packages), which it installs in an environment of their own
 #   make test-autograd  runs HIPS/autograd's own test suite, from its source distribution, on wengert.compat.autograd
 #   make test-dependents  runs typical uses of packages that depend on autograd (tests/compat), in an environment of their own
+#   make test-tasks  runs functions as tasks of Dask and Ray, on two processes, in an environment of their own
 #   make test-emulated CPU=aarch64  runs a sample of the native engine's tests under qemu; Nehalem: an x86-64 without AVX
 #   make torture   runs damaged files, calls without memory, forks and kills at length (tests/torture); SEED=... COUNT=... SECONDS=...
 #   make fuzz      runs random programs until it is stopped (tests/fuzz); SECONDS=... SEED=... CLASSES=arrays,regions
@@ -19,7 +20,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench demo docs fuzz release test test-all test-autograd test-emulated test-dependents test-packages torture lint types clean
+.PHONY: bench demo docs fuzz release test test-all test-autograd test-emulated test-dependents test-packages test-tasks torture lint types clean
 
 demo: $(VENV)/.installed
 	$(BIN)/wengert demo
@@ -71,6 +72,13 @@ test-dependents:
 	$(PYTHON) -m venv $(VENV)-dependents
 	$(VENV)-dependents/bin/python -m pip install --quiet --editable '.[dev]' --requirement tests/compat/requirements.txt
 	$(VENV)-dependents/bin/python -m pytest tests/compat/test_dependents.py
+
+# functions as tasks of Dask and Ray, each on two processes
+test-tasks:
+	$(PYTHON) -m venv $(VENV)-tasks
+	$(VENV)-tasks/bin/python -m pip install --quiet --editable '.[dev]' distributed ray
+	$(VENV)-tasks/bin/python -m pytest tests/test_tasks.py tests/programs/test_pickling.py \
+		tests/engines/jax/test_many_machines.py
 
 test-emulated: $(VENV)/.installed-dev
 	$(BIN)/python tools/emulated.py $(or $(CPU),aarch64)
