@@ -54,13 +54,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: A
 
 @as_numpy
 def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
-    """The tuples of indices of flat ones.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> [part.tolist() for part in np.unravel_index([2, 3], (2, 3))]
-        [[0, 1], [2, 0]]
-    """
+    """The tuples of indices of flat ones."""
     try:
         return (*map(as_tensor, np.unravel_index(_values(indices, "unravel_index"), shape, order)),)
     except ValueError as error:

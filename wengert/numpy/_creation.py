@@ -150,26 +150,14 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: obj
 
 @as_numpy
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Any:
-    """The same values as a new array.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.copy([1.0, 2.0])
-        array([1., 2.])
-    """
+    """The same values as a new array."""
     accept("np.copy", order=order)
     return ops.positive(as_tensor(a, "copy"))
 
 
 @as_numpy
 def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: object = None) -> Any:
-    """The values in another dtype. A cast to integers or booleans ends the gradient.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.astype([1.0, 2.0], "float32")
-        array([1., 2.], dtype=float32)
-    """
+    """The values in another dtype. A cast to integers or booleans ends the gradient."""
     accept("np.astype", device=device)
     return converted(x, named_dtype(dtype), "astype")
 
@@ -302,13 +290,7 @@ def zeros_like(
     *,
     device: Any = None,
 ) -> Any:
-    """Zeros in the shape and dtype of an array.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.zeros_like([1.0, 2.0])
-        array([0., 0.])
-    """
+    """Zeros in the shape and dtype of an array."""
     shape, dtype = _like(a, dtype, shape)
     return beside(_filled(shape, 0, dtype, "zeros_like", order, device), as_tensor(a))
 
@@ -318,13 +300,7 @@ def empty_like(
     prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: ArrayLike | None = None, *,
     device: Any = None,
 ) -> Any:  # fmt: skip
-    """Zeros in the shape and dtype of an array: no result is ever left to chance.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.empty_like([1.0, 2.0])
-        array([0., 0.])
-    """
+    """Zeros in the shape and dtype of an array: no result is ever left to chance."""
     shape, dtype = _like(prototype, dtype, shape)
     return _filled(shape, 0, dtype, "empty_like", order, device)
 
@@ -339,13 +315,7 @@ def ones_like(
     *,
     device: Any = None,
 ) -> Any:
-    """Ones in the shape and dtype of an array.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.ones_like([1.0, 2.0])
-        array([1., 1.])
-    """
+    """Ones in the shape and dtype of an array."""
     shape, dtype = _like(a, dtype, shape)
     return beside(_filled(shape, 1, dtype, "ones_like", order, device), as_tensor(a))
 
@@ -355,13 +325,7 @@ def full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *,
     device: Any = None,
 ) -> Any:  # fmt: skip
-    """One value, which may be a tensor and is recorded, in the shape and dtype of an array.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.full_like([1.0, 2.0], 3)
-        array([3., 3.])
-    """
+    """One value, which may be a tensor and is recorded, in the shape and dtype of an array."""
     shape, dtype = _like(a, dtype, shape)
     return beside(full(shape, fill_value, dtype, order, device=device), as_tensor(a))
 
@@ -580,14 +544,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 @as_numpy
 def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Any:
-    """The Vandermonde matrix: powers of a vector in columns.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.vander([2.0, 3.0], 3)
-        array([[4., 2., 1.],
-               [9., 3., 1.]])
-    """
+    """The Vandermonde matrix: powers of a vector in columns."""
     row = as_tensor(x, "vander")
     return ops.vander(cast(row, dtypes.promote(row.dtype, np.dtype(int))), N, increasing)
 

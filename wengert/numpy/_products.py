@@ -22,74 +22,37 @@ from ._writing import accept, as_numpy, named_dtype
 
 @as_numpy
 def dot(a: ArrayLike, b: ArrayLike, out: Out | None = None) -> Any:
-    """NumPy's dot product: the last axis of a with the last but one of b.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.dot([1.0, 2.0], [3.0, 4.0]))
-        11.0
-    """
+    """NumPy's dot product: the last axis of a with the last but one of b."""
     return ops.dot(strong(a), strong(b))
 
 
 @as_numpy
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
-    """The product of two arrays in one row each, the first conjugated.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.vdot([1.0, 2.0], [3.0, 4.0]))
-        11.0
-    """
+    """The product of two arrays in one row each, the first conjugated."""
     return ops.vdot(a, b)
 
 
 @as_numpy
 def inner(a: ArrayLike, b: ArrayLike, /) -> Any:
-    """Products over the last axes of both.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.inner([1.0, 2.0], [3.0, 4.0]))
-        11.0
-    """
+    """Products over the last axes of both."""
     return ops.inner(strong(a), strong(b))
 
 
 @as_numpy
 def outer(a: ArrayLike, b: ArrayLike, out: Out | None = None) -> Any:
-    """All products of an element of a with one of b.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.outer([1.0, 2.0], [3.0, 4.0])
-        array([[3., 4.],
-               [6., 8.]])
-    """
+    """All products of an element of a with one of b."""
     return ops.outer(strong(a), strong(b))
 
 
 @as_numpy
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Axes = 2) -> Any:
-    """Products summed over the given axes of both.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.tensordot([1.0, 2.0], [3.0, 4.0], 1))
-        11.0
-    """
+    """Products summed over the given axes of both."""
     return ops.tensordot(a, b, axes)
 
 
 @as_numpy
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
-    """Products of vectors along an axis, the first conjugated.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.vecdot([1.0, 2.0], [3.0, 4.0]))
-        11.0
-    """
+    """Products of vectors along an axis, the first conjugated."""
     return ops.vecdot(x1, x2, axis)
 
 
@@ -120,13 +83,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Any:
 
 @as_numpy
 def einsum(*operands: Any, out: Out | None = None, optimize: Any = False, **kwargs: Any) -> Any:
-    """Einstein's summation, with the letters in one string or with lists of axes.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.einsum("i,i->", [1.0, 2.0], [3.0, 4.0]))
-        11.0
-    """
+    """Einstein's summation, with the letters in one string or with lists of axes."""
     dtype = kwargs.pop("dtype", None)
     accept("np.einsum", order=kwargs.pop("order", None), casting=kwargs.pop("casting", None))
     if dtype is not None:
@@ -151,25 +108,13 @@ def _shared(operands: tuple[Any, ...], result: Any) -> Any:
 
 @as_numpy
 def kron(a: ArrayLike, b: ArrayLike) -> Any:
-    """The Kronecker product: a with each element replaced by its product with b.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.kron([1.0, 2.0], [1.0, 1.0])
-        array([1., 1., 2., 2.])
-    """
+    """The Kronecker product: a with each element replaced by its product with b."""
     return ops.kron(strong(a), strong(b))
 
 
 @as_numpy
 def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Axes = None) -> Any:
-    """The cross product of vectors of three components; of two, the third one is 0.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
-        array([0., 0., 1.])
-    """
+    """The cross product of vectors of three components; of two, the third one is 0."""
     return ops.cross(a, b, axisa, axisb, axisc, axis)
 
 
@@ -228,13 +173,7 @@ def _weights(fweights: Any, aweights: Any) -> Tensor | None:
 
 @as_numpy
 def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None) -> Any:
-    """The correlation coefficients of variables, which are rows.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.corrcoef([1.0, 2.0], [2.0, 4.0]).shape
-        (2, 2)
-    """
+    """The correlation coefficients of variables, which are rows."""
     c = cov(as_tensor(x, "corrcoef"), y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return ops.divide(c, c)
@@ -244,13 +183,7 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, d
 
 @as_numpy
 def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Any:
-    """The integral of samples by the trapezoidal rule; differentiable in the samples and their places.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.trapezoid([1.0, 2.0, 3.0]))
-        4.0
-    """
+    """The integral of samples by the trapezoidal rule; differentiable in the samples and their places."""
     values = as_tensor(y, "trapezoid")
     axis = normal_axis(axis, values.ndim, "trapezoid")
     return ops.sum(trapezoids(values, x, dx, axis, "trapezoid"), axis=axis)
@@ -345,13 +278,7 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Any:
 
 @as_numpy
 def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Any:
-    """The correlation of two rows, the second conjugated.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.correlate([1.0, 2.0, 3.0], [0.0, 1.0])
-        array([2., 3.])
-    """
+    """The correlation of two rows, the second conjugated."""
     return ops.correlate(as_tensor(a, "correlate"), as_tensor(v, "correlate"), mode)
 
 

@@ -43,13 +43,7 @@ def sum(
     a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, keepdims: bool = NO_VALUE,
     initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
-    """The sum of elements.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.sum([1.0, 2.0]))
-        3.0
-    """
+    """The sum of elements."""
     return ops.sum(
         a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
     )
@@ -60,13 +54,7 @@ def prod(
     a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, keepdims: bool = NO_VALUE,
     initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
-    """The product of elements; its gradient is exact where some of them are zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.prod([3.0, 2.0]))
-        6.0
-    """
+    """The product of elements; its gradient is exact where some of them are zero."""
     return ops.prod(
         a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
     )
@@ -81,13 +69,7 @@ def max(
     initial: ArrayLike = NO_VALUE,
     where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
-    """The largest element. At a tie the gradient is split evenly.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.max([3.0, 2.0]))
-        3.0
-    """
+    """The largest element."""
     return ops.max(a, axis=axis, keepdims=is_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
 
 
@@ -100,13 +82,7 @@ def min(
     initial: ArrayLike = NO_VALUE,
     where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
-    """The smallest element. At a tie the gradient is split evenly.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.min([3.0, 2.0]))
-        2.0
-    """
+    """The smallest element."""
     return ops.min(a, axis=axis, keepdims=is_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
 
 
@@ -115,13 +91,7 @@ amax, amin = max, min
 
 @as_numpy
 def ptp(a: ArrayLike, axis: Axes = None, out: Out | None = None, keepdims: bool = NO_VALUE) -> _Reduced:
-    """The largest element less the smallest.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.ptp([3.0, 5.0]))
-        2.0
-    """
+    """The largest element less the smallest."""
     return ops.ptp(a, axis=axis, keepdims=is_kept(keepdims))
 
 
@@ -135,13 +105,7 @@ def mean(
     *,
     where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
-    """The arithmetic mean.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.mean([3.0, 5.0]))
-        4.0
-    """
+    """The arithmetic mean."""
     return ops.mean(a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, where=_or_none(where))
 
 
@@ -170,13 +134,7 @@ def var(
     a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, ddof: float = 0,
     keepdims: bool = NO_VALUE, *, where: ArrayLike = NO_VALUE, mean: ArrayLike = NO_VALUE, correction: float = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
-    """The variance; of complex elements, that of their distances.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.var([3.0, 5.0]))
-        1.0
-    """
+    """The variance; of complex elements, that of their distances."""
     ddof = _divisor_offset(ddof, correction)
     if mean is NO_VALUE:
         return ops.var(a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where))
@@ -188,13 +146,7 @@ def std(
     a: Any, axis: Any = None, dtype: Any = None, out: Out | None = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
     where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: float = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
-    """The standard deviation. Its gradient is zero where all elements are equal.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.std([3.0, 5.0]))
-        1.0
-    """
+    """The standard deviation."""
     ddof = _divisor_offset(ddof, correction)
     if mean is NO_VALUE:
         return ops.std(a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where))
@@ -205,13 +157,7 @@ def std(
 def any(
     a: ArrayLike, axis: Axes = None, out: Out | None = None, keepdims: bool = NO_VALUE, *, where: ArrayLike = NO_VALUE
 ) -> _Reduced:  # fmt: skip
-    """Whether some element is true.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> bool(np.any([False, True]))
-        True
-    """
+    """Whether some element is true."""
     return ops.any(a, axis=axis, keepdims=is_kept(keepdims), where=_or_none(where))
 
 
@@ -219,49 +165,25 @@ def any(
 def all(
     a: ArrayLike, axis: Axes = None, out: Out | None = None, keepdims: bool = NO_VALUE, *, where: ArrayLike = NO_VALUE
 ) -> _Reduced:  # fmt: skip
-    """Whether every element is true.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> bool(np.all([False, True]))
-        False
-    """
+    """Whether every element is true."""
     return ops.all(a, axis=axis, keepdims=is_kept(keepdims), where=_or_none(where))
 
 
 @as_numpy
 def argmax(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdims: bool = NO_VALUE) -> _Reduced:
-    """Where the largest element is: integers, constants to a gradient.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> int(np.argmax([3.0, 5.0]))
-        1
-    """
+    """Where the largest element is: integers, constants to a gradient."""
     return ops.argmax(a, axis=axis, keepdims=is_kept(keepdims))
 
 
 @as_numpy
 def argmin(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdims: bool = NO_VALUE) -> _Reduced:
-    """Where the smallest element is: integers, constants to a gradient.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> int(np.argmin([3.0, 5.0]))
-        0
-    """
+    """Where the smallest element is: integers, constants to a gradient."""
     return ops.argmin(a, axis=axis, keepdims=is_kept(keepdims))
 
 
 @as_numpy
 def count_nonzero(a: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> _Reduced:
-    """How many elements are not zero: integers, constants to a gradient.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> int(np.count_nonzero([3.0, 0.0]))
-        1
-    """
+    """How many elements are not zero: integers, constants to a gradient."""
     return ops.count_nonzero(a, axis=axis, keepdims=keepdims)
 
 
@@ -274,13 +196,7 @@ def average(
     *,
     keepdims: bool = NO_VALUE,
 ) -> Any:
-    """The weighted mean; with `returned`, also the sum of the weights. `ZeroDivisionError` if weights sum to zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.average([3.0, 5.0], weights=[1.0, 3.0]))
-        4.5
-    """
+    """The weighted mean; with `returned`, also the sum of the weights. `ZeroDivisionError` if weights sum to zero."""
     return ops.average(a, axis=axis, weights=weights, returned=returned, keepdims=is_kept(keepdims))
 
 
@@ -289,25 +205,13 @@ def average(
 
 @as_numpy
 def cumsum(a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None) -> Any:
-    """The running sum; of all elements in one row, without an axis.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.cumsum([1.0, 2.0])
-        array([1., 3.])
-    """
+    """The running sum; of all elements in one row, without an axis."""
     return ops.cumsum(a, axis=axis, dtype=dtype)
 
 
 @as_numpy
 def cumprod(a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None) -> Any:
-    """The running product; of all elements in one row, without an axis. Exact with zeros.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.cumprod([3.0, 2.0])
-        array([3., 6.])
-    """
+    """The running product; of all elements in one row, without an axis. Exact with zeros."""
     return ops.cumprod(a, axis=axis, dtype=dtype)
 
 
@@ -382,13 +286,7 @@ def nansum(
     a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, keepdims: bool = NO_VALUE,
     initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
-    """The sum of the elements that are not NaN; the others have gradient zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.nansum([1.0, np.nan]))
-        1.0
-    """
+    """The sum of the elements that are not NaN; the others have gradient zero."""
     x = as_tensor(a, "nansum")
     return sum(x, axis, dtype, None, keepdims, initial, _both(_numbers(x), where))
 
@@ -398,13 +296,7 @@ def nanprod(
     a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None, keepdims: bool = NO_VALUE,
     initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
-    """The product of the elements that are not NaN; the others have gradient zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.nanprod([2.0, np.nan]))
-        2.0
-    """
+    """The product of the elements that are not NaN; the others have gradient zero."""
     x = as_tensor(a, "nanprod")
     return prod(x, axis, dtype, None, keepdims, initial, _both(_numbers(x), where))
 
@@ -419,13 +311,7 @@ def nanmean(
     *,
     where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
-    """The mean of the elements that are not NaN; the others have gradient zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.nanmean([2.0, np.nan]))
-        2.0
-    """
+    """The mean of the elements that are not NaN; the others have gradient zero."""
     x, axis = _with_nans(a, axis, dtype, "nanmean")
     return mean(x, axis, dtype, None, keepdims, where=_both(_numbers(x), where))
 
@@ -445,13 +331,7 @@ def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, out: Out | None = None, ddof: Any = 0, keepdims: Any = NO_VALUE, *,
     where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
-    """The variance of the elements that are not NaN; the others have gradient zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.nanvar([3.0, 5.0, np.nan]))
-        1.0
-    """
+    """The variance of the elements that are not NaN; the others have gradient zero."""
     x, axis = _with_nans(a, axis, dtype, "nanvar")
     return var(
         x, axis, dtype, None, ddof, keepdims, where=_both(_numbers(x), where), mean=mean, correction=correction
@@ -471,13 +351,7 @@ def nanstd(
     mean: ArrayLike = NO_VALUE,
     correction: float = NO_VALUE,
 ) -> _Reduced:
-    """The standard deviation of the elements that are not NaN; the others have gradient zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.nanstd([3.0, 5.0, np.nan]))
-        1.0
-    """
+    """The standard deviation of the elements that are not NaN; the others have gradient zero."""
     x, axis = _with_nans(a, axis, dtype, "nanstd")
     return std(
         x, axis, dtype, None, ddof, keepdims, where=_both(_numbers(x), where), mean=mean, correction=correction
@@ -511,13 +385,7 @@ def nanmax(
     initial: ArrayLike = NO_VALUE,
     where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
-    """The largest element that is not NaN. At a tie the gradient is split evenly.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.nanmax([2.0, np.nan]))
-        2.0
-    """
+    """The largest element that is not NaN. At a tie the gradient is split evenly."""
     return _nan_extreme("max", a, axis, keepdims, initial, where)
 
 
@@ -530,63 +398,33 @@ def nanmin(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> _Reduced:
-    """The smallest element that is not NaN. At a tie the gradient is split evenly.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.nanmin([2.0, np.nan]))
-        2.0
-    """
+    """The smallest element that is not NaN. At a tie the gradient is split evenly."""
     return _nan_extreme("min", a, axis, keepdims, initial, where)
 
 
 @as_numpy
 def nancumsum(a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None) -> Any:
-    """The running sum in which NaN counts as zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.nancumsum([1.0, np.nan, 2.0])
-        array([1., 1., 3.])
-    """
+    """The running sum in which NaN counts as zero."""
     x = as_tensor(a, "nancumsum")
     return ops.cumsum(ops.where(_numbers(x), x, ops.zeros_like(x)), axis=axis, dtype=dtype)
 
 
 @as_numpy
 def nancumprod(a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, out: Out | None = None) -> Any:
-    """The running product in which NaN counts as one.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.nancumprod([2.0, np.nan, 3.0])
-        array([2., 2., 6.])
-    """
+    """The running product in which NaN counts as one."""
     x = as_tensor(a, "nancumprod")
     return ops.cumprod(ops.where(_numbers(x), x, ops.ones_like(x)), axis=axis, dtype=dtype)
 
 
 @as_numpy
 def nanargmax(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdims: bool = NO_VALUE) -> _Reduced:
-    """Where the largest element that is not NaN is: integers, constants to a gradient.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> int(np.nanargmax([3.0, np.nan, 5.0]))
-        2
-    """
+    """Where the largest element that is not NaN is: integers, constants to a gradient."""
     return ops.nanargmax(as_tensor(a, "nanargmax"), axis, is_kept(keepdims))
 
 
 @as_numpy
 def nanargmin(a: ArrayLike, axis: Axes = None, out: Out | None = None, *, keepdims: bool = NO_VALUE) -> _Reduced:
-    """Where the smallest element that is not NaN is: integers, constants to a gradient.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> int(np.nanargmin([3.0, np.nan, 5.0]))
-        0
-    """
+    """Where the smallest element that is not NaN is: integers, constants to a gradient."""
     return ops.nanargmin(as_tensor(a, "nanargmin"), axis, is_kept(keepdims))
 
 

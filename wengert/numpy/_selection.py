@@ -33,13 +33,7 @@ from ._writing import NO_VALUE, accept, as_numpy
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """x where the condition holds, else y; with the condition alone, the indices where it does.
 
-    The side that is not taken gets gradient zero, whatever its slope.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.where([True, False], 1.0, 2.0)
-        array([1., 2.])
-    """
+    The side that is not taken gets gradient zero, whatever its slope."""
     if (x is None) != (y is None):
         raise ValueError(at_user_line("np.where: give both x and y, or neither"))
     return ops.nonzero(condition) if x is None else ops.where(condition, x, y)
@@ -58,37 +52,19 @@ def _found(name: str, a: ArrayLike) -> np.ndarray[Any, Any]:
 def nonzero(a: ArrayLike) -> Any:
     """The indices of the elements that are not zero, an integer array for each axis.
 
-    Raises TracingError in a trace, where their number is not known.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.nonzero([0.0, 2.0])
-        (array([1]),)
-    """
+    Raises TracingError in a trace, where their number is not known."""
     return ops.nonzero(a)
 
 
 @as_numpy
 def flatnonzero(a: ArrayLike) -> Any:
-    """The indices, in one row, of the elements that are not zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.flatnonzero([0.0, 2.0])
-        array([1])
-    """
+    """The indices, in one row, of the elements that are not zero."""
     return ops.flatnonzero(a)
 
 
 @as_numpy
 def argwhere(a: ArrayLike) -> Any:
-    """The indices of the elements that are not zero, one row for each.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.argwhere([0.0, 2.0])
-        array([[1]])
-    """
+    """The indices of the elements that are not zero, one row for each."""
     return ops.argwhere(a)
 
 
@@ -125,13 +101,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: Axes = None, out: Out | N
 
 @as_numpy
 def select(condlist: ArrayLike, choicelist: ArrayLike, default: ArrayLike = 0) -> Any:
-    """Each element from the first choice whose condition holds, else the default.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.select([[True, False]], [[1.0, 2.0]], -1.0)
-        array([ 1., -1.])
-    """
+    """Each element from the first choice whose condition holds, else the default."""
     return ops.select(condlist, choicelist, default)
 
 
@@ -171,13 +141,7 @@ def clip(
     a: ArrayLike, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Out | None = None, *, min: Any = NO_VALUE,
     max: Any = NO_VALUE, **kwargs: Any,
 ) -> Any:  # fmt: skip
-    """Elements kept between two bounds. The gradient passes on the closed interval.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.clip([1.0, 5.0], 0.0, 3.0)
-        array([1., 3.])
-    """
+    """Elements kept between two bounds. The gradient passes on the closed interval."""
     accept("np.clip", **kwargs)
     low = next((v for v in (a_min, min) if v is not NO_VALUE), None)
     high = next((v for v in (a_max, max) if v is not NO_VALUE), None)
@@ -186,13 +150,7 @@ def clip(
 
 @as_numpy
 def take(a: ArrayLike, indices: ArrayLike, axis: Axes = None, out: Out | None = None, mode: str = "raise") -> Any:
-    """Elements, or slices along an axis, by number.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.take([1.0, 2.0, 3.0], [2, 0])
-        array([3., 1.])
-    """
+    """Elements, or slices along an axis, by number."""
     x = as_tensor(a, "take")
     if axis is None:
         x, axis = ravel(x), 0
@@ -209,13 +167,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: Axes = None, out: Out | None = 
 
 @as_numpy
 def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axes = -1) -> Any:
-    """Elements along an axis by number, row by row.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.take_along_axis([[1.0, 2.0]], [[1]], 1)
-        array([[2.]])
-    """
+    """Elements along an axis by number, row by row."""
     return ops.take_along_axis(arr, indices, axis=axis)
 
 
@@ -287,13 +239,7 @@ def sort(
     stable: bool | None = None,
     descending: bool = NO_VALUE,
 ) -> Any:
-    """The elements in order along an axis. At a tie each keeps its own gradient, in the order they came.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.sort([2.0, 1.0])
-        array([1., 2.])
-    """
+    """The elements in order along an axis. At a tie each keeps its own gradient, in the order they came."""
     accept("np.sort", kind=kind, stable=stable)
     if descending is NO_VALUE or not descending:
         return ops.sort(a, axis=axis)
@@ -320,13 +266,7 @@ def argsort(
     stable: bool | None = None,
     descending: bool = NO_VALUE,
 ) -> Any:
-    """The integers that would put the elements in order: constants to a gradient.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.argsort([2.0, 1.0])
-        array([1, 0])
-    """
+    """The integers that would put the elements in order: constants to a gradient."""
     accept("np.argsort", kind=kind, stable=stable)
     if descending is NO_VALUE or not descending:
         return ops.argsort(a, axis=axis)
@@ -361,13 +301,7 @@ def _require_places(kth: ShapeLike, x: Tensor, axis: Axes, name: str) -> None:
 def argpartition(
     a: ArrayLike, kth: ShapeLike, axis: Axes = -1, kind: str | None = "introselect", order: str | None = None
 ) -> Any:
-    """The integers that would put the kth element in its place: here, all of them.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.argpartition([2.0, 1.0], 0)
-        array([1, 0])
-    """
+    """The integers that would put the kth element in its place: here, all of them."""
     x = as_tensor(a, "argpartition")
     _require_places(kth, x, axis, "argpartition")
     return argsort(x, axis)
@@ -378,13 +312,7 @@ def argpartition(
 
 @as_numpy
 def isclose(a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether elements are equal within tolerances.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.isclose([1.0, 2.0], [1.0, 3.0])
-        array([ True, False])
-    """
+    """Whether elements are equal within tolerances."""
     return ops.isclose(a, b, rtol, atol, equal_nan)
 
 
@@ -475,37 +403,19 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Any:
 
 @as_numpy
 def real(val: ArrayLike) -> Any:
-    """The real part.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.real([1.0 + 2.0j])
-        array([1.])
-    """
+    """The real part."""
     return ops.real(val)
 
 
 @as_numpy
 def imag(val: ArrayLike) -> Any:
-    """The imaginary part; zeros for real elements.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.imag([1.0 + 2.0j])
-        array([2.])
-    """
+    """The imaginary part; zeros for real elements."""
     return ops.imag(val)
 
 
 @as_numpy
 def angle(z: ArrayLike, deg: bool = False) -> Any:
-    """The angle of complex elements. Its gradient is zero at 0.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.angle([1.0j], deg=True)
-        array([90.])
-    """
+    """The angle of complex elements."""
     x = ops.angle(as_tensor(z, "angle"))
     return ops.rad2deg(x) if deg else x
 
@@ -518,25 +428,13 @@ def nan_to_num(
     posinf: ArrayLike | None = None,
     neginf: ArrayLike | None = None,
 ) -> Any:
-    """NaN and infinities replaced; what is replaced has gradient zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.nan_to_num([1.0, np.nan])
-        array([1., 0.])
-    """
+    """NaN and infinities replaced; what is replaced has gradient zero."""
     return ops.nan_to_num(x, nan, posinf, neginf)
 
 
 @as_numpy
 def round(a: ArrayLike, decimals: int = 0, out: Out | None = None) -> Any:
-    """Rounded to a number of decimals, halves to even. Its gradient is zero.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.round([1.26, 2.5], 1)
-        array([1.3, 2.5])
-    """
+    """Rounded to a number of decimals, halves to even."""
     return ops.round(a, decimals)
 
 
@@ -622,25 +520,13 @@ def iscomplex(x: ArrayLike) -> Any:
 
 @as_numpy
 def isreal(x: ArrayLike) -> Any:
-    """Whether elements have no imaginary part, or a zero one.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.isreal([1.0, 1.0j])
-        array([ True, False])
-    """
+    """Whether elements have no imaginary part, or a zero one."""
     return ops.equal(ops.imag(as_tensor(x, "isreal")), 0)
 
 
 @as_numpy
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = None) -> Any:
-    """Where values belong in a sorted row: integers, constants to a gradient.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.searchsorted([1.0, 2.0], [1.5])
-        array([1])
-    """
+    """Where values belong in a sorted row: integers, constants to a gradient."""
     row, values = as_tensor(a, "searchsorted"), as_tensor(v, "searchsorted")
     if row.ndim != 1:
         raise ValueError(at_user_line(f"np.searchsorted: the sorted array must have one axis, got {row.shape}"))

@@ -17,13 +17,7 @@ from ._writing import NO_VALUE, accept, as_numpy, named_dtype
 
 @as_numpy
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any:
-    """The same elements in another shape; one extent may be -1.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.reshape([1.0, 2.0], (2, 1)).shape
-        (2, 1)
-    """
+    """The same elements in another shape; one extent may be -1."""
     if order == "F":
         x = as_tensor(a, "reshape")
         wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
@@ -34,25 +28,13 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any
 
 @as_numpy
 def ravel(a: Any, order: str = "C") -> Any:
-    """The elements in one row.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.ravel([[1.0], [2.0]])
-        array([1., 2.])
-    """
+    """The elements in one row."""
     return reshape(as_tensor(a, "ravel"), (-1,), order)
 
 
 @as_numpy
 def transpose(a: ArrayLike, axes: Axes = None) -> Any:
-    """The axes in another order; reversed by default.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.transpose([[1.0, 2.0]]).shape
-        (2, 1)
-    """
+    """The axes in another order; reversed by default."""
     return ops.transpose(a, axes)
 
 
@@ -61,133 +43,67 @@ permute_dims = transpose
 
 @as_numpy
 def matrix_transpose(x: ArrayLike, /) -> Any:
-    """The last two axes exchanged.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.matrix_transpose([[1.0, 2.0]]).shape
-        (2, 1)
-    """
+    """The last two axes exchanged."""
     return ops.matrix_transpose(x)
 
 
 @as_numpy
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Any:
-    """Two axes exchanged.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.swapaxes([[1.0, 2.0]], 0, 1).shape
-        (2, 1)
-    """
+    """Two axes exchanged."""
     return ops.swapaxes(a, axis1, axis2)
 
 
 @as_numpy
 def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Any:
-    """Axes moved to new places, the others keeping their order.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.moveaxis(np.zeros((2, 3, 4)), 0, -1).shape
-        (3, 4, 2)
-    """
+    """Axes moved to new places, the others keeping their order."""
     return ops.moveaxis(a, source, destination)
 
 
 @as_numpy
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Any:
-    """One axis moved before another.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.rollaxis(np.zeros((2, 3, 4)), 2).shape
-        (4, 2, 3)
-    """
+    """One axis moved before another."""
     return ops.rollaxis(a, axis, start)
 
 
 @as_numpy
 def expand_dims(a: ArrayLike, axis: Axes) -> Any:
-    """New axes of length 1.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.expand_dims([1.0, 2.0], 0).shape
-        (1, 2)
-    """
+    """New axes of length 1."""
     return ops.expand_dims(a, axis)
 
 
 @as_numpy
 def squeeze(a: ArrayLike, axis: Axes = None) -> Any:
-    """Axes of length 1 taken away.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.squeeze([[1.0, 2.0]]).shape
-        (2,)
-    """
+    """Axes of length 1 taken away."""
     return ops.squeeze(a, axis)
 
 
 @as_numpy
 def broadcast_to(array: ArrayLike, shape: ShapeLike, subok: bool = False) -> Any:
-    """Repeated along new axes and along those of length 1.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.broadcast_to([1.0, 2.0], (3, 2)).shape
-        (3, 2)
-    """
+    """Repeated along new axes and along those of length 1."""
     return ops.broadcast_to(array, shape)
 
 
 @as_numpy
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> Any:
-    """Arrays in the shape that they have in common.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> [b.shape for b in np.broadcast_arrays([1.0, 2.0], [[3.0]])]
-        [(1, 2), (1, 2)]
-    """
+    """Arrays in the shape that they have in common."""
     return ops.broadcast_arrays(*args)
 
 
 @as_numpy
 def atleast_1d(*arys: Any) -> Any:
-    """Numbers as rows of one element.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.atleast_1d(1.0)
-        array([1.])
-    """
+    """Numbers as rows of one element."""
     return ops.atleast_1d(*arys)
 
 
 @as_numpy
 def atleast_2d(*arys: Any) -> Any:
-    """Numbers and rows as matrices.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.atleast_2d([1.0])
-        array([[1.]])
-    """
+    """Numbers and rows as matrices."""
     return ops.atleast_2d(*arys)
 
 
 @as_numpy
 def atleast_3d(*arys: Any) -> Any:
-    """Arrays with three axes at least.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.atleast_3d([1.0]).shape
-        (1, 1, 1)
-    """
+    """Arrays with three axes at least."""
     return ops.atleast_3d(*arys)
 
 
@@ -205,13 +121,7 @@ def _joinable(arrays: Sequence[Any], dtype: DTypeLike | None, name: str) -> list
 def concatenate(
     arrays: Sequence[Any], /, axis: Axes = 0, out: Out | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:  # fmt: skip
-    """Arrays joined along an axis that they have.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.concatenate([[1.0], [2.0]])
-        array([1., 2.])
-    """
+    """Arrays joined along an axis that they have."""
     return ops.concatenate(_joinable(arrays, dtype, "concatenate"), axis=axis)
 
 
@@ -222,61 +132,31 @@ concat = concatenate
 def stack(
     arrays: Any, axis: int = 0, out: Out | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:  # fmt: skip
-    """Arrays joined along a new axis.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.stack([[1.0], [2.0]]).shape
-        (2, 1)
-    """
+    """Arrays joined along a new axis."""
     return ops.stack(_joinable(arrays, dtype, "stack"), axis=axis)
 
 
 @as_numpy
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Arrays joined as rows.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.vstack([[1.0], [2.0]]).shape
-        (2, 1)
-    """
+    """Arrays joined as rows."""
     return ops.vstack(_joinable(tup, dtype, "vstack"))
 
 
 @as_numpy
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """Arrays joined along the second axis; rows along their only one.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.hstack([[1.0], [2.0]])
-        array([1., 2.])
-    """
+    """Arrays joined along the second axis; rows along their only one."""
     return ops.hstack(_joinable(tup, dtype, "hstack"))
 
 
 @as_numpy
 def dstack(tup: Sequence[ArrayLike]) -> Any:
-    """Arrays joined along the third axis.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.dstack([[1.0], [2.0]]).shape
-        (1, 1, 2)
-    """
+    """Arrays joined along the third axis."""
     return ops.dstack(_joinable(tup, None, "dstack"))
 
 
 @as_numpy
 def column_stack(tup: Sequence[ArrayLike]) -> Any:
-    """Arrays joined as columns.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.column_stack([[1.0], [2.0]]).shape
-        (1, 2)
-    """
+    """Arrays joined as columns."""
     return ops.column_stack(_joinable(tup, None, "column_stack"))
 
 
@@ -327,13 +207,7 @@ def _at_least_leading(x: Tensor, ndim: int) -> Tensor:
 
 @as_numpy
 def append(arr: ArrayLike, values: ArrayLike, axis: Axes = None) -> Any:
-    """Values joined behind an array; both in one row, without an axis.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.append([1.0], 2.0)
-        array([1., 2.])
-    """
+    """Values joined behind an array; both in one row, without an axis."""
     return ops.append(strong(arr), strong(values), axis)
 
 
@@ -342,61 +216,31 @@ def append(arr: ArrayLike, values: ArrayLike, axis: Axes = None) -> Any:
 
 @as_numpy
 def array_split(ary: ArrayLike, indices_or_sections: int, axis: int = 0) -> Any:
-    """A list of parts, at the given indices or as many as asked, the first ones being longer by one if need be.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> [len(part) for part in np.array_split([1.0, 2.0, 3.0], 2)]
-        [2, 1]
-    """
+    """A list of parts, at the given indices or as many as asked, the first ones being longer by one if need be."""
     return ops.array_split(ary, indices_or_sections, axis)
 
 
 @as_numpy
 def split(ary: ArrayLike, indices_or_sections: int, axis: int = 0) -> Any:
-    """A list of equal parts, or of parts at the given indices.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> [len(part) for part in np.split([1.0, 2.0, 3.0, 4.0], 2)]
-        [2, 2]
-    """
+    """A list of equal parts, or of parts at the given indices."""
     return ops.split(ary, indices_or_sections, axis)
 
 
 @as_numpy
 def hsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> Any:
-    """`split` along the second axis (the only one of a row).
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> [part.shape for part in np.hsplit(np.zeros((2, 4)), 2)]
-        [(2, 2), (2, 2)]
-    """
+    """`split` along the second axis (the only one of a row)."""
     return ops.hsplit(ary, indices_or_sections)
 
 
 @as_numpy
 def vsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> Any:
-    """`split` along the first axis of a matrix.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> [part.shape for part in np.vsplit(np.zeros((4, 2)), 2)]
-        [(2, 2), (2, 2)]
-    """
+    """`split` along the first axis of a matrix."""
     return ops.vsplit(ary, indices_or_sections)
 
 
 @as_numpy
 def dsplit(ary: ArrayLike, indices_or_sections: ShapeLike) -> Any:
-    """`split` along the third axis.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> [part.shape for part in np.dsplit(np.zeros((1, 1, 4)), 2)]
-        [(1, 1, 2), (1, 1, 2)]
-    """
+    """`split` along the third axis."""
     return ops.dsplit(ary, indices_or_sections)
 
 
@@ -417,86 +261,43 @@ def unstack(x: ArrayLike, /, *, axis: int = 0) -> Any:
 
 @as_numpy
 def tile(A: ArrayLike, reps: tuple[int, ...]) -> Any:
-    """An array repeated as a whole.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.tile([1.0, 2.0], 2)
-        array([1., 2., 1., 2.])
-    """
+    """An array repeated as a whole."""
     return ops.tile(A, reps)
 
 
 @as_numpy
 def repeat(a: ArrayLike, repeats: ArrayLike, axis: Axes = None) -> Any:
-    """Each element repeated.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.repeat([1.0, 2.0], 2)
-        array([1., 1., 2., 2.])
-    """
+    """Each element repeated."""
     return ops.repeat(a, repeats, axis)
 
 
 @as_numpy
 def roll(a: ArrayLike, shift: ArrayLike, axis: Axes = None) -> Any:
-    """Elements moved along axes, those that leave coming in again.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.roll([1.0, 2.0, 3.0], 1)
-        array([3., 1., 2.])
-    """
+    """Elements moved along axes, those that leave coming in again."""
     return ops.roll(a, shift, axis)
 
 
 @as_numpy
 def flip(m: ArrayLike, axis: Axes = None) -> Any:
-    """Elements in reverse order along axes.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.flip([1.0, 2.0])
-        array([2., 1.])
-    """
+    """Elements in reverse order along axes."""
     return ops.flip(m, axis)
 
 
 @as_numpy
 def flipud(m: ArrayLike) -> Any:
-    """Rows in reverse order.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.flipud([1.0, 2.0])
-        array([2., 1.])
-    """
+    """Rows in reverse order."""
     return ops.flipud(m)
 
 
 @as_numpy
 def fliplr(m: ArrayLike) -> Any:
-    """Columns in reverse order.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.fliplr([[1.0, 2.0]])
-        array([[2., 1.]])
-    """
+    """Columns in reverse order."""
     return ops.fliplr(m)
 
 
 @as_numpy
 def rot90(m: ArrayLike, k: int = 1, axes: Axes = (0, 1)) -> Any:
-    """A quarter turn, k times, from the first axis towards the second.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.rot90([[1.0, 2.0]])
-        array([[2.],
-               [1.]])
-    """
+    """A quarter turn, k times, from the first axis towards the second."""
     return ops.rot90(m, k, axes)
 
 
@@ -505,13 +306,7 @@ def pad(array: ArrayLike, pad_width: Sequence[Any], mode: str = "constant", **kw
     """Values put around an array, one axis after the other.
 
     Modes: "constant" (constant_values=), "edge", "wrap", "reflect" and "symmetric" (reflect_type=), "linear_ramp"
-    (end_values=), "maximum", "minimum", "mean" and "median" (stat_length=), "empty" (zeros here).
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.pad([1.0, 2.0], 1)
-        array([0., 1., 2., 0.])
-    """
+    (end_values=), "maximum", "minimum", "mean" and "median" (stat_length=), "empty" (zeros here)."""
     values = kwargs.pop("constant_values", None)
     if mode in PADDED_HERE and values is None:
         return padded(array, pad_width, mode, kwargs)
@@ -525,37 +320,19 @@ def pad(array: ArrayLike, pad_width: Sequence[Any], mode: str = "constant", **kw
 
 @as_numpy
 def diag(v: ArrayLike, k: int = 0) -> Any:
-    """A row as a diagonal matrix, or the diagonal of a matrix.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.diag([[1.0, 2.0], [3.0, 4.0]])
-        array([1., 4.])
-    """
+    """A row as a diagonal matrix, or the diagonal of a matrix."""
     return ops.diag(v, k)
 
 
 @as_numpy
 def diagflat(v: ArrayLike, k: int = 0) -> Any:
-    """All elements on the diagonal of a matrix.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.diagflat([[1.0, 2.0]]).shape
-        (2, 2)
-    """
+    """All elements on the diagonal of a matrix."""
     return ops.diagflat(v, k)
 
 
 @as_numpy
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The diagonals of the matrices that lie along two axes.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.diagonal([[1.0, 2.0], [3.0, 4.0]], 1)
-        array([2.])
-    """
+    """The diagonals of the matrices that lie along two axes."""
     return ops.diagonal(a, offset, axis1, axis2)
 
 
@@ -564,40 +341,20 @@ def trace(
     a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None,
     out: Out | None = None,
 ) -> Any:  # fmt: skip
-    """The sum of the elements on a diagonal.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.trace([[1.0, 2.0], [3.0, 4.0]]))
-        5.0
-    """
+    """The sum of the elements on a diagonal."""
     x = as_tensor(a, "trace")
     return ops.sum(ops.diagonal(x, offset, axis1, axis2), axis=-1, dtype=None if dtype is None else named_dtype(dtype))
 
 
 @as_numpy
 def tril(m: ArrayLike, k: int = 0) -> Any:
-    """Zeros above a diagonal.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.tril([[1.0, 2.0], [3.0, 4.0]])
-        array([[1., 0.],
-               [3., 4.]])
-    """
+    """Zeros above a diagonal."""
     return ops.tril(m, k)
 
 
 @as_numpy
 def triu(m: ArrayLike, k: int = 0) -> Any:
-    """Zeros below a diagonal.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.triu([[1.0, 2.0], [3.0, 4.0]])
-        array([[1., 2.],
-               [0., 4.]])
-    """
+    """Zeros below a diagonal."""
     return ops.triu(m, k)
 
 
@@ -606,13 +363,7 @@ def triu(m: ArrayLike, k: int = 0) -> Any:
 
 @as_numpy
 def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = NO_VALUE, append: ArrayLike = NO_VALUE) -> Any:
-    """Differences of neighbours, n times.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.diff([1.0, 3.0, 6.0])
-        array([2., 3.])
-    """
+    """Differences of neighbours, n times."""
     x = as_tensor(a, "diff")
     axis = normal_axis(axis, x.ndim, "diff")
     if type(n) is int and n == 0:

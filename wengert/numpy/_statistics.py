@@ -52,13 +52,7 @@ def _hundredth(q: ArrayLike, name: str) -> Any:
 def median(
     a: ArrayLike, axis: Axes = None, out: Out | None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
-    """The median: the middle element, or the mean of the two in the middle. Of equal elements one has the gradient.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.median([3.0, 1.0, 2.0]))
-        2.0
-    """
+    """The median: the middle element, or the mean of the two in the middle. Of equal elements one has the gradient."""
     return ops.median(as_tensor(a, "median"), axis, is_kept(keepdims))
 
 
@@ -68,13 +62,7 @@ def quantile(
     method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
     """The q-th quantiles, by all of NumPy's methods; with weights "inverted_cdf". Of equal elements one has the
-    gradient, and weights have none.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.quantile([1.0, 2.0, 4.0], 0.25))
-        1.5
-    """
+    gradient, and weights have none."""
     return _quantile("quantile", a, q, axis, method, keepdims, weights, False)
 
 
@@ -83,13 +71,7 @@ def percentile(
     a: Any, q: Any, axis: Any = None, out: Out | None = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: object = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
-    """The q-th percentiles: quantiles of q / 100.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.percentile([1.0, 2.0, 4.0], 25))
-        1.5
-    """
+    """The q-th percentiles: quantiles of q / 100."""
     return _quantile("percentile", a, _hundredth(q, "percentile"), axis, method, keepdims, weights, False)
 
 
@@ -97,13 +79,7 @@ def percentile(
 def nanmedian(
     a: ArrayLike, axis: Axes = None, out: Out | None = None, overwrite_input: bool = False, keepdims: bool = NO_VALUE
 ) -> Any:
-    """The median of the elements that are not NaN.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.nanmedian([3.0, np.nan, 2.0]))
-        2.5
-    """
+    """The median of the elements that are not NaN."""
     return ops.nanmedian(as_tensor(a, "nanmedian"), axis, is_kept(keepdims))
 
 
@@ -114,13 +90,7 @@ def nanquantile(
     keepdims: bool = NO_VALUE, *, weights: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
     """As `quantile`, of the elements that are not NaN; methods "linear", "lower", "higher", "midpoint" and "nearest",
-    and "inverted_cdf" with weights.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.nanquantile([1.0, 2.0, np.nan, 4.0], 0.25))
-        1.5
-    """
+    and "inverted_cdf" with weights."""
     return _quantile("nanquantile", a, q, axis, method, keepdims, weights, True)
 
 
@@ -130,13 +100,7 @@ def nanpercentile(
     method: str = "linear",
     keepdims: bool = NO_VALUE, *, weights: ArrayLike | None = None,
 ) -> Any:  # fmt: skip
-    """As `percentile`, of the elements that are not NaN.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> float(np.nanpercentile([1.0, 2.0, np.nan, 4.0], 25))
-        1.5
-    """
+    """As `percentile`, of the elements that are not NaN."""
     return _quantile("nanpercentile", a, _hundredth(q, "nanpercentile"), axis, method, keepdims, weights, True)
 
 

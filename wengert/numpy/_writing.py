@@ -13,8 +13,10 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
+from .. import ops
 from .._core import dtypes
 from .._core.argument_types import DTypeLike, Out
+from .._core.faces import documented
 from .._core.refusal import asker, cure_for
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -36,29 +38,30 @@ def is_kept(keepdims: object) -> bool:
 
 
 _GLOSSARY = {
-    "a": "an array, a tensor, a number or a nested list (which may hold tensors)",
-    "axis": "the axis or axes to work along; None for all elements, as NumPy's default says",
-    "dtype": "the dtype to compute in and to return",
-    "out": "a tensor that takes the result, or an array; refused where a gradient would be lost",
-    "keepdims": "whether reduced axes stay, with length 1",
-    "initial": "a starting value, which counts as one more element",
-    "where": "which elements take part, a boolean array that broadcasts",
-    "ddof": "what is taken off the number of elements in the divisor",
-    "correction": "the same as ddof",
-    "mean": "the mean, if it is known already, with the reduced axes kept",
-    "shape": "the extents of the result",
-    "order": "the order of elements in memory, for NumPy callers; tensors take 'C'",
-    "like": "accepted for NumPy's sake, and not used",
-    "device": "accepted for NumPy's sake; None or 'cpu'",
-    "copy": "accepted for NumPy's sake",
-    "subok": "accepted for NumPy's sake, and not used",
-    "casting": "accepted for NumPy's sake: dtypes promote",
-    "kind": "accepted for NumPy's sake: the sort is stable",
-    "stable": "accepted for NumPy's sake: the sort is stable",
-    "k": "the diagonal, 0 for the main one; the number of turns for rot90",
-    "condition": "a boolean array",
-    "indices": "integers; their shape goes where the axis was",
-    "mode": "the way to treat what lies outside, as NumPy names it",
+    **dict.fromkeys(("arrays", "tup", "arys"), "a sequence of arrays or tensors."),
+    "a": "an array, a tensor, a number or a nested list (which may hold tensors).",
+    "axis": "the axis or axes to work along; None for all elements, as NumPy's default says.",
+    "dtype": "the dtype to compute in and to return.",
+    "out": "a tensor that takes the result, or an array; refused where a gradient would be lost.",
+    "keepdims": "whether reduced axes stay, with length 1.",
+    "initial": "a starting value, which counts as one more element.",
+    "where": "which elements take part, a boolean array that broadcasts.",
+    "ddof": "what is taken off the number of elements in the divisor.",
+    "correction": "the same as ddof.",
+    "mean": "the mean, if it is known already, with the reduced axes kept.",
+    "shape": "the extents of the result.",
+    "order": "the order of elements in memory, for NumPy callers; tensors take 'C'.",
+    "like": "accepted for NumPy's sake, and not used.",
+    "device": "accepted for NumPy's sake; None or 'cpu'.",
+    "copy": "accepted for NumPy's sake.",
+    "subok": "accepted for NumPy's sake, and not used.",
+    "casting": "accepted for NumPy's sake: dtypes promote.",
+    "kind": "accepted for NumPy's sake: the sort is stable.",
+    "stable": "accepted for NumPy's sake: the sort is stable.",
+    "k": "the diagonal, 0 for the main one; the number of turns for rot90.",
+    "condition": "a boolean array.",
+    "indices": "integers; their shape goes where the axis was.",
+    "mode": "the way to treat what lies outside, as NumPy names it.",
 }
 # what NumPy makes views of, where it can
 _SHARING = frozenset({
@@ -66,7 +69,6 @@ _SHARING = frozenset({
     "expand_dims", "squeeze", "broadcast_to", "atleast_1d", "atleast_2d", "atleast_3d", "array_split", "split",
     "hsplit", "vsplit", "dsplit", "unstack", "flip", "flipud", "fliplr", "rot90", "diag", "diagonal", "real", "imag",
 })  # fmt: skip
-_ARRAYS = ("arrays", "tup", "arys")
 
 
 def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
@@ -121,21 +123,22 @@ def _rest(theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callabl
 
 
 def _documented(f: Callable[..., Any], parameters: tuple[str, ...]) -> str:
-    """The docstring with a list of arguments and a word on results put before its example."""
-    text = inspect.cleandoc(f.__doc__ or "")  # Python 3.13 has taken off the indentation, those before it have not
-    head, mark, example = text.partition("Example:")
-    lines = []
-    for p in parameters:
-        meaning = _GLOSSARY.get(p)
-        if p in _ARRAYS:
-            meaning = "a sequence of arrays or tensors"
-        if meaning is None:
-            meaning = f"as in `numpy.{f.__name__}`"
-        lines.append(f"    {p}: {meaning}.")
-    section = "Args:\n" + "\n".join(lines) if lines else ""
-    returns = "Returns:\n    The result in the kind of array that came in, recorded where a tensor did."
-    parts = [head.rstrip(), section, returns, mark + example]
-    return "\n\n".join(part for part in parts if part)
+    """The docstring; one without an example has its, and more, from the function of `wg.ops` of the same name."""
+    name = f.__name__
+    namesake = None if "Example:" in (f.__doc__ or "") else vars(ops).get(name)
+    return documented(
+        f.__doc__, parameters, namesake and namesake.__doc__, known=_GLOSSARY, otherwise=f"as in `numpy.{name}`.",
+        returns="The result in the kind of array that came in, recorded where a tensor did.", example=_by_numpys_name,
+    )  # fmt: skip
+
+
+def _by_numpys_name(example: str) -> str:
+    """An example of `wg.ops` as one of this package."""
+    text = example.replace("wg.ops.", "np.")
+    both = "import wengert as wg, wengert.numpy as np"
+    return text.replace(
+        "import wengert as wg", both if " wg." in text or "(wg." in text else "import wengert.numpy as np"
+    )
 
 
 def written(result: Any, out: Any, name: str) -> Any:

@@ -1,0 +1,100 @@
+"""Docstrings of faces: functions that call another one with other names and defaults for its arguments.
+
+`wengert.numpy` has NumPy's signatures for functions of `wengert.ops`, `wengert.array_api` the standard's for those of
+`wengert.numpy`. A face is a plain function, whose signature editors and checkers read, and one line that calls. What
+its arguments mean, what it raises, its kinks and an example stand once, with the function that it calls.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+_HEADINGS = ("Example", "Raises", "Returns", "Args")  # from the last to the first, as docstrings here have them
+_IS_STRIPPED = sys.version_info >= (3, 13)  # Python itself takes the indentation off docstrings
+
+
+def sections_of(text: str | None) -> dict[str, str]:
+    """A docstring in its parts: each section by its heading, and under "" the text before them.
+
+    This runs for some 200 functions at each import, so it splits where a general reader of docstrings would parse.
+    """
+    rest = (text or "") if _IS_STRIPPED else (text or "").replace("\n    ", "\n")
+    found: dict[str, str] = {}
+    for heading in _HEADINGS:
+        rest, mark, body = rest.partition(f"\n{heading}:\n")
+        if mark:
+            found[heading] = body.rstrip()
+    found[""] = rest.strip()
+    return found
+
+
+def meanings_in(section: str) -> dict[str, str]:
+    """What a section says of each argument, in its order."""
+    found: dict[str, str] = {}
+    for entry in section[4:].replace("\n        ", "\0").split("\n    "):
+        name, _, text = entry.partition(": ")
+        found[name.lstrip("*")] = text.replace("\0", "\n        ")
+    return found
+
+
+def renamed(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
+    """What the target calls those arguments that it has in the same place under a name that the face has not."""
+    pairs = zip(ours, theirs, strict=False)
+    return {mine: other for mine, other in pairs if mine != other and mine not in theirs and other not in ours}
+
+
+def documented(
+    own: str | None,
+    parameters: Sequence[str],
+    target: str | None,
+    *,
+    known: Mapping[str, str],
+    otherwise: str,
+    returns: str,
+    example: Callable[[str], str],
+) -> str:
+    """The docstring of a face, in Google's style.
+
+    Args:
+        own: what the face says itself; a section of its own goes before that of the target.
+        parameters: its arguments, in order.
+        target: the docstring of the function that it calls, if there is one.
+        known: what arguments are that targets do not have, or have under another name.
+        otherwise: what is said of arguments of which nobody says anything.
+        returns: what the face gives.
+        example: makes the target's example one of the face.
+    """
+    mine, theirs = sections_of(own), sections_of(target)
+    said = meanings_in(mine.pop("Args", ""))
+    shared = meanings_in(theirs.get("Args", ""))
+    names = renamed(parameters, [*shared])
+    words = re.compile("|".join(rf"\b{other}\b" for other in names.values())) if names else None
+    back = {other: name for name, other in names.items()}
+
+    def in_our_words(text: str) -> str:
+        return text if words is None else words.sub(lambda found: back[found[0]], text)
+
+    lines = []
+    for p in parameters:
+        text = said.get(p) or (known.get(p) if p not in shared else None)
+        if text is None and names.get(p, p) in shared:
+            text = in_our_words(shared[names.get(p, p)])
+        lines.append(f"    {p}: {text or otherwise}")
+    summary = mine[""] or theirs[""].partition("\n\n")[0]
+    kinks = [part for part in theirs[""].split("\n\n") if part.startswith("At kinks:") and "At kinks:" not in summary]
+    parts = [summary, *map(in_our_words, kinks)]
+    if lines:
+        parts.append("Args:\n" + "\n".join(lines))
+    parts.append(f"Returns:\n{mine.get('Returns') or '    ' + returns}")
+    raises = mine.get("Raises") or in_our_words(theirs.get("Raises", ""))
+    if raises:
+        parts.append(f"Raises:\n{raises}")
+    shown = mine.get("Example") or (example(theirs["Example"]) if "Example" in theirs else "")
+    if shown:
+        parts.append(f"Example:\n{shown}")
+    return "\n\n".join(parts)
+
+
+__all__ = ["documented", "meanings_in", "renamed", "sections_of"]
