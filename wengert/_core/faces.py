@@ -7,20 +7,21 @@ its arguments mean, what it raises, its kinks and an example stand once, with th
 
 from __future__ import annotations
 
+import inspect
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 
 _HEADINGS = ("Example", "Raises", "Returns", "Args")  # from the last to the first, as docstrings here have them
-_IS_STRIPPED = sys.version_info >= (3, 13)  # Python itself takes the indentation off docstrings
+_AT_MARGIN = re.compile(r"\n\S")  # in texts without the indentation, which Python 3.13 takes off docstrings
 
 
-def sections_of(text: str | None) -> dict[str, str]:
+def _sections_of(text: str | None) -> dict[str, str]:
     """A docstring in its parts: each section by its heading, and under "" the text before them.
 
     This runs for some 200 functions at each import, so it splits where a general reader of docstrings would parse.
     """
-    rest = (text or "") if _IS_STRIPPED else (text or "").replace("\n    ", "\n")
+    rest = text or ""
+    rest = rest if _AT_MARGIN.search(rest) else rest.replace("\n    ", "\n")
     found: dict[str, str] = {}
     for heading in _HEADINGS:
         rest, mark, body = rest.partition(f"\n{heading}:\n")
@@ -30,7 +31,7 @@ def sections_of(text: str | None) -> dict[str, str]:
     return found
 
 
-def meanings_in(section: str) -> dict[str, str]:
+def _meanings_in(section: str) -> dict[str, str]:
     """What a section says of each argument, in its order."""
     found: dict[str, str] = {}
     for entry in section[4:].replace("\n        ", "\0").split("\n    "):
@@ -39,10 +40,17 @@ def meanings_in(section: str) -> dict[str, str]:
     return found
 
 
-def renamed(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
+def _renamed(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
     """What the target calls those arguments that it has in the same place under a name that the face has not."""
     pairs = zip(ours, theirs, strict=False)
     return {mine: other for mine, other in pairs if mine != other and mine not in theirs and other not in ours}
+
+
+def parameters_of(f: Callable[..., object]) -> tuple[str, ...]:
+    """The names of a function's arguments, at a fiftieth of what `inspect.signature` takes: it is paid at import."""
+    code = f.__code__
+    starred = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + starred]
 
 
 def documented(
@@ -63,15 +71,15 @@ def documented(
         target: the docstring of the function that it calls, if there is one.
         known: what arguments are that targets do not have, or have under another name.
         otherwise: what is said of arguments of which nobody says anything.
-        returns: what the face gives.
+        returns: what the face gives; "" for what the target gives.
         example: makes the target's example one of the face.
     """
-    mine, theirs = sections_of(own), sections_of(target)
-    said = meanings_in(mine.pop("Args", ""))
-    shared = meanings_in(theirs.get("Args", ""))
-    names = renamed(parameters, [*shared])
-    words = re.compile("|".join(rf"\b{other}\b" for other in names.values())) if names else None
-    back = {other: name for name, other in names.items()}
+    mine, theirs = _sections_of(own), _sections_of(target)
+    said = _meanings_in(mine.pop("Args", ""))
+    shared = _meanings_in(theirs.get("Args", ""))
+    names = _renamed(parameters, [*shared])
+    back = {other: name for name, other in names.items() if other != "a"}  # which is a word of English, too
+    words = re.compile("|".join(rf"\b{other}\b" for other in back)) if back else None
 
     def in_our_words(text: str) -> str:
         return text if words is None else words.sub(lambda found: back[found[0]], text)
@@ -87,7 +95,7 @@ def documented(
     parts = [summary, *map(in_our_words, kinks)]
     if lines:
         parts.append("Args:\n" + "\n".join(lines))
-    parts.append(f"Returns:\n{mine.get('Returns') or '    ' + returns}")
+    parts.append(f"Returns:\n{mine.get('Returns') or (f'    {returns}' if returns else theirs['Returns'])}")
     raises = mine.get("Raises") or in_our_words(theirs.get("Raises", ""))
     if raises:
         parts.append(f"Raises:\n{raises}")
@@ -97,4 +105,4 @@ def documented(
     return "\n\n".join(parts)
 
 
-__all__ = ["documented", "meanings_in", "renamed", "sections_of"]
+__all__ = ["documented", "parameters_of"]

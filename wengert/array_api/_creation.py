@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -12,9 +13,12 @@ from .. import numpy as wnp
 from .. import ops
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
+from .._core.faces import documented, parameters_of
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, cast, names_errors
+
+P = ParamSpec("P")
 
 
 @names_errors
@@ -71,7 +75,18 @@ def _has_buffer(obj: Any) -> bool:
     return True
 
 
-@names_errors
+def _face(f: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """A face of NumPy's function of the same name; what its arguments mean `wg.ops` says."""
+    face = names_errors(f)
+    target = vars(ops)[f.__name__].__doc__
+    face.__doc__ = documented(
+        f.__doc__, parameters_of(f), target, known={"device": 'None or "cpu".'}, otherwise="as in the standard.",
+        returns="A tensor.", example=lambda text: text.replace("wg.ops.", "wg.array_api."),
+    )  # fmt: skip
+    return face
+
+
+@_face
 def arange(
     start: ArrayLike,
     /,
@@ -81,32 +96,12 @@ def arange(
     dtype: DTypeLike | None = None,
     device: object = None,
 ) -> Tensor:
-    """Evenly spaced values of the half-open interval from start to stop (from 0 to start if stop is None).
-
-    Args:
-        start: the first value, or the end if it stands alone.
-        stop: the end, which is left out.
-        step: the spacing.
-        dtype: the dtype of the result; by default int64 or the default float.
-        device: None or "cpu".
-
-    Returns:
-        A tensor of one axis.
-
-    Raises:
-        ZeroDivisionError: if `step` is 0.
-        OverflowError: if an argument is an integer beyond int64 and no dtype is given.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.array_api.arange(1, 7, 2)
-        Tensor([1, 3, 5], shape=(3,), dtype=int64)
-    """
+    """Evenly spaced values of the half-open interval from start to stop (from 0 to start if stop is None)."""
     require_device("arange", device)
     return wnp.arange(start, stop, step, dtype=dtype)
 
 
-@names_errors
+@_face
 def linspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -117,152 +112,51 @@ def linspace(
     device: object = None,
     endpoint: bool = True,
 ) -> Tensor:
-    """num evenly spaced values of an interval; differentiable in both ends.
-
-    Args:
-        start: the first value.
-        stop: the last value, or the end that is left out.
-        num: how many values.
-        dtype: the dtype of the result; by default the default float, or complex for complex ends.
-        device: None or "cpu".
-        endpoint: whether stop is the last value.
-
-    Returns:
-        A tensor of one axis.
-
-    Raises:
-        ValueError: if num is negative.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.array_api.linspace(0, 1, 3)
-        Tensor([0. , 0.5, 1. ], shape=(3,), dtype=float64)
-    """
+    """num evenly spaced values of an interval; differentiable in both ends."""
     require_device("linspace", device)
     return wnp.linspace(start, stop, num, endpoint, dtype=dtype)
 
 
-@names_errors
+@_face
 def zeros(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
-    """Zeros.
-
-    Args:
-        shape: the extents, an integer or a tuple.
-        dtype: the dtype; by default the default float.
-        device: None or "cpu".
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.array_api.zeros(2)
-        Tensor([0., 0.], shape=(2,), dtype=float64)
-    """
+    """Zeros."""
     require_device("zeros", device)
     return wnp.zeros(shape, dtype)
 
 
-@names_errors
+@_face
 def ones(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
-    """Ones.
-
-    Args:
-        shape: the extents, an integer or a tuple.
-        dtype: the dtype; by default the default float.
-        device: None or "cpu".
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.array_api.ones(2)
-        Tensor([1., 1.], shape=(2,), dtype=float64)
-    """
+    """Ones."""
     require_device("ones", device)
     return wnp.ones(shape, dtype)
 
 
-@names_errors
+@_face
 def empty(shape: ShapeLike, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
-    """Zeros: no tensor's values are left to chance.
-
-    Args:
-        shape: the extents, an integer or a tuple.
-        dtype: the dtype; by default the default float.
-        device: None or "cpu".
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.array_api.empty((2, 0)).shape
-        (2, 0)
-    """
+    """Zeros: no tensor's values are left to chance."""
     require_device("empty", device)
     return wnp.zeros(shape, dtype)
 
 
-@names_errors
+@_face
 def full(shape: ShapeLike, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
-    """One value everywhere.
-
-    Args:
-        shape: the extents, an integer or a tuple.
-        fill_value: a number, or a tensor of no axes, which is recorded.
-        dtype: the dtype; by default the default one of the value's kind.
-        device: None or "cpu".
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.array_api.full(2, True)
-        Tensor([ True, True], shape=(2,), dtype=bool)
-    """
+    """One value everywhere."""
     require_device("full", device)
     return wnp.full(shape, fill_value, dtype)
 
 
-@names_errors
+@_face
 def eye(
     n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DTypeLike | None = None, device: object = None
 ) -> Tensor:
-    """Ones on a diagonal, zeros elsewhere.
-
-    Args:
-        n_rows: the number of rows.
-        n_cols: the number of columns; as many as rows if None.
-        k: which diagonal: 0 is the main one, positive ones lie above it.
-        dtype: the dtype; by default the default float.
-        device: None or "cpu".
-
-    Returns:
-        A tensor of two axes.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.array_api.eye(2)
-        Tensor([[1., 0.], [0., 1.]], shape=(2, 2), dtype=float64)
-    """
+    """Ones on a diagonal, zeros elsewhere."""
     require_device("eye", device)
     return wnp.eye(n_rows, n_cols, k, dtype if dtype is not None else dtypes.default_float())
 
 
-@names_errors
+@_face
 def zeros_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """Zeros in the shape and dtype of a tensor.
-
-    Args:
-        x: a tensor.
-        dtype: another dtype than x's.
-        device: None or "cpu".
-
-    Returns:
-        A tensor.
 
     Example:
         >>> import wengert as wg
@@ -273,17 +167,9 @@ def zeros_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: objec
     return wnp.zeros_like(as_tensor(x), dtype)
 
 
-@names_errors
+@_face
 def ones_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
     """Ones in the shape and dtype of a tensor.
-
-    Args:
-        x: a tensor.
-        dtype: another dtype than x's.
-        device: None or "cpu".
-
-    Returns:
-        A tensor.
 
     Example:
         >>> import wengert as wg
@@ -294,41 +180,18 @@ def ones_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: object
     return wnp.ones_like(as_tensor(x), dtype)
 
 
-@names_errors
+@_face
 def empty_like(x: ArrayLike, /, *, dtype: DTypeLike | None = None, device: object = None) -> Tensor:
-    """Zeros in the shape and dtype of a tensor: no tensor's values are left to chance.
-
-    Args:
-        x: a tensor.
-        dtype: another dtype than x's.
-        device: None or "cpu".
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.array_api.empty_like(wg.tensor([1.0, 2.0])).shape
-        (2,)
-    """
+    """Zeros in the shape and dtype of a tensor: no tensor's values are left to chance."""
     require_device("empty_like", device)
     return wnp.zeros_like(as_tensor(x), dtype)
 
 
-@names_errors
+@_face
 def full_like(
     x: ArrayLike, /, fill_value: ArrayLike, *, dtype: DTypeLike | None = None, device: object = None
 ) -> Tensor:
     """One value everywhere, in the shape and dtype of a tensor.
-
-    Args:
-        x: a tensor.
-        fill_value: a number, or a tensor of no axes, which is recorded.
-        dtype: another dtype than x's.
-        device: None or "cpu".
-
-    Returns:
-        A tensor.
 
     Example:
         >>> import wengert as wg

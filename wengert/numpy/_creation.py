@@ -17,7 +17,7 @@ from .._core.tensor import Tensor, tensor_in
 from ..ops.memory import as_array, own
 from ..ops.promotion import as_tensor, cast, converted, names_errors
 from ._foreign import or_numpys
-from ._writing import accept, as_numpy, named_dtype
+from ._writing import accept, as_maker, as_numpy, named_dtype
 
 
 @or_numpys
@@ -172,104 +172,35 @@ def _filled(shape: Any, value: Any, dtype: Any, name: str, order: object, device
     return as_array(ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float()))
 
 
-@or_numpys
-@names_errors
+@as_maker
 def zeros(
     shape: ShapeLike, dtype: DTypeLike | None = None, order: str = "C", *, device: object = None, like: object = None
 ) -> Tensor:
-    """A tensor of zeros.
-
-    Args:
-        shape: its extents, an integer or a tuple.
-        dtype: its dtype; by default the default float.
-        order: accepted for NumPy's sake.
-        device: None or "cpu".
-        like: accepted for NumPy's sake.
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.zeros(2)
-        Tensor([0., 0.], shape=(2,), dtype=float64)
-    """
+    """A tensor of zeros."""
     return _filled(shape, 0, dtype, "zeros", order, device)
 
 
-@or_numpys
-@names_errors
+@as_maker
 def empty(
     shape: ShapeLike, dtype: DTypeLike | None = None, order: Any = "C", *, device: Any = None, like: object = None
 ) -> Tensor:
-    """A tensor to be written into: of zeros; of None where the dtype is object.
-
-    Args:
-        shape: an extent or a sequence of them.
-        dtype: by default the default float.
-        order: accepted for NumPy's sake.
-        device: accepted for NumPy's sake.
-        like: accepted for NumPy's sake.
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.empty(2).shape
-        (2,)
-    """
+    """A tensor to be written into: of zeros; of None where the dtype is object."""
     return _filled(shape, None if dtype in _OBJECTS else 0, dtype, "empty", order, device)
 
 
-@or_numpys
-@names_errors
+@as_maker
 def ones(
     shape: ShapeLike, dtype: DTypeLike | None = None, order: Any = "C", *, device: Any = None, like: object = None
 ) -> Tensor:
-    """A tensor of ones.
-
-    Args:
-        shape: its extents, an integer or a tuple.
-        dtype: its dtype; by default the default float.
-        order: accepted for NumPy's sake.
-        device: None or "cpu".
-        like: accepted for NumPy's sake.
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.ones(2)
-        Tensor([1., 1.], shape=(2,), dtype=float64)
-    """
+    """A tensor of ones."""
     return _filled(shape, 1, dtype, "ones", order, device)
 
 
-@or_numpys
-@names_errors
+@as_maker
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: object = None, like: object = None
 ) -> Tensor:
-    """A tensor of one value, which may be a tensor itself, and is broadcast.
-
-    Args:
-        shape: the extents, an integer or a tuple.
-        fill_value: a number, an array or a tensor.
-        dtype: the dtype; by default that of the value.
-        order: accepted for NumPy's sake.
-        device: None or "cpu".
-        like: accepted for NumPy's sake.
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.full(2, 3.0)
-        Tensor([3., 3.], shape=(2,), dtype=float64)
-    """
+    """A tensor of one value, which may be a tensor itself, and is broadcast."""
     accept("np.full", order=order, device=device)
     x = converted(fill_value, None if dtype is None else named_dtype(dtype), "full")
     return as_array(own(ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,)), x))
@@ -330,8 +261,7 @@ def full_like(
     return beside(full(shape, fill_value, dtype, order, device=device), as_tensor(a))
 
 
-@or_numpys
-@names_errors
+@as_maker
 def eye(
     N: SupportsIndex,
     M: ArrayLike | None = None,
@@ -342,78 +272,27 @@ def eye(
     device: object = None,
     like: object = None,
 ) -> Tensor:
-    """Ones on a diagonal, zeros elsewhere.
-
-    Args:
-        N: the number of rows.
-        M: the number of columns; by default N.
-        k: the diagonal.
-        dtype: its dtype.
-        order: accepted for NumPy's sake.
-        device: None or "cpu".
-        like: accepted for NumPy's sake.
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.eye(2)
-        Tensor([[1., 0.], [0., 1.]], shape=(2, 2), dtype=float64)
-    """
+    """Ones on a diagonal, zeros elsewhere."""
     accept("np.eye", order=order, device=device)
     return ops.eye(N, M, k, None if dtype is float else dtype)
 
 
-@or_numpys
-@names_errors
+@as_maker
 def identity(n: Any, dtype: DTypeLike | None = None, *, like: object = None) -> Tensor:
-    """The identity matrix.
-
-    Args:
-        n: the number of rows and columns.
-        dtype: its dtype.
-        like: accepted for NumPy's sake.
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.identity(2)
-        Tensor([[1., 0.], [0., 1.]], shape=(2, 2), dtype=float64)
-    """
+    """The identity matrix."""
     return ops.identity(n, dtype)
 
 
-@or_numpys
-@names_errors
+@as_maker
 def tri(N: Any, M: ArrayLike | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Any = None) -> Tensor:
-    """Ones on and below a diagonal, zeros above.
-
-    Args:
-        N: the number of rows.
-        M: the number of columns; by default N.
-        k: the diagonal.
-        dtype: its dtype.
-        like: accepted for NumPy's sake.
-
-    Returns:
-        A tensor.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.tri(2)
-        Tensor([[1., 0.], [1., 1.]], shape=(2, 2), dtype=float64)
-    """
+    """Ones on and below a diagonal, zeros above."""
     return ops.tri(N, M, k, None if dtype is float else dtype)
 
 
 # -- ranges ----------------------------------------------------------------------------------------------------------
 
 
-@or_numpys
-@names_errors
+@as_maker
 def arange(
     start_or_stop: Any,
     /,
@@ -424,63 +303,19 @@ def arange(
     device: object = None,
     like: object = None,
 ) -> Tensor:
-    """Evenly spaced values of a half-open interval.
-
-    Args:
-        start_or_stop: the first value; the end, if it is the only argument.
-        stop: the end, which is left out.
-        step: the spacing.
-        dtype: the dtype; by default that of the arguments.
-        device: None or "cpu".
-        like: accepted for NumPy's sake.
-
-    Returns:
-        A tensor.
-
-    Raises:
-        ZeroDivisionError: if `step` is 0.
-        OverflowError: if an argument is an integer beyond int64 and no dtype is given.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.arange(3)
-        Tensor([0, 1, 2], shape=(3,), dtype=int64)
-    """
+    """Evenly spaced values of a half-open interval."""
     accept("np.arange", device=device)
     if stop is None:
         return ops.arange(0, start_or_stop, step, dtype=dtype)
     return ops.arange(start_or_stop, stop, step, dtype=dtype)
 
 
-@or_numpys
-@names_errors
+@as_maker
 def linspace(
     start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, retstep: bool = False,
     dtype: DTypeLike | None = None, axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
-    """Evenly spaced values of an interval; differentiable in both ends, which may be arrays.
-
-    Args:
-        start: the first value.
-        stop: the last value (or the end that is left out).
-        num: how many values.
-        endpoint: whether `stop` is the last value.
-        retstep: whether to return the spacing too.
-        dtype: the dtype; by default floats.
-        axis: where the new axis goes, if the ends are arrays.
-        device: None or "cpu".
-
-    Returns:
-        A tensor, or an array if an end is one; with `retstep`, and the spacing.
-
-    Raises:
-        ValueError: if num is negative.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.linspace(0, 1, 3)
-        Tensor([0. , 0.5, 1. ], shape=(3,), dtype=float64)
-    """
+    """Evenly spaced values of an interval; differentiable in both ends, which may be arrays."""
     accept("np.linspace", device=device)
     wanted = None if dtype is None else named_dtype(dtype)
     exact = wanted is not None and wanted.kind in "iu"
@@ -491,8 +326,7 @@ def linspace(
     return (points, result[1]) if retstep else points
 
 
-@or_numpys
-@names_errors
+@as_maker
 def logspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -502,25 +336,7 @@ def logspace(
     dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Any:
-    """Powers of a base whose exponents are evenly spaced.
-
-    Args:
-        start: the first exponent.
-        stop: the last exponent.
-        num: how many values.
-        endpoint: whether `stop` is the last exponent.
-        base: the base.
-        dtype: the dtype; by default floats.
-        axis: where the new axis goes, if the ends are arrays.
-
-    Returns:
-        A tensor, or an array if an end is one.
-
-    Example:
-        >>> import wengert.numpy as np
-        >>> np.logspace(0, 2, 3)
-        Tensor([ 1., 10., 100.], shape=(3,), dtype=float64)
-    """
+    """Powers of a base whose exponents are evenly spaced."""
     return ops.logspace(start, stop, num, endpoint, base, dtype, axis)
 
 

@@ -16,15 +16,15 @@ import numpy as np
 from .. import ops
 from .._core import dtypes
 from .._core.argument_types import DTypeLike, Out
-from .._core.faces import documented
+from .._core.faces import documented, parameters_of
 from .._core.refusal import asker, cure_for
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._core.wrong_calls import Symbolic, explained
 from ..errors import LostGradientError
 from ..ops.memory import own, view_of, write_all
-from ..ops.promotion import as_tensor, outward
-from ._foreign import numpys_own
+from ..ops.promotion import as_tensor, names_errors, outward
+from ._foreign import numpys_own, or_numpys
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,6 +63,7 @@ _GLOSSARY = {
     "indices": "integers; their shape goes where the axis was.",
     "mode": "the way to treat what lies outside, as NumPy names it.",
 }
+_RETURNS = "The result in the kind of array that came in, recorded where a tensor did."
 # what NumPy makes views of, where it can
 _SHARING = frozenset({
     "reshape", "ravel", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "moveaxis", "rollaxis",
@@ -73,9 +74,8 @@ _SHARING = frozenset({
 
 def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     """Makes a function on tensors a NumPy function: any kind of array in, the same kind out, `out=` honoured."""
-    code = f.__code__  # `inspect.signature` says the same at fifty times the cost, paid at import
-    flags = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + flags]
+    code = f.__code__
+    parameters = parameters_of(f)
     place = parameters.index("out") if "out" in parameters else None
     limit = code.co_argcount  # beyond it `out` comes by keyword only
     name = f.__name__
@@ -106,7 +106,7 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
                 raise
             raise told from error
 
-    function.__doc__ = _documented(f, parameters)
+    function.__doc__ = _documented(f, parameters, _RETURNS)
     return function
 
 
@@ -122,13 +122,22 @@ def _rest(theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callabl
     return lambda x: theirs(x, *args[1:], **kwargs)
 
 
-def _documented(f: Callable[..., Any], parameters: tuple[str, ...]) -> str:
+def as_maker(f: Callable[P, R]) -> Callable[P, R]:
+    """Makes a function without an array argument NumPy's: it gives tensors, or what NumPy gives where none can be."""
+    function = or_numpys(names_errors(f))
+    function.__doc__ = _documented(
+        f, f.__code__.co_varnames[: f.__code__.co_argcount + f.__code__.co_kwonlyargcount], ""
+    )
+    return function
+
+
+def _documented(f: Callable[..., Any], parameters: tuple[str, ...], returns: str) -> str:
     """The docstring; one without an example has its, and more, from the function of `wg.ops` of the same name."""
     name = f.__name__
     namesake = None if "Example:" in (f.__doc__ or "") else vars(ops).get(name)
     return documented(
         f.__doc__, parameters, namesake and namesake.__doc__, known=_GLOSSARY, otherwise=f"as in `numpy.{name}`.",
-        returns="The result in the kind of array that came in, recorded where a tensor did.", example=_by_numpys_name,
+        returns=returns, example=_by_numpys_name,
     )  # fmt: skip
 
 
