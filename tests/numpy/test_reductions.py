@@ -99,3 +99,10 @@ def test_no_differences_are_the_array_itself():
 def test_dlpack_without_a_version_shares():
     x = wg.tensor(np.arange(3.0))
     assert "dltensor" in repr(x.__dlpack__(copy=False))
+
+
+@pytest.mark.parametrize("std", [wnp.std, wnp.nanstd])
+def test_a_deviation_about_a_known_mean_has_gradient_zero_where_all_elements_are_equal(std) -> None:
+    equal = np.ones(3)
+    np.testing.assert_array_equal(wg.grad(lambda x: std(x, mean=wnp.mean(x, keepdims=True)))(equal), np.zeros(3))
+    np.testing.assert_allclose(std(np.array([1.0, 2.0, 6.0]), mean=2.0), np.std([1.0, 2.0, 6.0], mean=2.0), rtol=1e-15)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec
 
 from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Axes, DTypeLike
+from .._core.faces import documented, parameters_of
 from .._core.tensor import Tensor, ndarray_of
 from .._core.where import at_user_line
 from .._prims import discrete as D
@@ -16,10 +17,10 @@ from .._prims import sorting as O
 from .._prims import structural as S
 from . import promotion, reductions
 from .choices import minimum
-from .elementwise import add, multiply, subtract
+from .elementwise import add, logical_and, multiply, subtract
 from .indexing import take_along_axis
 from .ordering import at_shares, of_nothing, require_shares
-from .promotion import as_float, as_tensor, named, names_errors, normal_axes, outward
+from .promotion import as_float, as_tensor, named, names_errors, normal_axes, outward, public
 from .shapes import permuted, reshaped
 
 
@@ -33,67 +34,124 @@ def replaced(x: Tensor, value: Any) -> Tensor:
     return S.select(apply(D.isnan, (x,)), S.fill(x, value), x) if dtypes.is_inexact(x.dtype) else x
 
 
-def _reduction(
-    name: str, what: str, fold: Callable[..., Any], example: str, empty: str
-) -> Callable[[Any, Any, bool], Any]:
-    def function(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
-        return outward(fold(as_tensor(x, name), axis, keepdims), x)
+def _among(x: Tensor, where: ArrayLike | None) -> Any:
+    """Which elements are not NaN and, of these, which the caller asks for."""
+    mask = numbers_in(x)
+    return mask if where is None or where is True else logical_and(mask, where)
 
-    named(function, name)
-    function = names_errors(function)
-    function.__doc__ = f"""{what} of the elements that are not NaN; the others have gradient zero.
+
+P = ParamSpec("P")
+
+
+def _leaving_nan_out(empty: str, example: str) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
+    """Makes a function public that is the one of `reductions` without "nan" in its name, whose arguments it has.
 
     Args:
-        x: an array of real values.
-        axis: the axis or axes; None means all.
-        keepdims: whether the axes stay, with extent 1.
-
-    Returns:
-        The results in x's kind; {empty} where all elements are NaN.
-
-    Example:
-        >>> import wengert as wg
-        >>> print(wg.ops.{name}([1.0, float("nan"), 3.0]))
-        {example}
+        empty: what it gives where all elements are NaN.
+        example: what it gives for 1, NaN and 3.
     """
-    return function
+
+    def decorate(f: Callable[P, Any]) -> Callable[P, Any]:
+        function = public(f)
+        shown = (
+            f'    >>> import wengert as wg\n    >>> print(wg.ops.{f.__name__}([1.0, float("nan"), 3.0]))\n    {example}'
+        )
+        function.__doc__ = documented(
+            f.__doc__, parameters_of(f), vars(reductions)[f.__name__[3:]].__doc__, known={}, otherwise="",
+            returns=f"The results in x's kind; {empty} where all elements are NaN.", example=lambda _: shown,
+        )  # fmt: skip
+        return function
+
+    return decorate
 
 
-def _extreme(fold: Callable[..., Tensor], neutral: float) -> Callable[[Tensor, Any, bool], Tensor]:
-    def extreme(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
-        mask = numbers_in(x)
-        if mask is True:
-            return fold(x, axis, keepdims)
-        result = fold(replaced(x, neutral), axis, keepdims)
-        return S.select(reductions.any(mask, axis, keepdims), result, S.fill(result, math.nan))
-
-    return extreme
-
-
-nansum = _reduction("nansum", "The sum", lambda x, a, k: reductions.sum(x, a, k, where=numbers_in(x)), "4.0", "0")
-nanprod = _reduction(
-    "nanprod", "The product", lambda x, a, k: reductions.prod(x, a, k, where=numbers_in(x)), "3.0", "1"
-)
+@_leaving_nan_out("0", "4.0")
+def nansum(
+    x: ArrayLike, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None,
+    initial: ArrayLike | None = None, where: ArrayLike | None = None,
+) -> Any:  # fmt: skip
+    """The sum of the elements that are not NaN; the others have gradient zero."""
+    a = as_tensor(x, "nansum")
+    return reductions.sum(a, axis, keepdims, dtype=dtype, initial=initial, where=_among(a, where))
 
 
-def _moment(fold: Callable[..., Tensor]) -> Callable[[Tensor, Any, bool], Tensor]:
-    def moment(x: Tensor, axis: Axes, keepdims: bool) -> Tensor:
-        mask = numbers_in(x)
-        return fold(x, axis if mask is True else axis_of_floats(x, axis), keepdims, where=mask)
-
-    return moment
-
-
-def axis_of_floats(x: Tensor, axis: Axes) -> Any:
-    """The axis of a moment over floats that may be NaN: of a number, NumPy lets axis 0 and -1 pass there."""
-    return None if x.ndim == 0 and type(axis) is int and axis in (0, -1) else axis
+@_leaving_nan_out("1", "3.0")
+def nanprod(
+    x: ArrayLike, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None,
+    initial: ArrayLike | None = None, where: ArrayLike | None = None,
+) -> Any:  # fmt: skip
+    """The product of the elements that are not NaN; the others have gradient zero."""
+    a = as_tensor(x, "nanprod")
+    return reductions.prod(a, axis, keepdims, dtype, initial=initial, where=_among(a, where))
 
 
-nanmean = _reduction("nanmean", "The mean", _moment(reductions.mean), "2.0", "NaN")
-nanvar = _reduction("nanvar", "The variance", _moment(reductions.var), "1.0", "NaN")
-nanstd = _reduction("nanstd", "The standard deviation", _moment(reductions.std), "1.0", "NaN")
-nanmax = _reduction("nanmax", "The largest", _extreme(reductions.max, -math.inf), "3.0", "NaN")
-nanmin = _reduction("nanmin", "The smallest", _extreme(reductions.min, math.inf), "1.0", "NaN")
+def _prepared(x: ArrayLike, axis: Axes, dtype: DTypeLike | None, name: str) -> tuple[Tensor, Axes]:
+    """The operand of a moment that leaves NaN out, and its axis; as in NumPy, floats are not folded in integers."""
+    a = as_tensor(x, name)
+    if not dtypes.is_inexact(a.dtype):
+        return a, axis
+    if dtype is not None and not dtypes.is_inexact(dtypes.as_dtype(dtype)):
+        raise TypeError(at_user_line(f"{name}: of {a.dtype.name}, dtype must be one of floats, too, got {dtype!r}"))
+    # of a number, NumPy lets axis 0 and -1 pass here
+    return a, None if a.ndim == 0 and type(axis) is int and axis in (0, -1) else axis
+
+
+@_leaving_nan_out("NaN", "2.0")
+def nanmean(
+    x: ArrayLike, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None,
+    where: ArrayLike | None = None,
+) -> Any:  # fmt: skip
+    """The mean of the elements that are not NaN; the others have gradient zero."""
+    a, axis = _prepared(x, axis, dtype, "nanmean")
+    return reductions.mean(a, axis, keepdims, dtype=dtype, where=_among(a, where))
+
+
+@_leaving_nan_out("NaN", "1.0")
+def nanvar(
+    x: ArrayLike, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None, ddof: float = 0,
+    where: ArrayLike | None = None, mean: ArrayLike | None = None,
+) -> Any:  # fmt: skip
+    """The variance of the elements that are not NaN; the others have gradient zero."""
+    a, axis = _prepared(x, axis, dtype, "nanvar")
+    return reductions.var(a, axis, keepdims, dtype=dtype, ddof=ddof, where=_among(a, where), mean=mean)
+
+
+@_leaving_nan_out("NaN", "1.0")
+def nanstd(
+    x: ArrayLike, axis: Axes = None, keepdims: bool = False, *, dtype: DTypeLike | None = None, ddof: float = 0,
+    where: ArrayLike | None = None, mean: ArrayLike | None = None,
+) -> Any:  # fmt: skip
+    """The standard deviation of the elements that are not NaN; the others have gradient zero."""
+    a, axis = _prepared(x, axis, dtype, "nanstd")
+    return reductions.std(a, axis, keepdims, dtype=dtype, ddof=ddof, where=_among(a, where), mean=mean)
+
+
+def _extreme(
+    fold: Callable[..., Tensor], neutral: float, x: Tensor, axis: Axes, keepdims: bool, initial: Any, where: Any
+) -> Tensor:  # fmt: skip
+    mask = numbers_in(x)
+    result = fold(replaced(x, neutral), axis, keepdims, initial, where=where)
+    if mask is True or initial is not None:
+        return result
+    return S.select(reductions.any(mask, axis, keepdims), result, S.fill(result, math.nan))
+
+
+@_leaving_nan_out("NaN", "3.0")
+def nanmax(
+    x: ArrayLike, axis: Axes = None, keepdims: bool = False, initial: ArrayLike | None = None, *,
+    where: ArrayLike | None = None,
+) -> Any:  # fmt: skip
+    """The largest of the elements that are not NaN; the others have gradient zero."""
+    return _extreme(reductions.max, -math.inf, as_tensor(x, "nanmax"), axis, keepdims, initial, where)
+
+
+@_leaving_nan_out("NaN", "1.0")
+def nanmin(
+    x: ArrayLike, axis: Axes = None, keepdims: bool = False, initial: ArrayLike | None = None, *,
+    where: ArrayLike | None = None,
+) -> Any:  # fmt: skip
+    """The smallest of the elements that are not NaN; the others have gradient zero."""
+    return _extreme(reductions.min, math.inf, as_tensor(x, "nanmin"), axis, keepdims, initial, where)
 
 
 @names_errors

@@ -27,7 +27,7 @@ from .._prims import elementwise as E
 from .._prims import reductions as R
 from .._prims import structural as S
 from . import lexicographic, promotion
-from .elementwise import _truth
+from .elementwise import _truth, divide, subtract
 from .promotion import (
     MOST_COUNTED,
     as_float,
@@ -325,6 +325,7 @@ def var(
     dtype: DTypeLike | None = None,
     ddof: float = 0,
     where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
 ) -> Any:
     """The variance over axes: the mean square distance from the mean.
 
@@ -335,6 +336,7 @@ def var(
         dtype: the dtype of the result; None means x's, and the default float for integers.
         ddof: what is taken off the number of elements before dividing by it.
         where: booleans that broadcast to x: which elements count.
+        mean: the mean, if it is known already, with the folded axes kept.
 
     Returns:
         The variances in x's kind: real, unless dtype is complex. Of complex elements in a real dtype they are taken
@@ -346,9 +348,25 @@ def var(
         array([1., 1.])
     """
     a, ddof = as_tensor(x, "var"), number_of(ddof, "var: ddof")
+    if mean is not None:
+        return _variance_about(mean, a, axis, keepdims, dtype, ddof, where)
     if _is_whole(dtype):
         return _whole_variance(a, axis, keepdims, dtypes.as_dtype(dtype), where, ddof)
     return _spread(a, axis, keepdims, dtype, ddof, where, "var")
+
+
+def _variance_about(
+    center: ArrayLike, x: Tensor, axis: Axes, keepdims: bool, dtype: DTypeLike | None, ddof: float, where: Any
+) -> Tensor:
+    """The mean square distance from a centre that the caller knows."""
+    x = x if dtype is None else promotion.cast(x, dtypes.as_dtype(dtype))
+    away = subtract(x, center)
+    square = _square_magnitude(away) if away.dtype.kind in "fc" else promotion.binary_number(S.mul, away, away)
+    total = sum(square, axis, keepdims, where=where)
+    number = _count(x, normal_axes(axis, x.ndim, "var"))
+    if where is not None and where is not True:
+        number = count_nonzero(promotion.broadcast(as_tensor(where, "var"), x.shape), axis, keepdims=keepdims)
+    return divide(total, promotion.cast(as_tensor(subtract(number, ddof)), total.dtype))
 
 
 def _spread(
@@ -381,6 +399,7 @@ def std(
     dtype: DTypeLike | None = None,
     ddof: Any = 0,
     where: ArrayLike | None = None,
+    mean: ArrayLike | None = None,
 ) -> Any:
     """The standard deviation over axes: the root of the variance.
 
@@ -393,6 +412,7 @@ def std(
         dtype: the dtype of the result; None means x's, and the default float for integers.
         ddof: what is taken off the number of elements before dividing by it.
         where: booleans that broadcast to x: which elements count.
+        mean: the mean, if it is known already, with the folded axes kept.
 
     Returns:
         The deviations in x's kind: real, unless dtype is complex.
@@ -406,6 +426,8 @@ def std(
         array([1., 1.])
     """
     a, ddof = as_tensor(x, "std"), number_of(ddof, "std: ddof")
+    if mean is not None:
+        return sqrt_flat_at_zero(as_float(_variance_about(mean, a, axis, keepdims, dtype, ddof, where)))
     if _is_whole(dtype):
         square = _whole_variance(a, axis, keepdims, dtypes.as_dtype(dtype), where, ddof)
         if square.ndim:  # NumPy refuses arrays, and cuts the root of a number off
