@@ -7,6 +7,7 @@ its arguments mean, what it raises, its kinks and an example stand once, with th
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +21,9 @@ def _sections_of(text: str | None) -> dict[str, str]:
 
     This runs for some 200 functions at each import, so it splits where a general reader of docstrings would parse.
     """
-    rest = text or ""
-    rest = rest if _AT_MARGIN.search(rest) else rest.replace("\n    ", "\n")
+    if not text:
+        return {"": ""}
+    rest = text if _AT_MARGIN.search(text) else text.replace("\n    ", "\n")
     found: dict[str, str] = {}
     for heading in _HEADINGS:
         rest, mark, body = rest.partition(f"\n{heading}:\n")
@@ -34,6 +36,8 @@ def _sections_of(text: str | None) -> dict[str, str]:
 def _meanings_in(section: str) -> dict[str, str]:
     """What a section says of each argument, in its order."""
     found: dict[str, str] = {}
+    if not section:
+        return found
     for entry in section[4:].replace("\n        ", "\0").split("\n    "):
         name, _, text = entry.partition(": ")
         found[name.lstrip("*")] = text.replace("\0", "\n        ")
@@ -44,6 +48,11 @@ def _renamed(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
     """What the target calls those arguments that it has in the same place under a name that the face has not."""
     pairs = zip(ours, theirs, strict=False)
     return {mine: other for mine, other in pairs if mine != other and mine not in theirs and other not in ours}
+
+
+@functools.cache
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(words)})\b")
 
 
 def parameters_of(f: Callable[..., object]) -> tuple[str, ...]:
@@ -79,7 +88,7 @@ def documented(
     shared = _meanings_in(theirs.get("Args", ""))
     names = _renamed(parameters, [*shared])
     back = {other: name for name, other in names.items() if other != "a"}  # which is a word of English, too
-    words = re.compile("|".join(rf"\b{other}\b" for other in back)) if back else None
+    words = _any_of((*back,)) if back else None
 
     def in_our_words(text: str) -> str:
         return text if words is None else words.sub(lambda found: back[found[0]], text)
@@ -91,8 +100,9 @@ def documented(
             text = in_our_words(shared[names.get(p, p)])
         lines.append(f"    {p}: {text or otherwise}")
     summary = mine[""] or theirs[""].partition("\n\n")[0]
-    kinks = [part for part in theirs[""].split("\n\n") if part.startswith("At kinks:") and "At kinks:" not in summary]
-    parts = [summary, *map(in_our_words, kinks)]
+    parts = [summary]
+    if "\nAt kinks:" in theirs[""] and "At kinks:" not in summary:
+        parts += [in_our_words(part) for part in theirs[""].split("\n\n") if part.startswith("At kinks:")]
     if lines:
         parts.append("Args:\n" + "\n".join(lines))
     parts.append(f"Returns:\n{mine.get('Returns') or (f'    {returns}' if returns else theirs['Returns'])}")
