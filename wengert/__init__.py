@@ -28,6 +28,29 @@ from .differentiation.tape import GradientTape
 from .errors import DisconnectedError, GradientCheckError, LostGradientError, TracingError
 from .inspect.explain import explain
 from .numpy import *  # noqa: F403  # NumPy's names; its __all__ is the list
+
+# isort: split
+from numpy import (  # its own classes; those of `wengert.numpy` know tensors
+    cdouble,
+    complex64,
+    complex128,
+    complexfloating,
+    csingle,
+    double,
+    float16,
+    float32,
+    float64,
+    floating,
+    generic,
+    half,
+    inexact,
+    integer,
+    number,
+    signedinteger,
+    single,
+    unsignedinteger,
+)  # fmt: skip
+
 from .ops.conversion import constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # without the options of NumPy's ufuncs, which take a call more
 from .programs.control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
@@ -101,15 +124,6 @@ if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelli
     __getattr__, __dir__ = names_loaded_later(__name__, _LATER)
 
 array = tensor
-
-# Keras has these among its ops, too
-ops.custom_gradient, ops.cond, ops.switch, ops.while_loop = custom_gradient, cond, switch, while_loop
-ops.fori_loop, ops.scan, ops.map = fori_loop, scan, map
-# NumPy's own classes of numbers: those of `wengert.numpy` know tensors
-globals().update({name: vars(numpy._own)[name] for name in numpy._kinds.__all__ if name in numpy._own.__all__})
-ops.vectorized_map, ops.vectorize = vectorized_map, numpy.vectorize
-ops._LATER["associative_scan"] = f"{__name__}.programs.associative"
-ops._LATER["jvp"] = f"{__name__}.compat.keras"
 
 __version__ = "0.2.0"
 

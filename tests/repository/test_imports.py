@@ -6,7 +6,10 @@ tested in tests/repository/test_packaging.py.
 
 from __future__ import annotations
 
+import ast
 import graphlib
+import re
+from collections.abc import Iterator
 
 import pytest
 
@@ -108,3 +111,32 @@ def test_engines_do_not_import_each_other() -> None:
 def test_what_engines_share_knows_no_engine() -> None:
     shared = [found for found in ALL_IMPORTS if found.importer.startswith("wengert._engines")]
     assert not listed([f for f in shared if engine_of(f.importer) is None and engine_of(f.imported) is not None])
+
+
+def _changed_in(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """The names whose attributes, or entries of whose tables, a module sets, and where."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+                texts = [ast.unparse(part) for target in targets for part in getattr(target, "elts", [target])]
+            case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
+                texts = [ast.unparse(target)]
+            case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[ast.Name(id=name), *_]):
+                texts = [f"{name}.something"]
+            case _:
+                texts = []
+        for text in texts:
+            if found := re.fullmatch(r"(\w+)\.\w+(\[.*\])?", text):
+                yield found[1], getattr(node, "lineno", 0)
+
+
+def test_no_module_changes_the_names_of_another() -> None:
+    """What a namespace has stands in its own file, also what loads later or lies above it."""
+    found = []
+    for module, path in SOURCES.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        modules = {each.imported.rpartition(".")[2] for each in ALL_IMPORTS if each.importer == module}
+        aliases = [alias for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names]
+        known = {alias.asname or alias.name for alias in aliases if alias.name in modules}
+        found += [f"{module}, line {line}, changes {name}" for name, line in _changed_in(tree) if name in known]
+    assert not "\n".join(found)

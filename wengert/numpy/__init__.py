@@ -54,6 +54,8 @@ from ._elementwise import *  # noqa: F403
 from ._histograms import *  # noqa: F403
 from ._iteration import *  # noqa: F403
 from ._iteration import broadcast, frompyfunc, ndenumerate, nditer, nested_iters
+from ._kinds import *  # noqa: F403  # classes that know tensors, in the place of NumPy's own
+from ._kinds import ndarray
 from ._mutation import *  # noqa: F403
 from ._own import *  # noqa: F403
 from ._polynomials import *  # noqa: F403
@@ -72,6 +74,7 @@ __all__ += _creation.__all__
 __all__ += _elementwise.__all__
 __all__ += _histograms.__all__
 __all__ += _iteration.__all__
+__all__ += _kinds.__all__
 __all__ += _mutation.__all__
 __all__ += _own.__all__
 __all__ += _polynomials.__all__
@@ -81,10 +84,6 @@ __all__ += _selection.__all__
 __all__ += _sets.__all__
 __all__ += _shapes.__all__
 __all__ += _statistics.__all__
-
-# In the place of NumPy's own classes, which `wg` has, those that know tensors.
-globals().update({name: getattr(_kinds, name) for name in _kinds.__all__})
-
 
 emath, lib, poly1d = _submodules.emath, _submodules.lib, _poly1d.poly1d
 

@@ -107,17 +107,17 @@ if TYPE_CHECKING:
         generic,
         inexact,
         integer,
-        ndarray,
         number,
         signedinteger,
         unsignedinteger,
     )  # fmt: skip
+    from numpy import ndarray as ndarray
 else:
     globals().update({name: _standing_for(getattr(np, name)) for name in _NAMES})
 half, single, double, csingle, cdouble = float16, float32, float64, complex64, complex128
 
 __all__ = [
     "cdouble", "complex128", "complex64", "complexfloating", "csingle", "double", "float16", "float32", "float64",
-    "floating", "generic", "half", "inexact", "integer", "ndarray", "number", "signedinteger", "single",
+    "floating", "generic", "half", "inexact", "integer", "number", "signedinteger", "single",
     "unsignedinteger",
 ]  # fmt: skip

@@ -68,8 +68,7 @@ if TYPE_CHECKING:
     from .views import *  # noqa: F403
     from .windowing import *  # noqa: F403
 
-if TYPE_CHECKING:
-    # these stand above the ops; `wengert/__init__` puts them here
+if TYPE_CHECKING:  # Keras has these among its ops; here they stand above them, see _ABOVE
     from ..compat.keras import jvp
     from ..differentiation.batching import vectorized_map
     from ..numpy import vectorize
@@ -110,6 +109,13 @@ _LATER = {
     "view_as_complex": "views", "view_as_real": "views",
 }  # fmt: skip
 
+# names of Keras's whose modules use the ops, so that they can only load after these
+_ABOVE = {
+    "associative_scan": "..programs.associative", "custom_gradient": "..rules.custom", "jvp": "..compat.keras",
+    "vectorize": "..numpy", "vectorized_map": "..differentiation.batching",
+    **dict.fromkeys(("cond", "fori_loop", "map", "scan", "switch", "while_loop"), "..programs.control"),
+}  # fmt: skip
+
 __all__: list[str] = []
 __all__ += binary_form.__all__
 __all__ += choices.__all__
@@ -135,4 +141,4 @@ __all__ += ["image"]
 __all__ += [name for name, family in _LATER.items() if name != family]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = names_loaded_later(__name__, _LATER)
+    __getattr__, __dir__ = names_loaded_later(__name__, {**_LATER, **_ABOVE})

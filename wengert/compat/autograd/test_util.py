@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..._core.argument_types import ArrayLike
-from . import util
 from .core import make_jvp, make_vjp, vspace
 from .wrap_util import get_name, unary_to_nary
 
@@ -96,8 +95,6 @@ def quick_grad_check(fun: Callable[..., Any], arg0: Any, extra_args: Any = (), k
     warnings.warn("quick_grad_check is deprecated, use test_util.check_grads", DeprecationWarning, stacklevel=2)
     check_grads(lambda x: fun(x, *extra_args, **(kwargs or {})), modes=["rev"], order=1)(arg0)
 
-
-util.quick_grad_check = quick_grad_check  # pyright: ignore[reportAttributeAccessIssue]  # where autograd has it
 
 __all__ = [
     "check_equivalent", "check_grads", "check_jvp", "check_vjp", "combo_check", "make_numerical_jvp",

@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..._core.lazy_modules import names_loaded_later
+
 
 def subvals(x: Iterable[Any], ivs: Iterable[tuple[int, Any]]) -> tuple[Any, ...]:
     """A tuple with other values at some places."""
@@ -42,3 +44,6 @@ def toposort(end_node: object, parents: Callable[[Any], Any] = operator.attrgett
             children[id(parent)] -= 1
             if not children[id(parent)]:
                 ready.append(parent)
+
+
+__getattr__, __dir__ = names_loaded_later(__name__, {"quick_grad_check": "..test_util"})
