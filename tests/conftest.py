@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.narrower_vectors import narrow
 from wengert._core import verifier
@@ -97,6 +98,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests neither find what the user's programs left in the cache of compiled code nor leave anything there.
     os.environ["WENGERT_CACHE_DIR"] = tempfile.mkdtemp(prefix="wengert-tests-")
     config.add_cleanup(partial(shutil.rmtree, os.environ["WENGERT_CACHE_DIR"], ignore_errors=True))
+    # How long drawing takes says what else the machine does; what a test takes is limited as before.
+    settings.register_profile("wengert", settings(), suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("wengert")
     # What cannot be compiled is a failure here, and all loops are checked before they are; also in other processes.
     native.IS_STRICT = native.VERIFIES = verifier.VERIFIES_PROGRAMS = True
     os.environ["WENGERT_STRICT"] = "1"
