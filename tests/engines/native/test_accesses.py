@@ -18,7 +18,8 @@ from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import ASTRAY, OK, Address, Array, Function, Typed, verify
 from wengert._engines.native.llvm import jit, multiply
 from wengert._engines.native.llvm.codegen import WORTH_THREADS, module_text
-from wengert._engines.native.llvm.microtiles import Tile, most_lanes
+from wengert._engines.native.llvm.microtiles import Tile
+from wengert._engines.native.llvm.vectors import most_lanes
 from wengert._engines.native.lower import maps
 from wengert._engines.native.lower.matrices import fortran_int, letter
 from wengert._engines.native.run import entry

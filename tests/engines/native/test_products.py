@@ -16,8 +16,9 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._engines.native.ir import loops
 from wengert._engines.native.ir.builder import Builder
+from wengert._engines.native.ir.loops import WIDTHS
 from wengert._engines.native.ir.outlining import walk
-from wengert._engines.native.llvm import jit, multiply, symbols
+from wengert._engines.native.llvm import jit, multiply, symbols, vectors
 from wengert._engines.native.lower import matrices, products
 from wengert._engines.native.lower.forms import Stored
 from wengert._engines.native.lower.functions import lowered
@@ -369,11 +370,12 @@ def test_sums_with_products_of_sizes_known_at_run_time(way: str, monkeypatch: py
 
 @pytest.mark.parametrize(("bits", "fma"), [(128, False), (128, True), (256, True)])
 def test_machines_with_other_registers(bits: int, fma: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multiply, "vector_bits", lambda: bits)
-    monkeypatch.setattr(multiply, "has_fma", lambda: fma)
+    for module in (multiply, vectors):
+        monkeypatch.setattr(module, "vector_bits", lambda: bits)
+    monkeypatch.setattr(vectors, "has_fma", lambda: fma)
     for type_, dtype in DTYPES.items():
         width = multiply.panel_width(type_)
-        assert width * multiply.WIDTH[type_] == 3 * bits // 8
+        assert width * WIDTHS[type_] == 3 * bits // 8
         loaded = {f: jit.load(multiply.module_text(f, type_), f"product.{f}.{type_}") for f in multiply.FUNCTIONS}
         monkeypatch.setattr(symbols, "address", lambda name, loaded=loaded: loaded[name.split(".")[1]].address)
         rows, pack, row, dots = (extern(f"{f}.{type_}") for f in multiply.FUNCTIONS)

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 from ..llvm import multiply
 from ..llvm.microtiles import tile_of
+from ..llvm.vectors import most_lanes
 from .loops import Address, Argument, Call, Typed
 
 Number = str | int  # an i64 as LLVM writes it
@@ -120,7 +121,7 @@ def _rows(given: _Given, type_: str) -> list[Reach]:
 
 def _pack(given: _Given, type_: str) -> list[Reach]:
     k, n, width = given[0], given[1], multiply.panel_width(type_)
-    rows = given.compute("add", given.compute("mul", _panels(given, n, width), k), multiply.lanes(type_))
+    rows = given.compute("add", given.compute("mul", _panels(given, n, width), k), most_lanes(type_))
     return [
         given.reach(2, (k, given[3]), (n, given[4])),
         given.reach(5, (rows, width), (width, 1)),

@@ -22,12 +22,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..ir.loops import WIDTHS
 from . import symbols
 from .jit import WRITTEN, Loaded, library
 from .target import is_x86, vector_bits
+from .vectors import Vectors
 
-_KINDS = {"f64": "double", "f32": "float"}
 _NAME = re.compile(r"(f32|f64)_(\d+)x(\d+)_(m?\d+)_(m?\d+)_(\d+)x(\d+)_(\d+)")
 
 
@@ -64,11 +63,6 @@ class Tile(NamedTuple):
         return self.vectors * self.lanes
 
 
-def most_lanes(type_: str) -> int:
-    """The elements of the machine's widest vectors."""
-    return vector_bits() // 8 // WIDTHS[type_]
-
-
 def most_rows(vectors: int) -> int:
     """How many rows fit into the machine's registers, beside a row of b and one element of a."""
     registers = 32 if vector_bits() == 512 or not is_x86() else 16
@@ -90,38 +84,29 @@ def tile_of(name: str) -> Tile | None:
 
 def text_of(tile: Tile) -> str:
     """The module of a tile's function, under the name `tile`."""
-    levels = range(tile.levels)
-    arguments = ", ".join(f"i64 %n{d}, i64 %a{d}, i64 %b{d}" for d in levels)
-    vector = f"<{tile.lanes} x {_KINDS[tile.type]}>"
+    levels, t = range(tile.levels), Vectors(tile.type, tile.lanes)
+    arguments = ", ".join(f"i64 %n{d}, i64 %in.a{d}, i64 %in.b{d}" for d in levels)
     lines = [
-        f"declare {vector} @llvm.fmuladd.v{tile.lanes}{tile.type}({vector}, {vector}, {vector})",
         "define void @tile(ptr noalias nocapture readonly %a, ptr noalias nocapture readonly %b, "
         f"ptr noalias nocapture %c, i64 %keeps, i64 %down, i64 %along, {arguments}) #0 {{",
         "entry:",
-        *_places(tile),
+        *_places(tile, t),
         "  %adds = icmp ne i64 %keeps, 0",
         "  br i1 %adds, label %load, label %begin",
         "load:",
-        *(f"  %old{r}.{v} = load {vector}, ptr %c{r}.{v}, align {WIDTHS[tile.type]}" for r, v in _cells(tile)),
+        *(t.load(f"%old{r}.{v}", f"%c{r}.{v}") for r, v in _cells(tile)),
         "  br label %begin",
         "begin:",
-        *(f"  %s{r}.{v} = phi {vector} [ zeroinitializer, %entry ], [ %old{r}.{v}, %load ]" for r, v in _cells(tile)),
+        *(f"  %s{r}.{v} = phi {t.vec} [ zeroinitializer, %entry ], [ %old{r}.{v}, %load ]" for r, v in _cells(tile)),
         "  br label %head0",
     ]
     for depth in levels:
-        lines += _head(tile, depth, vector)
-    lines += _body(tile, vector)
+        lines += _head(tile, depth, t.vec)
+    lines += _body(tile, t)
     for depth in reversed(levels):
-        lines += _latch(tile, depth)
-    lines += [
-        "exit0:",
-        *(f"  store {vector} %s0.{r}.{v}, ptr %c{r}.{v}, align {WIDTHS[tile.type]}" for r, v in _cells(tile)),
-        "  ret void",
-        "}",
-        "attributes #0 = { nounwind }",
-        "",
-    ]
-    return "\n".join(lines)
+        lines += _latch(tile, depth, t)
+    lines += ["exit0:", *(t.store(f"%s0.{r}.{v}", f"%c{r}.{v}") for r, v in _cells(tile)), "  ret void", "}"]
+    return "\n".join([*lines, *t.declarations(), "attributes #0 = { nounwind }", ""])
 
 
 def _rows(tile: Tile) -> range:
@@ -132,9 +117,8 @@ def _cells(tile: Tile) -> Iterator[tuple[int, int]]:
     return ((r, v) for r in _rows(tile) for v in range(tile.vectors))
 
 
-def _places(tile: Tile) -> Iterator[str]:
+def _places(tile: Tile, t: Vectors) -> Iterator[str]:
     """Where the rows of the result begin, and their vectors."""
-    kind = _KINDS[tile.type]
     for r in _rows(tile):
         i, j = divmod(r, tile.along)
         yield f"  %i{r} = mul i64 %down, {i}"
@@ -142,7 +126,7 @@ def _places(tile: Tile) -> Iterator[str]:
         yield f"  %p{r} = add i64 %i{r}, %j{r}"
         for v in range(tile.vectors):
             yield f"  %q{r}.{v} = add i64 %p{r}, {v * tile.lanes}"
-            yield f"  %c{r}.{v} = getelementptr {kind}, ptr %c, i64 %q{r}.{v}"
+            yield t.at(f"%c{r}.{v}", "%c", f"%q{r}.{v}")
 
 
 def _head(tile: Tile, depth: int, vector: str) -> list[str]:
@@ -158,7 +142,7 @@ def _head(tile: Tile, depth: int, vector: str) -> list[str]:
         f"  %pb{depth} = phi ptr [ {b}, %{before} ], [ %pb{depth}.next, %{again} ]",
         *(
             f"  %s{depth}.{r}.{v} = phi {vector} [ {total}{r}.{v}, %{before} ], "
-            f"[ {f'%t{r}.{v}' if inner else f'%s{depth + 1}.{r}.{v}'}, %{again} ]"
+            f"[ {f'%n{r}.{v}' if inner else f'%s{depth + 1}.{r}.{v}'}, %{again} ]"
             for r, v in _cells(tile)
         ),
         f"  %more{depth} = icmp slt i64 %k{depth}, %n{depth}",
@@ -168,40 +152,23 @@ def _head(tile: Tile, depth: int, vector: str) -> list[str]:
     ]
 
 
-def _body(tile: Tile, vector: str) -> list[str]:
+def _body(tile: Tile, t: Vectors) -> list[str]:
     """One term of each sum."""
-    kind, lanes, depth = _KINDS[tile.type], tile.lanes, tile.levels - 1
-    lines: list[str] = []
-    for v in range(tile.vectors):
-        lines.append(f"  %y{v}.p = getelementptr {kind}, ptr %pb{depth}, i64 {v * lanes}")
-        lines.append(f"  %y{v} = load {vector}, ptr %y{v}.p, align {WIDTHS[tile.type]}")
-    for r in _rows(tile):
-        i, j = divmod(r, tile.along)
-        lines += [
-            f"  %x{r}.p = getelementptr {kind}, ptr %pa{depth}, i64 {i * tile.down_step + j * tile.along_step}",
-            f"  %x{r}.one = load {kind}, ptr %x{r}.p",
-            f"  %x{r}.first = insertelement {vector} poison, {kind} %x{r}.one, i64 0",
-            f"  %x{r} = shufflevector {vector} %x{r}.first, {vector} poison, <{lanes} x i32> zeroinitializer",
-        ]
-        lines += [
-            f"  %t{r}.{v} = call {vector} @llvm.fmuladd.v{lanes}{tile.type}({vector} %x{r}, {vector} %y{v}, "
-            f"{vector} %s{depth}.{r}.{v})"
-            for v in range(tile.vectors)
-        ]
-    lines.append(f"  br label %latch{depth}")
-    return lines
+    depth = tile.levels - 1
+    steps = [divmod(r, tile.along) for r in _rows(tile)]
+    elements = [(f"%pa{depth}", i * tile.down_step + j * tile.along_step) for i, j in steps]
+    return [*t.term(elements, f"%pb{depth}", tile.vectors, f"%s{depth}."), f"  br label %latch{depth}"]
 
 
-def _latch(tile: Tile, depth: int) -> list[str]:
+def _latch(tile: Tile, depth: int, t: Vectors) -> list[str]:
     """The end of an iteration, where the loop inside it is over."""
-    kind = _KINDS[tile.type]
     inner = [] if depth + 1 == tile.levels else [f"exit{depth + 1}:", f"  br label %latch{depth}"]
     return [
         *inner,
         f"latch{depth}:",
         f"  %k{depth}.next = add nuw nsw i64 %k{depth}, 1",
-        f"  %pa{depth}.next = getelementptr {kind}, ptr %pa{depth}, i64 %a{depth}",
-        f"  %pb{depth}.next = getelementptr {kind}, ptr %pb{depth}, i64 %b{depth}",
+        t.at(f"%pa{depth}.next", f"%pa{depth}", f"%in.a{depth}"),
+        t.at(f"%pb{depth}.next", f"%pb{depth}", f"%in.b{depth}"),
         f"  br label %head{depth}",
     ]
 

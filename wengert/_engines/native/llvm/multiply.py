@@ -24,24 +24,18 @@ from collections.abc import Iterator
 
 from . import symbols
 from .jit import WRITTEN, Loaded, library
-from .target import has_fma, is_x86, vector_bits
+from .target import is_x86, vector_bits
+from .vectors import KIND, Vectors, most_lanes
 
-KIND = {"f64": "double", "f32": "float"}
-WIDTH = {"f64": 8, "f32": 4}
 VECTORS = 3  # of a tile's row
 ROW_VECTORS = 8  # of one row alone
 DOT_ROWS = 4
 FUNCTIONS = ("rows", "pack", "row", "dots")
 
 
-def lanes(type_: str) -> int:
-    """How many numbers a vector holds."""
-    return vector_bits() // 8 // WIDTH[type_]
-
-
 def panel_width(type_: str) -> int:
     """How many columns a panel has."""
-    return VECTORS * lanes(type_)
+    return VECTORS * most_lanes(type_)
 
 
 def heights() -> tuple[int, ...]:
@@ -50,63 +44,12 @@ def heights() -> tuple[int, ...]:
     return (8, 4, 2, 1) if has_many else (4, 2, 1)
 
 
-class _Types:
-    """The names of types in the text of a module."""
-
-    def __init__(self, type_: str) -> None:
-        self.suffix, self.kind, self.align, self.lanes = type_, KIND[type_], WIDTH[type_], lanes(type_)
-        self.vec = f"<{self.lanes} x {self.kind}>"
-        self.mask = f"<{self.lanes} x i1>"
-        self.short = f"v{self.lanes}{type_}"
-
-    def load(self, out: str, pointer: str, mask: str = "") -> str:
-        if not mask:
-            return f"  {out} = load {self.vec}, ptr {pointer}, align {self.align}"
-        return (
-            f"  {out} = call {self.vec} @llvm.masked.load.{self.short}.p0(ptr {pointer}, i32 {self.align}, "
-            f"{self.mask} {mask}, {self.vec} zeroinitializer)"
-        )
-
-    def store(self, value: str, pointer: str, mask: str = "") -> str:
-        if not mask:
-            return f"  store {self.vec} {value}, ptr {pointer}, align {self.align}"
-        return (
-            f"  call void @llvm.masked.store.{self.short}.p0({self.vec} {value}, ptr {pointer}, i32 {self.align}, "
-            f"{self.mask} {mask})"
-        )
-
-    def splat(self, out: str, value: str) -> list[str]:
-        """A number in all lanes."""
-        return [
-            f"  {out}.one = insertelement {self.vec} poison, {self.kind} {value}, i64 0",
-            f"  {out} = shufflevector {self.vec} {out}.one, {self.vec} poison, <{self.lanes} x i32> zeroinitializer",
-        ]
-
-    def at(self, out: str, base: str, index: str | int) -> str:
-        return f"  {out} = getelementptr {self.kind}, ptr {base}, i64 {index}"
-
-    def fma(self, out: str, x: str, y: str, total: str) -> str:
-        if not has_fma():
-            return f"  {out}.term = fmul {self.vec} {x}, {y}\n  {out} = fadd {self.vec} {out}.term, {total}"
-        given = f"{self.vec} {x}, {self.vec} {y}, {self.vec} {total}"
-        return f"  {out} = call {self.vec} @llvm.fma.{self.short}({given})"
-
-    def declarations(self) -> list[str]:
-        vec, mask = self.vec, self.mask
-        return [
-            f"declare {vec} @llvm.fma.{self.short}({vec}, {vec}, {vec})",
-            f"declare {vec} @llvm.masked.load.{self.short}.p0(ptr, i32, {mask}, {vec})",
-            f"declare void @llvm.masked.store.{self.short}.p0({vec}, ptr, i32, {mask})",
-            f"declare {self.kind} @llvm.vector.reduce.fadd.{self.short}({self.kind}, {vec})",
-        ]
-
-
 # -- tiles ------------------------------------------------------------------------------------------------------------
 
 _TILE = "i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, ptr noalias %c, i64 %c.row, i1 %joins"
 
 
-def _tile(t: _Types, rows: int, vectors: int, is_whole: bool) -> str:
+def _tile(t: Vectors, rows: int, vectors: int, is_whole: bool) -> str:
     """So many rows and vectors of a result; of the last vector only what a mask says, unless it is whole."""
     cells = [(i, v) for i in range(rows) for v in range(vectors)]
     masks = {} if is_whole else {vectors - 1: "%mask"}
@@ -129,12 +72,7 @@ def _tile(t: _Types, rows: int, vectors: int, is_whole: bool) -> str:
         starts = f"[ zeroinitializer, %entry ], [ %h{i}.{v}, %held ]"
         lines.append(f"  %t{i}.{v} = phi {t.vec} {starts}, [ %n{i}.{v}, %body ]")
     lines += ["  %more = icmp slt i64 %p, %k", "  br i1 %more, label %body, label %done", "body:"]
-    for v in range(vectors):
-        lines += [t.at(f"%b.at{v}", "%bp", v * t.lanes), t.load(f"%b{v}", f"%b.at{v}", masks.get(v, ""))]
-    for i in range(rows):
-        lines += [t.at(f"%a.at{i}", f"%a{i}", "%along"), f"  %x{i} = load {t.kind}, ptr %a.at{i}"]
-        lines += t.splat(f"%w{i}", f"%x{i}")
-        lines += [t.fma(f"%n{i}.{v}", f"%w{i}", f"%b{v}", f"%t{i}.{v}") for v in range(vectors)]
+    lines += t.term([(f"%a{i}", "%along") for i in range(rows)], "%bp", vectors, "%t", masks)
     lines += [
         "  %p.next = add nuw nsw i64 %p, 1",
         "  %along.next = add i64 %along, %a.column",
@@ -150,7 +88,7 @@ def _tile_name(rows: int, vectors: int, is_whole: bool) -> str:
     return f"tile.{rows}.{vectors}{'' if is_whole else '.some'}"
 
 
-def _rest(t: _Types, left: str) -> list[str]:
+def _rest(t: Vectors, left: str) -> list[str]:
     """How many vectors `left` columns fill or begin (%count), and which lanes of the last of them (%mask)."""
     numbers, wide = ", ".join(f"i64 {i}" for i in range(t.lanes)), f"<{t.lanes} x i64>"
     return [
@@ -165,7 +103,7 @@ def _rest(t: _Types, left: str) -> list[str]:
     ]
 
 
-def _strip(t: _Types, rows: int, most: int) -> str:
+def _strip(t: Vectors, rows: int, most: int) -> str:
     """All columns of so many rows: tiles of `most` vectors, and what is left."""
     given = "i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %bp, i64 %b.row, ptr %cp, i64 %c.row, i1 %joins"
     lines = [
@@ -197,7 +135,7 @@ def _strip(t: _Types, rows: int, most: int) -> str:
     return "\n".join([*lines, "end:", "  ret void", "}"])
 
 
-def _rows(t: _Types) -> str:
+def _rows(t: Vectors) -> str:
     """Strips of as many rows as there are, the highest first."""
     lines = [
         f"define void @product.rows.{t.suffix}(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, "
@@ -228,7 +166,7 @@ def _rows(t: _Types) -> str:
     return "\n".join([*filter(None, lines), "end:", "  ret void", "}"])
 
 
-def _row(t: _Types) -> str:
+def _row(t: Vectors) -> str:
     """One row: tiles of more vectors, so that as many accumulators are at work."""
     return "\n".join([
         _strip(t, 1, ROW_VECTORS).replace("@strip.1(", "@strip.row("),
@@ -328,7 +266,7 @@ end:
 """
 
 
-def _turned_block(t: _Types) -> Iterator[str]:
+def _turned_block(t: Vectors) -> Iterator[str]:
     """A square of as many columns as a vector has lanes, turned; the last rows may be of the next panel's room."""
     none = f"{t.mask} zeroinitializer"
     for i in range(t.lanes):
@@ -354,7 +292,7 @@ def _turned_block(t: _Types) -> Iterator[str]:
         yield t.store(f"%s{stage}.{i}", f"%into{i}")
 
 
-def _lanes_below(t: _Types) -> str:
+def _lanes_below(t: Vectors) -> str:
     """The mask of the first so many lanes."""
     numbers, wide = ", ".join(f"i64 {i}" for i in range(t.lanes)), f"<{t.lanes} x i64>"
     return "\n".join([
@@ -367,13 +305,13 @@ def _lanes_below(t: _Types) -> str:
     ])  # fmt: skip
 
 
-def _panel_masks(t: _Types) -> Iterator[str]:
+def _panel_masks(t: Vectors) -> Iterator[str]:
     for v in range(VECTORS):
         yield f"  %left{v} = sub i64 %left, {v * t.lanes}"
         yield f"  %mask{v} = call {t.mask} @lanes.below(i64 %left{v})"
 
 
-def _panel_row(t: _Types) -> Iterator[str]:
+def _panel_row(t: Vectors) -> Iterator[str]:
     for v in range(VECTORS):
         yield t.at(f"%from{v}", "%from", v * t.lanes)
         yield t.load(f"%row{v}", f"%from{v}", f"%mask{v}")
@@ -381,7 +319,7 @@ def _panel_row(t: _Types) -> Iterator[str]:
         yield t.store(f"%row{v}", f"%into{v}")
 
 
-def _pack(t: _Types) -> str:
+def _pack(t: Vectors) -> str:
     text = _PACK
     for word, lines in {"BLOCK": _turned_block(t), "MASKS": _panel_masks(t), "ROW": _panel_row(t)}.items():
         text = text.replace(f"{word}\n", "\n".join([*lines, ""]))
@@ -395,13 +333,13 @@ def _pack(t: _Types) -> str:
 
 def packed_size(type_: str, panels: int, depth: int) -> int:
     """How many elements of room so many panels of a depth need."""
-    return (panels * depth + lanes(type_)) * panel_width(type_)
+    return (panels * depth + most_lanes(type_)) * panel_width(type_)
 
 
 # -- rows times a vector ----------------------------------------------------------------------------------------------
 
 
-def _dot_rows(t: _Types, rows: int, chains: int) -> str:
+def _dot_rows(t: Vectors, rows: int, chains: int) -> str:
     """Some rows times a vector, each with so many accumulators."""
     cells = [(i, u) for i in range(rows) for u in range(chains)]
     step = chains * t.lanes
@@ -459,7 +397,7 @@ def _dot_rows(t: _Types, rows: int, chains: int) -> str:
     return "\n".join([*lines, "  ret void", "}"])
 
 
-def _dots(t: _Types) -> str:
+def _dots(t: Vectors) -> str:
     return "\n".join([
         _dot_rows(t, DOT_ROWS, 2),
         _dot_rows(t, 1, 4),
@@ -495,13 +433,13 @@ def _dots(t: _Types) -> str:
 # -- modules ----------------------------------------------------------------------------------------------------------
 
 
-def _tiles(t: _Types, rows: int, most: int) -> list[str]:
+def _tiles(t: Vectors, rows: int, most: int) -> list[str]:
     return [*[_tile(t, rows, v, False) for v in range(1, most + 1)], _tile(t, rows, most, True)]
 
 
 def module_text(function: str, type_: str) -> str:
     """One of the functions, with what it calls."""
-    t = _Types(type_)
+    t = Vectors(type_, most_lanes(type_))
     if function == "rows":
         parts = [text for r in heights() for text in (*_tiles(t, r, VECTORS), _strip(t, r, VECTORS))]
         parts.append(_rows(t))

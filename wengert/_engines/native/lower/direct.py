@@ -22,7 +22,8 @@ from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, WIDTHS, Address, Operand, Typed
-from ..llvm.microtiles import Tile, most_lanes, most_rows
+from ..llvm.microtiles import Tile, most_rows
+from ..llvm.vectors import most_lanes
 from . import nests
 from .alone import is_alone
 from .blocks import Block

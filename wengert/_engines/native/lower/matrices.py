@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 from ...._core import system
 from ..ir.builder import Builder
-from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, Address, Array, Operand, Typed
+from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, WIDTHS, Address, Array, Operand, Typed
 from ..llvm import multiply
 from ..llvm.codegen import WORTH_THREADS
 from ..llvm.target import is_x86, vector_bits
+from ..llvm.vectors import most_lanes
 from . import nests
 from .alone import is_alone
 from .blocks import Block
@@ -176,7 +177,7 @@ def _is_worth_packing(x: Stored, y: Stored) -> bool:
     Measured with AVX-512, in GFLOP/s, as they lie and packed: 128 x 512 x 784 of float32 114 and 108, 128 x 1024 x 1024
     of float64 34 and 47, 64 x 512 x 4096 of float64 13 and 42.
     """
-    (k, n), step, width = y.shape, y.strides[0], multiply.WIDTH[y.type]
+    (k, n), step, width = y.shape, y.strides[0], WIDTHS[y.type]
     if type(x.shape[0]) is int and x.shape[0] < PACKED_ROWS:
         return False
     if type(k) is not int or type(n) is not int or type(step) is not int:
@@ -438,7 +439,7 @@ def _panel_room(b: Builder, made: Plan) -> Operand:
     """How many elements the panels of the largest block need."""
     (k, n), width = made.y.shape, multiply.panel_width(made.y.type)
     panels = nests.at_most(b, b.divided(b.add(n, width - 1), width), BREADTH)
-    deep = b.add(b.mul(panels, nests.at_most(b, k, DEPTH[made.y.type])), multiply.lanes(made.y.type))
+    deep = b.add(b.mul(panels, nests.at_most(b, k, DEPTH[made.y.type])), most_lanes(made.y.type))
     return b.mul(deep, width)
 
 
@@ -449,7 +450,7 @@ def _local_size(made: Plan) -> int | None:
     (k, n), type_ = made.y.shape, made.y.type
     assert type(k) is int and type(n) is int  # noqa: PT018  (for the type checker)
     size = multiply.packed_size(type_, -(-n // multiply.panel_width(type_)), k)
-    return size if size * multiply.WIDTH[type_] <= LOCAL_BYTES else None
+    return size if size * WIDTHS[type_] <= LOCAL_BYTES else None
 
 
 def _room(block: Block, made: Plan) -> Array:
