@@ -130,6 +130,22 @@ def whole_numbers_first(x: Any) -> Any:
     return sum((part**2).sum() for part in (z, m, w, g, h))
 
 
+def dtypes_by_their_class(x: Any) -> Any:
+    z, w = np.zeros(3, dtype=np.float64), np.full((2,), 0.5, np.double)
+    z[0], w[1:] = x[1], x[2] * 3.0
+    return (z**2).sum() + np.exp(w).sum() + x[0]
+
+
+def outputs_of_scipys_filters(x: Any) -> Any:
+    import scipy.ndimage  # as adopted code has it
+    import scipy.signal
+
+    z, y = np.zeros(5), np.empty(5)
+    z[1:4] = x
+    scipy.ndimage.correlate1d(z, [0.5, 1.0, 0.25], output=y)
+    return (y * z).sum() + scipy.signal.peak_prominences(np.sin(3.0 * z), [2])[0].sum()
+
+
 def elimination(x: Any) -> Any:
     a = np.eye(3) + 0.1
     for k in range(2):
@@ -176,9 +192,39 @@ def reads_of_all_kinds(x: Any) -> Any:
     return total + (a @ b).sum() + b.dot(x).sum() + b[np.argmax(x)] @ x + float(z[0]) + z.copy()[1]
 
 
+def operands_before_numbers_change(x: Any) -> Any:
+    z, k = np.sin(C), np.zeros(3, int)
+    y = x * z + x * k
+    z += 1.0
+    k += 1
+    y = y + x * z + x * k
+    z *= 2.0
+    return (y**2).sum() + k.sum()
+
+
+def rows_and_iterators(x: Any) -> Any:
+    a, b, c = np.zeros(3), np.zeros(2), np.ones(3)
+    with np.nditer(a, op_flags=["readwrite"]) as it:
+        for v in it:
+            v[...] = 2 * v + x[0]
+    b[0] = x[0]
+    b.resize(4)
+    b[3] = x[1] * x[2]
+    c.resize((2, 2))
+    c.flat[1] = x[0]
+    d, e = np.arange(3.0), np.arange(4.0).reshape(2, 2)
+    d.shape = (3, 1)
+    d[1] = x[1]
+    e.flat[2] += x[2]
+    e.flat = e.flat[::-1]
+    total = (a**2).sum() + (b**3).sum() + c.sum() + (d**2).sum() + (e * [[1, 2], [3, 4]]).sum() + sum(c.flat)
+    return total + len(b) + b.shape[0] + np.asarray(np.arange(3.0).flat).sum() * x[0]
+
+
 PROGRAMS = [
     ranges, results_of_numpy, constants_of_the_module, views, flattened, complex_parts, before_and_after, numbers_stay,
-    whole_numbers_first, elimination, functions_that_write, reads_of_all_kinds,
+    whole_numbers_first, dtypes_by_their_class, elimination, functions_that_write, reads_of_all_kinds, operands_before_numbers_change,
+    rows_and_iterators,
 ]  # fmt: skip
 
 
@@ -194,6 +240,11 @@ def test_writes_into_arrays_of_numbers_are_followed(program: Callable[[Any], Any
         assert value == pytest.approx(program(X), rel=1e-12)
         np.testing.assert_allclose(slope, expected, rtol=1e-5, atol=1e-6)
     assert adopted(X) == program(X)
+
+
+def test_filters_write_into_them() -> None:
+    slope = wg.grad(wg.adopt(outputs_of_scipys_filters))(X)
+    np.testing.assert_allclose(slope, differences(outputs_of_scipys_filters), rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("program", [ranges, results_of_numpy, constants_of_the_module, views, elimination])

@@ -24,6 +24,9 @@ def _written(np: Any, x: Any) -> Any:
     with np.nditer(a, op_flags=["readwrite"]) as it:
         for e in it:
             e[...] = e * e + x.ravel()[0]
+    with np.nditer(a, op_flags=["readwrite"]) as it:  # an array that was written to before
+        for e in it:
+            e[...] = 3 * e
     return a
 
 

@@ -23,11 +23,13 @@ COPY_LIMIT = 64 * 1024  # bytes; larger arrays that a trace captures are held, n
 
 def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Tensor:
     """A tensor of NumPy values, borrowed: in a trace a `constant` node, else a concrete tensor."""
+    is_made = False  # by adopted code, which may go on writing to it
     if type(array) is not np.ndarray:
         require_plain(type(array))
         held = getattr(type(array), "__wengert_tensor__", None)
         if held is not None:  # an array that stands for a tensor
             return held(array)
+        is_made = getattr(array, "__wengert_made__", False)
     if not array.dtype.isnative:  # dtypes of another byte order would differ from all others
         array = array.astype(array.dtype.newbyteorder("="))
     if STATE.builder is not None:
@@ -35,14 +37,15 @@ def constant(array: np.ndarray[Any, Any] | np.generic, weak: bool = False) -> Te
             captured = STATE.builder.arrays.tensor_of(array)
             if captured is not None:
                 return captured
-        is_made = isinstance(array, np.ndarray) and type(array) is not np.ndarray  # code may still write to it
         kept = np.array(array) if array.nbytes <= COPY_LIMIT or is_made else array
         tensor = apply(REGISTRY["constant"], (), (kept,))
         tensor._weak = weak
         STATE.builder.constants[tensor._key] = kept
         return tensor
     # a view, so that a result which is this very array is seen to be borrowed and is copied on the way out
-    borrowed: Any = array.view(np.ndarray) if isinstance(array, np.ndarray) else array
+    borrowed: Any = array
+    if isinstance(array, np.ndarray):
+        borrowed = np.array(array) if is_made else array.view(np.ndarray)
     return Tensor(default_engine().from_numpy(borrowed), next_serial(), None, weak)
 
 

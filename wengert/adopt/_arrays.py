@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ Plain = np.ndarray[Any, Any]
 _VIEW: Any = np.ndarray.view
 _ITEM: Any = np.ndarray.__getitem__
 _PUT: Any = np.ndarray.__setitem__
+_FLAT: Any = np.ndarray.__dict__["flat"].__get__
 _BASE = np.ndarray.__dict__["base"].__get__
 _NUMBERS = frozenset({int, float, complex, bool, np.float64, np.int64, np.bool_})
 WRITERS = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})  # to their first argument
@@ -49,7 +50,7 @@ class Ground:
         self.limit = 16
         self.root: Any = None
         self.tensor: Tensor | None = None
-        first._ground = self
+        first._ground, first.__wengert_made__ = self, True
 
     def take_in(self, array: Array) -> None:
         """Makes an array one of those that lie here."""
@@ -57,7 +58,7 @@ class Ground:
             self.members = [member for member in self.members if member() is not None]
             self.limit = 2 * len(self.members) + 16
         self.members.append(weakref.ref(array))
-        array._ground = self
+        array._ground, array.__wengert_made__ = self, True
 
     def followed(self) -> Tensor | None:
         """The tensor of the whole memory, from now on; None where tensors cannot stand for what lies here."""
@@ -65,7 +66,8 @@ class Ground:
             self._require_home()
             alive = [array for array in (member() for member in self.members) if array is not None]
             root = _row_major(_owner(alive[0]))
-            if not root.flags.writeable or any(not _is_part(array.dtype, root.dtype) for array in alive):
+            is_number = root.flags.writeable and root.dtype.kind in "fc"
+            if not is_number or any(not _is_part(array.dtype, root.dtype) for array in alive):
                 return None
             values, self.root = np.array(root), root
             at_home = STATE.builder is self.home is not None
@@ -87,9 +89,9 @@ class Ground:
 
 
 class Array(np.ndarray[Any, Any]):
-    """An array of numbers. Without a ground, tensors cannot go into it, but into what NumPy makes of it."""
+    """An array of numbers. Without a ground, or of whole ones, tensors go not into it, but into what is made of it."""
 
-    __wengert_numbers__ = True  # beside its numbers it has nothing that a program could read
+    __wengert_made__ = False  # whether code made it that may go on writing to it, so that operands are copies
     _ground: Ground | None = None
     _seen: Tensor | None = None
 
@@ -100,7 +102,7 @@ class Array(np.ndarray[Any, Any]):
         if base is not None and (base is obj or base is _BASE(obj) or _lies_in(self, _owner(obj))):
             if obj._ground is not None:
                 obj._ground.take_in(self)
-        elif is_recording() and self.dtype.kind in "fc":
+        elif is_recording():
             Ground(self)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -148,6 +150,19 @@ class Array(np.ndarray[Any, Any]):
         else:
             _PUT(self, index, value)
 
+    @property
+    def flat(self) -> Any:
+        """The elements in one row."""
+        return Row(self)
+
+    @flat.setter
+    def flat(self, values: ArrayLike) -> None:
+        Row(self)[:] = values
+
+    def resize(self, *shape: Any, refcheck: bool = True) -> None:
+        """Changes the extents; the memory is a tensor's from then on, for NumPy's own cannot move."""
+        written_to(self).resize(*shape)
+
     def __reduce__(self) -> Any:
         return _plain(self).__reduce__()
 
@@ -172,6 +187,39 @@ def _with_tensors(name: str) -> Callable[..., Any]:
 
 for _name in ("choose", "compress", "dot", "fill", "put", "repeat", "searchsorted", "take"):
     setattr(Array, _name, _with_tensors(_name))
+
+
+class Row:
+    """`array.flat`: NumPy's, until a tensor goes into it."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def _held(self) -> Any:
+        return standing(self._array).flat if isinstance(self._array, Followed) else _FLAT(self._array)
+
+    def __getitem__(self, index: Index) -> Any:
+        found = self._held()[opened(index)]
+        return fresh(found)
+
+    def __setitem__(self, index: Index, value: ArrayLike) -> None:
+        if holds_tensor((index, value)) or _is_outside(self._array):
+            target = written_to(self._array)
+            (target.flat if isinstance(target, Tensor) else _FLAT(target))[opened(index)] = opened(value)
+        else:
+            self._held()[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._held())
+
+    def __len__(self) -> int:
+        return len(self._held())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._held(), name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self._held(), dtype)
 
 
 class Followed(Array):
@@ -212,7 +260,7 @@ def _delegated(name: str) -> Any:
 _ITS_OWN = frozenset({
     "__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__setattr__",
     "__delattr__", "__dir__", "__doc__", "__sizeof__", "__array_finalize__", "__array_ufunc__", "__array_function__",
-    "__array_priority__", "__class_getitem__", "__hash__", "shape", "dtype", "ndim", "size", "itemsize", "nbytes",
+    "__array_priority__", "__class_getitem__", "__hash__",
 })  # fmt: skip
 for _name in dir(np.ndarray):
     if _name not in _ITS_OWN and hasattr(Tensor, _name):
@@ -232,8 +280,7 @@ def fresh(made: Any, args: object = ()) -> Any:
     if kind not in "fciub" or not is_recording() or (args and _shares(made, args)):
         return made
     array = _VIEW(made, Array)
-    if kind in "fc":
-        Ground(array)
+    Ground(array)
     return array
 
 
@@ -271,7 +318,7 @@ def _shares(made: Plain, args: object) -> bool:
         return any(_shares(made, part) for part in args)
     if isinstance(args, np.ndarray):
         return bool(np.may_share_memory(made, _plain(args)))
-    return hasattr(args, "__array__") and not isinstance(args, np.generic)
+    return hasattr(args, "__array__") and not isinstance(args, (np.generic, type))  # a dtype may be given as a class
 
 
 def written_to(x: Any) -> Any:

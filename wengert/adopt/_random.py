@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as wnp
-from .._core.state import STATE
 from .._core.tensor import Tensor
 from ..ops.shapes import known_extent
 from ._arrays import fresh, opened
@@ -22,20 +21,11 @@ Draw = Callable[..., Any]
 _LEFT = frozenset({"get_bit_generator", "get_state", "seed", "set_bit_generator", "set_state", "spawn"})  # draw nothing
 
 
-def writable(made: Any, is_blank: bool = False, args: object = ()) -> Any:
-    """An array that adopted code has made: something that a tensor may be written into."""
-    if not isinstance(made, np.ndarray) or made.dtype.kind not in "fc":
-        return fresh(made, args)
-    if STATE.builder is not None:  # constants of a trace have no numbers to decide by
-        return wnp.array(made) if is_blank else fresh(made, args)
-    return wnp.array(made) if STATE.recorders else made
-
-
 def _drawn(draw: Draw, *args: object, **kwargs: Any) -> Any:
     out = opened(kwargs.get("out"))
     if not isinstance(out, Tensor):
         made = draw(*args, **kwargs)
-        return made if out is not None else writable(made)
+        return made if out is not None else fresh(made)
     out[...] = draw(*args, **{**kwargs, "out": np.empty(out.shape, out.dtype)})
     return out
 
@@ -53,12 +43,12 @@ def _shuffle(draw: Draw, x: Any, axis: int = 0) -> None:
 def _permutation(draw: Draw, x: Any, axis: int = 0) -> Any:
     if isinstance(x, Tensor) and x.ndim:
         return wnp.take(x, draw(x.shape[axis]), axis)
-    return writable(draw(x) if axis == 0 else draw(x, axis))
+    return fresh(draw(x) if axis == 0 else draw(x, axis))
 
 
 def _choice(draw: Draw, a: Any, *args: object, **kwargs: Any) -> Any:
     if not isinstance(a, Tensor) or not a.ndim:
-        return writable(draw(a, *args, **kwargs))
+        return fresh(draw(a, *args, **kwargs))
     axis = kwargs.pop("axis", 0)
     return wnp.take(a, draw(a.shape[axis], *args, **kwargs), axis)
 
@@ -124,4 +114,4 @@ REPLACED: dict[str, Any] = {
     "Generator": Generator, "RandomState": RandomState, "default_rng": _default_rng,
 }  # fmt: skip
 
-__all__ = ["REPLACED", "writable"]
+__all__ = ["REPLACED"]

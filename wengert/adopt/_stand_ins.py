@@ -28,7 +28,7 @@ from ..numpy._triangles import OF_A_TRIANGLE
 from ._arrays import WRITERS, fresh, holds_tensor, opened, written_out, written_to
 from ._casts import SCALARS
 from ._math import CMATH, MATH
-from ._random import REPLACED, writable
+from ._random import REPLACED
 from ._unbound import as_real
 
 
@@ -85,6 +85,13 @@ def _is_function(x: Any) -> bool:
     return isinstance(x, (FunctionType, MethodType, functools.partial, Ufunc))
 
 
+def _iterator(op: Any, flags: Any = None, op_flags: Any = None, *args: object, **kwargs: object) -> Any:
+    """`nditer`, whose elements may be written to."""
+    if "write" in str(op_flags):
+        op = [*map(written_to, op)] if isinstance(op, (list, tuple)) else written_to(op)
+    return wnp.nditer(opened(op), flags, op_flags, *args, **kwargs)  # pyright: ignore[reportArgumentType]
+
+
 class Grid:
     """`mgrid` or `ogrid`, whose arrays tensors may be written into."""
 
@@ -131,9 +138,7 @@ def _maker(name: str) -> Callable[..., Any]:
     def function(*args: object, **kwargs: object) -> Any:
         if holds_tensor((args, kwargs)):
             return ours(*opened(args), **opened(kwargs))
-        made = theirs(*args, **kwargs)
-        shares = args and made is args[0]  # what code writes into it, its owner sees
-        return made if shares else writable(made, name in _BLANK, (args, kwargs))
+        return fresh(theirs(*args, **kwargs), (args, kwargs))
 
     return as_real(function, theirs)
 
@@ -143,7 +148,7 @@ def _numpy() -> StandIn:
     replaced |= {name: SCALARS[found] for name, found in _scalar_types()}
     replaced |= {name: getattr(wnp, name) for name in _CLASSES}  # NumPy's own where no tensor is given
     triangles = {name: _by_arguments(getattr(np.linalg, name), ours) for name, ours in OF_A_TRIANGLE.items()}
-    replaced |= {"mgrid": Grid(np.mgrid), "ogrid": Grid(np.ogrid)}
+    replaced |= {"nditer": _iterator, "mgrid": Grid(np.mgrid), "ogrid": Grid(np.ogrid)}
     replaced |= {"emath": wnp.emath, "lib": wnp.lib}
     replaced |= {"isscalar": is_number, "__all__": [*np.__all__], "random": StandIn(np.random, REPLACED),
                  "linalg": StandIn(np.linalg, {"__all__": [*np.linalg.__all__]} | triangles, linalg),

@@ -147,7 +147,7 @@ class nditer:
         return self
 
     def _open(self, given: list[Any], flags: set[str], op_flags: Any, itershape: Any) -> None:
-        arrays = [None if x is None else as_tensor(x, "nditer") for x in given]
+        arrays = [x if x is None or isinstance(x, Tensor) else as_tensor(x, "nditer") for x in given]
         shape: Any = () if itershape is None else (*itershape,)
         for x in arrays:
             shape = shape if x is None else broadcast_shapes(shape, _extents(x, "nditer"), "nditer")

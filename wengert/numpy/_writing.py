@@ -161,7 +161,10 @@ def written(result: Any, out: Any, name: str) -> Any:
         refuse_target(out, name)
     tensor = as_tensor(result, name)
     if tensor.is_followed:
-        refuse_out(name)
+        if not getattr(out, "__wengert_made__", False):  # those of adopted code take tensors
+            refuse_out(name)
+        out[...] = tensor
+        return out
     np.copyto(out, tensor.numpy(), casting="same_kind")
     return out
 

@@ -9,7 +9,7 @@ import numpy
 
 from .. import numpy as np
 from .._core.argument_types import ArrayLike
-from .._core.tensor import Tensor
+from .._core.tensor import is_tensor_or_variable
 from ._edges import MODES
 from ._images import neighbours
 
@@ -19,11 +19,11 @@ _NAMES = {_SUPPORT._extend_mode_to_code(mode): mode for mode in MODES[::-1]}
 
 
 def min_or_max_filter(
-    input: ArrayLike, footprint: numpy.ndarray[Any, Any], structure: numpy.ndarray[Any, Any] | None, output: Tensor,
+    input: ArrayLike, footprint: numpy.ndarray[Any, Any], structure: numpy.ndarray[Any, Any] | None, output: Any,
     mode: int, cval: float, origins: tuple[int, ...], minimum: int,
 ) -> None:  # fmt: skip
     """Writes to `output` the least (or largest) of the neighbours, each less (or more) by the structure there."""
-    if not isinstance(output, Tensor):
+    if not (is_tensor_or_variable(input) or is_tensor_or_variable(output)):
         _COMPILED.min_or_max_filter(input, footprint, structure, output, mode, cval, origins, minimum)
         return
     near = neighbours(input, None, footprint, _NAMES[mode], cval, [*origins], None, "min_or_max_filter")

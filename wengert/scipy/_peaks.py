@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, is_tensor_or_variable
 from ..numpy._protocols import _on_values, _plain
 
 Places = np.ndarray[tuple[int], np.dtype[np.intp]]
@@ -38,7 +38,7 @@ def _select_by_peak_distance(peaks: Places, priority: Tensor, distance: float) -
 
 def _peak_prominences(x: Tensor, peaks: Places, wlen: int) -> Any:
     values, left, right = _theirs("_peak_prominences", x, peaks, wlen)
-    if not isinstance(x, Tensor):
+    if not is_tensor_or_variable(x):
         return values, left, right
     return x[peaks] - ops.maximum(x[left], x[right]), left, right
 
@@ -46,7 +46,7 @@ def _peak_prominences(x: Tensor, peaks: Places, wlen: int) -> Any:
 def _peak_widths(x: Tensor, peaks: Places, rel_height: float, prominences: Any, left: Any, right: Any) -> Any:
     given = (x, peaks, rel_height, prominences, left, right)
     values = _theirs("_peak_widths", *given)
-    if not any(isinstance(a, Tensor) for a in given):
+    if not any(map(is_tensor_or_variable, given)):
         return values
     heights = x[peaks] - prominences * rel_height
     ends = _crossing(x, peaks, heights, values[1], left, -1), _crossing(x, peaks, heights, values[1], right, 1)

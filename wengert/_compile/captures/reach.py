@@ -296,7 +296,7 @@ class Reach:
             if isinstance(value, np.ndarray) and value.dtype.hasobject:
                 self._all("", value.ravel().tolist())
             kind = type(value)
-            if isinstance(value, np.ndarray) and kind is not np.ndarray and not hasattr(kind, "__wengert_numbers__"):
+            if isinstance(value, np.ndarray) and kind is not np.ndarray and not hasattr(kind, "__wengert_made__"):
                 slot.is_loose = True  # it has attributes and methods of its own
                 self._object(value, path, value)
         return slot
