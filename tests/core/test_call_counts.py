@@ -14,7 +14,7 @@ import wengert as wg
 from tests.support.profiled import python_calls, run_profiled
 from wengert._core.apply import apply
 from wengert._core.engine import ENGINES
-from wengert.ops import elementwise
+from wengert.ops import elementwise, subscript
 
 PACKAGE = wg.__path__[0]
 KERNELS = ENGINES["numpy"].kernels
@@ -95,6 +95,27 @@ def test_a_number_beside_an_array_costs_little():
         (lambda x: wg.ops.where(mask, x, 0.25), 40),  # 32 where no framework's engine is loaded
     ):
         assert len(inner_calls(f, x)) <= most
+
+
+@pytest.mark.parametrize("index", [np.s_[:, 0], np.s_[1:3], np.s_[..., None], np.s_[1:, ::2]])
+def test_a_slice_that_comes_again_costs_little(index: Any) -> None:
+    x = wg.tensor(np.ones((4, 3)))
+    names = inner_calls(operator.getitem, x, index)
+    assert len(names) <= 26, names
+
+
+def test_slices_that_come_again_are_read_as_the_first_time() -> None:
+    values = np.arange(24.0).reshape(4, 6)
+    x = wg.tensor(values)
+    for _ in range(2):
+        for index in (np.s_[1], np.s_[1:2], np.s_[-1:], np.s_[True], np.s_[None, 1], np.s_[..., 1], np.s_[::-2, 1:]):
+            np.testing.assert_array_equal(x[index].numpy(), values[index])
+        for index in (np.s_[4], np.s_[:, 6], np.s_[:, :, 0]):
+            with pytest.raises(IndexError):
+                x[index]
+    for count in range(2000):  # what is remembered is bounded
+        wg.tensor(np.zeros(count + 1))[:1]
+    assert len(subscript.TAKINGS) <= subscript.MOST_TAKINGS
 
 
 def test_frames_from_an_op_to_its_kernel():

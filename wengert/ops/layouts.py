@@ -20,6 +20,7 @@ from .._prims import structural as S
 from .._prims.buffer import buffer_get, buffer_set
 from . import choices
 from .shapes import permuted, reshaped
+from .subscript import look_of_index
 
 _SCALES = {"c": np.complex64}  # a dtype with parts for NumPy to make views of; one byte for all others
 
@@ -39,13 +40,14 @@ def indexed(layout: np.ndarray[Any, Any] | None, index: Any) -> np.ndarray[Any, 
     """The view at an index that NumPy takes for a view; None where it would be a copy, or NumPy cannot know it."""
     if layout is None:
         return None
+    if look_of_index(index) is None:  # else it is plain
+        items = index if type(index) is tuple else (index,)
+        index = (*[operator.index(i) if isinstance(i, Tensor) and _is_integer(i) else i for i in items],)
+        if not all(map(_is_plain, index)):
+            return None
     items = index if type(index) is tuple else (index,)
-    items = (*[operator.index(i) if isinstance(i, Tensor) and _is_integer(i) else i for i in items],)
-    if not all(map(_is_plain, items)):
-        return None
-    if Ellipsis not in [i for i in items if i is Ellipsis]:
-        items = (*items, Ellipsis)  # else a full index would read the element
-    return layout[items]
+    has_dots = Ellipsis in [i for i in items if i is Ellipsis]
+    return layout[index if has_dots else (*items, Ellipsis)]  # without dots a full index would read the element
 
 
 def _is_plain(item: Index) -> bool:

@@ -31,7 +31,7 @@ from ..errors import TracingError
 from . import chosen, layouts, places, promotion
 from .at import At, filling
 from .indexing import where
-from .subscript import take_index
+from .subscript import look_of_index, take_index
 
 
 class Memory:
@@ -373,7 +373,7 @@ def lying_in(x: Tensor, array: np.ndarray[Any, Any]) -> None:
 
 def index_shares(index: Index) -> bool:
     """Whether what stands at an index is a view in NumPy: no arrays, lists or truths are in it."""
-    if type(index) in (int, slice):
+    if look_of_index(index) is not None:
         return True
     items = index if type(index) is tuple else (index,)
     return all(i is None or i is Ellipsis or type(i) in (int, slice) or _is_position(i) for i in items)

@@ -280,8 +280,61 @@ def take_index(x: Tensor, index: Index, what: str = "get_item") -> Tensor:
         shape = x._data.shape
         if shape and -shape[0] <= index < shape[0]:
             return apply(S.row, (x,), (index if index >= 0 else index + shape[0],))
+    everyday = look_of_index(index) if STATE.builder is None else None
+    if everyday is not None:
+        key = (x._data.shape, everyday)
+        taking = TAKINGS.get(key)
+        if taking is None:
+            taking = _remembered(key, _taking(x.shape, read(x, index, what)[1]))
+        return _taken(x, taking)
     x, entries = read(x, index, what)
-    return _take_advanced(x, entries, what) if has_arrays(entries) else _take_basic(x, entries)
+    return _take_advanced(x, entries, what) if has_arrays(entries) else _taken(x, _taking(x.shape, entries))
+
+
+def look_of_index(index: Index) -> tuple[Any, ...] | None:
+    """What an index of integers, slices, new axes and dots looks like; None for any other, and for dimensions."""
+    look = list[Any]()
+    item: Any
+    for item in index if type(index) is tuple else (index,):
+        kind = type(item)
+        if kind is slice:
+            bounds = (item.start, item.stop, item.step)
+            if not _BOUNDS.issuperset(map(type, bounds)):
+                return None
+            look.append(bounds)
+        elif kind is int or item is None or item is Ellipsis:
+            look.append(item)
+        else:
+            return None
+    return (*look,)
+
+
+_BOUNDS = frozenset({int, type(None)})
+
+
+class Taking(NamedTuple):
+    """What it comes to to read slices, integers and new axes.
+
+    Attributes:
+        bounds: starts, limits and strides, one for each axis; None where all is taken.
+        flipped: the axes that are read backwards.
+        shape: of the result, new axes and all.
+    """
+
+    bounds: tuple[Any, Any, Any] | None
+    flipped: tuple[int, ...]
+    shape: Shape
+
+
+TAKINGS: dict[Any, Taking] = {}  # by the shape of an array and the look of an index
+MOST_TAKINGS = 1024
+
+
+def _remembered(key: object, taking: Taking) -> Taking:
+    if len(TAKINGS) >= MOST_TAKINGS:
+        TAKINGS.clear()
+    TAKINGS[key] = taking
+    return taking
 
 
 def has_arrays(entries: list[Entry]) -> bool:
@@ -289,13 +342,13 @@ def has_arrays(entries: list[Entry]) -> bool:
     return builtins.any(type(e) is Array for e in entries)
 
 
-def _take_basic(x: Tensor, entries: Sequence[Any]) -> Tensor:
-    """x read by entries among which there is no index array."""
-    starts, limits, strides, flipped, shape = [], [], [], [], []
+def _taking(shape: Shape, entries: Sequence[Any]) -> Taking:
+    """What it comes to to read an array by entries among which there is no index array."""
+    starts, limits, strides, flipped, found = [], [], [], [], []
     entry: Whole | Single | NewAxis
     for entry in entries:
         if type(entry) is NewAxis:
-            shape.append(1)
+            found.append(1)
             continue
         if type(entry) is Gap:
             continue
@@ -303,21 +356,27 @@ def _take_basic(x: Tensor, entries: Sequence[Any]) -> Tensor:
             start, limit, step = entry.position, entry.position + 1, 1
         else:
             start, limit, step = entry.start, entry.limit, entry.step
-            shape.append(dims.floordiv(limit - start + (step - 1), step))
+            found.append(dims.floordiv(limit - start + (step - 1), step))
             flipped += [entry.axis] if entry.is_flipped else []
         starts.append(start)
         limits.append(limit)
         strides.append(step)
-    if not all(a == 0 and b == n and s == 1 for n, a, b, s in zip(x.shape, starts, limits, strides)):
-        x = apply(S.slice_, (x,), (tuple(starts), tuple(limits), tuple(strides)))
+    is_whole = all(a == 0 and b == n and s == 1 for n, a, b, s in zip(shape, starts, limits, strides))
+    return Taking(None if is_whole else ((*starts,), (*limits,), (*strides,)), (*flipped,), (*found,))
+
+
+def _taken(x: Tensor, taking: Taking) -> Tensor:
+    bounds, flipped, shape = taking
+    if bounds is not None:
+        x = apply(S.slice_, (x,), bounds)
     if flipped:
-        x = S.flip(x, axes=tuple(flipped))
-    return reshaped(x, tuple(shape))
+        x = S.flip(x, axes=flipped)
+    return reshaped(x, shape)
 
 
 def _take_advanced(x: Tensor, entries: list[Entry], what: str) -> Tensor:
     slices = {e.axis: e for e in entries if type(e) is Whole}
-    x = _take_basic(x, [slices.get(i, Whole(i, 0, x.shape[i], 1, False)) for i in range(x.ndim)])
+    x = _taken(x, _taking(x.shape, [slices.get(i, Whole(i, 0, x.shape[i], 1, False)) for i in range(x.ndim)]))
     axes, arrays = addressed(entries, what)
     rest = [e.axis for e in entries if type(e) is Whole]
     picked = gather(permuted(x, (*axes, *rest)), *arrays)
