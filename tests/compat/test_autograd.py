@@ -16,6 +16,7 @@ import numpy as onp
 import pytest
 
 import wengert as wg
+from tests.support.profiled import python_calls
 from wengert.compat import autograd
 from wengert.compat.autograd import core, extend, grad, jacobian, make_jvp, make_vjp, value_and_grad
 from wengert.compat.autograd import numpy as np
@@ -49,6 +50,13 @@ def test_what_does_not_depend_on_the_argument_gets_zeros_and_a_warning() -> None
 def test_a_complex_gradient_is_the_conjugate_of_the_direction_of_ascent() -> None:
     assert grad(lambda z: np.abs(z) ** 2)(3 + 4j) == pytest.approx(6 - 8j)
     assert autograd.holomorphic_grad(lambda z: z**3)(1 + 2j) == pytest.approx(3 * (1 + 2j) ** 2)
+
+
+def test_a_primitive_costs_few_calls() -> None:
+    power = extend.primitive(lambda x, n: x**n)
+    extend.defvjp(power, lambda ans, x, n: lambda g: g * n * x ** (n - 1), None)
+    for x in (2.0, onp.array([1.0, 2.0])):
+        assert len(python_calls(autograd.elementwise_grad(lambda x: power(x, 3)), x)) <= 120
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -14,6 +14,21 @@ from contextlib import contextmanager
 from typing import Any
 
 from wengert._core.recurring import Recurring
+from wengert._core.tensor import Written
+from wengert._transforms.limits import Trail
+
+
+@contextmanager
+def nothing_met() -> Iterator[None]:
+    """As in a process that has met neither equal eigenvalues, for whose trails each sweep asks from then on, nor tensors
+    that were written to, for which it looks in what was kept."""
+    before = Trail.is_used, Written.are_there
+    Trail.is_used = Written.are_there = False
+    try:
+        yield
+    finally:
+        Trail.is_used |= before[0]
+        Written.are_there |= before[1]
 
 
 @contextmanager
@@ -30,7 +45,7 @@ def uncollected() -> Iterator[None]:
 
 def run_profiled(profile: Callable[[Any, str, Any], Any], f: Callable[..., Any], *args: Any) -> None:
     """Runs f under a profile function, with nothing beside it that calls."""
-    with uncollected():
+    with uncollected(), nothing_met():
         before = sys.getprofile()
         sys.setprofile(profile)
         try:
@@ -41,8 +56,9 @@ def run_profiled(profile: Callable[[Any, str, Any], Any], f: Callable[..., Any],
 
 def settle(f: Callable[..., Any], *args: Any) -> None:
     """Calls f until what comes again in it is as quick as it gets."""
-    for _ in range(Recurring.again + 4):
-        f(*args)
+    with nothing_met():
+        for _ in range(Recurring.again + 4):
+            f(*args)
 
 
 def python_calls(f: Callable[..., Any], *args: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,12 @@ import pytest
 
 import wengert as wg
 from tests.support import op_checks as checks
-from tests.support.profiled import calls_in
+from tests.support.profiled import calls_in, nothing_met
 from wengert._core.op import REGISTRY, Op
 from wengert._core.recurring import Recurring
 from wengert._core.state import recording
 from wengert._core.tensor import fresh
 from wengert._transforms import formulas, reverse, whole_sweeps
-from wengert._transforms.limits import Trail
 from wengert._transforms.reverse import sweep
 from wengert._transforms.tape import Tape
 
@@ -73,11 +73,12 @@ def test_most_rules_become_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def untrailed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a process that has met no equal eigenvalues: after those each sweep asks for their trails."""
-    monkeypatch.setattr(Trail, "is_used", False)
+def unmet() -> Iterator[None]:
+    with nothing_met():
+        yield
 
 
+@pytest.mark.usefixtures("unmet")
 @pytest.mark.parametrize(
     ("step", "most"),
     [(np.sin, 12), (lambda x: x * x, 14), (lambda x: x + 2.0, 14), (lambda x: x**3, 14), (lambda x: x / 3.0, 40),
@@ -168,7 +169,7 @@ def test_the_formula_of_a_whole_sweep_gives_to_the_bit_what_its_entries_give(
                 np.testing.assert_array_equal(np.asarray(x), np.asarray(y), strict=True)
 
 
-@pytest.mark.usefixtures("untrailed")
+@pytest.mark.usefixtures("unmet")
 def test_a_sweep_that_comes_again_takes_no_calls_for_its_ops() -> None:
     def f(x: Any) -> Any:
         for i in range(3):
@@ -239,7 +240,7 @@ def test_tapes_of_one_tensor_are_alike_whenever_they_run() -> None:
     assert len(whole_sweeps.FORMULAS) == 2
 
 
-@pytest.mark.usefixtures("untrailed")
+@pytest.mark.usefixtures("unmet")
 def test_a_rule_of_a_users_own_parts_a_sweep_and_what_lies_around_it_is_one_step() -> None:
     @wg.custom_gradient
     def doubled(x: Any) -> Any:

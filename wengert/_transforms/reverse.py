@@ -35,6 +35,9 @@ from .rows import Rows, dense, joined
 from .tape import Entry
 from .whole_sweeps import stretch_of, stretches
 
+_NOTHING = {type(None)}
+_NO_VALUES = {type(None), type(ZERO)}
+
 
 class Cotangents:
     """The cotangents gathered so far, by value: a tensor, `Rows` or ZERO, and whether it may hold structural zeros.
@@ -147,6 +150,8 @@ def _sweep(
         parts = stretches(entries)
         for number in range(len(parts) - 1, -1, -1):
             is_stretch, part = parts[number]
+            # of a single entry its own formula is found sooner than that of a stretch
+            is_stretch = is_stretch and (len(part) != 1 or kernels is None or not part[0].op.has_rule_per_operand)
             if not (is_stretch and _back_at_once(part, cts, sources, kernels, number == 0 and not is_part)):
                 _back_over(part, wanted, cts, kernels, sparse)
     if cts.holds:
@@ -415,16 +420,17 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
     found = [cts.terms.get(k) if k in wanted else cts.terms.pop(k, None) for k in entry.out_keys]
     if cts.has_rows:
         found = [ct.dense() if type(ct) is Rows else ct for ct in found]
-    if all(ct is None for ct in found):
+    kinds = {*map(type, found)}  # a set by C code: generators cost a call for each result
+    if kinds == _NOTHING:
         return
     if entry.op.walks:
         entry.attrs[0].walk_back(entry, found, cts)
         return
-    if entry.op.kind != "custom" and all(ct is None or ct is ZERO for ct in found):
+    if entry.op.kind != "custom" and kinds <= _NO_VALUES:
         _pull_back(entry, ZERO, False, cts)
         return
     if entry.op.takes_missing:
-        _pull_back(entry, tuple(found), any(k in cts.masked for k in entry.out_keys), cts)
+        _pull_back(entry, (*found,), not cts.masked.isdisjoint(entry.out_keys), cts)
         return
     filled = [
         zeros_of(t) if (ct is None or ct is ZERO) and is_inexact(t.dtype) else ct

@@ -52,6 +52,7 @@ R = TypeVar("R")
 
 _PLAIN = frozenset({float, int, bool, complex})
 _REAL = frozenset({float, int})
+_OF_NUMPY = frozenset({np.ndarray, np.float64})
 _EVERYDAY = frozenset("?bBhHiIlLqQefdFD")  # the letters of NumPy's dtypes that every engine computes with
 
 # -- in ------------------------------------------------------------------------------------------------------------
@@ -62,8 +63,9 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     if type(x) is Tensor:
         return x
     kind = type(x)
-    if kind is np.ndarray and STATE.builder is None and x.dtype.char in _EVERYDAY and x.dtype.isnative:
-        return Tensor(x.view(), next_serial())  # as `constant` makes it, without its questions
+    if kind in _OF_NUMPY and STATE.builder is None and x.dtype.char in _EVERYDAY and x.dtype.isnative:
+        # as `constant` makes it, without its questions
+        return Tensor(x.view() if kind is np.ndarray else x, next_serial())
     if isinstance(x, ARRAYS):
         return _from_objects(x, what) if x.dtype.char == "O" else given_constant(checked_array(x, what))
     if is_number(x):

@@ -23,7 +23,7 @@ from ...ops.promotion import as_tensor
 _NUMBERS = (int, float, complex, onp.number, onp.ndarray)
 # packages enter kinds of arrays of their own here: a function that makes a box of one, or refuses to
 TYPE_MAPPINGS: dict[type, Callable[..., Any]] = {}
-_CONTAINERS = (list, tuple, dict)
+CONTAINERS = (list, tuple, dict)
 
 
 def rebuilt(container: Any, items: Any) -> Any:
@@ -37,10 +37,10 @@ def rebuilt(container: Any, items: Any) -> Any:
 
 def map_tree(f: Callable[..., Any], tree: object, *others: Any) -> Any:
     """A nested structure with f of each leaf, and of what lies at its place in other structures of the kind."""
-    if not isinstance(tree, _CONTAINERS):
+    if not isinstance(tree, CONTAINERS):
         return f(tree, *others)
     if type(tree) is tuple and not others:  # arguments, most of which are leaves
-        return (*[map_tree(f, part) if isinstance(part, _CONTAINERS) else f(part) for part in tree],)
+        return (*[map_tree(f, part) if isinstance(part, CONTAINERS) else f(part) for part in tree],)
     if isinstance(tree, dict):
         found = {key: map_tree(f, value, *(o[key] for o in others)) for key, value in tree.items()}
         return found if type(tree) is dict else rebuilt(tree, found)
@@ -49,7 +49,7 @@ def map_tree(f: Callable[..., Any], tree: object, *others: Any) -> Any:
 
 def leaves(tree: object) -> list[Any]:
     """The leaves of a nested structure, in order."""
-    if not isinstance(tree, _CONTAINERS):
+    if not isinstance(tree, CONTAINERS):
         return [tree]
     return [leaf for part in (tree.values() if isinstance(tree, dict) else tree) for leaf in leaves(part)]
 
@@ -118,7 +118,7 @@ def getval(value: object) -> Any:
     if isinstance(value, Tensor):
         array = numbers(value)
         return array if array.shape else array[()]
-    if isinstance(value, _CONTAINERS) and any(isinstance(leaf, Tensor) for leaf in leaves(value)):
+    if isinstance(value, CONTAINERS) and any(isinstance(leaf, Tensor) for leaf in leaves(value)):
         return map_tree(getval, value)
     return value
 
@@ -169,7 +169,7 @@ def isbox(value: object) -> bool:
 
 def boxes_in(value: Any) -> list[Tensor]:
     """The tensors in an argument that somebody follows, in order."""
-    if isinstance(value, _CONTAINERS):
+    if isinstance(value, CONTAINERS):
         return [leaf for leaf in leaves(value) if isbox(leaf)]
     return [value] if isbox(value) else []
 

@@ -21,7 +21,7 @@ from ..._core.types import type_of
 from ..._transforms.steps import Steps
 from . import _boxes
 from ._boxes import boxes_in, conjugate, fitted, following, getval, isbox, leaves, map_tree, plain, plain_tree, source
-from .util import subval, toposort
+from .util import subval, subvals, toposort
 from .wrap_util import get_name, wraps
 
 primitive_vjps: dict[Any, Callable[..., Any]] = {}
@@ -36,31 +36,41 @@ class Call:
 
     def __init__(self, wrapped: Callable[..., Any], f: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> None:
         self.wrapped, self.f, self.kwargs = wrapped, f, kwargs
-        self.operands: list[Tensor] = []
-        self.args = map_tree(self._place, args)
+        # the operands, and for each the number of the argument that it is, or lies in
+        self.operands, self.holders = list[Tensor](), list[int]()
+        self.is_nested = False  # whether operands may lie in arguments
+        self.args = (*[self._placed(number, arg) for number, arg in enumerate(args)],)
         self.result: Any = None
         self.natives: tuple[Any, ...] | None = None
-        self.types: tuple[Any, ...] = ()
         self.rules: dict[Any, Any] = {}  # what vjpmakers gave, where nobody followed what they read
 
-    def _place(self, leaf: Any) -> Any:
-        if not isbox(leaf):
-            return getval(leaf)
-        self.operands.append(leaf)
+    def _placed(self, number: int, arg: Any) -> Any:
+        """An argument with places for its operands."""
+        if isinstance(arg, _boxes.CONTAINERS):
+            self.is_nested = True
+            return map_tree(lambda leaf: self._placed(number, leaf), arg)
+        if not isbox(arg):
+            return getval(arg)
+        self.holders.append(number)
+        self.operands.append(arg)
         return _Place(len(self.operands) - 1)
 
     def filled(self, values: Sequence[Any]) -> Any:
         """The arguments with values at the places."""
-        return map_tree(lambda leaf: values[leaf.index] if type(leaf) is _Place else leaf, self.args)
+        if self.is_nested:
+            return map_tree(lambda leaf: values[leaf.index] if type(leaf) is _Place else leaf, self.args)
+        return subvals(self.args, zip(self.holders, values))
 
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Runs the function on raw values; the floating-point leaves of what it gives."""
-        values = [a if a.shape else a[()] for a in arrays]
         with pausing():
-            self.result = map_tree(getval, self.f(*self.filled(values), **self.kwargs))
-        found = (*[onp.asarray(leaf) for leaf in leaves(self.result) if _boxes.is_differentiable(leaf)],)
-        self.types = (*map(type_of, map(source, found)),)
-        return found
+            result = self.f(*self.filled([a if a.shape else a[()] for a in arrays]), **self.kwargs)
+        self.result = result if type(result) in _RAW else map_tree(getval, result)
+        return (*map(onp.asarray, self.numbers()),)
+
+    def numbers(self) -> list[Any]:
+        """The floating-point leaves of the result."""
+        return [leaf for leaf in leaves(self.result) if _boxes.is_differentiable(leaf)]
 
     def answer(self, outs: Sequence[Any]) -> Any:
         """The result with tensors at the floating-point leaves."""
@@ -71,10 +81,7 @@ class Call:
 
     def argnums(self, needed: Sequence[bool]) -> tuple[int, ...]:
         """The positions of arguments that hold one of the operands asked for."""
-        return (*[
-            i for i, arg in enumerate(self.args)
-            if any(type(leaf) is _Place and needed[leaf.index] for leaf in leaves(arg))
-        ],)  # fmt: skip
+        return (*dict.fromkeys(itertools.compress(self.holders, needed)),)
 
 
 class _Place:
@@ -102,8 +109,7 @@ def _vjp(
     pull = None if STATE.recorders else call.rules.get(argnums)
     if pull is None:
         maker = rule_of(call.wrapped, "VJP", argnums)
-        values = [plain(x) for x in inputs]
-        pull = maker(argnums, plain_tree(call.answer(outs)), call.filled(values), call.kwargs)
+        pull = maker(argnums, plain_tree(call.answer(outs)), call.filled([*map(plain, inputs)]), call.kwargs)
         if not STATE.recorders:
             call.rules[argnums] = pull
     found: list[Any] = [None] * len(inputs)
@@ -149,8 +155,9 @@ def _batch(op: Op, operands: Sequence[Any], batched: Sequence[bool], attrs: tupl
 
 _op = Op(
     name="autograd_primitive", operands=("inputs",), attrs=("call",), outs=("outs",), kind="general",
-    type_rule=lambda inputs, call: call.types, batch_rule=_batch, is_variadic=True, has_many_outs=True,
-    takes_missing=True, facts=Facts(doc="the results of a function whose derivative is given apart", dtypes="any"),
+    type_rule=lambda inputs, call: (*map(type_of, map(source, call.numbers())),), batch_rule=_batch,
+    is_variadic=True, has_many_outs=True, takes_missing=True,
+    facts=Facts(doc="the results of a function whose derivative is given apart", dtypes="any"),
 )  # fmt: skip
 _op.joint = Rule(_vjp, _op.reverse_layout(), "autograd_primitive")
 _op.jvp = Rule(_jvp, _op.forward_layout(), "autograd_primitive")
@@ -180,9 +187,7 @@ def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
             return f_raw(*map(getval, args), **{k: getval(v) for k, v in kwargs.items()})
         call = Call(f_wrapped, f_raw, args, {k: getval(v) for k, v in kwargs.items()})
         call.natives = call.run([*map(_boxes.numbers, call.operands)])
-        if not call.natives:
-            return call.result
-        return call.answer(apply(_op, (*call.operands,), (call,)))
+        return call.answer(apply(_op, (*call.operands,), (call,))) if call.natives else call.result
 
     f_wrapped.fun = f_raw
     f_wrapped._is_autograd_primitive = True

@@ -20,7 +20,7 @@ def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
     for axis, extent in enumerate(shape):
         if extent == 1:
             x = onp.sum(x, axis=axis, keepdims=True)
-    return onp.real(x) if onp.iscomplexobj(getval(x)) and not is_complex else x
+    return x if is_complex or not onp.iscomplexobj(getval(x)) else onp.real(x)
 
 
 def unbroadcast_f(target: object, f: Callable[[Any], Any]) -> Callable[[Any], Any]:

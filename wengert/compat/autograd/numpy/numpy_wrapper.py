@@ -116,7 +116,8 @@ def concatenate_args(axis: int, *args: Any) -> Any:
 
 def metadata(A: Any) -> Any:
     """Shape, number of axes, dtype and whether an array is complex."""
-    return onp.shape(A), onp.ndim(A), onp.result_type(getval(A)), onp.iscomplexobj(getval(A))
+    array = onp.asarray(getval(A))
+    return array.shape, array.ndim, array.dtype, array.dtype.kind == "c"
 
 
 def wrap_namespace(old: dict[str, Any], new: dict[str, Any]) -> None:
