@@ -15,7 +15,17 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.bare import is_bare, noted_if_bare
-from .._core.constant import Kind, checked_array, constant, is_number, kind_of, native_result, number, to_numpy_result
+from .._core.constant import (
+    Kind,
+    checked_array,
+    constant,
+    is_number,
+    kind_of,
+    native_result,
+    number,
+    strong,
+    to_numpy_result,
+)
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.labelled import family_of, unit_cure, unwrapped, values_of
@@ -270,6 +280,11 @@ def result_of(value: Any, kind: Kind, own: Callable[[Tensor], Any] = to_numpy_re
     if spec is LEAF:
         return value
     return unflatten(spec, [own(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves])
+
+
+def strong_result(value: Any) -> Any:
+    """What a call of a program or of a derivative gives, which has a dtype: a number among it is weak no more."""
+    return result_of(value, False, strong)
 
 
 def one_tensor(value: Any, what: str) -> Tensor:

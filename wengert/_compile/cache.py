@@ -10,7 +10,7 @@ import numpy as np
 from .._control.call import Program, call_program, closed
 from .._core import forking
 from .._core.analysis import dim_sources
-from .._core.constant import Kind, callers_own, native_result, to_numpy_result
+from .._core.constant import Kind, callers_own, native_result, strong, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
 from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine
 from .._core.kinds import ARRAYS
@@ -227,7 +227,7 @@ class Compiled:
         outs = replay(self.graph, arguments)
         for variable, value in zip(self.written, outs[self.result_count :], strict=True):
             variable._put(value)
-        return self.rebuild((*outs[: self.result_count],))
+        return self.rebuild((*map(strong, outs[: self.result_count]),))
 
     def _commit(self, values: Sequence[Tensor]) -> None:
         if STATE.pins is not None:  # a computation is repeated: what it writes stays inside

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
-from .._core.constant import constant, dimension, given_constant, is_number, kind_of, number
+from .._core.constant import constant, dimension, given_constant, is_number, kind_of, number, strong
 from .._core.dims import Atom, Dim, is_late
 from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import is_native
@@ -57,6 +57,11 @@ def leaf_tensor(leaf: Any, extents_stay: bool = False) -> Tensor | None:
 class Leaves:
     """A nested value: its numeric leaves as tensors, and the rest as it is.
 
+    Attributes:
+        has_tensors: whether the caller works with tensors, or with which framework: so are the results.
+        has_arrays: whether one of them is no number: results that are numbers stay weak beside it. Without one the
+            call gives NumPy's scalars where nothing is recorded, which are not weak, and so nothing is anywhere.
+
     Args:
         value: the nested value.
         name: for messages.
@@ -66,7 +71,18 @@ class Leaves:
         extents_stay: whether extents that a trace does not know are no numbers.
     """
 
-    __slots__ = ("extents_stay", "fixed", "has_tensors", "lists", "name", "names", "places", "spec", "tensors")
+    __slots__ = (
+        "extents_stay",
+        "fixed",
+        "has_arrays",
+        "has_tensors",
+        "lists",
+        "name",
+        "names",
+        "places",
+        "spec",
+        "tensors",
+    )
 
     def __init__(
         self, value: Any, name: str = "operands", names: tuple[str, ...] = (), lists: int = 0,
@@ -78,7 +94,6 @@ class Leaves:
         self.lists = lists
         leaves, self.spec = flatten(value, lists, like)
         self.tensors: list[Tensor] = []
-        # whether the caller works with tensors, or with which framework: so are the results
         self.has_tensors = kind_of(leaves)
         self.fixed: list[Any] = []  # the leaves, tensors left out
         self.places: list[int] = []  # of the tensors among the leaves
@@ -88,6 +103,9 @@ class Leaves:
                 self.tensors.append(tensor)
                 self.places.append(position)
             self.fixed.append(leaf if tensor is None else None)
+        self.has_arrays = bool(self.has_tensors) and any(
+            not x._weak and kind_of((leaves[place],)) for place, x in zip(self.places, self.tensors, strict=True)
+        )
 
     @property
     def is_one_tensor(self) -> bool:
@@ -122,6 +140,11 @@ def with_weak(tensors: Sequence[Tensor], weak: Sequence[bool]) -> list[Tensor]:
     for tensor, is_weak in zip(tensors, weak, strict=True):
         tensor._weak = is_weak
     return [*tensors]
+
+
+def strong_unless(stay_weak: bool, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    """Results that are numbers, weak or not as the eager call gives them."""
+    return tensors if stay_weak else [*map(strong, tensors)]
 
 
 def connected(tensors: Sequence[Tensor], sources: Sequence[Tensor]) -> list[Tensor]:
@@ -345,5 +368,6 @@ def _shapes_in(value: Any) -> list[Any]:
 
 __all__ = [
     "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype",
-    "require_same_structure", "require_same_type", "same_but_late", "with_extents", "with_weak",
+    "require_same_structure", "require_same_type", "same_but_late", "strong_unless", "with_extents",
+    "with_weak",
 ]  # fmt: skip

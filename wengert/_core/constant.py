@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -146,21 +147,30 @@ def met_engine(engines: set[Engine]) -> Engine:
 def to_numpy_result(tensor: Tensor) -> Any:
     """A result for a NumPy caller: fresh, writable, C-contiguous, 0-d as a NumPy scalar.
 
-    A symbolic tensor stays as it is: it has no values yet. Nor has a framework's tracer, which is given as such.
+    A symbolic tensor stays a tensor: it has no values yet. Nor has a framework's tracer, which is given as such.
     """
     data = tensor._data
     if type(data) is Value or (STATE.recorders and tensor.is_followed):
-        return tensor
+        return strong(tensor)
     engine = ENGINE_OF[type(data)]
     return callers_own(engine.to_numpy(data)) if engine.is_concrete(data) else engine.leave(data)
 
 
 def native_result(tensor: Tensor, engine: Engine) -> Any:
-    """A result for a caller who works with a framework's arrays; as above a symbolic tensor stays as it is."""
+    """A result for a caller who works with a framework's arrays; as above a symbolic tensor stays a tensor."""
     data = tensor._data
     if type(data) is Value or (STATE.recorders and tensor.is_followed):
-        return tensor
+        return strong(tensor)
     return engine.give(transferred(data, engine))
+
+
+def strong(tensor: Tensor) -> Tensor:
+    """A tensor that is weak no more: it stands for the NumPy scalar that callers get where nothing is recorded."""
+    if not tensor._weak:
+        return tensor
+    result = copy(tensor)
+    result._weak = False
+    return result
 
 
 def callers_own(native: object) -> Any:

@@ -15,7 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compile.arguments import Differentiated, Owned, array_argument, caller_kind, require_callable, result_of
+from .._compile.arguments import (
+    Differentiated,
+    Owned,
+    array_argument,
+    caller_kind,
+    require_callable,
+    result_of,
+    strong_result,
+)
 from .._compile.bridge import as_program, has_tracers
 from .._compile.matching import matched
 from .._control.jacobians import as_columns, as_rows, images
@@ -122,7 +130,7 @@ def _pulling_back(
         return (*_as_sources(found, sources, y.tensors, mode, keep, lambda x, path: _cut_off(tape, y, x, path)),)
 
     own = Owned()
-    value = result_of(y.value, keep, own)
+    value = strong_result(result_of(y.value, keep, own))
     pull = Recorded(pullback, name, lambda: [(_zeros_in(y, is_python),) for is_python in (False, True)])
     return (value, pull, result_of(aux, keep, own)) if has_aux else (value, pull)
 
@@ -238,7 +246,7 @@ def jvp(
     y = Leaves(result, "f(x)")
     dy = _as_tangents([recorder.of(x) for x in y.tensors], y, mode, "jvp")
     own = Owned()
-    found = (result_of(y.value, keep, own), result_of(dy, keep, own))
+    found = (strong_result(result_of(y.value, keep, own)), result_of(dy, keep, own))
     return (*found, result_of(aux, keep, own)) if has_aux else found
 
 
@@ -287,7 +295,7 @@ def linearize(
     push = Recorded(f_jvp, "linearize", lambda: [
         (*[s.result([_zeros(x, is_python) for x in s.tensors]) for s in sources],) for is_python in (False, True)
     ])  # fmt: skip
-    return result_of(y.value, keep, Owned()), push
+    return strong_result(result_of(y.value, keep, Owned())), push
 
 
 @public
@@ -652,7 +660,7 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
             found = _grouped(of_y, sources)
             places.append(found[0] if isinstance(positions, int) else tuple(found))
         jac = result_of(_in_places(run.y, places), keep, own)
-        return combine(result_of(run.y.value, keep, own), jac)
+        return combine(strong_result(result_of(run.y.value, keep, own)), jac)
 
     return jacobian_function
 

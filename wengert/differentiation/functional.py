@@ -24,7 +24,7 @@ from .._compile.bridge import as_program, has_tracers
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Tree, Unconnected
-from .._core.constant import Kind
+from .._core.constant import Kind, strong
 from .._core.derived import derived
 from .._core.graph import quietly
 from .._core.kinds import SEQUENCES, TUPLES
@@ -291,7 +291,7 @@ def _gradient_function(
             run = _TapedRun(f, name, call, kwargs, sources, has_aux)
             found = run.gradients(dy, mode, sparse, keep)
             gradient = found[0] if isinstance(positions, int) else tuple(found)
-            value = result_of(run.y, keep, run.own)
+            value = strong(run.y) if keep is True else result_of(run.y, keep, run.own)
             aux = result_of(run.aux, keep, run.own) if has_aux else None
             return combine(value, gradient, aux, has_aux)
         except BaseException as error:
@@ -334,7 +334,7 @@ def _list_function(
             call = [s.argument(a) for s, a in zip(sources, args, strict=True)]
             run = _TapedRun(f, name, call, {}, sources, False)
             found = run.gradients(dy, mode, sparse, keep)
-            return combine(result_of(run.y, keep, run.own), found)
+            return combine(strong(run.y) if keep is True else result_of(run.y, keep, run.own), found)
         except BaseException as error:
             reopen(before)
             if isinstance(error, Symbolic):

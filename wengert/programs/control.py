@@ -30,6 +30,7 @@ from .._control.values import (
     require_same_structure,
     require_same_type,
     same_but_late,
+    strong_unless,
     with_extents,
     with_weak,
 )
@@ -182,10 +183,7 @@ def _one_element(tensor: Tensor, what: str) -> Tensor:
 
 
 def _taken(function: Callable[..., Any], operands: tuple[Any, ...], chooser: object) -> Any:
-    """The branch that is known to be taken, run as plain Python.
-
-    A Python number that it returns stays weak beside a tensor, as in a trace; what chose the branch counts as one.
-    """
+    """The branch that is known to be taken, run as plain Python."""
     for recorder in STATE.recorders:
         if isinstance(recorder, Tape):
             recorder.note_choice()
@@ -193,7 +191,15 @@ def _taken(function: Callable[..., Any], operands: tuple[Any, ...], chooser: obj
     result = Leaves(function(*given.value), "the result")
     keep = STATE.builder is not None or given.has_tensors or isinstance(chooser, Tensor)
     keep = keep or (not operands and result.has_tensors)
-    return result_of(result.rebuilt(connected(result.tensors, given.tensors)), keep)
+    found = connected(result.tensors, given.tensors)
+    return result_of(result.rebuilt(strong_unless(_stay_weak(given, chooser, [result]), found)), keep)
+
+
+def _stay_weak(given: Leaves, chooser: object, results: Sequence[Leaves]) -> bool:
+    """Whether Python numbers that branches return stay weak: beside a tensor among the operands, and what chose the
+    branch counts as one; without operands beside one among the results."""
+    is_chosen = type(chooser) is Tensor and not chooser._weak
+    return is_chosen or given.has_arrays or (not given.fixed and any(r.has_arrays for r in results))
 
 
 def _branch(
@@ -233,7 +239,8 @@ def _traced_branch(
     outs = switch_branches(index, inputs, Branches(programs, len(programs[0].graph.outputs), declared))
     closure.commit(outs[: len(closure.written)])
     weak = [all(flags) for flags in zip(*[[x._weak for x in r.tensors] for r in results], strict=True)]
-    return results[0].rebuilt(with_weak(outs[len(closure.written) :], weak))
+    found = with_weak(outs[len(closure.written) :], weak)
+    return results[0].rebuilt(strong_unless(_stay_weak(given, index, results), found))
 
 
 def _leading(column: Sequence[Tensor]) -> Tensor:
@@ -505,7 +512,12 @@ def _run_while(test: object, step: Any, carried: Carried, most: int | None, poli
         return _never_ran(carried, [], lambda: _while_types(test, step, carried))
 
     finals, _ = run_eagerly(WhileSteps(carried, test, step, most), policy, lambda columns: [], never_ran)
-    return carried.given.rebuilt(finals)
+    return _variables_of(carried.given, finals)
+
+
+def _variables_of(given: Leaves, finals: Sequence[Tensor]) -> Any:
+    """Loop variables at the end: numbers stay weak beside a tensor among those at the start."""
+    return given.rebuilt(strong_unless(given.has_arrays, finals))
 
 
 def _while_types(test: Any, step: Callable[..., Any], carried: Carried) -> tuple[list[Body], Types]:
@@ -568,7 +580,8 @@ def _trace_while(test: Any, step: Any, carried: Carried, most: Any, policy: Any,
     )  # fmt: skip
     outs = run_loop([*start, *closure.entry(), *closure.operands()], spec)
     closure.commit(outs[count : count + len(closure.written)])
-    return given.rebuilt(with_weak(outs[: len(given.tensors)], [weak for _, weak in types[: len(given.tensors)]]))
+    finals = with_weak(outs[: len(given.tensors)], [weak for _, weak in types[: len(given.tensors)]])
+    return _variables_of(given, finals)
 
 
 Types = list[tuple[TensorType, bool]]
@@ -739,7 +752,15 @@ def _run_scan(
 
     finals, stacks = run_eagerly(scanned, policy, stack, never_ran)
     example = scanned.example or results[-1]
-    return carried.given.rebuilt(finals), example.rebuilt(with_weak(stacks, weak))
+    return _scanned(carried.given, rows, finals, example, with_weak(stacks, weak))
+
+
+def _scanned(
+    given: Leaves, rows: Leaves, finals: Sequence[Tensor], example: Leaves, stacks: Sequence[Tensor]
+) -> tuple[Any, Any]:
+    """What a scan gives: numbers stay weak beside a tensor among what it starts from and what it consumes."""
+    stay_weak = given.has_arrays or rows.has_arrays
+    return given.rebuilt(strong_unless(stay_weak, finals)), example.rebuilt(strong_unless(stay_weak, stacks))
 
 
 def _stacked(example: Leaves, columns: Sequence[list[Tensor]], is_reversed: bool) -> list[Tensor]:
@@ -795,9 +816,9 @@ def _trace_scan(
     total = S.dim_value(dim=steps) if type(steps) is Dim else S.full(shape=(), value=steps, dtype=dtypes.int64)
     outs = run_loop([total, *start, *closure.entry(), *rows.tensors, *closure.operands()], spec)
     closure.commit(outs[count:width])
-    carry = given.rebuilt(with_weak(outs[:count], [weak for _, weak in types]))
     y = results[-1]
-    return carry, y.rebuilt(with_weak(outs[width:], [x._weak for x in y.tensors]))
+    carry = with_weak(outs[:count], [weak for _, weak in types])
+    return _scanned(given, rows, carry, y, with_weak(outs[width:], [x._weak for x in y.tensors]))
 
 
 @public

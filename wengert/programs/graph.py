@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._compile.arguments import array_argument, caller_kind, require_callable, result_of
+from .._compile.arguments import array_argument, caller_kind, require_callable, result_of, strong_result
 from .._compile.cache import Compiled
 from .._compile.captures import Captures
 from .._compile.parameters import positional_names
@@ -316,7 +316,7 @@ class Function(Generic[P, R]):
         given = [unpinned(x) if t is None else copy(t) for x, t in zip(leaves, tensors, strict=True)]
         args, kwargs = unflatten(spec, given)
         result = self._f(*args, **kwargs)
-        return result_of(result, True if STATE.builder is not None else keep)
+        return strong_result(result_of(result, True if STATE.builder is not None else keep))
 
     def _placed(self, args: object, kwargs: object) -> tuple[Any, Any]:
         """Arguments on the function's engine, if it was given one; in a trace all is where that will run."""

@@ -1,0 +1,115 @@
+"""Python numbers in branches, loops and calls: one dtype in every mode.
+
+Where nothing is recorded, a call with Python numbers alone gives NumPy's scalars, which have a dtype as arrays have; so
+its result has one on a tape and in a trace as well. Beside a tensor numbers stay weak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+Function = Callable[..., Any]
+
+
+def nested(y: wg.Tensor) -> Any:
+    return wg.fori_loop(0, 3, lambda i, v: wg.fori_loop(0, 2, lambda j, w: w * 2.0, v), 1.0) * y
+
+
+OF_NUMBERS: dict[str, Function] = {
+    "fori_loop": lambda y: wg.fori_loop(0, 3, lambda i, v: v * 2.0, 1.0) * y,
+    "fori_loop, ints": lambda y: wg.fori_loop(0, 3, lambda i, v: v + i, 1) * y,
+    "fori_loop, no step": lambda y: wg.fori_loop(0, 0, lambda i, v: v * 2.0, 1.0) * y,
+    "fori_loop, beside an array of NumPy's": lambda y: (
+        wg.fori_loop(0, 3, lambda i, v: (v[0] * 2.0, v[1] + 1), (1.0, np.ones(2, np.float32)))[0] * y
+    ),
+    "nested": nested,
+    "while_loop": lambda y: wg.while_loop(lambda v: v < 8.0, lambda v: v * 2.0, 1.0) * y,
+    "while_loop, several": lambda y: wg.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * 2.0), (0, 1.0))[1] * y,
+    "cond": lambda y: wg.cond(True, lambda v: v * 2.0, lambda v: v, 1.5) * y,
+    "cond, constants": lambda y: wg.cond(True, lambda: 2.0, lambda: 3.0) * y,
+    "switch": lambda y: wg.switch(1, [lambda v: v * 2.0, lambda v: v * 3.0], 1.5) * y,
+    "scan, carry": lambda y: wg.scan(lambda c, x: (c * 2.0, c), 1.0, length=3)[0] * y,
+    "scan, stack": lambda y: wg.sum(wg.scan(lambda c, x: (c * 2.0, c), 1.0, length=3)[1] * y),
+    "scan, of a list": lambda y: wg.scan(lambda c, x: (c * 2.0, x), 1.0, [1.0, 2.0])[0] * y,
+    "map": lambda y: wg.sum(wg.map(lambda x: x * 2.0, [1.0, 2.0]) * y),
+    "function": lambda y: wg.function(lambda v: v * 2.0)(1.5) * y,
+    "value_and_grad": lambda y: wg.value_and_grad(lambda v: v * v)(1.5).value * y,
+    "vjp": lambda y: wg.vjp(lambda v: v * v, 1.5)[0] * y,
+    "jvp": lambda y: wg.jvp(lambda v: v * v, (1.5,), (1.0,))[0] * y,
+    "linearize": lambda y: wg.linearize(lambda v: v * v, 1.5)[0] * y,
+}
+BESIDE_TENSORS: dict[str, Function] = {
+    "fori_loop": lambda y: wg.fori_loop(0, 3, lambda i, v: (v[0] * 2.0, v[1]), (1.0, y))[0] * y,
+    "while_loop": lambda y: wg.while_loop(lambda v, w: v < 8.0, lambda v, w: (v * 2.0, w), (1.0, y))[0] * y,
+    "cond": lambda y: wg.cond(y > 0, lambda: 2.0, lambda: 3.0) * y,
+    "cond, results": lambda y: wg.cond(True, lambda: (y, 2.0), lambda: (y, 3.0))[1] * y,
+    "switch": lambda y: wg.switch(1, [lambda v, w: v, lambda v, w: v * 3.0], 1.5, y) * y,
+    "scan, carry": lambda y: wg.scan(lambda c, x: (c * 2.0, c), 1.0, wg.stack([y, y]))[0] * y,
+    "scan, stack": lambda y: wg.sum(wg.scan(lambda c, x: (c * 2.0, c), 1.0, wg.stack([y, y]))[1] * y),
+}
+
+
+def taped(f: Function, y: wg.Tensor) -> Any:
+    with wg.GradientTape() as tape:
+        tape.watch(y)
+        return f(y)
+
+
+def in_a_loop(f: Function, y: wg.Tensor) -> Any:
+    return wg.fori_loop(0, 1, lambda i, v: (v[0], f(v[0])), (y, wg.zeros_like(f(y))))[1]
+
+
+MODES: dict[str, Callable[[Function, wg.Tensor], Any]] = {
+    "eager": lambda f, y: f(y),
+    "grad": lambda f, y: wg.value_and_grad(f)(y).value,
+    "tape": taped,
+    "jvp": lambda f, y: wg.jvp(f, (y,), (y,))[1],
+    "linearize": lambda f, y: wg.linearize(f, y)[0],
+    "vmap": lambda f, y: wg.vmap(f)(wg.stack([y, y]))[0],
+    "function": lambda f, y: wg.function(f)(y),
+    "compiled gradient": lambda f, y: wg.function(wg.value_and_grad(f))(y).value,
+    "in a loop": lambda f, y: wg.function(lambda y: in_a_loop(f, y))(y),
+}
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "eager"])
+@pytest.mark.parametrize(
+    ("f", "dtype"),
+    [*[(f, np.float64) for f in OF_NUMBERS.values()], *[(f, np.float32) for f in BESIDE_TENSORS.values()]],
+    ids=[*OF_NUMBERS, *[f"{name}, beside a tensor" for name in BESIDE_TENSORS]],
+)
+def test_results_of_numbers_have_one_dtype_in_every_mode(f: Function, dtype: type, mode: str) -> None:
+    y = wg.tensor(np.float32(1.5))
+    expected, found = f(y), MODES[mode](f, y)
+    assert expected.dtype == found.dtype == dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+OF_ARGUMENTS: dict[str, Function] = {
+    "cond": lambda x, y: wg.cond(True, lambda v: v * 2.0, lambda v: v, x) * y,
+    "cond, chosen by it": lambda x, y: wg.cond(x > 0, lambda: 2.0, lambda: 3.0) * x * y,
+    "fori_loop": lambda x, y: wg.fori_loop(0, 3, lambda i, v: v * 2.0, x) * y,
+    "fori_loop, captured": lambda x, y: wg.fori_loop(0, 3, lambda i, v: v * x, 1.0) * y,
+    "scan": lambda x, y: wg.scan(lambda c, _: (c * x, c), 1.0, length=3)[0] * y,
+    "function": lambda x, y: wg.function(lambda v: v * 2.0)(x) * y,
+    "value_and_grad": lambda x, y: wg.value_and_grad(lambda v: v * v)(x).value * y,
+    "vjp": lambda x, y: wg.vjp(lambda v, w: v * v, x, y, unconnected_gradients="zero")[0] * y,
+}
+
+
+@pytest.mark.parametrize("f", OF_ARGUMENTS.values(), ids=OF_ARGUMENTS)
+def test_an_argument_that_is_a_python_number_counts_as_one(f: Function) -> None:
+    y = wg.tensor(np.float32(1.5))
+    found = [
+        f(2.0, y), f(2.0, np.float32(1.5)), wg.value_and_grad(f, argnums=(0, 1))(2.0, y).value,
+        wg.value_and_grad(f, argnums=1)(2.0, y).value, wg.function(f)(2.0, y),
+        wg.function(wg.value_and_grad(f, argnums=(0, 1)))(2.0, y).value,
+    ]  # fmt: skip
+    assert {v.dtype for v in found} == {np.dtype(np.float64)}
+    np.testing.assert_allclose(found, [float(found[0])] * len(found), rtol=1e-6)
