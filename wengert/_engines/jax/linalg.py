@@ -1,11 +1,12 @@
 """JAX kernels of `_prims/linalg.py`, `decompositions.py`, `eigen.py` and `matrix_functions.py`.
 
-Where values are at hand a matrix without a factor or an inverse raises as on NumPy's engine; compiled programs give
-NaN or infinities.
+Where values are at hand NumPy's kernels have the last word on matrices that JAX answers with NaN or an infinity: they
+raise, or give numbers. Compiled programs give NaN or infinities.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -28,28 +29,27 @@ def _make_diagonal(x: jax.Array) -> Any:
     return jnp.where(jnp.eye(n, dtype=bool), x[..., None, :], jnp.zeros((), x.dtype))
 
 
-def _require_regular(result: jax.Array, a: jax.Array) -> None:
-    """Raises where the matrix is singular; looks closer only if the result is not finite."""
-    known = values_of(result, a)
-    if known is not None and not np.isfinite(known[0]).all() and _is_singular(a).any():
-        raise np.linalg.LinAlgError("Singular matrix")
+def _as_numpy(name: str, function: Callable[..., Any]) -> Any:
+    """A kernel that gives NumPy's error or numbers where JAX has none that are finite."""
+    by_numpy = on_host(name)
+
+    def kernel(*operands_and_attrs: Any) -> Any:
+        found = function(*operands_and_attrs)
+        results = found if isinstance(found, tuple) else (found,)
+        known = values_of(*results)
+        if known is None or all(np.isfinite(x).all() for x in known):
+            return found
+        others = by_numpy(*operands_and_attrs)
+        pairs = zip(results, others if isinstance(others, tuple) else (others,), strict=True)
+        met = (*[jnp.where(jnp.isfinite(x), x, other) for x, other in pairs],)
+        return met if isinstance(found, tuple) else met[0]
+
+    return kernel
 
 
 def _is_singular(a: jax.Array) -> Any:
     """Whether elimination meets a pivot that is zero."""
     return jnp.any(jnp.diagonal(lax.linalg.lu(a)[0], axis1=-2, axis2=-1) == 0, axis=-1)
-
-
-def _solve(a: jax.Array, b: jax.Array) -> Any:
-    out = jnp.linalg.solve(a, b)
-    _require_regular(out, a)
-    return out
-
-
-def _inv(a: jax.Array) -> Any:
-    out = jnp.linalg.inv(a)
-    _require_regular(out, a)
-    return out
 
 
 def _triangular_solve(a: jax.Array, b: jax.Array, lower: bool, trans: int, unit_diagonal: bool) -> Any:
@@ -65,11 +65,7 @@ def _triangular_solve(a: jax.Array, b: jax.Array, lower: bool, trans: int, unit_
 
 
 def _cholesky(a: jax.Array) -> Any:
-    out = lax.linalg.cholesky(a, symmetrize_input=False)
-    known = values_of(out, a)
-    if known is not None and np.isnan(known[0]).any() and np.isfinite(known[1]).all():
-        raise np.linalg.LinAlgError("Matrix is not positive definite")
-    return out
+    return lax.linalg.cholesky(a, symmetrize_input=False)
 
 
 def _eigh(a: jax.Array, lower: bool) -> tuple[Any, ...]:
@@ -158,23 +154,23 @@ KERNELS: dict[str, Any] = {
     "triu": jnp.triu,
     "diagonal": lambda x: jnp.diagonal(x, axis1=-2, axis2=-1),
     "make_diagonal": _make_diagonal,
-    "solve": in_float32(_solve),
+    "solve": in_float32(_as_numpy("solve", jnp.linalg.solve)),
     "triangular_solve": in_float32(_triangular_solve),
-    "inv": in_float32(_inv),
-    "cholesky": in_float32(_cholesky),
+    "inv": in_float32(_as_numpy("inv", jnp.linalg.inv)),
+    "cholesky": in_float32(_as_numpy("cholesky", _cholesky)),
     "eig": on_host("eig"),
     **{name: on_host(name) for name in ("logm", "sqrtm", "sylvester")},
     "expm": in_float32(jsl.expm),
-    "eigh": in_float32(_eigh),
-    "svd": in_float32(_svd),
+    "eigh": in_float32(_as_numpy("eigh", _eigh)),
+    "svd": in_float32(_as_numpy("svd", _svd)),
     "qr": in_float32(_qr),
     "complement": in_float32(_complement),
     "lu": in_float32(_lu),
     "permute_rows": _rows,
     "unpermute_rows": _unrows,
-    "det": in_float32(jnp.linalg.det),
+    "det": in_float32(_as_numpy("det", jnp.linalg.det)),
     "cofactor": in_float32(_cofactor),
     "inv_or_inf": in_float32(_inv_or_inf),
-    "pinv": in_float32(lambda a, rcond: jnp.linalg.pinv(a, rtol=rcond)),
-    "slogdet": in_float32(_slogdet),
+    "pinv": in_float32(_as_numpy("pinv", lambda a, rcond: jnp.linalg.pinv(a, rtol=rcond))),
+    "slogdet": in_float32(_as_numpy("slogdet", _slogdet)),
 }

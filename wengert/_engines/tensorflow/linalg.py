@@ -1,7 +1,7 @@
 """TensorFlow kernels of `_prims/linalg.py`, `decompositions.py`, `eigen.py` and `matrix_functions.py`.
 
-Where values are at hand a matrix without a factor or an inverse raises as on NumPy's engine; in a graph TensorFlow's
-own error comes when it runs, or NaN.
+Where values are at hand NumPy's kernels have the last word on matrices that TensorFlow refuses or answers with NaN or
+an infinity: they raise, or give numbers. In a graph TensorFlow's own error comes when it runs, or NaN.
 """
 
 from __future__ import annotations
@@ -17,16 +17,26 @@ from .common import any_integer, extents, in_float32, is_eager, on_host, values_
 from .elementwise import is_finite as finite
 
 
-def _raising(function: Callable[..., Any], message: str) -> Any:
-    """TensorFlow's error about a matrix as NumPy's."""
+def _as_numpy(name: str, function: Callable[..., Any]) -> Any:
+    """A kernel that gives NumPy's error or numbers where TensorFlow fails, or has none that are finite."""
+    by_numpy = on_host(name)
 
-    def kernel(*operands_and_attrs: tf.Tensor) -> Any:
+    def kernel(*operands_and_attrs: Any) -> Any:
         try:
-            return function(*operands_and_attrs)
-        except tf.errors.InvalidArgumentError as error:
-            if any(isinstance(x, tf.Tensor) and not is_eager(x) for x in operands_and_attrs):
+            found = function(*operands_and_attrs)
+        except tf.errors.InvalidArgumentError:
+            if not all(map(is_eager, operands_and_attrs)):
                 raise
-            raise np.linalg.LinAlgError(message) from error
+            return by_numpy(*operands_and_attrs)
+        results = found if isinstance(found, tuple) else (found,)
+        known = values_of(*results)
+        if known is None or all(np.isfinite(x).all() for x in known):
+            return found
+        others = by_numpy(*operands_and_attrs)
+        # element by element, so that TensorFlow's own derivatives know of it
+        pairs = zip(results, others if isinstance(others, tuple) else (others,), strict=True)
+        met = (*[tf.where(finite(x), x, tf.cast(other, x.dtype)) for x, other in pairs],)
+        return met if isinstance(found, tuple) else met[0]
 
     return kernel
 
@@ -70,25 +80,6 @@ def _make_diagonal(x: Any) -> Any:
     return tf.where(tf.eye(n, dtype=tf.bool), x[..., None, :], tf.zeros((), x.dtype))
 
 
-def _solve(a: tf.Tensor, b: tf.Tensor) -> Any:
-    out = tf.linalg.solve(a, b)
-    _require_regular(out, a)
-    return out
-
-
-def _inv(a: tf.Tensor) -> Any:
-    out = tf.linalg.inv(a)
-    _require_regular(out, a)
-    return out
-
-
-def _require_regular(result: object, a: tf.Tensor) -> None:
-    """Raises where the matrix is singular; looks closer only if the result is not finite."""
-    known = values_of(result, a)
-    if known is not None and not np.isfinite(known[0]).all() and (np.linalg.det(known[1]) == 0).any():
-        raise np.linalg.LinAlgError("Singular matrix")
-
-
 def _triangular_solve(a: tf.Tensor, b: tf.Tensor, lower: Any, trans: Any, unit_diagonal: object) -> Any:
     if 0 in b.shape.as_list():
         return b
@@ -104,11 +95,7 @@ def _triangular_solve(a: tf.Tensor, b: tf.Tensor, lower: Any, trans: Any, unit_d
 
 
 def _cholesky(a: tf.Tensor) -> Any:
-    out = tf.linalg.cholesky(a)
-    known = values_of(out, a)
-    if known is not None and np.isnan(known[0]).any() and np.isfinite(known[1]).all():
-        raise np.linalg.LinAlgError("Matrix is not positive definite")
-    return out
+    return tf.linalg.band_part(tf.linalg.cholesky(a), -1, 0)  # where it fails it leaves the rest as memory was
 
 
 def _eigh(a: tf.Tensor, lower: bool) -> tuple[Any, ...]:
@@ -179,10 +166,11 @@ def _cofactor_by_minors(a: tf.Tensor) -> Any:
 
 
 def _inv_or_inf(a: Any) -> Any:
-    is_singular = tf.equal(tf.linalg.det(a), 0)[..., None, None]
-    safe = tf.where(is_singular, tf.eye(a.shape[-1], dtype=a.dtype), a)
+    det = tf.linalg.det(a)[..., None, None]
+    is_singular, is_nan = tf.equal(det, 0), tf.not_equal(det, det)  # TensorFlow refuses to invert either
+    safe = tf.where(is_singular | is_nan, tf.eye(a.shape[-1], dtype=a.dtype), a)
     beyond = tf.linalg.matrix_transpose(_cofactor(a)) / tf.zeros((), a.dtype)
-    return tf.where(is_singular, beyond, tf.linalg.inv(safe))
+    return tf.where(is_singular, beyond, tf.where(is_nan, det, tf.linalg.inv(safe)))
 
 
 def _pinv(a: tf.Tensor, rcond: Any) -> Any:
@@ -207,25 +195,25 @@ KERNELS: dict[str, Any] = {
     "triu": _triu,
     "diagonal": _diagonal,
     "make_diagonal": _make_diagonal,
-    "solve": in_float32(_raising(_solve, "Singular matrix")),
+    "solve": in_float32(_as_numpy("solve", tf.linalg.solve)),
     "triangular_solve": in_float32(_triangular_solve),
-    "inv": in_float32(_raising(_inv, "Singular matrix")),
-    "cholesky": in_float32(_raising(_cholesky, "Matrix is not positive definite")),
+    "inv": in_float32(_as_numpy("inv", tf.linalg.inv)),
+    "cholesky": in_float32(_as_numpy("cholesky", _cholesky)),
     "eig": on_host("eig"),
     "expm": on_host("expm"),
     "logm": on_host("logm"),
     "sqrtm": on_host("sqrtm"),
     "sylvester": on_host("sylvester"),
-    "eigh": in_float32(_eigh),
-    "svd": in_float32(_svd),
+    "eigh": in_float32(_as_numpy("eigh", _eigh)),
+    "svd": in_float32(_as_numpy("svd", _svd)),
     "qr": in_float32(_qr),
     "complement": in_float32(_complement),
     "lu": on_host("lu"),
     "permute_rows": _rows,
     "unpermute_rows": _unrows,
-    "det": in_float32(tf.linalg.det),
+    "det": in_float32(_as_numpy("det", tf.linalg.det)),
     "cofactor": _in_double(_cofactor),
     "inv_or_inf": in_float32(_inv_or_inf),
-    "pinv": in_float32(_pinv),
-    "slogdet": in_float32(_slogdet),
+    "pinv": in_float32(_as_numpy("pinv", _pinv)),
+    "slogdet": in_float32(_as_numpy("slogdet", _slogdet)),
 }

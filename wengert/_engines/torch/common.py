@@ -200,10 +200,23 @@ def _narrowed(result: torch.Tensor | tuple[torch.Tensor, ...], dtype: torch.dtyp
     return result.to(dtype) if result.dtype is torch.float32 else result
 
 
+def is_traced() -> bool:
+    """Whether torch records what runs."""
+    # torch has no public word for these; both are None where nothing is recorded
+    return torch._C._get_tracing_state() is not None or torch._C._get_dispatch_mode(_PROXY) is not None
+
+
+def has_values(*xs: torch.Tensor) -> bool:
+    """Whether tensors hold values that kernels may look at: those of torch's traces and transforms do not."""
+    return not (is_traced() or torch.compiler.is_compiling() or any(map(_is_wrapped, xs)))
+
+
+_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
+
+
 def require_untraced(what: str) -> None:
     """Raises where torch records what runs: what something else computes would be a constant of its graph."""
-    # torch has no public word for these; both are None where nothing is recorded
-    if torch._C._get_tracing_state() is None and torch._C._get_dispatch_mode(_PROXY) is None:
+    if not is_traced():
         return
     raise TracingError(
         at_user_line(

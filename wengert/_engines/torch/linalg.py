@@ -1,9 +1,12 @@
 """torch kernels of `_prims/linalg.py`, `decompositions.py`, `eigen.py` and `matrix_functions.py`: LAPACK through
-`torch.linalg`."""
+`torch.linalg`.
+
+NumPy's kernels have the last word on matrices that torch refuses or answers with NaN or an infinity: they raise, or
+give numbers.
+"""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,26 +14,33 @@ import numpy as np
 import torch
 
 from ..._prims.minors import minors
-from .common import TableKernel, in_float32, of_unsigned, on_host, view
+from .common import TableKernel, has_values, in_float32, of_unsigned, on_host, view
 
 
-def _or_error(function: Callable[..., Any]) -> Any:
-    """A kernel whose error is NumPy's."""
+def _as_numpy(name: str, function: Callable[..., Any]) -> Any:
+    """A kernel that gives NumPy's error or numbers where torch fails, or has none that are finite."""
+    by_numpy = on_host(name)
 
-    @functools.wraps(function)
-    def kernel(*args: bool | float | torch.Tensor) -> Any:
+    def kernel(*operands_and_attrs: Any) -> Any:
         try:
-            return function(*args)
-        except torch.linalg.LinAlgError as error:  # pyright: ignore[reportPrivateImportUsage]  # documented as public
-            raise np.linalg.LinAlgError(_reason(str(error))) from None
+            found = function(*operands_and_attrs)
+        except RuntimeError as error:  # of which `torch.linalg.LinAlgError` is one
+            if not isinstance(error, _LinAlgError) and "infs or NaNs" not in str(error):
+                raise
+            return by_numpy(*operands_and_attrs)
+        results = found if isinstance(found, tuple) else (found,)
+        if not has_values(*results) or all(bool(torch.isfinite(x).all()) for x in results):
+            return found
+        others = by_numpy(*operands_and_attrs)
+        # element by element, so that torch's own derivatives know of it
+        pairs = zip(results, others if isinstance(others, tuple) else (others,), strict=True)
+        met = (*[torch.where(torch.isfinite(x), x, other) for x, other in pairs],)
+        return met if isinstance(found, tuple) else met[0]
 
     return kernel
 
 
-def _reason(said: str) -> str:
-    if "singular" in said:
-        return "Singular matrix"
-    return "Matrix is not positive definite" if "positive-definite" in said else said
+_LinAlgError = torch.linalg.LinAlgError  # pyright: ignore[reportPrivateImportUsage]  # documented as public
 
 
 def _matmul(x: torch.Tensor, y: torch.Tensor) -> Any:
@@ -116,6 +126,11 @@ def _inv_or_inf(a: torch.Tensor) -> Any:
     return torch.where((info > 0)[..., None, None], _cofactor(a).mT / torch.zeros((), dtype=a.dtype), found)
 
 
+def _slogdet(a: torch.Tensor) -> tuple[Any, ...]:
+    sign, size = torch.linalg.slogdet(a)
+    return torch.where(torch.isnan(size), size, sign), size  # torch gives 0
+
+
 def _expm(a: torch.Tensor) -> Any:
     return torch.linalg.matrix_exp(a) if a.numel() else a
 
@@ -127,25 +142,25 @@ KERNELS: dict[str, TableKernel] = {
     "triu": view(torch.triu),
     "diagonal": of_unsigned(lambda x: torch.diagonal(x, 0, -2, -1), "first"),
     "make_diagonal": torch.diag_embed,
-    "solve": in_float32(_or_error(torch.linalg.solve)),
-    "triangular_solve": view(in_float32(_or_error(_triangular_solve))),
-    "inv": in_float32(_or_error(torch.linalg.inv)),
-    "cholesky": in_float32(_or_error(torch.linalg.cholesky)),
-    "eig": in_float32(_or_error(lambda a: (*torch.linalg.eig(a),))),
+    "solve": in_float32(_as_numpy("solve", torch.linalg.solve)),
+    "triangular_solve": view(in_float32(_triangular_solve)),
+    "inv": in_float32(_as_numpy("inv", torch.linalg.inv)),
+    "cholesky": in_float32(_as_numpy("cholesky", torch.linalg.cholesky)),
+    "eig": in_float32(_as_numpy("eig", lambda a: (*torch.linalg.eig(a),))),
     "expm": view(in_float32(_expm)),
     "logm": on_host("logm"),
     "sqrtm": on_host("sqrtm"),
     "sylvester": on_host("sylvester"),
-    "eigh": in_float32(_or_error(_eigh)),
-    "svd": in_float32(_or_error(lambda a: (*torch.linalg.svd(a, full_matrices=False),))),
+    "eigh": in_float32(_as_numpy("eigh", _eigh)),
+    "svd": in_float32(_as_numpy("svd", lambda a: (*torch.linalg.svd(a, full_matrices=False),))),
     "qr": in_float32(_qr),
     "complement": in_float32(_complement),
     "lu": view(in_float32(_lu)),
     "permute_rows": _rows,
     "unpermute_rows": _unrows,
-    "det": in_float32(torch.linalg.det),
+    "det": in_float32(_as_numpy("det", torch.linalg.det)),
     "cofactor": in_float32(_cofactor),
     "inv_or_inf": in_float32(_inv_or_inf),
-    "pinv": in_float32(_or_error(lambda a, rcond: torch.linalg.pinv(a, rtol=rcond))),
-    "slogdet": in_float32(lambda a: (*torch.linalg.slogdet(a),)),
+    "pinv": in_float32(_as_numpy("pinv", lambda a, rcond: torch.linalg.pinv(a, rtol=rcond))),
+    "slogdet": in_float32(_as_numpy("slogdet", _slogdet)),
 }
