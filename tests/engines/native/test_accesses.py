@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -271,6 +272,47 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "parts": lambda x: wg.concatenate([x[1:] * 2.0, wg.sin(x), x[2:]]),
     "padded": lambda x: wg.pad(x[2:], ((2, 1), (0, 1))) * 3.0,
 }
+
+
+TRANSFORMS: dict[str, Callable[[Any], Any]] = {
+    "fft": lambda x: wg.abs(np.fft.fft(x, axis=0)),
+    "ifft": lambda x: wg.abs(np.fft.ifft(x, 7)),
+    "rfft": lambda x: wg.abs(np.fft.rfft(x)),
+    "rfft of an odd number": lambda x: wg.abs(np.fft.rfft(x[:, :5])),
+    "irfft": lambda x: np.fft.irfft(x, 5, axis=1),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_transforms_stay_within_their_arrays(name: str, dtype: type) -> None:
+    f = TRANSFORMS[name]
+    slope = wg.grad(lambda x: wg.sum(f(x) ** 2))
+    for rows in (3, 70):
+        x = np.random.default_rng(5).random((rows, 6)).astype(dtype)
+        np.testing.assert_allclose(wg.function(f)(x), f(x), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(wg.function(slope)(x), slope(x), rtol=1e-3, atol=1e-3)
+
+
+def test_what_is_beyond_the_lines_of_a_transform_is_found() -> None:
+    b = Builder()
+    x, out, n = b.array("c128", "in"), b.array("c128", "out"), b.reg("i64")
+    for array in (x, out):
+        b.extent(array, 8)
+    numbers = [Typed("i64", k) for k in (2, n, n, 4 * 16, 4 * 16, 16, 16)]  # two lines of n numbers, 4 apart
+    b.call("fourier.fft.c128", [Address(x, 0), Address(out, 0), *numbers])
+    function = b.function("made", [x], [out], [n])
+    given, made = np.ones(8, complex), np.zeros(8, complex)
+    assert told(function, [given], [made], [4]) == ""
+    assert "index 8" in told(function, [given], [made], [5])
+
+
+def test_what_leaves_python_checks_nothing(tmp_path: Path) -> None:
+    x = np.arange(6.0)
+    f = wg.function(lambda x: wg.cumsum(x) * 2.0)
+    f(x)
+    f.export(tmp_path / "sums.o", x)
+    assert b"wengert_astray" not in (tmp_path / "sums.o").read_bytes()
 
 
 FULL = ("a scan", "a loop of unknown length")  # programs that need all their rows

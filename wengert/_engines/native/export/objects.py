@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dumps import dump
+from ..ir.accesses import unchecked
 from ..ir.loops import REFUSED
 from ..llvm.codegen import module_text
 from ..llvm.jit import parsed
@@ -63,10 +64,11 @@ def object_code(program: Exported, cpu: str, signature: bytes = b"", more: str =
         cpu=binding.get_host_cpu_name() if cpu == "native" else "",
         features=features() if cpu == "native" else "", opt=2, reloc="pic", codemodel="small",
     )  # fmt: skip
-    texts = [_own_names(module_text(program.function, "work"), is_here)]
+    functions = {"work": program.function, **{c_word(x.name): x.function for x in program.own}}
     if program.derived is not None:
-        texts.append(_own_names(module_text(program.derived, "derive"), is_here))
-    texts += [_own_names(module_text(x.function, c_word(x.name)), is_here) for x in program.own]
+        functions["derive"] = program.derived
+    with unchecked():
+        texts = [_own_names(module_text(function, name), is_here) for name, function in functions.items()]
     is_huge = sum(map(len, texts)) > 40 * _ALIKE
     options = binding.create_pipeline_tuning_options(1 if is_huge else 2)
     options.loop_vectorization = options.slp_vectorization = not is_huge

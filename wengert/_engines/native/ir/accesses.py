@@ -4,7 +4,8 @@ Each load and store, each zeroing and copying, and what called functions reach (
 number of elements that the array has; an access beyond it ends the call with the status `ASTRAY`, which is an
 `AccessError` that names the array, the node, the index and the number of elements. Lowerings say how long operands
 and results are (`Extent`), and which node an instruction belongs to, only where this is on. Code that checks is other
-code: it has keys of its own in the caches, in memory and on disk.
+code: it has keys of its own in the caches, in memory and on disk. What leaves Python (`export`) never checks: it would
+have nobody to tell.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import ctypes
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from string import ascii_letters
 from typing import Any
 
@@ -46,7 +49,20 @@ UNKNOWN = "-1"  # the number of elements of an array of which nothing says it: u
 
 def is_on() -> bool:
     """Whether code that is compiled now checks its accesses."""
-    return os.environ.get(VARIABLE, "0") not in ("", "0")
+    return os.environ.get(VARIABLE, "0") not in ("", "0") and not _leaves.get()
+
+
+_leaves: ContextVar[bool] = ContextVar("wengert_leaves", default=False)
+
+
+@contextmanager
+def unchecked() -> Generator[None]:
+    """What is lowered or compiled inside leaves Python, and checks nothing."""
+    token = _leaves.set(True)
+    try:
+        yield
+    finally:
+        _leaves.reset(token)
 
 
 class AccessError(AssertionError):

@@ -7,12 +7,13 @@ does with a box of which one axis has no place is nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from ..llvm import multiply
 from ..llvm.microtiles import tile_of
 from ..llvm.vectors import most_lanes
-from .loops import Address, Argument, Call, Typed
+from .loops import WIDTHS, Address, Argument, Call, Typed
 
 Number = str | int  # an i64 as LLVM writes it
 
@@ -81,7 +82,8 @@ def reaches(call: Call, arithmetic: Arithmetic) -> list[Reach]:
     given = _Given(call.args, arithmetic)
     if family == "tile":
         return _tile(call.name, given)
-    name = rest.partition(".")[0] if family in ("product", "numpy") else rest[1:]  # behind a letter for the type
+    # behind a letter for the type, or before its name
+    name = rest.partition(".")[0] if family in ("product", "numpy", "fourier") else rest[1:]
     rule = _RULES.get(f"{family}.{name}")
     if rule is None:
         raise LookupError(f"nothing says which elements {call.name} reaches: add it to reaches.py")
@@ -219,9 +221,23 @@ def _keys_and_places(given: _Given, type_: str) -> list[Reach]:
     return [given.reach(0, (given[2], 1)), given.reach(1, (given[2], 1))]
 
 
+# -- NumPy's transforms, whose steps are in bytes ---------------------------------------------------------------------
+
+
+def _lines(given: _Given, type_: str, is_real_in: bool = False, is_real_out: bool = False) -> list[Reach]:
+    found: list[Reach] = []
+    for place, is_real in enumerate((is_real_in, is_real_out)):
+        width = WIDTHS[type_] // 2 if is_real else WIDTHS[type_]
+        line, step = (given.compute("sdiv", given[k + place], width) for k in (5, 7))
+        found.append(given.reach(place, (given[2], line), (given[3 + place], step)))
+    return found
+
+
 _RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
     "product.rows": _rows, "product.pack": _pack, "product.row": _row, "product.dots": _dots,
     "numpy.sort": _keys, "numpy.argsort": _keys_and_places,
+    "fourier.fft": _lines, "fourier.ifft": _lines, "fourier.irfft": partial(_lines, is_real_out=True),
+    "fourier.rfft_n_even": partial(_lines, is_real_in=True), "fourier.rfft_n_odd": partial(_lines, is_real_in=True),
     "blas.gemm": _gemm, "blas.trsm": _trsm, "lapack.potrf": _potrf, "lapack.getrf": _getrf, "lapack.getrs": _getrs,
     "lapack.syevd": _syevd, "lapack.gesdd": _gesdd, "lapack.geqrf": _geqrf, "lapack.orgqr": _orgqr,
 }  # fmt: skip

@@ -9,6 +9,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from ..ir.accesses import unchecked
+
 _alone: ContextVar[bool] = ContextVar("wengert_alone", default=False)
 
 
@@ -22,6 +24,7 @@ def alone() -> Generator[None]:
     """What is lowered inside stands alone."""
     token = _alone.set(True)
     try:
-        yield
+        with unchecked():
+            yield
     finally:
         _alone.reset(token)
