@@ -14,10 +14,10 @@ from .._core.op import Op, elementwise
 from .._core.tensor import Tensor
 from .bodies import in_float32
 from .discrete import eq, gt, logical_and
-from .elementwise import div, exp, log, log1p
+from .elementwise import div, exp, log, log1p, reciprocal
 from .piecewise import xlog1py, xlogy
 from .special import betaln, digamma, polygamma, polygamma_step
-from .structural import add, add_number, fill, mul, neg, select, sub, times_number
+from .structural import add, add_number, fill, mul, neg, scale, select, sub, times_number
 
 _PARAMETER = (0.5, 4.0)
 
@@ -38,7 +38,8 @@ def _of_exponential(value: Tensor, slope: Callable[[int], Tensor], order: int) -
     found = [value]
     slopes = [slope(k + 1) for k in range(order)]
     for n in range(order):
-        terms = [times_number(mul(slopes[k], found[n - k]), number=float(math.comb(n, k))) for k in range(n + 1)]
+        # at 0 and at infinity the exponential vanishes sooner than the logarithm grows
+        terms = [times_number(scale(found[n - k], slopes[k]), number=float(math.comb(n, k))) for k in range(n + 1)]
         found.append(_total(terms))
     return found[order]
 
@@ -56,7 +57,7 @@ def _total(terms: list[Tensor]) -> Tensor:
 gamma_size = _family(
     "gamma_size", "a x",
     (
-        lambda a, x, out: mul(out, sub(log(x), digamma(a))),
+        lambda a, x, out: scale(out, sub(log(x), digamma(a))),
         lambda a, x, out: mul(out, sub(div(add_number(a, number=-1), x), fill(x, 1))),
     ),
     "x^(a-1) e^-x / gamma(a), the density of the gamma distribution, in which large terms do not cancel",
@@ -208,9 +209,10 @@ gammaincinv = _family(
     "gammaincinv", "a p",
     (
         lambda a, out: _against(gammainc(a, out, order=1), _gamma_density(a, out, 0)),
-        lambda a, out: _against(fill(a, -1), _gamma_density(a, out, 0)),
+        lambda a, out: reciprocal(_gamma_density(a, out, 0)),
     ),
     "the x at which the regularised lower incomplete gamma function is p", domain=(_PARAMETER, (0.1, 0.9)),
+    kink="infinite slope in p where the density is 0",
     ref="M. Figurnov, S. Mohamed, A. Mnih, Implicit reparameterization gradients, NeurIPS 2018",
 )  # fmt: skip
 betaincinv = _family(
@@ -218,9 +220,10 @@ betaincinv = _family(
     (
         lambda a, b, out: _against(betainc(a, b, out, order_a=1, order_b=0), _beta_density(a, b, out, 0, 0)),
         lambda a, b, out: _against(betainc(a, b, out, order_a=0, order_b=1), _beta_density(a, b, out, 0, 0)),
-        lambda a, b, out: _against(fill(a, -1), _beta_density(a, b, out, 0, 0)),
+        lambda a, b, out: reciprocal(_beta_density(a, b, out, 0, 0)),
     ),
     "the x at which the regularised incomplete beta function is p", domain=(_PARAMETER, _PARAMETER, (0.1, 0.9)),
+    kink="infinite slope in p where the density is 0",
     ref="M. Figurnov, S. Mohamed, A. Mnih, Implicit reparameterization gradients, NeurIPS 2018",
 )  # fmt: skip
 
@@ -228,9 +231,9 @@ betaincinv = _family(
 
 
 def _zeta_slope(s: Tensor, q: Tensor, order: int) -> Tensor:
-    """The slope in q, -s zeta(s + 1, q), differentiated in s."""
+    """The slope in q, -s zeta(s + 1, q), differentiated in s; of a large s zeta vanishes sooner."""
     above = add(s, fill(s, 1))
-    total = mul(s, zeta(above, q, order=order))
+    total = scale(zeta(above, q, order=order), s)
     if order:
         total = add(total, times_number(zeta(above, q, order=order - 1), number=float(order)))
     return neg(total)

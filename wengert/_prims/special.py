@@ -12,7 +12,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.op import Op, elementwise
 from .._core.tensor import Tensor
-from .discrete import gt, logical_and
+from .discrete import eq, gt, logical_and
 from .elementwise import div, exp, reciprocal
 from .structural import add, cast, fill, mul, neg, select, times_number
 
@@ -153,8 +153,15 @@ betaln = _special(
     "betaln", (lambda a, b: _log_slope(a, b), lambda a, b: _log_slope(b, a)), "the logarithm of |beta(a, b)|",
     operands="a b", domain=_POSITIVE,
 )  # fmt: skip
+
+
+def _expi_slope(x: Tensor) -> Tensor:
+    is_limit = eq(x, fill(x, math.inf))
+    return select(is_limit, x, div(exp(x), select(is_limit, fill(x, 1), x)))
+
+
 expi = _special(
-    "expi", lambda x: div(exp(x), x), "the exponential integral Ei(x), that of e^t / t from -inf to x",
+    "expi", _expi_slope, "the exponential integral Ei(x), that of e^t / t from -inf to x",
     domain=_POSITIVE, kink="-inf at 0",
 )  # fmt: skip
 exp1 = _special(

@@ -24,7 +24,21 @@ from ..ops import promotion
 from ..ops.array_methods import conjugate
 from ..ops.choices import real
 from ..ops.elementwise import abs as magnitude
-from ..ops.elementwise import cos, cosh, equal, exp, less, log1p, sin, sinh, sqrt
+from ..ops.elementwise import (
+    cos,
+    cosh,
+    equal,
+    exp,
+    isinf,
+    less,
+    log1p,
+    logical_and,
+    logical_not,
+    logical_or,
+    sin,
+    sinh,
+    sqrt,
+)
 from ..ops.indexing import where
 from ..ops.promotion import as_float, as_tensor, broadcast, cast, outward
 from ..programs.graph import TensorSpec
@@ -220,6 +234,21 @@ def _ratio(f: Callable[[Any], Any], z: ArrayLike) -> Any:
     return where(is_zero, 1.0, f(where(is_zero, 1.0, z)) / where(is_zero, 1.0, z))
 
 
+def _flat_at(infinity: float, z: Tensor, slope: ArrayLike) -> tuple[Any, ...]:
+    """A slope that tends to 0 at an infinity of real numbers, where its formula has none."""
+    return (slope if dtypes.is_complex(z.dtype) else where(equal(z, infinity), 0.0, slope),)
+
+
+def _flat(z: Tensor, slope: ArrayLike) -> tuple[Any, ...]:
+    """One that does at both."""
+    return _flat_at(math.inf, z, _flat_at(-math.inf, z, slope)[0])
+
+
+def _shichi(out: Tensor, index: int, z: Tensor) -> tuple[Any, ...]:
+    slope = cosh(z) / z if index else _ratio(sinh, z)
+    return (slope if dtypes.is_complex(z.dtype) else where(isinf(z), z if index else magnitude(z), slope),)
+
+
 def _expn(out: Tensor, n: Tensor, x: Tensor) -> tuple[Any, ...]:
     return (-where(less(0, n), raw("expn", _below(n), x), exp(-x) * (1 + 1 / x) / x),)
 
@@ -227,11 +256,11 @@ def _expn(out: Tensor, n: Tensor, x: Tensor) -> tuple[Any, ...]:
 def _rgamma(out: Tensor, z: Tensor) -> tuple[Any, ...]:
     if dtypes.is_complex(z.dtype):
         return (-out * raw("psi", z),)
-    is_pole = equal(out, 0)
+    is_far, is_zero = isinf(z), equal(out, 0)
+    is_pole = logical_and(is_zero, logical_not(is_far))
     whole = where(is_pole, z, 0.0)
-    return (
-        where(is_pole, special.gamma(1.0 - whole) * cos(math.pi * whole), -out * special.psi(where(is_pole, 1.0, z))),
-    )
+    inside = -out * special.psi(where(logical_or(is_zero, is_far), 1.0, z))
+    return (where(is_pole, special.gamma(1.0 - whole) * cos(math.pi * whole), inside),)
 
 
 def _incomplete_moment(phi: ArrayLike, m: Tensor, power: float) -> Any:
@@ -336,13 +365,13 @@ SLOPES: dict[str, Slopes] = {
     "lpmv": _lpmv, "sph_harm_y": _sph_harm,
     "erf": lambda out, z: (exp(-z * z) * _GAUSS,), "erfc": lambda out, z: (exp(-z * z) * -_GAUSS,),
     "erfi": lambda out, z: (exp(z * z) * _GAUSS,), "erfcx": lambda out, z: (2 * z * out - _GAUSS,),
-    "dawsn": lambda out, z: (1 - 2 * z * out,), "wofz": lambda out, z: (_GAUSS * 1j - 2 * z * out,),
+    "dawsn": lambda out, z: _flat(z, 1 - 2 * z * out), "wofz": lambda out, z: (_GAUSS * 1j - 2 * z * out,),
     "ndtr": lambda out, z: (exp(z * z / -2) / math.sqrt(2 * math.pi),),
     "fresnel": lambda out, index, z: ((cos if index else sin)(z * z * (math.pi / 2)),),
-    "sici": lambda out, index, z: (cos(z) / z if index else _ratio(sin, z),),
-    "shichi": lambda out, index, z: (cosh(z) / z if index else _ratio(sinh, z),),
+    "sici": lambda out, index, z: _flat(z, cos(z) / z if index else _ratio(sin, z)),
+    "shichi": _shichi,
     "expi": lambda out, z: (exp(z) / z,), "exp1": lambda out, z: (-exp(-z) / z,), "expn": _expn,
-    "exprel": lambda out, x: (raw("hyp1f1", 2.0, 3.0, x) / 2,),
+    "exprel": lambda out, x: _flat_at(-math.inf, x, raw("hyp1f1", 2.0, 3.0, x) / 2),
     "spence": lambda out, z: (-log_ratio(z - 1),), "owens_t": _owens_t,
     "lambertw_by_branch": lambda out, k, z: (exp(-out) / (1 + out),), "wrightomega": lambda out, z: (out / (1 + out),),
     "gamma": lambda out, z: (out * raw("psi", z),), "loggamma": lambda out, z: (raw("psi", z),), "rgamma": _rgamma,
@@ -352,8 +381,8 @@ SLOPES: dict[str, Slopes] = {
     "hyp2f1": lambda out, a, b, c, z: (a * b / c * raw("hyp2f1", a + 1, b + 1, c + 1, z),),
     "hyperu": lambda out, a, b, x: (-a * raw("hyperu", a + 1, b + 1, x),),
     "struve": _struve("struve", -1), "modstruve": _struve("modstruve", 1),
-    "ellipk": lambda out, m: (math.pi / 8 * raw("hyp2f1", 1.5, 1.5, 2.0, m),),
-    "ellipe": lambda out, m: (-math.pi / 8 * raw("hyp2f1", 0.5, 1.5, 2.0, m),),
+    "ellipk": lambda out, m: _flat_at(-math.inf, m, math.pi / 8 * raw("hyp2f1", 1.5, 1.5, 2.0, m)),
+    "ellipe": lambda out, m: _flat_at(-math.inf, m, -math.pi / 8 * raw("hyp2f1", 0.5, 1.5, 2.0, m)),
     "ellipkm1": _ellipkm1, "ellipj_by_parameter": _ellipj, "ellipkinc": _ellipkinc, "ellipeinc": _ellipeinc,
     "ber": lambda out, x: (raw("berp", x),), "bei": lambda out, x: (raw("beip", x),),
     "ker": lambda out, x: (raw("kerp", x),), "kei": lambda out, x: (raw("keip", x),),

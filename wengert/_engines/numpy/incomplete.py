@@ -50,7 +50,7 @@ def _gamma_size(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> Any:
     """x^(a-1) e^-x / gamma(a): of large a by what x lies off a, and Stirling's series."""
     from scipy.special import gammaln, xlogy
 
-    plain = np.exp(xlogy(a - 1, x) - x - gammaln(a))
+    plain = np.where(np.isposinf(x) & (a < np.inf), 0.0, np.exp(xlogy(a - 1, x) - x - gammaln(a)))
     is_large = (a > _LARGE) & (a < np.inf) & (x > 0.1 * a) & (x < 10 * a)
     if not is_large.any():
         return plain
@@ -205,7 +205,12 @@ def _zeta(s: np.ndarray[Any, Any], q: np.ndarray[Any, Any], order: int) -> Any:
         if is_far.any():  # where SciPy's powers lose digits
             value[is_far] = _zeta_sum(variable(s[is_far], (0, 0), (0, 0)), q[is_far]).derivative()
         return value
-    return np.where((s > 1) & (q > 0), _zeta_sum(variable(s, (order, 0), (1, 0)), q).derivative(), np.nan)
+    is_limit = np.isposinf(s) | np.isposinf(q)  # the first term, (-log q)^order q^-s, of which 1 to some power is 1
+    inside = _zeta_sum(
+        variable(np.where(is_limit, 2.0, s), (order, 0), (1, 0)), np.where(is_limit, 1.0, q)
+    ).derivative()
+    found = np.where(is_limit, np.where(q < 1, np.inf, 0.0), inside)
+    return np.where((s > 1) & (q > 0), found, np.nan)
 
 
 def _zeta_sum(s: Taylor, q: np.ndarray[Any, Any]) -> Taylor:

@@ -35,6 +35,13 @@ def _ndtr(x: torch.Tensor) -> Any:
     return torch.special.erfc(x * -math.sqrt(0.5)) / 2
 
 
+def _zeta(s: torch.Tensor, q: torch.Tensor) -> Any:
+    """torch's own is NaN at infinities."""
+    found = torch.special.zeta(s, q).masked_fill((s > 1) & torch.isposinf(q), 0)
+    only_first = torch.where(q > 1, 0.0, torch.where(q < 1, math.inf, q))  # the limit of q**-s, the first term
+    return torch.where(torch.isposinf(s) & (q > 0), only_first, found)
+
+
 # torch's polygamma has nine digits, its zeta underflows before the product does, and its gammaincc has five digits for
 # small parameters
 _ON_HOST = (
@@ -82,7 +89,7 @@ KERNELS: dict[str, Any] = {
     "lgamma": in_float32(torch.lgamma),
     "ndtr": in_float32(_ndtr),
     "gammainc": _unless_derived("gammainc", torch.special.gammainc, 1),
-    "zeta": _unless_derived("zeta", torch.special.zeta, 1),
+    "zeta": _unless_derived("zeta", _zeta, 1),
     **{name: on_host(name) for name in _ONLY_ON_HOST},
     "normal_hazard": in_float32(_hazard),
 }

@@ -207,7 +207,7 @@ def _gamma_size(s: Scope, a: Number, x: Number) -> Some:
 
     def plain() -> Number:
         power = where(a == 1.0, 0.0 * x, (a - 1.0) * log(x))
-        return exp(power - x - log_gamma(a))
+        return where((x == math.inf) & (a < math.inf), 0.0, exp(power - x - log_gamma(a)))
 
     return choose(is_large, large, plain)
 
@@ -598,4 +598,6 @@ def _zeta(s: Scope, exponent: Number, q: Number, order: int) -> Some:
     if not order:
         cases.append((is_pole & (exponent > 1.0), lambda: math.inf))
         cases.append((exponent == math.inf, lambda: where(q < 1.0, math.inf, where(q > 1.0, 0.0, q))))
+    else:  # (-log q)^order q^-s, of which 1 to some power is 1
+        cases.append((is_valid & (exponent == math.inf), lambda: where(q < 1.0, math.inf, 0.0)))
     return first_of([*cases, (~is_valid, lambda: math.nan), (q == math.inf, lambda: 0.0)], inside)
