@@ -214,12 +214,18 @@ class _SideBySide(Values):
     def __init__(self, kernel: Any, item: Lanes) -> None:
         self.kernel = kernel
         self.width = item.count
-        self.lines, self.temp, self.declare = kernel.lines, kernel.temp, kernel.declare
+        self.lines = kernel.lines
         self.classes = Classes(item)
         self.index = item.index
         self.mask = ""
         self.made: list[dict[Any, str]] = []  # by block, the vectors made of what all iterations share
         self.slots: set[Var] = set()
+
+    def temp(self) -> str:
+        return self.kernel.temp()
+
+    def declare(self, name: str, text: str) -> None:
+        self.kernel.declare(name, text)
 
     def run(self, body: Block) -> None:
         kernel = self.kernel
