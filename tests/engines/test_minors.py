@@ -57,3 +57,13 @@ def test_the_gradient_of_det_of_complex_numbers_that_are_not_finite(name: str) -
     found = np.asarray(wg.vjp(wg.linalg.det, _of(name, x))[1](_of(name, np.ones(2, np.complex64)))[0])
     np.testing.assert_allclose(found[0], np.conj([[1 + 1j, -3.0], [-2j, 1.0]]), rtol=1e-5)
     np.testing.assert_array_equal(np.isnan(found[1]), [[False, False], [False, True]])
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_forward_derivatives_of_det_meet_no_cofactor_but_that_of_their_entry(bad: float, is_compiled: bool) -> None:
+    x = np.array([[1.0, bad], [2.0, 3.0]])
+    for f in (wg.linalg.det, lambda a: wg.linalg.slogdet(a)[1]):
+        modes = [wg.jacobian(f, mode=mode) for mode in ("reverse", "forward")]
+        backward, forward = ((wg.function(g) if is_compiled else g)(x) for g in modes)
+        np.testing.assert_allclose(forward, backward, atol=1e-15)

@@ -692,10 +692,10 @@ def _det_type(name: str) -> Any:
     return type_rule
 
 
-def _trace_of_product(x: Tensor, y: Tensor) -> Tensor:
+def _trace_of_product(x: Tensor, y: Tensor, times: Callable[[Tensor, Tensor], Tensor] = mul) -> Tensor:
     """The sum of the products of entries."""
     rank = len(x.shape)
-    return reduce_sum(mul(x, y), axes=(rank - 2, rank - 1))
+    return reduce_sum(times(x, y), axes=(rank - 2, rank - 1))
 
 
 def _any_square(*shape: int) -> Any:
@@ -710,7 +710,7 @@ def _of_all_ranks(n: int) -> Any:
 det = general(
     "det", "a", type=_det_type("det"), batch=batch_elementwise,
     vjp=(lambda ct, a: _scaled_to(ct, conj_of(cofactor(a))),),
-    jvp=lambda a, a_dot: _trace_of_product(cofactor(a), a_dot),
+    jvp=lambda times, a, a_dot: _trace_of_product(a_dot, cofactor(a), times),
     samples=[((_any_square(3, 3),), ()), ((_any_square(2, 2, 2),), ()), ((_of_all_ranks(3),), ()),
              ((_any_square(1, 1),), ())],
     doc="the determinant of square matrices; its gradient, the cofactors, is exact at singular matrices",
@@ -811,8 +811,10 @@ def _slogdet_vjp(ct: Sequence[Any], a: Tensor, sign: Tensor) -> tuple[Any]:
     return (_scaled_to(as_complex(size, fill(size, 0) if angle is None else angle), adjoint(inv_or_inf(a))),)
 
 
-def _slogdet_jvp(a: Tensor, sign: Tensor, a_dot: Tensor) -> tuple[Tensor, Tensor]:
-    rate = _trace_of_product(swap_last(inv_or_inf(a)), a_dot)
+def _slogdet_jvp(
+    times: Callable[[Tensor, Tensor], Tensor], a: Tensor, sign: Tensor, a_dot: Tensor
+) -> tuple[Tensor, Tensor]:
+    rate = _trace_of_product(a_dot, swap_last(inv_or_inf(a)), times)
     if not dtypes.is_complex(a.dtype):
         return fill(sign, 0), rate
     angle = imag(rate)
