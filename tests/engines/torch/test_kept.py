@@ -118,6 +118,20 @@ def test_first_to_third_derivatives(f: Callable[[Any], Any]) -> None:
         np.testing.assert_allclose(got(x).detach().numpy(), want(vector().detach().numpy()), rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:There is a performance drop")  # torch's, of forward mode in its older batching
+@pytest.mark.parametrize(
+    "f",
+    [wg.function(lambda x: wg.sin(x) * x), wg.function(lambda x: wg.fori_loop(0, 3, lambda i, c: wg.sin(c) * x, x))],
+)
+def test_tangents_may_be_batched(f: Callable[[Any], Any]) -> None:
+    """By torch's older batching, which does not say whether a tensor has a tangent."""
+    x = vector()[:5].detach().requires_grad_()
+    assert torch.autograd.gradcheck(f, (x,), check_forward_ad=True, check_batched_forward_grad=True)
+    found = torch.autograd.functional.jacobian(f, x, vectorize=True, strategy="forward-mode")
+    np.testing.assert_allclose(found.numpy(), wg.jacobian(f)(x.detach().numpy()), rtol=1e-12, atol=1e-12)
+
+
 def test_cotangents_may_be_batched_or_missing() -> None:
     f = wg.function(lambda x: (wg.sin(x) * x, wg.sum(x)))
     x = vector()[:5].detach().requires_grad_()

@@ -74,7 +74,13 @@ def _is_differentiated(x: torch.Tensor) -> bool:
 
 
 def _has_tangent(x: torch.Tensor) -> bool:
-    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
+    """Whether forward mode follows a tensor. One of torch's older batching cannot be asked: its node finds out."""
+    if forward_ad._current_level < 0:
+        return False
+    try:
+        return forward_ad.unpack_dual(x).tangent is not None
+    except RuntimeError:
+        return True
 
 
 class _Held:
