@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from . import forking
+from . import error_state, forking
 from .dims import Shape, check_bytes
 from .printer import graph_text
 from .public import names_errors
@@ -331,19 +331,22 @@ def open_graph(serial: int) -> Graph | None:
 class quietly:
     """Context manager for reverse sweeps: no floating-point warnings from what runs or is traced inside."""
 
-    __slots__ = ("_before", "_silence")
+    __slots__ = ("_before", "_silences")
 
     def __enter__(self) -> None:
-        self._before = (STATE.is_quiet, STATE.silences)
-        self._silence = None
+        self._before = STATE.is_quiet
+        self._silences: tuple[Any, ...] | None = None
         if STATE.builder is not None:
             STATE.is_quiet = True
         else:
-            self._silence = np.errstate(all="ignore")
-            STATE.silences = (*STATE.silences, self._silence)  # for an interrupt may come as `__exit__` begins
-            self._silence.__enter__()
+            self._silences = silences = STATE.silences
+            state = error_state.get()
+            STATE.silences = (*silences, state)  # for an interrupt may come as `__exit__` begins
+            error_state.put(error_state.SILENT.get(state) or error_state.silent_like(state))
 
     def __exit__(self, *exc: Any) -> None:
-        if self._silence is not None:
-            self._silence.__exit__(*exc)
-        STATE.is_quiet, STATE.silences = self._before
+        if self._silences is None:
+            STATE.is_quiet = self._before
+        else:
+            error_state.put(STATE.silences[-1])
+            STATE.silences = self._silences

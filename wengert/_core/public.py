@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from contextlib import suppress
 from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
+from . import error_state
 from .dynamo import left_out
 from .state import STATE
 from .tracebacks import fold
@@ -112,9 +112,9 @@ def reopen(before: dict[str, Any]) -> None:
     """Puts the thread's state back to `vars(STATE).copy()` of before, and NumPy's warnings with it."""
     now = vars(STATE)
     known = before.get("silences", ())
-    for silence in reversed(now.get("silences", ())[len(known) :]):
-        with suppress(RuntimeError, TypeError):  # it has ended already, or has not begun
-            silence.__exit__(None, None, None)
+    begun = now.get("silences", ())[len(known) :]
+    if begun:
+        error_state.put(begun[0])
     now.clear()
     now.update(before)
 

@@ -23,7 +23,7 @@ class State(threading.local):
     recorders: tuple[Recorder, ...] = ()  # outermost first
     builder: Graph | None = None
     is_quiet: bool = False  # in a reverse sweep that is traced: its nodes give no floating-point warnings
-    silences: tuple[Any, ...] = ()  # NumPy's contexts of sweeps that run now: they give no warnings, either
+    silences: tuple[Any, ...] = ()  # what NumPy did about errors before each sweep that runs now: they give no warnings
     eager_functions: bool = False  # inside `wg.eager()`: `function`s run as plain Python
     reading: tuple[Any, ...] = ()  # observers of Variable reads (custom gradients, recomputation)
     pins: dict[int, Any] | None = None  # Variable key -> what it holds while a computation is repeated

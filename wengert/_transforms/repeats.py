@@ -61,7 +61,9 @@ def look_of(f: object, operands: Sequence[Any], tapes: Sequence[Any]) -> tuple[A
         data = x._data
         if KERNELS_OF.get(type(data)) is not kernels or data.size > LARGEST:
             return None
-        found += (data.shape, data.dtype, x._weak, x._cut is None, *[x._key in tape.tracked for tape in tapes])
+        found += (data.shape, data.dtype, x._weak, x._cut is None)
+        for tape in tapes:
+            found.append(x._key in tape.tracked)
     return (*found,)
 
 

@@ -134,13 +134,13 @@ def dot(x1: ArrayLike, x2: ArrayLike) -> Any:
         11.0
     """
     a, b = _met(x1, x2, "dot")
-    if a.ndim == 0 or b.ndim == 0:
-        return outward(multiply(a, b), x1, x2)
     m, n = a._data.shape, b._data.shape
+    if not m or not n:
+        return outward(multiply(a, b), x1, x2)
     # a product of matrices as it is
     if len(m) == 2 and len(n) in (1, 2) and type(m[1]) is int and m[1] == n[0]:
         return outward(_product(a, b), x1, x2)
-    return outward(_contracted(a, b, (a.ndim - 1,), (builtins.max(b.ndim - 2, 0),), "dot"), x1, x2)
+    return outward(_contracted(a, b, (len(m) - 1,), (builtins.max(len(n) - 2, 0),), "dot"), x1, x2)
 
 
 @names_errors
@@ -272,8 +272,9 @@ def _pairs_of_axes(a: Tensor, b: Tensor, axes: Any) -> tuple[tuple[int, ...], tu
 
 def _contracted(a: Tensor, b: Tensor, left: tuple[int, ...], right: tuple[int, ...], what: str) -> Tensor:
     """The sum of products over paired axes."""
+    m, n = a._data.shape, b._data.shape
     for i, j in zip(left, right):
-        if not same_dim(a.shape[i], b.shape[j]):
+        if m[i] is not n[j] and not same_dim(m[i], n[j]):
             raise ValueError(
                 at_user_line(f"{what}: x1 has shape {a.shape} and x2 has {b.shape}: axes {i} and {j} differ in extent")
             )

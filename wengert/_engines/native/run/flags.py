@@ -8,12 +8,12 @@ theirs over (`runtime.py`). Flags are those of x86; other processors' are turned
 from __future__ import annotations
 
 import ctypes
-import importlib
 from typing import Any
 
 import numpy as np
 
 from ...._core import forking
+from ...._core.error_state import VARIABLE
 from ..llvm.target import is_x86, llvm
 
 KINDS = {"invalid": 1, "divide": 4, "over": 8, "under": 16}
@@ -101,12 +101,6 @@ def flags_ir() -> str:
 # -- NumPy's error state ----------------------------------------------------------------------------------------------
 
 
-def _variable() -> Any:
-    """The context variable that holds the state; None where this NumPy keeps it elsewhere."""
-    return getattr(importlib.import_module("numpy._core.umath"), "_extobj_contextvar", None)
-
-
-VARIABLE = _variable()
 _WORDS = (ctypes.c_int64 * 3)(0 if VARIABLE is None else id(VARIABLE), 0, 0)
 _LOCK = forking.short_lock()
 _known: tuple[Any, dict[str, str]] = (_WORDS, {})  # a value of the variable, which this keeps, and what it says
