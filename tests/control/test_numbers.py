@@ -100,16 +100,30 @@ OF_ARGUMENTS: dict[str, Function] = {
     "function": lambda x, y: wg.function(lambda v: v * 2.0)(x) * y,
     "value_and_grad": lambda x, y: wg.value_and_grad(lambda v: v * v)(x).value * y,
     "vjp": lambda x, y: wg.vjp(lambda v, w: v * v, x, y, unconnected_gradients="zero")[0] * y,
+    "recompute_grad": lambda x, y: wg.recompute_grad(lambda v: v * 2.0)(x) * y,
+    "custom_gradient": lambda x, y: wg.custom_gradient(lambda v: (v * 2.0, lambda up: up * 2.0))(x) * y,
+}
+ARGUMENTS_BESIDE_TENSORS: dict[str, Function] = {
+    "recompute_grad": lambda x, y: wg.recompute_grad(lambda v, w: (v * 2.0, w))(x, y)[0] * y,
+    "custom_gradient": lambda x, y: (
+        wg.custom_gradient(lambda v, w: ((v * 2.0, w), lambda up, of_w: (up * 2.0, of_w)))(x, y)[0] * y
+    ),
+    "fori_loop": lambda x, y: wg.fori_loop(0, 3, lambda i, c: (c[0] * 2.0, c[1]), (x, y))[0] * y,
+    "cond": lambda x, y: wg.cond(True, lambda v, w: v * 2.0, lambda v, w: v, x, y) * y,
 }
 
 
-@pytest.mark.parametrize("f", OF_ARGUMENTS.values(), ids=OF_ARGUMENTS)
-def test_an_argument_that_is_a_python_number_counts_as_one(f: Function) -> None:
+@pytest.mark.parametrize(
+    ("f", "dtype"),
+    [*[(f, np.float64) for f in OF_ARGUMENTS.values()], *[(f, np.float32) for f in ARGUMENTS_BESIDE_TENSORS.values()]],
+    ids=[*OF_ARGUMENTS, *[f"{name}, beside a tensor" for name in ARGUMENTS_BESIDE_TENSORS]],
+)
+def test_an_argument_that_is_a_python_number_counts_as_one(f: Function, dtype: type) -> None:
     y = wg.tensor(np.float32(1.5))
     found = [
-        f(2.0, y), f(2.0, np.float32(1.5)), wg.value_and_grad(f, argnums=(0, 1))(2.0, y).value,
+        f(2.0, y), wg.value_and_grad(f, argnums=(0, 1))(2.0, y).value,
         wg.value_and_grad(f, argnums=1)(2.0, y).value, wg.function(f)(2.0, y),
         wg.function(wg.value_and_grad(f, argnums=(0, 1)))(2.0, y).value,
     ]  # fmt: skip
-    assert {v.dtype for v in found} == {np.dtype(np.float64)}
+    assert {v.dtype for v in found} == {np.dtype(dtype)}
     np.testing.assert_allclose(found, [float(found[0])] * len(found), rtol=1e-6)

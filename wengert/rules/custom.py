@@ -26,6 +26,7 @@ from .._control.closed import Closed
 from .._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
 from .._control.outside import Outside, described, refused
 from .._control.recompute import ClosedRun, RecomputeRule, Run
+from .._control.values import strong_unless, with_weak
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.constant import Kind, is_number, number
@@ -288,7 +289,7 @@ class _CustomCall:
         followed = [i for i in self.places if _may_be_lost(leaves[i])] if _is_following() else ()
         if followed:
             for i in followed:
-                leaves[i] = alias(leaves[i])
+                leaves[i] = _under_another_name(leaves[i])
             self.own = [copy(leaves[i]) for i in self.places]
             self.args = unflatten(self.spec, leaves)
 
@@ -519,6 +520,7 @@ def _answer(
     if not results:
         return output.result(results, keep)
     inputs, own = call.inputs + read, [*call.own, *read, *reads.of(call.variables)]
+    results = _with_dtype(results, call.inputs)
     pull = _weakly(pull, [y._weak for y in results])
     followed = outside.followed(results, own)
     if followed is not None:
@@ -531,6 +533,11 @@ def _answer(
     types = [type_of(x) for x in inputs]
     traced = TracedRule(name, types, [type_of(y) for y in results], pull, push, words)
     return output.result(follow(traced, inputs, results, traced.release(), [x for x, _ in found]), keep)
+
+
+def _with_dtype(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Tensor]:
+    """Results as the eager call gives them: numbers stay weak beside a tensor among the arguments, as in a branch."""
+    return [*strong_unless(not inputs or any(not x._weak for x in inputs), results)]
 
 
 def _weakly(pull: Pull, flags: list[bool]) -> Pull:
@@ -1069,7 +1076,8 @@ def _recompute_eager(repeated: _Repeated, name: str, keep: Kind) -> Any:
     everything = [*held, *captured]
     run = repeated.pin([v for v, _ in floats.values()], constants)
     rule = RecomputeRule(name, run, len(inputs), len(held), len(everything), len(output.tensors))
-    return output.result(follow(rule, everything, output.tensors, everything), keep)
+    results = _with_dtype(output.tensors, inputs)
+    return output.result(follow(rule, everything, results, everything), keep)
 
 
 def _under_another_name(x: Tensor) -> Tensor:
@@ -1084,7 +1092,7 @@ def _recompute_traced(repeated: _Repeated, name: str, keep: Kind) -> Any:
     found: list[_Output] = []
 
     def whole(tensors: list[Tensor]) -> list[Tensor]:
-        found.append(repeated.first(tensors))
+        found.append(repeated.first(with_weak(tensors, [x._weak for x in inputs])))
         return found[0].tensors
 
     closed = Closed(whole, [type_of(x) for x in inputs], name)
@@ -1104,4 +1112,4 @@ def _recompute_traced(repeated: _Repeated, name: str, keep: Kind) -> Any:
     for y, value in zip(output.tensors, values[:count], strict=True):
         value._weak = y._weak
     rule = RecomputeRule(name, ClosedRun(closed, count), len(inputs), len(held), len(held), count)
-    return output.result(follow(rule, held, values[:count], held), keep)
+    return output.result(follow(rule, held, _with_dtype(values[:count], inputs), held), keep)
