@@ -28,6 +28,7 @@ from wengert.compat.autograd.numpy.numpy_boxes import ArrayBox
 from wengert.compat.autograd.numpy.numpy_vjps import unbroadcast_f
 from wengert.compat.autograd.scipy.signal import convolve
 from wengert.compat.autograd.scipy.special import erf
+from wengert.compat.autograd.scipy.stats import norm
 from wengert.compat.autograd.test_util import check_grads
 from wengert.compat.autograd.tracer import getval, isbox, trace
 from wengert.errors import LostGradientError
@@ -57,6 +58,16 @@ def test_a_primitive_costs_few_calls() -> None:
     extend.defvjp(power, lambda ans, x, n: lambda g: g * n * x ** (n - 1), None)
     for x in (2.0, onp.array([1.0, 2.0])):
         assert len(python_calls(autograd.elementwise_grad(lambda x: power(x, 3)), x)) <= 120
+
+
+def test_the_everyday_likelihood_runs_at_once() -> None:
+    points = onp.linspace(-1.0, 1.0, 20)
+    gradient = grad(lambda p: np.sum(norm.logpdf(points, p[0], scale=p[1])))
+    assert len(python_calls(gradient, onp.array([0.1, 0.2]))) <= 120
+    z = (points - 0.1) / 0.2
+    wanted = [onp.sum(z) / 0.2, onp.sum(z**2 - 1) / 0.2]
+    assert gradient(onp.array([0.1, 0.2])) == pytest.approx(wanted)
+    assert grad(lambda s: np.sum(norm.logpdf([0.3, 0.4], scale=s)))(1.0) == pytest.approx(-1.75)  # SciPy takes lists
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -11,7 +11,7 @@ import importlib
 import inspect
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -285,6 +285,11 @@ class Frozen:
         return lambda x: method(x, *self.args, **self.kwargs)
 
 
+def at_once(f: Callable[..., Any], given: Sequence[Any], what: str) -> Any:
+    """What a function that applies primitives gives of arrays and numbers, run at once where it comes again."""
+    return outward(repeated(f, [as_tensor(x, what) for x in given]), *given)
+
+
 def _method(family: Family, name: str) -> Formula:
     first = "q" if name in ("ppf", "isf") else "k" if family.is_discrete else "x"
     places = dict.fromkeys(family.shapes, inspect.Parameter.empty) | dict(zip(family.places, (0, 1)))
@@ -297,7 +302,7 @@ def _method(family: Family, name: str) -> Formula:
     def method(*args: object, **kwargs: object) -> Any:
         given = _given(names, places, args, kwargs, what)
         if _EVERYDAY.issuperset(map(type, given)):
-            return outward(repeated(called, [as_tensor(x, what) for x in given]), *given)
+            return at_once(called, given, what)
         return outward(called(*given), *given)
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
