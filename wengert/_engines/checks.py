@@ -35,3 +35,46 @@ def unless_derived(host: Kernel, plain: Callable[..., Any], orders: int) -> Kern
 
     kernel.on_host_when = "derivatives in the parameters"
     return kernel
+
+
+def all_finite(known: Sequence[np.ndarray[Any, Any]] | None) -> bool:
+    """Whether results stay as they are: they are finite, or their values are not known yet."""
+    return known is None or all(np.isfinite(x).all() for x in known)
+
+
+def never(error: Exception, given: Sequence[object]) -> bool:
+    """Of an engine whose functions fail for good only."""
+    return False
+
+
+def unless_finite(
+    host: Kernel, plain: Callable[..., Any], are_final: Callable[[tuple[Any, ...]], bool],
+    either: Callable[[Any, Any], Any], refuses: Callable[[Exception, Sequence[object]], bool] = never,
+) -> Callable[..., Any]:  # fmt: skip
+    """An engine's own function of matrices, of whose failures and infinities NumPy's kernel has the last word.
+
+    Args:
+        host: NumPy's kernel, which raises or gives numbers.
+        plain: the engine's function.
+        are_final: whether its results stay: they are finite, or a trace has no values yet.
+        either: its result where that is finite, else the host's, element by element: so the engine's own derivatives
+            know of it.
+        refuses: whether an error of its says no more than that the host is to be asked.
+    """
+
+    def kernel(*operands_and_attrs: Any) -> Any:
+        try:
+            found = plain(*operands_and_attrs)
+        except Exception as error:
+            if not refuses(error, operands_and_attrs):
+                raise
+            return host(*operands_and_attrs)
+        results = found if isinstance(found, tuple) else (found,)
+        if are_final(results):
+            return found
+        others = host(*operands_and_attrs)
+        pairs = zip(results, others if isinstance(others, tuple) else (others,), strict=True)
+        met = (*[either(x, other) for x, other in pairs],)
+        return met if isinstance(found, tuple) else met[0]
+
+    return kernel

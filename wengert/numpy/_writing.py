@@ -125,9 +125,7 @@ def _rest(theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callabl
 def as_maker(f: Callable[P, R]) -> Callable[P, R]:
     """Makes a function without an array argument NumPy's: it gives tensors, or what NumPy gives where none can be."""
     function = or_numpys(names_errors(f))
-    function.__doc__ = _documented(
-        f, f.__code__.co_varnames[: f.__code__.co_argcount + f.__code__.co_kwonlyargcount], ""
-    )
+    function.__doc__ = _documented(f, parameters_of(f), "")
     return function
 
 

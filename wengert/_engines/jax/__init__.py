@@ -18,7 +18,7 @@ from ..._core.engine import ENGINE_OF, PLAIN_TYPES, STAND_INS, Engine, Kernel, r
 from ..regions import Arrays, region_kernels
 from . import regions
 from .common import XlaHistory, canonical, host_call, is_concrete
-from .meshes import as_program, vary
+from .meshes import whole_where_it_varies
 from .programs import call_kernel, is_tracing, run_of
 from .table import KERNELS
 
@@ -63,14 +63,8 @@ _eager = region_kernels(Arrays(
 
 def _region(name: str) -> Kernel:
     """A region as Python where its operands hold values, as XLA's own in what JAX compiles."""
-    eager, compiled = _eager[name], getattr(regions, name)
-
-    def run(*operands: Any) -> Any:
-        if not is_tracing(operands[:-1]):
-            return eager(*operands)
-        return as_program(name, operands) if vary(operands) else compiled(*operands)
-
-    return run
+    eager, compiled = _eager[name], whole_where_it_varies(name, getattr(regions, name))
+    return lambda *operands: (compiled if is_tracing(operands[:-1]) else eager)(*operands)
 
 
 JAX.kernels.update({name: _region(name) for name in _eager})

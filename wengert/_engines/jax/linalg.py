@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 
 from ..._prims.minors import minors
+from ..checks import all_finite, unless_finite
 from .common import canonical, in_float32, on_host, values_of
 
 
@@ -31,20 +32,11 @@ def _make_diagonal(x: jax.Array) -> Any:
 
 def _as_numpy(name: str, function: Callable[..., Any]) -> Any:
     """A kernel that gives NumPy's error or numbers where JAX has none that are finite."""
-    by_numpy = on_host(name)
+    return unless_finite(on_host(name), function, _are_final, lambda x, other: jnp.where(jnp.isfinite(x), x, other))
 
-    def kernel(*operands_and_attrs: Any) -> Any:
-        found = function(*operands_and_attrs)
-        results = found if isinstance(found, tuple) else (found,)
-        known = values_of(*results)
-        if known is None or all(np.isfinite(x).all() for x in known):
-            return found
-        others = by_numpy(*operands_and_attrs)
-        pairs = zip(results, others if isinstance(others, tuple) else (others,), strict=True)
-        met = (*[jnp.where(jnp.isfinite(x), x, other) for x, other in pairs],)
-        return met if isinstance(found, tuple) else met[0]
 
-    return kernel
+def _are_final(results: tuple[jax.Array, ...]) -> bool:
+    return all_finite(values_of(*results))
 
 
 def _is_singular(a: jax.Array) -> Any:

@@ -6,39 +6,33 @@ an infinity: they raise, or give numbers. In a graph TensorFlow's own error come
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from ..._prims.minors import minors
+from ..checks import all_finite, unless_finite
 from .common import any_integer, extents, in_float32, is_eager, on_host, values_of
 from .elementwise import is_finite as finite
 
 
 def _as_numpy(name: str, function: Callable[..., Any]) -> Any:
     """A kernel that gives NumPy's error or numbers where TensorFlow fails, or has none that are finite."""
-    by_numpy = on_host(name)
+    return unless_finite(on_host(name), function, _are_final, _either, _refuses)
 
-    def kernel(*operands_and_attrs: Any) -> Any:
-        try:
-            found = function(*operands_and_attrs)
-        except tf.errors.InvalidArgumentError:
-            if not all(map(is_eager, operands_and_attrs)):
-                raise
-            return by_numpy(*operands_and_attrs)
-        results = found if isinstance(found, tuple) else (found,)
-        known = values_of(*results)
-        if known is None or all(np.isfinite(x).all() for x in known):
-            return found
-        others = by_numpy(*operands_and_attrs)
-        # element by element, so that TensorFlow's own derivatives know of it
-        pairs = zip(results, others if isinstance(others, tuple) else (others,), strict=True)
-        met = (*[tf.where(finite(x), x, tf.cast(other, x.dtype)) for x, other in pairs],)
-        return met if isinstance(found, tuple) else met[0]
 
-    return kernel
+def _are_final(results: tuple[tf.Tensor, ...]) -> bool:
+    return all_finite(values_of(*results))
+
+
+def _either(x: tf.Tensor, other: tf.Tensor) -> Any:
+    return tf.where(finite(x), x, tf.cast(other, x.dtype))
+
+
+def _refuses(error: Exception, operands_and_attrs: Sequence[object]) -> bool:
+    return isinstance(error, tf.errors.InvalidArgumentError) and all(map(is_eager, operands_and_attrs))
 
 
 def _einsum(*xs_labels_out: Any) -> Any:

@@ -7,37 +7,32 @@ give numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from ..._prims.minors import minors
+from ..checks import unless_finite
 from .common import TableKernel, has_values, in_float32, of_unsigned, on_host, view
 
 
 def _as_numpy(name: str, function: Callable[..., Any]) -> Any:
     """A kernel that gives NumPy's error or numbers where torch fails, or has none that are finite."""
-    by_numpy = on_host(name)
+    return unless_finite(on_host(name), function, _are_final, _either, _refuses)
 
-    def kernel(*operands_and_attrs: Any) -> Any:
-        try:
-            found = function(*operands_and_attrs)
-        except RuntimeError as error:  # of which `torch.linalg.LinAlgError` is one
-            if not isinstance(error, _LinAlgError) and "infs or NaNs" not in str(error):
-                raise
-            return by_numpy(*operands_and_attrs)
-        results = found if isinstance(found, tuple) else (found,)
-        if not has_values(*results) or all(bool(torch.isfinite(x).all()) for x in results):
-            return found
-        others = by_numpy(*operands_and_attrs)
-        # element by element, so that torch's own derivatives know of it
-        pairs = zip(results, others if isinstance(others, tuple) else (others,), strict=True)
-        met = (*[torch.where(torch.isfinite(x), x, other) for x, other in pairs],)
-        return met if isinstance(found, tuple) else met[0]
 
-    return kernel
+def _are_final(results: tuple[torch.Tensor, ...]) -> bool:
+    return not has_values(*results) or all(bool(torch.isfinite(x).all()) for x in results)
+
+
+def _either(x: torch.Tensor, other: torch.Tensor) -> Any:
+    return torch.where(torch.isfinite(x), x, other)
+
+
+def _refuses(error: Exception, operands_and_attrs: Sequence[object]) -> bool:
+    return isinstance(error, _LinAlgError) or (isinstance(error, RuntimeError) and "infs or NaNs" in str(error))
 
 
 _LinAlgError = torch.linalg.LinAlgError  # pyright: ignore[reportPrivateImportUsage]  # documented as public

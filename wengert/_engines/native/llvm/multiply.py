@@ -22,10 +22,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
+from ..ir.loops import FLOATS
 from . import symbols
 from .jit import WRITTEN, Loaded, library
 from .target import is_x86, vector_bits
-from .vectors import KIND, Vectors, most_lanes
+from .vectors import Vectors, most_lanes
 
 VECTORS = 3  # of a tile's row
 ROW_VECTORS = 8  # of one row alone
@@ -459,7 +460,7 @@ def _loaded(function: str, type_: str) -> Loaded:
 
 def _address(name: str) -> int:
     function, _, type_ = name.partition(".")
-    return _loaded(function, type_).address if function in FUNCTIONS and type_ in KIND else 0
+    return _loaded(function, type_).address if function in FUNCTIONS and type_ in FLOATS else 0
 
 
 symbols.register_family("product", _address, is_compiled=True)

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from ..ir.loops import WIDTHS
 from .target import has_fma, vector_bits
+from .values import REGISTER
 
-KIND = {"f64": "double", "f32": "float"}
 _NO_MASKS: Mapping[int, str] = MappingProxyType({})
 
 
@@ -29,7 +29,7 @@ class Vectors:
     """
 
     def __init__(self, type_: str, lanes: int) -> None:
-        self.suffix, self.kind, self.align, self.lanes = type_, KIND[type_], WIDTHS[type_], lanes
+        self.suffix, self.kind, self.align, self.lanes = type_, REGISTER[type_], WIDTHS[type_], lanes
         self.vec = f"<{self.lanes} x {self.kind}>"
         self.mask = f"<{self.lanes} x i1>"
         self.short = f"v{self.lanes}{type_}"
