@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from .._core.apply import apply
@@ -35,6 +36,8 @@ from .rows import Rows, dense, joined
 from .tape import Entry
 from .whole_sweeps import stretch_of, stretches
 
+FEW = 3  # entries whose own formulas are found no later than one for all of them
+_has_rules = attrgetter("op.has_rule_per_operand")
 _NOTHING = {type(None)}
 _NO_VALUES = {type(None), type(ZERO)}
 
@@ -150,8 +153,8 @@ def _sweep(
         parts = stretches(entries)
         for number in range(len(parts) - 1, -1, -1):
             is_stretch, part = parts[number]
-            # of a single entry its own formula is found sooner than that of a stretch
-            is_stretch = is_stretch and (len(part) != 1 or kernels is None or not part[0].op.has_rule_per_operand)
+            # of a few entries their own formulas are found sooner than that of a stretch
+            is_stretch = is_stretch and (len(part) > FEW or kernels is None or not all(map(_has_rules, part)))
             if not (is_stretch and _back_at_once(part, cts, sources, kernels, number == 0 and not is_part)):
                 _back_over(part, wanted, cts, kernels, sparse)
     if cts.holds:
