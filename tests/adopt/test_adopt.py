@@ -269,3 +269,29 @@ def test_a_function_of_scipys_is_adopted_by_ours() -> None:
     design = wg.adopt(signal.butter)
     assert design is wg.scipy.signal.butter
     assert np.all(np.isfinite(wg.grad(lambda w: wg.sum(design(2, w)[0]))(0.3)))
+
+
+class Matrix:
+    def __init__(self, rows: Any) -> None:
+        self.held = np.array(rows)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.held if dtype is None else self.held.astype(dtype)
+
+
+def test_objects_that_say_what_arrays_they_are_hold_tensors() -> None:
+    def f(x: Any) -> Any:
+        m = Matrix([[x, 1.0], [2.0, x]])
+        total = (np.asarray(m) ** 2).sum() + np.linalg.det(m) + np.hstack([np.ones((2, 1)), m]).sum()
+        return total + np.multiply(m, 2.0)[0, 0] + np.add(np.ones((2, 2)), m).sum()
+
+    for way in (wg.adopt(f), wg.function(wg.adopt(f))):
+        assert np.isclose(wg.grad(way)(0.5), 4 * 0.5 + 2 * 0.5 + 2 + 2 + 2)
+
+
+def test_vectorize_passes_objects_on() -> None:
+    def f(x: Any) -> Any:
+        apply = np.vectorize(lambda a, h, options: h(a) * options["scale"])
+        return apply(np.array([x, 2 * x]), np.cos, {"scale": 2.0}).sum()
+
+    assert np.isclose(wg.grad(wg.adopt(f))(0.5), -2 * np.sin(0.5) - 4 * np.sin(1.0))

@@ -19,7 +19,7 @@ from .._core.constant import constant
 from .._core.engine import default_engine
 from .._core.graph import ReadBefore
 from .._core.state import STATE, next_serial
-from .._core.tensor import Tensor, is_tensor_or_variable, tensor_in
+from .._core.tensor import ADOPTED_MARK, Tensor, is_tensor_or_variable, tensor_in
 from ..numpy._protocols import array_function, array_ufunc
 from ..ops.memory import lying_in, place_of
 from ..ops.memory import seen_at as view_at
@@ -371,7 +371,14 @@ def holds_tensor(tree: Any) -> bool:
         return any(map(holds_tensor, tree.values()))
     if kind is np.ndarray:
         return tree.dtype == object and any(map(is_tensor_or_variable, tree.flat))
-    return is_tensor_or_variable(tree)
+    return is_tensor_or_variable(tree) or (_gives_arrays(kind) and is_tensor_or_variable(tree.__array__()))
+
+
+def _gives_arrays(kind: type) -> bool:
+    """Whether objects of a class say by a method of adopted code what arrays they are."""
+    names = getattr(getattr(kind, "__array__", None), "__globals__", None)
+    held = None if names is None else names.get("__builtins__")
+    return type(held) is dict and ADOPTED_MARK in held
 
 
 # -- memory ----------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from .._control.values import connected
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.public import names_errors
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, broadcast, broadcast_shapes, cast, common_dtype, normal_axis, outward
 from ._writing import NO_VALUE, as_numpy
@@ -139,6 +139,11 @@ def _learn(sizes: dict[str, Any], letters: Letters, extents: tuple[Any, ...]) ->
             )
 
 
+def _is_passed_on(value: object) -> bool:
+    """Whether an argument is an object of its own, which each call gets as it is."""
+    return value is None or isinstance(value, (str, dict)) or (callable(value) and tensor_in(value) is None)
+
+
 class vectorize:
     """A function of numbers as one of arrays: it is called for each element, and what it computes is recorded.
 
@@ -183,7 +188,7 @@ class vectorize:
             return vectorize(*args, **self._options)
         arrays: dict[Any, Tensor] = {
             key: as_tensor(value, "vectorize") for key, value in (*enumerate(args), *kwargs.items())
-            if key not in self.excluded
+            if key not in self.excluded and (self.signature is not None or not _is_passed_on(value))
         }  # fmt: skip
         sizes: dict[str, Any] = {}
         cores = [*self._cores(arrays, sizes)]

@@ -41,7 +41,7 @@ from .._core.public import unconverted
 from .._core.scalars import give_way, waiving
 from .._core.state import STATE, next_serial
 from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
-from .._core.tensor import Tensor, Value, Written, entered
+from .._core.tensor import Tensor, Value, Written, entered, tensor_in
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line
 from .._core.wrong_calls import Symbolic, explain_caller, explained
@@ -86,7 +86,10 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
         return constant(np.asarray(x))
     if hasattr(x, "__array__"):
         values = values_of(x, what)
-        return as_tensor(np.asarray(x) if values is None else values, what)
+        if values is None:
+            given = None if isinstance(x, type) else x.__array__()  # a tensor where the object holds one
+            values = np.asarray(x) if given is None or tensor_in(given) is None else given
+        return as_tensor(values, what)
     raise TypeError(at_user_line(f"{what}: wanted an array, a tensor or a number, got {type(x).__name__}"))
 
 
