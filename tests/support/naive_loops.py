@@ -13,7 +13,6 @@ from wengert._engines.native.ir.loops import (
     COMPLEX,
     HALVES,
     ITEM,
-    OK,
     Accumulate,
     Address,
     Alloc,
@@ -42,6 +41,7 @@ from wengert._engines.native.ir.loops import (
     Select,
     Set,
     SetSize,
+    Status,
     Store,
     Swap,
     While,
@@ -118,7 +118,7 @@ def run(
             machine.block(function.body)
         except _Left as left:
             return left.args[0], machine.outputs
-    return OK, machine.outputs
+    return Status.OK, machine.outputs
 
 
 class _Machine:

@@ -16,7 +16,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 from wengert._engines.native.ir import accesses
 from wengert._engines.native.ir.accesses import AccessError
 from wengert._engines.native.ir.builder import Builder
-from wengert._engines.native.ir.loops import ASTRAY, OK, Address, Array, Function, Typed, verify
+from wengert._engines.native.ir.loops import Address, Array, Function, Status, Typed, verify
 from wengert._engines.native.llvm import jit, multiply
 from wengert._engines.native.llvm.codegen import WORTH_THREADS, module_text
 from wengert._engines.native.llvm.microtiles import Tile
@@ -36,8 +36,8 @@ def told(function: Function, arrays: Sequence[Any], results: Sequence[Any], size
     verify(function)
     loaded = jit.load(module_text(function, "entry"), "entry")
     status = entry.called(loaded, arrays, results, sizes)[0]
-    assert status in (OK, ASTRAY)
-    return "" if status == OK else str(accesses.error_of("made", {}))
+    assert status in (Status.OK, Status.ASTRAY)
+    return "" if status == Status.OK else str(accesses.error_of("made", {}))
 
 
 class Case(NamedTuple):

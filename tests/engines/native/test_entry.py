@@ -137,10 +137,10 @@ def test_a_failure_is_told_with_its_arguments() -> None:
         told.append(said)
         return "made otherwise"
 
-    f = bound(failing_ir(loops.MEMORY, 7), [Take("array", F8, (10,))], [Give(F8, (3,))], on_failure=on_failure)
+    f = bound(failing_ir(loops.Status.MEMORY, 7), [Take("array", F8, (10,))], [Give(F8, (3,))], on_failure=on_failure)
     assert f(X) == "made otherwise"
     ((status, buffer, argument),) = told
-    assert (status, buffer) == (loops.MEMORY, 7)
+    assert (status, buffer) == (loops.Status.MEMORY, 7)
     assert argument is X
 
 
@@ -148,7 +148,7 @@ def test_a_handler_may_raise() -> None:
     def on_failure(*said: Any) -> None:
         raise np.linalg.LinAlgError("singular")
 
-    ir = failing_ir(loops.LINALG, 0)
+    ir = failing_ir(loops.Status.LINALG, 0)
     f = bound(ir, [Take("array", F8, (10,))], [Give(F8, (3,)), Give(F8)], on_failure=on_failure)
     with pytest.raises(np.linalg.LinAlgError, match="singular"):
         f(X)

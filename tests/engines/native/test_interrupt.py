@@ -44,7 +44,7 @@ go.on:
   %more = fcmp olt double %next, %limit
   br i1 %more, label %loop, label %end
 stop:
-  ret i32 {loops.INTERRUPTED}
+  ret i32 {loops.Status.INTERRUPTED}
 end:
   ret i32 0
 }}

@@ -29,7 +29,7 @@ from ..refine import COMPILED, Plain
 from ..regions import as_object
 from .dumps import dump
 from .ir.accesses import error_of
-from .ir.loops import ASTRAY, MEMORY, OVER_BUDGET, verify
+from .ir.loops import Status, verify
 from .llvm import target
 from .llvm.codegen import module_text
 from .llvm.jit import LinkError, Loaded, shared
@@ -148,11 +148,11 @@ class Kernels:
 
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
-        if status == MEMORY:
+        if status == Status.MEMORY:
             raise lack_of(self.graph, self.owners, self.numbers, failing, natives)
-        if status == ASTRAY:
+        if status == Status.ASTRAY:
             raise error_of(self.graph.name, self.owners)
-        if status == OVER_BUDGET:
+        if status == Status.OVER_BUDGET:
             _tell(self.graph)
             if self.frugal is not None:
                 return self.frugal(*natives)
@@ -248,7 +248,7 @@ class Relay(Segment):
         given = [h.narrowed() if is_read else h for h, is_read in zip(given, self._read, strict=True)]
         arrays = [natives[i] for i in self._arrays]
         found = self._tried(arrays, given, False)
-        if type(found) is Failure and found.status == OVER_BUDGET:
+        if type(found) is Failure and found.status == Status.OVER_BUDGET:
             _tell(self.graph)
             found = self._tried(arrays, given, True)
         if found is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dumps import dump
 from ..ir.accesses import unchecked
-from ..ir.loops import REFUSED
+from ..ir.loops import Status
 from ..llvm.codegen import module_text
 from ..llvm.jit import parsed
 from ..llvm.target import features, llvm
@@ -157,7 +157,7 @@ def _interface(program: Exported, signature: bytes) -> str:
             f"  %fits = call i32 @derive{call}",
             "  %differs = icmp ne i32 %fits, 0",
             "  br i1 %differs, label %refuse, label %go",
-            "refuse:", f"  ret i32 {REFUSED}", "go:",
+            "refuse:", f"  ret i32 {Status.REFUSED}", "go:",
         ]  # fmt: skip
     lines += [f"  %status = call i32 @work{call}", "  ret i32 %status", "}", "declare i32 @work(ptr, ptr, ptr)"]
     if program.derived is not None:

@@ -20,7 +20,6 @@ from .loops import (
     HALVES,
     ITEM,
     OPS,
-    REFUSED,
     Accumulate,
     Alloc,
     Argument,
@@ -48,6 +47,7 @@ from .loops import (
     Select,
     Set,
     SetSize,
+    Status,
     Store,
     Swap,
     Var,
@@ -208,11 +208,11 @@ class Builder:
         """
         found = self.let(op, "i64", x, y)
         if type(found) is int and not -(2**63) <= found < 2**63:
-            self.leave(REFUSED)
+            self.leave(Status.REFUSED)
             return 0
         if type(found) is Reg and found is not x and found is not y and not self.width:  # no lane leaves by itself
             with self.when(self._let(f"{op}_wraps", "i64", (x, y))):
-                self.leave(REFUSED)
+                self.leave(Status.REFUSED)
         return found
 
     def sub(self, x: Operand, y: Operand) -> Operand:
@@ -482,7 +482,7 @@ class Builder:
         """Lets the user interrupt here."""
         self.block.append(Poll(every))
 
-    def leave(self, status: int) -> None:
+    def leave(self, status: Status) -> None:
         """Returns from the function."""
         self.block.append(Return(status))
 

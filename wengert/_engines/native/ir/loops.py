@@ -27,17 +27,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any, NamedTuple
 
-# How a call ended; all but OK discard its results.
-OK = 0
-MEMORY = 1  # a buffer could not be had: `context.FAILING` says which
-LINALG = 2  # a factorisation failed
-INDEX = 3  # an index was out of range
-INTERRUPTED = 4  # a Python signal handler raised; the exception is set
-REFUSED = 5  # what only NumPy's kernels can do or say: they run in the function's stead
-OVER_BUDGET = 6  # histories of loops are beyond the memory budget
-ASTRAY = 7  # an access beyond an array, in code that checks them
+
+class Status(IntEnum):
+    """How a call ended; all but OK discard its results."""
+
+    OK = 0
+    MEMORY = 1
+    """A buffer could not be had: `context.FAILING` says which."""
+    LINALG = 2
+    """A factorisation failed."""
+    INDEX = 3
+    """An index was out of range."""
+    INTERRUPTED = 4
+    """A Python signal handler raised; the exception is set."""
+    REFUSED = 5
+    """What only NumPy's kernels can do or say: they run in the function's stead."""
+    OVER_BUDGET = 6
+    """Histories of loops are beyond the memory budget."""
+    ASTRAY = 7
+    """An access beyond an array, in code that checks them."""
+
 
 FLOATS = ("f32", "f64")
 HALVES = ("f16", "bf16")
@@ -412,7 +424,7 @@ class Poll:
 
 @dataclass(slots=True, eq=False)
 class Return:
-    status: int
+    status: Status
 
 
 Instruction = (

@@ -18,9 +18,6 @@ from typing import Any, cast
 
 from ..ir.accesses import Watch, is_on
 from ..ir.loops import (
-    ASTRAY,
-    INTERRUPTED,
-    MEMORY,
     NESTING,
     WIDTHS,
     Accumulate,
@@ -51,6 +48,7 @@ from ..ir.loops import (
     Select,
     Set,
     SetSize,
+    Status,
     Store,
     Swap,
     Var,
@@ -275,13 +273,13 @@ class _Kernel(Values):
         return [
             f"  {place} = getelementptr i8, ptr %context, i64 {context.FAILING}",
             f"  store i64 {number}, ptr {place}",
-            f"  store i32 {MEMORY}, ptr %status",
+            f"  store i32 {Status.MEMORY}, ptr %status",
             "  br label %exit",
         ]
 
     def gone_astray(self) -> list[str]:
         """Ends the function, which would reach beyond an array."""
-        return [f"  store i32 {ASTRAY}, ptr %status", "  br label %exit"]
+        return [f"  store i32 {Status.ASTRAY}, ptr %status", "  br label %exit"]
 
     def declare(self, name: str, text: str) -> None:
         self.declared.setdefault(name, text)
@@ -509,7 +507,7 @@ class _Kernel(Values):
             f"  {stops} = icmp ne i32 {told}, 0",
             f"  br i1 {stops}, label %{stop_here}, label %{after}",
             f"{stop_here}:",
-            f"  store i32 {INTERRUPTED}, ptr %status",
+            f"  store i32 {Status.INTERRUPTED}, ptr %status",
             "  br label %exit",
             f"{here}:",
             f"  call void @{name}.range({given}ptr {failing}, i64 {start}, i64 {stop}, ptr null)",
@@ -657,7 +655,7 @@ class _Kernel(Values):
         return "call i32 @wengert_poll(ptr %context)"
 
     def interrupted(self) -> list[str]:
-        return [f"  store i32 {INTERRUPTED}, ptr %status", "  br label %exit"]
+        return [f"  store i32 {Status.INTERRUPTED}, ptr %status", "  br label %exit"]
 
     def call(self, item: Call) -> None:
         given, types = [], []

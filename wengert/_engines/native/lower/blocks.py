@@ -18,7 +18,7 @@ from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..ir import accesses
 from ..ir.builder import Builder
-from ..ir.loops import COMPLEX, FLOATS, HALVES, REFUSED, Alloc, Array, Operand, Reg, Set, Var
+from ..ir.loops import COMPLEX, FLOATS, HALVES, Alloc, Array, Operand, Reg, Set, Status, Var
 from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, SMALL, Group, is_small, schedule, static_size
 from ..run.owners import Owner
 from . import nests
@@ -230,7 +230,7 @@ class Block:
                 size = b.exact("mul", size, max(extent, 1))
                 continue
             with b.when(b.let("lt", "i64", extent, 0)):
-                b.leave(REFUSED)
+                b.leave(Status.REFUSED)
             size = b.exact("mul", size, b.select("i64", b.let("lt", "i64", extent, 1), 1, extent))
         b.remember(key, True)
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import INDEX, LINALG, Operand, Var
+from ..ir.loops import Operand, Status, Var
 from .blocks import Block, add_singles
 from .elimination import Written, is_little, system
 from .factorisations import Columns, fill_matrix, is_wild, loops_over, matrix_at, of_identity, scratch
@@ -129,7 +129,7 @@ def _eliminate(b: Builder, found: Any, matrix: Stored, wild: Var) -> None:
 
 def _require_tame(b: Builder, wild: Var) -> None:
     with b.when(b.get(wild)):
-        b.leave(LINALG)
+        b.leave(Status.LINALG)
 
 
 def _by_logarithms(b: Builder, t: str, found: Any) -> tuple[Operand, Operand]:
@@ -391,7 +391,7 @@ def _rows(is_back: bool) -> Any:
                 other = b.convert("i64", order.type, places.at(b, (i,)))
                 inside = b.both(b.let("ge", "i64", other, 0), b.let("lt", "i64", other, source.shape[0]))
                 with b.when(b.negated(inside)):
-                    b.leave(INDEX)
+                    b.leave(Status.INDEX)
                 down, up = (other, i) if is_back else (i, other)
                 with b.loop(0, source.shape[1]) as j:
                     out.store(b, (down, j), source.at(b, (up, j)))

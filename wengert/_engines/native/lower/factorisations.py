@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import LINALG, Address, Array, Operand, Typed
+from ..ir.loops import Address, Array, Operand, Status, Typed
 from .alone import is_alone
 from .blocks import Block, add_singles
 from .elimination import WRITTEN_OUT, is_little, system
@@ -85,7 +85,7 @@ class Lapack(NamedTuple):
     def require(self) -> None:
         """Ends the function if the routine did not succeed."""
         with self.block.b.when(self.has_failed()):
-            self.block.b.leave(LINALG)
+            self.block.b.leave(Status.LINALG)
 
     def has_failed(self) -> Operand:
         """Whether the routine did not succeed."""
@@ -131,7 +131,7 @@ def _little_cholesky(b: Builder, a: Stored, target: Stored, n: int) -> None:
             is_bad = _cholesky_rows(b, source, factor, room)
         b.set(bad, b.either(b.get(bad), is_bad))
     with b.when(b.get(bad)):
-        b.leave(LINALG)
+        b.leave(Status.LINALG)
 
 
 def is_wild(b: Builder, x: Stored) -> Operand:
@@ -146,7 +146,7 @@ def is_wild(b: Builder, x: Stored) -> Operand:
 def require_tame(b: Builder, x: Stored) -> None:
     """Ends the function at a matrix that is not finite: of one, LAPACKs of several builds make different things."""
     with b.when(is_wild(b, x)):
-        b.leave(LINALG)
+        b.leave(Status.LINALG)
 
 
 def _cholesky_written(b: Builder, a: Stored, out: Stored, n: int) -> Operand:
@@ -226,7 +226,7 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
         fill_matrix(b, out, lambda place, source=source: source.at(b, place))
         if by_loops:
             with b.when(b.either(is_wild(b, matrix), is_wild(b, source))):
-                b.leave(LINALG)
+                b.leave(Status.LINALG)
             _substitute(b, transposed(matrix) if trans else matrix, out, bool(lower) != bool(trans), unit)
         else:
             _by_columns(b, matrix, out, lower, trans, unit)
@@ -257,7 +257,7 @@ def _trsm(
 
 def _require_diagonal(b: Builder, matrix: Stored) -> None:
     with b.loop(0, matrix.shape[0]) as i, b.when(b.let("eq", matrix.type, matrix.at(b, (i, i)), 0.0)):
-        b.leave(LINALG)
+        b.leave(Status.LINALG)
 
 
 def _substitute(b: Builder, a: Stored, x: Stored, lower: bool, unit: bool) -> None:
@@ -370,7 +370,7 @@ def _little_systems(b: Builder, a: Stored, right: Stored | None, target: Stored)
         b.set(bad, b.either(b.get(bad), b.either(found.bad, found.wild)))
         found.solve(lambda i, c, x: out.store(b, (i, c), x))
     with b.when(b.get(bad)):
-        b.leave(LINALG)
+        b.leave(Status.LINALG)
 
 
 def of_identity(b: Builder, t: str, i: Operand, j: Operand) -> Operand:

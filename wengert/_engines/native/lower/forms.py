@@ -18,7 +18,7 @@ import numpy as np
 
 from ...._core import dtypes
 from ..ir.builder import Builder
-from ..ir.loops import REFUSED, TYPES, Array, Operand
+from ..ir.loops import TYPES, Array, Operand, Status
 
 Index = tuple[Operand, ...]
 Extents = tuple[Operand, ...]
@@ -255,9 +255,9 @@ def refuse_none(b: Builder, extents: Sequence[Operand]) -> None:
     count = count_of(b, (*extents,))
     if type(count) is not int:
         with b.when(b.let("eq", "i64", count, 0)):
-            b.leave(REFUSED)
+            b.leave(Status.REFUSED)
     elif count == 0:
-        b.leave(REFUSED)
+        b.leave(Status.REFUSED)
 
 
 def row_major(shape: Extents) -> Extents:

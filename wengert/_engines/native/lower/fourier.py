@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...._core.graph import Node
-from ..ir.loops import COMPLEX, REFUSED, WIDTHS, Address, Operand, Typed
+from ..ir.loops import COMPLEX, WIDTHS, Address, Operand, Status, Typed
 from . import transforms
 from .alone import is_alone
 from .blocks import Block, add_singles
@@ -36,7 +36,7 @@ def _rfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     out = block.room(node.outputs[0])
     b, size = block.b, x.shape[axis]
     with b.when(b.let("le", "i64", size, 0)):  # which NumPy words
-        b.leave(REFUSED)
+        b.leave(Status.REFUSED)
     if is_alone():
         transforms.along(b, "rfft", x, out, axis)
         return [out]
@@ -52,7 +52,7 @@ def _irfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, x = block.b, block.dense(forms[0])
     out = block.room(node.outputs[0])
     with b.when(b.let("le", "i64", out.shape[node.attrs[0]], 0)):
-        b.leave(REFUSED)
+        b.leave(Status.REFUSED)
     _along(block, "irfft", x, out, node.attrs[0])
     return [out]
 

@@ -21,7 +21,7 @@ from ...._control.loop import History
 from ...._core.graph import Graph
 from ...._core.tensor import Value
 from ..ir.builder import Builder
-from ..ir.loops import COMPLEX, HALVES, ITEM, OVER_BUDGET, TYPES, WIDTHS, Alloc, Array, Operand, Reg, Set, Var
+from ..ir.loops import COMPLEX, HALVES, ITEM, TYPES, WIDTHS, Alloc, Array, Operand, Reg, Set, Status, Var
 from ..ir.pairs import Pair, pair_of
 from ..plan.schedule import is_small, static_size
 from . import nests
@@ -565,7 +565,7 @@ class Keeper:
         if size != 0:
             taken = b.mul(b.add(row, 1), size)
             with b.when(b.let("gt", "i64", taken, self.block.setting.memory_budget())):
-                b.leave(OVER_BUDGET)
+                b.leave(Status.OVER_BUDGET)
 
     def end(self, steps: Operand) -> None:
         """The loop is over; the next run of it appends to what was saved."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from ..ir import halves
 from ..ir.builder import Builder
-from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, HALVES, INDEX, Operand
+from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, HALVES, Operand, Status
 from .forms import Extents, Form, Index, Stored, count_of, flat_place, is_numbers, row_major, strides_of, unflattened
 
 
@@ -351,7 +351,7 @@ def check_range(b: Builder, indices: Sequence[Form], extents: Sequence[Operand])
         with b.loop(0, count) as place:
             look(unflattened(b, indices[0].shape, place))
     with b.when(b.get(bad)):
-        b.leave(INDEX)
+        b.leave(Status.INDEX)
 
 
 def _gather_check(b: Builder, info: Info, xs: Sequence[Form]) -> None:

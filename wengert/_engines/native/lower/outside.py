@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...._core.engine import default_engine
 from ...._core.graph import Graph, Node
 from ...source import Target, compile_source
-from ..ir.loops import INTERRUPTED, Address
+from ..ir.loops import Address, Status
 from ..plan.outside import OUTSIDE, alone
 from ..run.outside import function_of, words_of
 from .alone import is_alone
@@ -30,7 +30,7 @@ def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     addresses = [Address(words), Address(extents), *(Address(x.array, x.offset) for x in places)]
     status = b.call(f"kernel.{len(places)}", addresses, "i32")
     with b.when(b.let("ne", "i32", status, 0)):
-        b.leave(INTERRUPTED)
+        b.leave(Status.INTERRUPTED)
     return places[len(forms) :]
 
 

@@ -21,7 +21,7 @@ from ...._core.graph import Graph, Node
 from ...._core.op import stated
 from ...._core.tensor import Value
 from ..ir.builder import Builder
-from ..ir.loops import INDEX, Array, Operand, Reg, Var
+from ..ir.loops import Array, Operand, Reg, Status, Var
 from ..plan.prepare import prepared
 from ..plan.schedule import is_small
 from . import nests
@@ -155,7 +155,7 @@ def _check_count(block: Block, count: Operand, xs: Sequence[Any], length: object
         bad = b.either(bad, b.let("ne", "i64", extent, count))
     if bad is not False:
         with b.when(bad):
-            b.leave(INDEX)
+            b.leave(Status.INDEX)
 
 
 def _invariant_forms(block: Block, forms: Sequence[Form]) -> list[Form]:

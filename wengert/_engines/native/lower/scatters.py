@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import HALVES, REFUSED, Operand
+from ..ir.loops import HALVES, Operand, Status
 from . import nests
 from .blocks import Block, add_singles
 from .forms import Elements, Extents, Form, Index, Lazy, count_of, is_numbers, unflattened
@@ -197,7 +197,7 @@ def _not_negative(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     """The bound of a loop; of a negative one NumPy's kernel tells."""
     number = block.number(forms[0])
     with block.b.when(block.b.let("lt", forms[0].type, number, 0)):
-        block.b.leave(REFUSED)
+        block.b.leave(Status.REFUSED)
     return [Elements(forms[0].shape, forms[0].type, [number])]
 
 
@@ -207,7 +207,7 @@ def _refused_where_set(block: Block, node: Node, forms: list[Form]) -> list[Form
 
     def look(index: Index) -> None:
         with block.b.when(flags.at(block.b, index)):
-            block.b.leave(REFUSED)
+            block.b.leave(Status.REFUSED)
 
     over(block.b, flags.shape, look)
     return [flags]

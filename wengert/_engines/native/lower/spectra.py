@@ -13,7 +13,7 @@ from typing import Any
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import REFUSED, Operand
+from ..ir.loops import Operand, Status
 from .blocks import Block, add_singles
 from .factorisations import Lapack, address_of, fill_matrix, loops_over, matrix_at, one_at_least, require_tame, scratch
 from .forms import Form, Index, Stored
@@ -222,7 +222,7 @@ class _Reflections:
 
 def _require_tall(b: Builder, m: Operand, n: Operand) -> None:
     with b.when(b.let("lt", "i64", m, n)):
-        b.leave(REFUSED)
+        b.leave(Status.REFUSED)
 
 
 def _qr(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:

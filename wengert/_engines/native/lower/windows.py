@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, INDEX, Array, Operand
+from ..ir.loops import FLOATS, Array, Operand, Status
 from ..plan.pooling import BEST, PUT
 from .blocks import Block, add_singles
 from .factorisations import loops_over
@@ -448,7 +448,7 @@ def _add_along(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         place = b.convert("i64", places.type, places.at(b, index))
         outside = b.either(b.let("lt", "i64", place, b.sub(0, size)), b.let("ge", "i64", place, size))
         with b.when(outside):
-            b.leave(INDEX)
+            b.leave(Status.INDEX)
         where = (*index[:-1], wrapped(b, place, size))
         target.store(b, where, in_order(b, x.type, target.at(b, where), x.at(b, index)))
     return [target]

@@ -18,7 +18,7 @@ from ...._core.graph import Graph
 from ...._core.tensor import Value
 from ...._core.types import Guards
 from ..ir.builder import Builder
-from ..ir.loops import REFUSED, Function, Operand, Reg
+from ..ir.loops import Function, Operand, Reg, Status
 from ..llvm.codegen import module_text
 from ..llvm.jit import Loaded, shared
 from ..lower.blocks import Block, Setting
@@ -196,7 +196,7 @@ def _told(guards: Guards | None, atoms: set[Atom]) -> list[tuple[str, Any, Any]]
 def _refuse(b: Builder, op: str, x: Operand, y: Operand) -> None:
     found = b.let(op, "i64", x, y)
     if found is True:
-        b.leave(REFUSED)
+        b.leave(Status.REFUSED)
     elif type(found) is Reg:
         with b.when(found):
-            b.leave(REFUSED)
+            b.leave(Status.REFUSED)

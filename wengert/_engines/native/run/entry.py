@@ -254,7 +254,7 @@ def _natives(takes: Sequence[Take], arguments: Sequence[Any]) -> list[Any]:
 
 
 def _unexplained(status: int, failing: int, *arguments: object) -> Any:
-    if status == loops.MEMORY:
+    if status == loops.Status.MEMORY:
         raise MemoryError(f"no memory for buffer {failing} of native code")
     raise RuntimeError(f"native code ended with status {status}")
 

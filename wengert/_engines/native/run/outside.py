@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.loops import INTERRUPTED
+from ..ir.loops import Status
 from ..llvm import symbols
 from ..llvm.jit import WRITTEN, library
 from .flags import KINDS, VARIABLE, flags_ir
@@ -111,7 +111,7 @@ def _find(count: str) -> int:
         f"  %p{i}.data = getelementptr ptr, ptr %data, i64 {i}\n  store ptr %p{i}, ptr %p{i}.data" for i in range(n)
     ]
     ir = _IR.replace("PARAMETERS", ", ".join(f"ptr %p{i}" for i in range(n))).replace("STORES", "\n".join(stores))
-    for word, number in (("COUNT", n), ("HEAD", _HEAD), ("RECORD", _RECORD), ("FAILED", INTERRUPTED)):
+    for word, number in (("COUNT", n), ("HEAD", _HEAD), ("RECORD", _RECORD), ("FAILED", Status.INTERRUPTED)):
         ir = ir.replace(word, str(number))
     return library(flags_ir() + ir, "wg_kernel", effort=WRITTEN).address
 

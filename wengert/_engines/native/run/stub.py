@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
-from ..ir.loops import MEMORY
+from ..ir.loops import Status
 from . import context
 from .flags import flags_ir
 from .stack import left_ir
@@ -93,7 +93,7 @@ def stub_ir(header: int) -> str:
         "OBJECT_DTYPE", str(header + 40)).replace("OBJECT_FLAGS", str(header + 48)).replace(
         "CONTEXT_SIZE", str(context.SIZE)).replace("CONTEXT_THREADS", str(context.THREADS)).replace(
         "CONTEXT_FAILING", str(context.FAILING)).replace("LARGE", str(LARGE)).replace("HUGE", str(HUGE)).replace(
-        "OUT_OF_MEMORY", str(MEMORY))  # fmt: skip
+        "OUT_OF_MEMORY", str(Status.MEMORY))  # fmt: skip
 
 
 _STUB = """
