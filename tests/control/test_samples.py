@@ -133,3 +133,43 @@ def test_gradient_in_a_branch_of_a_loop_that_saves_nothing(derive: Derive) -> No
 
     close(derive(f)(X, wg.tensor(np.int64(2))), 1.0)
     close(derive(f)(X, wg.tensor(np.int64(0))), 0.5)
+
+
+def _two_by_scan(x: Any, w: Any, policy: Any) -> Any:
+    body = lambda c, _: ((wg.sin(c[0]) * w, wg.exp(c[1] * w)), None)
+    return wg.scan(body, (x, x), None, length=3, checkpoint=policy)[0]
+
+
+def _two_by_while(x: Any, w: Any, policy: Any) -> Any:
+    step = lambda i, a, b: (i + 1, wg.sin(a) * w, wg.exp(b * w))
+    return wg.while_loop(lambda i, a, b: i < 3, step, (0, x, x), checkpoint=policy)[1:]
+
+
+def _two_by_loop_in_branch(x: Any, w: Any, policy: Any) -> Any:
+    return wg.cond(x > 0, lambda: _two_by_scan(x, w, policy), lambda: (x, w))
+
+
+def _two_by_loop_in_loop(x: Any, w: Any, policy: Any) -> Any:
+    return wg.fori_loop(0, 2, lambda i, c: _two_by_scan(c[0], w * c[1], policy), (x, w), checkpoint=policy)
+
+
+def _two_by_function(x: Any, w: Any, policy: Any) -> Any:
+    return wg.function(lambda x, w: _two_by_scan(x, w, policy))(x, w)
+
+
+@pytest.mark.parametrize("policy", ["all", "auto", "sqrt", 2])
+@pytest.mark.parametrize("read", [0, 1])
+@pytest.mark.parametrize(
+    "two", [_two_by_scan, _two_by_while, _two_by_loop_in_branch, _two_by_loop_in_loop, _two_by_function]
+)
+def test_one_of_two_numbers_of_a_function_reads_what_its_own_loop_kept(two: Any, read: int, policy: Any) -> None:
+    """A backward pass from fewer results took the stacks of a pass from all for its own, in silence."""
+    kept = wg.function(lambda x, w: two(x, w, policy))
+
+    def derived(f: Any) -> Any:
+        first = wg.grad(lambda x, w: f(x, w)[read], (0, 1))
+        return [*first(X, H), wg.grad(lambda x: first(x, wg.tensor(H))[1])(X)]
+
+    expected = derived(lambda x, w: two(x, w, "all"))
+    np.testing.assert_allclose(derived(kept), expected, rtol=1e-12)
+    np.testing.assert_allclose(wg.function(lambda: derived(kept))(), expected, rtol=1e-12)

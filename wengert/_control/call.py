@@ -155,16 +155,22 @@ class CallBackward:
         self.seeded = joint.seeded  # which of the outputs before `stop` the backward program takes cotangents of
         self.results = joint.results  # for each input: a position among the backward outputs, RowsAt, ZERO or None
         self.masked = joint.masked  # for each input whether the program puts structural zeros into its cotangent
-        self._graph = graph
+        self._whole = Graph.of(graph.name, joint.inputs, joint.forward, joint.outputs, joint.guards)
         self._without: dict[frozenset[int], CallBackward] = {}
 
     def without(self, unread: frozenset[int]) -> CallBackward:
-        """The pass from results of which some have no cotangent: zeros in their place could meet infinities."""
+        """The pass from results of which some have no cotangent: zeros in their place could meet infinities.
+
+        It is that of the forward half as it stands, not of the program anew: what loops in it keep lies where this pass
+        found it, whatever a pass from fewer results would have had them keep there.
+        """
         if unread not in self._without:
-            joint = joint_of(self._graph, self.active, True, unread)
-            other = CallBackward(self._graph, self.active, joint, _read_across(joint), self.stop)
+            whole = self._whole
+            joint = joint_of(whole, self.active, True, unread)
+            other = CallBackward(whole, self.active, joint, _read_across(joint), self.stop)
             slots = dict(zip(self.places, self.slots, strict=True))
-            if not {*other.places} <= slots.keys():  # it reads what was not kept
+            is_same = [node.op for node in joint.forward] == [node.op for node in whole.nodes]
+            if not is_same or not {*other.places} <= slots.keys():  # it reads what was not kept
                 other = self
             else:
                 other.slots = (*[slots[place] for place in other.places],)
