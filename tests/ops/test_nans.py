@@ -103,3 +103,17 @@ def test_quantiles_of_nothing_are_nan(shape):
                 np.testing.assert_array_equal(found, wanted)
         several = ops.nanquantile(x, np.array([0.3, 0.5]), axis=axis)
         np.testing.assert_array_equal(several, np.stack([np.nanquantile(x, q, axis=axis) for q in (0.3, 0.5)]))
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("name", ["median", "nanmedian", "quantile", "nanquantile"])
+@pytest.mark.parametrize("count", [5_001, 60_000, 70_000])
+def test_quantiles_of_many_half_floats(count: int, name: str, kept: bool) -> None:
+    """The places were computed in half floats, which hold no odd number above 2,048 and none above 65,504."""
+    x = np.random.default_rng(count).normal(size=count).astype(np.float16)
+    arguments = () if name.endswith("median") else (0.25,)
+    f = lambda x: getattr(wg.ops, name)(x, *arguments)
+    found = (wg.function(f) if kept else f)(wg.tensor(x))
+    exact = getattr(np, name)(x.astype(np.float64), *arguments)
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found.numpy(), exact, rtol=2**-10)

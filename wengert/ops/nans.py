@@ -269,7 +269,7 @@ def nanquantile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "li
     rest = (*[i for i in range(a.ndim) if i not in axes],)
     lead = (*[a.shape[i] for i in rest],)
     line = reshaped(permuted(a, (*axes, *rest)), (dims.size_of([a.shape[i] for i in axes]), *lead))
-    result = at_shares(promotion.cast(share, a.dtype), lambda share: _of_columns(line, share, method))
+    result = at_shares(share, a.dtype, lambda share: _of_columns(line, share, method))
     return outward(reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result, x, q)
 
 
@@ -298,7 +298,7 @@ def _of_columns(line: Tensor, share: Tensor, method: str) -> Tensor:
         result = second
     else:
         weight = subtract(place, below) if method == "linear" else S.fill(place, 0.5)
-        result = add(first, multiply(subtract(second, first), weight))
+        result = add(first, multiply(subtract(second, first), promotion.cast(weight, first.dtype)))
     return reshaped(result, (*share.shape, *rest))
 
 

@@ -195,7 +195,7 @@ def _quantiles(a: Tensor, share: Tensor, axis: Axes, method: str, keepdims: bool
     if of_none and type(count) is not int:
         nothing = promotion.broadcast(promotion.cast(as_tensor(math.nan), a.dtype), (1, *line.shape[1:]))
         ordered, last = apply(S.concatenate, (ordered, nothing), (0,)), maximum(last, 0)  # at 0 where nothing else is
-    result = at_shares(promotion.cast(share, a.dtype), lambda share: _interpolated(ordered, last, share, method))
+    result = at_shares(share, a.dtype, lambda share: _interpolated(ordered, last, share, method))
     return reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result
 
 
@@ -216,7 +216,7 @@ def _interpolated(ordered: Tensor, last: Tensor, share: Tensor, method: str) -> 
         result = second
     else:
         weight = subtract(place, below) if method == "linear" else S.fill(place, 0.5)
-        weight = reshaped(weight, (*share.shape, *(1,) * (ordered.ndim - 1)))
+        weight = reshaped(promotion.cast(weight, ordered.dtype), (*share.shape, *(1,) * (ordered.ndim - 1)))
         result = add(first, multiply(subtract(second, first), weight))
     top = promotion.broadcast(I.gather(ordered, promotion.cast(last, dtypes.int64)), result.shape)
     return S.select(apply(D.isnan, (top,)), top, result)
@@ -235,8 +235,15 @@ def require_shares(q: ArrayLike, what: str, most: int = 1) -> None:
         raise ValueError(at_user_line(f"{what}: q must lie between 0 and {most}"))
 
 
-def at_shares(share: Tensor, interpolated: Callable[[Tensor], Tensor]) -> Tensor:
-    """The quantiles at shares; NaN at those beyond 0 and 1, which a trace does not know to refuse."""
+def at_shares(share: Tensor, dtype: Any, interpolated: Callable[[Tensor], Tensor]) -> Tensor:
+    """The quantiles at shares; NaN at those beyond 0 and 1, which a trace does not know to refuse.
+
+    Args:
+        share: the shares.
+        dtype: that of the elements; the places in an array of half floats are beyond what these hold.
+        interpolated: from shares to the quantiles.
+    """
+    share = promotion.cast(share, dtype if dtype.itemsize > 2 else dtypes.float32)
     if not promotion.is_symbolic(share):
         return interpolated(share)
     zero = S.fill(share, 0)
