@@ -134,3 +134,30 @@ def test_gradient_of_a_sort_along_any_axis(axis: int) -> None:
     x = np.random.default_rng(3).normal(size=(2, 3, 4))
     wg.check_gradients(lambda x: wg.sum(wg.sort(x, axis=axis) * weights), x)
     wg.check_gradients(wg.function(lambda x: wg.sum(wg.sort(x, axis=axis, descending=True) ** 2 * weights)), x)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2"])
+def test_short_integers_are_sorted_by_counting(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy's quicksort compares, and takes up to ten times as long as its stable sort, which counts."""
+
+    def compared(*_: object) -> None:
+        raise AssertionError("long lanes of short integers are sorted by comparing")
+
+    for name in ("_merged", "_call"):
+        monkeypatch.setattr(sorting._Sorter, name, compared)
+    limits = np.iinfo(dtype)
+    for shape, axis in (((1237,), 0), ((3, 200), 1), ((200, 3), 0)):
+        x = np.random.default_rng(11).integers(limits.min, limits.max, shape, dtype, endpoint=True)
+        x.flat[:2] = limits.min, limits.max
+        for is_descending in (False, True):
+            order = np.argsort(-x.astype(int) if is_descending else x, axis, kind="stable")
+
+            def both(x: Any, axis: int = axis, is_descending: bool = is_descending) -> Any:
+                return (
+                    wg.sort(x, axis=axis, descending=is_descending),
+                    wg.argsort(x, axis=axis, descending=is_descending),
+                )
+
+            ordered, places = wg.function(both)(x)
+            np.testing.assert_array_equal(places, order)
+            np.testing.assert_array_equal(ordered, np.take_along_axis(x, order, axis))

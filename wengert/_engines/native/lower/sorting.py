@@ -1,7 +1,8 @@
 """Sorting along an axis, and places in sorted numbers.
 
 Of a few elements each is compared with each: how many stand before one is its place. Longer lanes are sorted by
-NumPy's own functions (`llvm/numpy_functions.py`), some million elements at a time, and these parts are merged. NumPy's
+NumPy's own functions (`llvm/numpy_functions.py`), some million elements at a time, and these parts are merged; integers
+of one or two bytes are sorted by counting (`counting_sort.py`). NumPy's
 functions leave the order of equal elements open, and ours is stable: places of equal keys are sorted afterwards, and so
 are zeros of both signs, the only equal keys that differ. Where only the first places of an order are read, they are
 selected.
@@ -18,6 +19,7 @@ from ..ir.loops import FLOATS, Address, Array, Operand, Typed, Var
 from ..llvm import numpy_functions
 from .alone import is_alone
 from .blocks import Block
+from .counting_sort import counts_keys, digit_of, passes, places_of_digits
 from .forms import Form, Index, Stored, with_place
 from .nests import at_most, poll_often
 from .scalars import is_nan
@@ -88,11 +90,14 @@ class _Sorter:
         self.room = n  # the most that there can be
         self.is_descending = is_descending
         self.other = _Room.of(b, type_, n, has_places)
-        is_ours = is_alone() or not numpy_functions.sorts(type_)
+        self.is_counted = counts_keys(type_, n)
+        is_ours = self.is_counted or is_alone() or not numpy_functions.sorts(type_)
         self.most = 1 if is_ours else PLACES if has_places else KEYS
 
     def run(self, given: _Room) -> _Room:
         """Sorts the keys of a room; the room that holds what was found: the same one, if nobody asks for places."""
+        if self.is_counted:
+            return self._counted(given)
         if self.most == 1:
             if given.places is not None:
                 self._number(given.places, 0, self.n)
@@ -108,6 +113,35 @@ class _Sorter:
             if type(self.room) is not int or self.room > self.most:
                 b.poll(1)
         return self._merged(given, self.other) if given.places is None else self._merged(self.other, given)
+
+    # -- counting -----------------------------------------------------------------------------------------------------
+
+    def _counted(self, given: _Room) -> _Room:
+        """Sorts by each byte of the keys, the least first; the order of equal bytes stays."""
+        source, target = given, self.other
+        for shift in passes(self.type):
+            self._sort_by_byte(source, target, shift)
+            source, target = target, source
+        if source is given or given.places is not None:
+            return source
+        self.b.copy(given.keys, given.first, source.keys, source.first, self.n)  # who has no places wants the same room
+        return given
+
+    def _sort_by_byte(self, source: _Room, target: _Room, shift: int) -> None:
+        b = self.b
+
+        def digit(i: Operand) -> Operand:
+            return digit_of(b, self.type, source.key(b, i), shift, self.is_descending)
+
+        starts = places_of_digits(b, self.n, digit)
+        with b.loop(0, self.n) as i:
+            value = digit(i)
+            to = b.load(starts, value)
+            target.set_key(b, to, source.key(b, i))
+            if source.places is not None and target.places is not None:
+                b.store(target.places, to, i if shift == 0 else b.load(source.places, i))
+            b.store(starts, value, b.add(to, 1))
+            poll_often(b, self.n)
 
     # -- NumPy's functions --------------------------------------------------------------------------------------------
 
