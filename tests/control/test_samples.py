@@ -173,3 +173,36 @@ def test_one_of_two_numbers_of_a_function_reads_what_its_own_loop_kept(two: Any,
     expected = derived(lambda x, w: two(x, w, "all"))
     np.testing.assert_allclose(derived(kept), expected, rtol=1e-12)
     np.testing.assert_allclose(wg.function(lambda: derived(kept))(), expected, rtol=1e-12)
+
+
+_SLOPES = {
+    "sin": wg.sin, "cos": wg.cos, "tanh": wg.tanh, "arctan": wg.arctan, "erf": wg.ops.erf,
+    "sin of exp": lambda c: wg.sin(wg.exp(c)), "tanh of a difference": lambda c: wg.tanh(wg.exp(c) - wg.exp(2.0 * c)),
+    "product": lambda c: wg.sin(c) * wg.cos(c), "sin of sin": lambda c: wg.sin(wg.sin(c)),
+    "sin of square": lambda c: wg.sin(c * c),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("at", [-np.inf, np.inf, np.nan, 800.0])
+@pytest.mark.parametrize("name", _SLOPES)
+def test_steps_mask_slopes_that_are_not_numbers(name: str, at: float) -> None:
+    """Sines of infinities counted as numbers below 2, so that steps of machine code multiplied zeros by them."""
+    x, f = np.array([[1.0], [at]]), _SLOPES[name]
+
+    def total(x: Any) -> Any:
+        rows = wg.scan(lambda c, _: (c, (c, f(c))), x, None, length=2)[1][1]
+        return wg.sum(wg.where(np.array([[True], [False]]), rows[0], 0.0))
+
+    found = wg.function(wg.grad(total))(x)
+    assert found[1, 0] == 0
+    np.testing.assert_allclose(found[0, 0], wg.grad(lambda c: f(c))(1.0), rtol=1e-13)
+
+
+@pytest.mark.parametrize("policy", ["all", "auto", 1])
+def test_rows_that_nothing_reads_have_no_cotangent(policy: Any) -> None:
+    def f(x: Any) -> Any:
+        return wg.scan(lambda c, _: (c, wg.sin(c)), x, None, length=2, checkpoint=policy)[0]
+
+    for g in (f, wg.function(f)):
+        for slope in (wg.grad(g), wg.function(wg.grad(g))):
+            np.testing.assert_array_equal(slope(wg.tensor(-np.inf)), 1.0)

@@ -71,7 +71,7 @@ class LoopBackward:
 
     Attributes:
         active: which operands (the number of steps left out) get a cotangent.
-        live: which carries reach what has one; None if all may.
+        live: which of the body's outputs may have one (carries that reach one, what is stacked); None if all may.
         stop: how many results may have cotangents.
         halves: of the body.
         carries: which carries have cotangents on the way.
@@ -84,7 +84,7 @@ class LoopBackward:
     def __init__(
         self, active: tuple[bool, ...], stop: int, halves: Halves, carries: tuple[int, ...],
         given: tuple[int, ...], saved: tuple[int, ...], history: int, added: int,
-        live: tuple[bool, ...] | None = None,
+        live: frozenset[int] | None = None,
     ) -> None:  # fmt: skip
         self.active = active
         self.live = live
@@ -96,9 +96,13 @@ class LoopBackward:
         self.history = history
         self.added = added
 
-    def reads(self, live: Sequence[bool]) -> bool:
-        """Whether it goes through all of these carries."""
-        return self.live is None or all(mine or not theirs for mine, theirs in zip(self.live, live, strict=True))
+    def reads(self, live: frozenset[int] | None) -> bool:
+        """Whether it takes cotangents of all these outputs of the body."""
+        return self.live is None or (live is not None and live <= self.live)
+
+    def reads_only(self, live: frozenset[int] | None) -> bool:
+        """Whether it takes cotangents of no other outputs of the body, which would be zeros."""
+        return live is None or live.issuperset(self.halves.seeded)
 
 
 class Loop:
@@ -236,12 +240,12 @@ class Loop:
 
     # -- backward passes -----------------------------------------------------------------------------------------------
 
-    def split(self, active: tuple[bool, ...], live: tuple[bool, ...] | None = None) -> Loop:
-        """The same loop, whose steps also save what a backward pass to the active operands reads, through the carries
-        that are live (all, if that is not said)."""
+    def split(self, active: tuple[bool, ...], live: frozenset[int] | None = None) -> Loop:
+        """The same loop, whose steps also save what a backward pass to the active operands reads, from the outputs of
+        the body that are live (all, if that is not said)."""
         flags = self.activity(active)
-        unread = [i for i, is_live in enumerate(live or ()) if not is_live]
-        flags = (*[flag and i not in unread for i, flag in enumerate(flags)],)
+        unread = [] if live is None else [i for i in range(len(self.body.graph.outputs)) if i not in live]
+        flags = (*[flag and (i >= self.carries or i not in unread) for i, flag in enumerate(flags)],)
         invariants = range(self.invariants_from(), len(flags))
         halves = halves_of(self.body.graph, flags, invariants, carried=range(self.carries), unread=unread)
         carries = (*[i for i in range(self.carries) if flags[i]],)
@@ -283,23 +287,23 @@ class Loop:
                 return (*flags,)
             flags[: self.carries] = found
 
-    def live(self, seeds: Sequence[int]) -> tuple[bool, ...]:
-        """Which carries reach results that have cotangents, at some step.
+    def live(self, seeds: Sequence[int]) -> frozenset[int] | None:
+        """Which outputs of the body have cotangents: what is stacked, and carries that reach such results at some step.
 
-        What nothing reads gets no cotangent, not zeros: zero times the infinity of a carry like that would be NaN.
+        What nothing reads gets no cotangent, not zeros: zero times an infinite slope would be NaN. None says all.
         """
         body = self.body.graph
         places = {i if i < self.carries else self.emits[i - self.first_emit] for i in seeds}
         reading = {body.outputs[p].key for p in places if isinstance(p, int)}
         if any(isinstance(p, History) for p in places):
-            return (True,) * self.carries
+            return None
         flags = [i in places for i in range(self.carries)]
         while True:
             wanted = reading | {v.key for v, flag in zip(body.outputs, flags, strict=False) if flag}
             keys = needed_for(body.nodes, wanted)[1]
             found = [flag or v.key in keys for v, flag in zip(body.inputs, flags, strict=False)]
             if found == flags:
-                return (*flags,)
+                return frozenset(p for p in places if isinstance(p, int)).union(i for i, f in enumerate(flags) if f)
             flags = found
 
     def pruned(self, used: Sequence[bool]) -> tuple[Loop, Sequence[bool]]:
@@ -492,7 +496,7 @@ def _pull_back(
     live = spec.live(seeds)
     stages = sorted((s for s in spec.stages if s.reads(live)), key=lambda s: len(s.carries))
     stage = serving(stages, wanted, max(seeds))
-    if stage is None or (is_growing(outs[0]) and not all(live[i] for i in stage.carries)):
+    if stage is None or (is_growing(outs[0]) and not stage.reads_only(live)):
         spec, outs = extended(outs, wanted, spec, live)
         stage = spec.stages[-1]
     stacked = (*[i for i in seeds if i >= spec.first_emit],)

@@ -42,7 +42,7 @@ MODERATE = {"f64": 100, "f32": 30}
 FINITE = {"f64": 1000, "f32": 120}
 LONGEST = 240  # instructions of a step that is not copied any more: of so many, the chain is not what takes the time
 # operations of the language of loops, not primitives
-_BOUNDED = {"sin", "cos", "tanh", "atan", "erf"}  # between -2 and 2
+_BOUNDED = {"sin", "cos", "tanh", "atan", "erf"}  # between -2 and 2, or NaN
 _SAME = {"neg", "abs", "maximum", "minimum", "copysign"}
 
 
@@ -73,7 +73,7 @@ class _SlopedStep:
         outs = ((getattr(item, "out", None), item) for item in loop.body)
         self.makers: dict[Any, Any] = {out: item for out, item in outs if out is not None}
         self.inner = {r for item in walk(loop.body) for r in (getattr(item, "out", None),) if r is not None}
-        self.head = {item.out for item in loop.body[: self.start] if type(item) is Load}
+        self.head = {item.out for item in loop.body[: self.start] if type(item) is Load or _is_bounded(item)}
         self.bounds: dict[Reg, float] = {}
         self.plain: set[Reg] = set()  # slopes as they are, but for their signs
         found = [item for item in map(self._look, loop.body) if item is not None and signs.is_free(item.out)]
@@ -118,9 +118,11 @@ class _SlopedStep:
         return self._bound_of_let(item) if kind is Let else math.inf
 
     def _bound_of_let(self, item: Let) -> float:
-        if item.op in _BOUNDED:
-            return 1.0
+        if item.out in self.head:
+            return 1.0  # the test finds a NaN, which is what a sine of infinity is
         bounds = [self._bound(x, item.type) for x in item.args]
+        if item.op in _BOUNDED:
+            return 1.0 if bounds[0] < FINITE[item.type] else math.inf
         if item.op in _SAME:
             return max(bounds)
         if item.op in ("add", "sub", "sum"):
@@ -161,7 +163,7 @@ class _SlopedStep:
             seen.add(x)
             if x in self.head or x not in self.inner:
                 found[x] = None
-            elif not _is_bounded(self.makers[x]):
+            else:
                 waiting += [r for r in reads(self.makers[x]) if type(r) is Reg and r.type in FLOATS]
         return [*found]
 
@@ -206,6 +208,7 @@ class _SlopedStep:
 
 
 def _is_bounded(item: object) -> bool:
+    """Whether an instruction makes a number between -2 and 2 of any finite one."""
     return type(item) is Let and item.op in _BOUNDED
 
 
