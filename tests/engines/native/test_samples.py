@@ -105,3 +105,33 @@ def test_a_value_that_several_loops_read_has_the_same_bits_in_all(function: str)
             for _ in range(50):
                 x = RNG.normal(size=(6, width))
                 np.testing.assert_allclose(compiled(x), gradient(x), rtol=1e-12, atol=1e-12)
+
+
+ROWS_OF_A_BRANCH = """
+def f(x0, x1, x2):
+    def f22(i1, c2, c3):
+        def f18():
+            return (x0, x1)
+        def f19():
+            return (wg.astype(wg.broadcast_to(wg.mean(x2), (3, 3)), 'float64'), wg.astype(wg.broadcast_to(wg.mean(c3), (3,)), 'float64'))
+        v20, v21 = wg.switch(i1, [f18, f19])
+        return (i1 + 1, v20, c3.at[i1 % c3.shape[0]].add(wg.tanh(wg.sum(v20))))
+    c25, v23, v24 = wg.while_loop(lambda i1, c2, c3: i1 < 3, f22, (0, x0, x0))
+    def f31(c25):
+        return c25
+    def f33(c25):
+        v32 = wg.take(x1, [-2], axis=0)
+        return wg.broadcast_to(v32, (3, 3))
+    v34 = wg.switch(wg.astype(wg.floor(wg.sum(wg.real(v24))), 'int64'), [f31, f33], v24)
+    return v34
+"""
+
+
+def test_zeros_of_as_many_rows_as_a_branch_gives() -> None:
+    """They read no operand, and were planned before the branch, which tells how many there are."""
+    inputs = (
+        Input((3, 3), "float64", seed=758286932), Input((3,), "float64", seed=116773561),
+        Input((4, 3), "float64", seed=241683243),
+    )  # fmt: skip
+    program = Program(ROWS_OF_A_BRANCH, inputs, least=None, seed="270301 derivatives 525")
+    ORACLES["second order"](Case(program, "second order"))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from .loops import (
     FLOATS,
@@ -207,7 +207,7 @@ class _SlopedStep:
         return made
 
 
-def _is_bounded(item: object) -> bool:
+def _is_bounded(item: object) -> TypeGuard[Let]:
     """Whether an instruction makes a number between -2 and 2 of any finite one."""
     return type(item) is Let and item.op in _BOUNDED
 

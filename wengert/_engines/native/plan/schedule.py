@@ -20,9 +20,11 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...._core.analysis import atoms_named, atoms_told
+from ...._core.dims import Atom
 from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..lower.reduces import RUNNING
@@ -235,8 +237,9 @@ class _Scheduling:
         return node.inputs[0].shape if self.kinds[place] == "reduce" else node.outputs[0].shape
 
     def set_stages(self) -> None:
+        told: dict[Atom, int] = {}  # of dimensions that results tell: the stage from which on they are known
         for place, node in enumerate(self.nodes):
-            kind, stage = self.kinds[place], 0
+            kind, stage = self.kinds[place], self.dims_known(node, told) if told else 0
             for value in node.inputs:
                 at = self.ready.get(value.key, 0)
                 if at and self.is_direct(place, value):
@@ -249,6 +252,12 @@ class _Scheduling:
             after = stage + (kind in ("point", "reduce"))
             for value in node.outputs:
                 self.ready[value.key] = after
+            if kind == "single":
+                told.update(dict.fromkeys(atoms_told(node.outputs) - told.keys(), after))
+
+    def dims_known(self, node: Node, told: Mapping[Atom, int]) -> int:
+        """The stage from which on the dimensions are known that a node names: zeros of a shape read no operand."""
+        return max((told[atom] for atom in atoms_named((node,)) & told.keys()), default=0)
 
     def limit_weight(self, place: int) -> None:
         """A map of maps of maps is stored at some depth: reading it would take too long."""
