@@ -183,6 +183,7 @@ _SLOPES = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:overflow:RuntimeWarning")  # NumPy's
 @pytest.mark.parametrize("at", [-np.inf, np.inf, np.nan, 800.0])
 @pytest.mark.parametrize("name", _SLOPES)
 def test_steps_mask_slopes_that_are_not_numbers(name: str, at: float) -> None:
@@ -198,11 +199,47 @@ def test_steps_mask_slopes_that_are_not_numbers(name: str, at: float) -> None:
     np.testing.assert_allclose(found[0, 0], wg.grad(lambda c: f(c))(1.0), rtol=1e-13)
 
 
-@pytest.mark.parametrize("policy", ["all", "auto", 1])
-def test_rows_that_nothing_reads_have_no_cotangent(policy: Any) -> None:
-    def f(x: Any) -> Any:
-        return wg.scan(lambda c, _: (c, wg.sin(c)), x, None, length=2, checkpoint=policy)[0]
+def _pair(c: Any) -> Any:
+    """What is read, and what nothing reads: its slope at infinity is NaN."""
+    return c, wg.sin(c)
 
-    for g in (f, wg.function(f)):
-        for slope in (wg.grad(g), wg.function(wg.grad(g))):
-            np.testing.assert_array_equal(slope(wg.tensor(-np.inf)), 1.0)
+
+def _rows(x: Any, policy: Any = "auto") -> Any:
+    return wg.scan(lambda c, _: _pair(c), x, None, length=2, checkpoint=policy)
+
+
+_FIRST_OF_TWO = {
+    "cond": lambda x: wg.cond(x < 0, lambda: _pair(x), lambda: (x, x))[0],
+    "switch": lambda x: wg.switch(1, [lambda: (x, x), lambda: _pair(x)])[0],
+    "function": lambda x: wg.function(_pair)(x)[0],
+    "recomputed": lambda x: wg.recompute_grad(_pair)(x)[0],
+    "scan": lambda x: _rows(x)[0],
+    "scan that keeps all": lambda x: _rows(x, "all")[0],
+    "scan that keeps one": lambda x: _rows(x, 1)[0],
+    "one of two stacks": lambda x: wg.scan(lambda c, _: (c, _pair(c)), x, None, length=2)[1][0][0],
+    "while_loop": lambda x: wg.while_loop(lambda i, a, b: i < 2, lambda i, a, b: (i + 1, *_pair(a)), (0, x, x))[1],
+    "fori_loop": lambda x: wg.fori_loop(0, 2, lambda i, c: _pair(c[0]), (x, x))[0],
+    "scan in cond": lambda x: wg.cond(x < 0, lambda: _rows(x), lambda: (x, wg.stack([x, x])))[0],
+    "cond in scan": lambda x: wg.scan(
+        lambda c, _: wg.cond(c < 0, lambda: _pair(c), lambda: (c, c)), x, None, length=2)[0],
+    "vmap": lambda x: wg.vmap(_pair)(wg.stack([x]))[0][0],
+    "vmap of cond": lambda x: wg.vmap(
+        lambda c: wg.cond(c < 0, lambda: _pair(c), lambda: (c, c)))(wg.stack([x]))[0][0],
+}  # fmt: skip
+
+_SLOPES_OF = {
+    "grad": wg.grad,
+    "grad in a function": lambda f: wg.function(wg.grad(f)),
+    "grad of a function": lambda f: wg.grad(wg.function(f)),
+    "both": lambda f: wg.function(wg.grad(wg.function(f))),
+    "jvp": lambda f: lambda x: wg.jvp(f, (x,), (wg.tensor(1.0),))[1],
+    "second": lambda f: wg.grad(lambda x: wg.grad(wg.function(f))(x) * x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NumPy's, of the sine
+@pytest.mark.parametrize("slope", _SLOPES_OF)
+@pytest.mark.parametrize("name", _FIRST_OF_TWO)
+def test_results_that_nothing_reads_have_no_cotangent(name: str, slope: str) -> None:
+    """Zeros in their place met the slope that is not a number."""
+    assert _SLOPES_OF[slope](_FIRST_OF_TWO[name])(wg.tensor(-np.inf)) == 1.0

@@ -118,6 +118,29 @@ class WayBack(Protocol):
     stop: int  # how many results may have cotangents: those that were there when it was made
 
 
+class PassFromResults:
+    """What a backward pass through branches or a loop takes cotangents of.
+
+    Attributes:
+        live: which outputs of the programs inside may have one; None if all may.
+    """
+
+    live: frozenset[int] | None
+
+    @property
+    def seeded(self) -> frozenset[int]:
+        """The outputs of which it takes one."""
+        raise NotImplementedError
+
+    def reads(self, live: frozenset[int] | None) -> bool:
+        """Whether it takes cotangents of all these outputs."""
+        return self.live is None or (live is not None and live <= self.live)
+
+    def reads_only(self, live: frozenset[int] | None) -> bool:
+        """Whether it takes cotangents of no other outputs, which would be zeros and could meet infinite slopes."""
+        return live is None or self.seeded <= live
+
+
 W = TypeVar("W", bound=WayBack)
 
 

@@ -38,7 +38,7 @@ from .._transforms.replay import bind_dims, replay
 from .call import Program, Pushed, marked
 from .fitting import require_inputs, require_same_extent
 from .halves import Halves, halves_of
-from .joint import extended, is_growing, prepared, preparing, serving
+from .joint import PassFromResults, extended, is_growing, prepared, preparing, serving
 from .lanes import (
     both,
     guarded,
@@ -66,7 +66,7 @@ class History(NamedTuple):
     policy: Any
 
 
-class LoopBackward:
+class LoopBackward(PassFromResults):
     """One backward pass through a loop.
 
     Attributes:
@@ -96,13 +96,9 @@ class LoopBackward:
         self.history = history
         self.added = added
 
-    def reads(self, live: frozenset[int] | None) -> bool:
-        """Whether it takes cotangents of all these outputs of the body."""
-        return self.live is None or (live is not None and live <= self.live)
-
-    def reads_only(self, live: frozenset[int] | None) -> bool:
-        """Whether it takes cotangents of no other outputs of the body, which would be zeros."""
-        return live is None or live.issuperset(self.halves.seeded)
+    @property
+    def seeded(self) -> frozenset[int]:
+        return frozenset(self.halves.seeded)
 
 
 class Loop:

@@ -31,11 +31,11 @@ from .._transforms.rows import Rows
 from .call import Program, marked
 from .fitting import require_inputs, require_type
 from .halves import Halves, halves_of
-from .joint import RowsAt, extended, prepared, preparing, serving
+from .joint import PassFromResults, RowsAt, extended, is_growing, prepared, preparing, serving
 from .lanes import guarded, is_harmless, neither, size_inside, some, where_live
 
 
-class SwitchBackward:
+class SwitchBackward(PassFromResults):
     """One backward pass through a `switch`: to the active operands, from the results that were there when it was made.
 
     Attributes:
@@ -44,16 +44,23 @@ class SwitchBackward:
         halves: of each branch.
         slots: for each branch where its residuals lie among the results.
         saved: how many slots the stage added.
+        live: which results may have cotangents; None if all may.
     """
 
     def __init__(
-        self, active: tuple[bool, ...], stop: int, halves: list[Halves], slots: list[tuple[int, ...]], saved: int
+        self, active: tuple[bool, ...], stop: int, halves: list[Halves], slots: list[tuple[int, ...]], saved: int,
+        live: frozenset[int] | None,
     ) -> None:  # fmt: skip
         self.active = active
+        self.live = live
         self.stop = stop
         self.halves = halves
         self.slots = slots
         self.saved = saved
+
+    @property
+    def seeded(self) -> frozenset[int]:
+        return frozenset(i for half in self.halves for i in half.seeded)
 
 
 class Branches:
@@ -82,13 +89,15 @@ class Branches:
         self.results = _met_types(programs) if results is None else results
         self.outside = {} if outside is None else outside
 
-    def split(self, active: tuple[bool, ...]) -> Branches:
-        """The same branches, which also return what a backward pass to the active operands reads."""
+    def split(self, active: tuple[bool, ...], live: frozenset[int] | None = None) -> Branches:
+        """The same branches, which also return what a backward pass to the active operands reads, from the results
+        that are live (all, if that is not said)."""
         stop = len(self.programs[0].graph.outputs)
-        halves = [halves_of(program.graph, active, sparse=True) for program in self.programs]
+        unread = [] if live is None else [i for i in range(stop) if i not in live]
+        halves = [halves_of(program.graph, active, sparse=True, unread=unread) for program in self.programs]
         kinds, slots = _shared_slots(halves, stop)
         programs = (*[_with_slots(h, p, kinds, s, stop) for h, p, s in zip(halves, self.programs, slots, strict=True)],)
-        stage = SwitchBackward(active, stop, halves, slots, len(kinds))
+        stage = SwitchBackward(active, stop, halves, slots, len(kinds), live)
         return Branches(programs, self.own, self.declared, (*self.stages, stage), (*self.results, *kinds), self.outside)
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
@@ -206,9 +215,11 @@ def _pull_back(
 ) -> Any:  # fmt: skip
     wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed[1:], operands, strict=True)],)
     seeds = [i for i, c in enumerate(ct) if isinstance(c, Tensor)]
-    stage = serving(branches.stages, wanted, max(seeds))
-    if stage is None:
-        branches, outs = extended(outs, wanted, branches)
+    live = frozenset(seeds)
+    stages = sorted((s for s in branches.stages if s.reads(live)), key=lambda s: len(s.seeded))
+    stage = serving(stages, wanted, max(seeds))
+    if stage is None or (is_growing(outs[0]) and not stage.reads_only(live)):
+        branches, outs = extended(outs, wanted, branches, live)
         stage = branches.stages[-1]
     found = _cotangents(index, operands, outs, {i: ct[i] for i in seeds}, stage, wanted)
     connected = (*[
