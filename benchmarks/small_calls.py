@@ -134,7 +134,7 @@ def _by_dlpack() -> Callable[[Any], Any]:
 
         @staticmethod
         def backward(ctx: Any, ct: Any) -> Any:
-            raise NotImplementedError
+            raise NotImplementedError("second derivatives are not measured")
 
     return Bridge.apply
 

@@ -143,11 +143,11 @@ class CallBackward:
     """One split: where its residuals lie among the outputs, and how to pull cotangents back from them."""
 
     def __init__(
-        self, graph: Graph, active: tuple[bool, ...], joint: Joint, residuals: Sequence[Value], stop: int
+        self, name: str, active: tuple[bool, ...], joint: Joint, residuals: Sequence[Value], stop: int
     ) -> None:  # fmt: skip
         inputs = [*residuals, *joint.seeds]
         guards = joint.back_guards(inputs, joint.backward)
-        self.backward = Program(Graph.of(f"{graph.name}.backward", inputs, joint.backward, joint.gradients, guards))
+        self.backward = Program(Graph.of(f"{name}.backward", inputs, joint.backward, joint.gradients, guards))
         self.active = active  # which inputs it gives a cotangent
         self.stop = stop  # outputs [0, stop) have cotangents; the residuals are behind them
         self.places = places_among(joint, residuals)
@@ -155,7 +155,7 @@ class CallBackward:
         self.seeded = joint.seeded  # which of the outputs before `stop` the backward program takes cotangents of
         self.results = joint.results  # for each input: a position among the backward outputs, RowsAt, ZERO or None
         self.masked = joint.masked  # for each input whether the program puts structural zeros into its cotangent
-        self._whole = Graph.of(graph.name, joint.inputs, joint.forward, joint.outputs, joint.guards)
+        self._whole = Graph.of(name, joint.inputs, joint.forward, joint.outputs, joint.guards)
         self._without: dict[frozenset[int], CallBackward] = {}
 
     def without(self, unread: frozenset[int]) -> CallBackward:
@@ -167,10 +167,12 @@ class CallBackward:
         if unread not in self._without:
             whole = self._whole
             joint = joint_of(whole, self.active, True, unread)
-            other = CallBackward(whole, self.active, joint, _read_across(joint), self.stop)
+            other = CallBackward(whole.name, self.active, joint, _read_across(joint), self.stop)
             slots = dict(zip(self.places, self.slots, strict=True))
             is_same = [node.op for node in joint.forward] == [node.op for node in whole.nodes]
-            if not is_same or not {*other.places} <= slots.keys():  # it reads what was not kept
+            if (
+                not is_same or not {*other.places} <= slots.keys()
+            ):  # its nodes stand elsewhere, or it reads what was not kept
                 other = self
             else:
                 other.slots = (*[slots[place] for place in other.places],)
@@ -226,7 +228,7 @@ def _split(program: Program, active: tuple[bool, ...]) -> Program:
     name = program.graph.name
     joint = joint_of(program.graph, active, sparse=True)
     residuals = _read_across(joint)
-    stage = CallBackward(program.graph, active, joint, residuals, len(joint.outputs))
+    stage = CallBackward(name, active, joint, residuals, len(joint.outputs))
     forward = Graph.of(f"{name}.forward", joint.inputs, joint.forward, [*joint.outputs, *residuals], joint.guards)
     return Program(forward, program.count, (*program.stages, stage), program.source)
 

@@ -141,6 +141,11 @@ class PassFromResults:
         return live is None or self.seeded <= live
 
 
+def unread_of(graph: Graph, live: frozenset[int] | None) -> frozenset[int]:
+    """The outputs of a program that have no cotangent where only these do (all, if that is not said)."""
+    return frozenset() if live is None else frozenset(range(len(graph.outputs))) - live
+
+
 W = TypeVar("W", bound=WayBack)
 
 

@@ -38,7 +38,7 @@ from .._transforms.replay import bind_dims, replay
 from .call import Program, Pushed, marked
 from .fitting import require_inputs, require_same_extent
 from .halves import Halves, halves_of
-from .joint import PassFromResults, extended, is_growing, prepared, preparing, serving
+from .joint import PassFromResults, extended, is_growing, prepared, preparing, serving, unread_of
 from .lanes import (
     both,
     guarded,
@@ -240,7 +240,7 @@ class Loop:
         """The same loop, whose steps also save what a backward pass to the active operands reads, from the outputs of
         the body that are live (all, if that is not said)."""
         flags = self.activity(active)
-        unread = [] if live is None else [i for i in range(len(self.body.graph.outputs)) if i not in live]
+        unread = unread_of(self.body.graph, live)
         flags = (*[flag and (i >= self.carries or i not in unread) for i, flag in enumerate(flags)],)
         invariants = range(self.invariants_from(), len(flags))
         halves = halves_of(self.body.graph, flags, invariants, carried=range(self.carries), unread=unread)

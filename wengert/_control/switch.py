@@ -31,7 +31,7 @@ from .._transforms.rows import Rows
 from .call import Program, marked
 from .fitting import require_inputs, require_type
 from .halves import Halves, halves_of
-from .joint import PassFromResults, RowsAt, extended, is_growing, prepared, preparing, serving
+from .joint import PassFromResults, RowsAt, extended, is_growing, prepared, preparing, serving, unread_of
 from .lanes import guarded, is_harmless, neither, size_inside, some, where_live
 
 
@@ -93,7 +93,7 @@ class Branches:
         """The same branches, which also return what a backward pass to the active operands reads, from the results
         that are live (all, if that is not said)."""
         stop = len(self.programs[0].graph.outputs)
-        unread = [] if live is None else [i for i in range(stop) if i not in live]
+        unread = unread_of(self.programs[0].graph, live)
         halves = [halves_of(program.graph, active, sparse=True, unread=unread) for program in self.programs]
         kinds, slots = _shared_slots(halves, stop)
         programs = (*[_with_slots(h, p, kinds, s, stop) for h, p, s in zip(halves, self.programs, slots, strict=True)],)

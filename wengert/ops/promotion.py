@@ -88,7 +88,8 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
         values = values_of(x, what)
         if values is None:
             given = None if isinstance(x, type) else x.__array__()  # a tensor where the object holds one
-            values = np.asarray(x) if given is None or tensor_in(given) is None else given
+            is_made = isinstance(given, np.ndarray)  # else NumPy says what it misses
+            values = given if tensor_in(given) is not None else np.asarray(given if is_made else x)
         return as_tensor(values, what)
     raise TypeError(at_user_line(f"{what}: wanted an array, a tensor or a number, got {type(x).__name__}"))
 
