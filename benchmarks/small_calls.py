@@ -1,18 +1,19 @@
 """Calls on few numbers on a framework's arrays beside the framework's own: `python benchmarks/small_calls.py torch`.
 
 What a library author pays: an eager custom gradient, the value of a `function`, a backward pass through one, an MLP of
-width 8. `engines.py` has programs of a size at which arithmetic counts. The two take turns; a figure is the median of
-the rounds' ratios of processor time.
+width 8. `engines.py` has programs of a size at which arithmetic counts. The two take turns, as `harness.py` has it; a
+figure is the ratio of the medians of processor time.
 """
 
 from __future__ import annotations
 
 import argparse
-import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import harness
+import libraries
 import numpy as np
 
 import wengert as wg
@@ -188,20 +189,21 @@ def tensorflow_rows() -> Iterator[Row]:
 ROWS = {"torch": torch_rows, "jax": jax_rows, "tensorflow": tensorflow_rows}
 
 
-def seconds_of(call: Callable[[], Any], count: int) -> float:
-    start = time.process_time()
-    for _ in range(count):
-        call()
-    return time.process_time() - start
+def measured(row: Row, rounds: int, turn: float) -> tuple[float, float]:
+    """What a call of theirs and one of ours takes, in microseconds of processor time."""
+    calls = (("theirs", row.theirs), ("ours", row.ours))
+    contenders = [harness.Contender(name, "eager", call, _arrays) for name, call in calls]
+    found = harness.measure(contenders, turn, rounds, 1e-10, time.process_time)
+    for one in found:
+        if one.error is not None:
+            raise RuntimeError(f"{row.title}: {one.library}: {one.error}")
+    theirs, ours = (1e6 * one.median for one in found)
+    return theirs, ours
 
 
-def ratio_of(row: Row, rounds: int, turn: float) -> tuple[float, float]:
-    """The median of ours over theirs, and the microseconds that theirs takes."""
-    for call in (row.theirs, row.ours):
-        seconds_of(call, 20)
-    count = max(int(turn / (seconds_of(row.theirs, 20) / 20)), 5)
-    pairs = [(seconds_of(row.theirs, count), seconds_of(row.ours, count)) for _ in range(rounds)]
-    return statistics.median(b / a for a, b in pairs), 1e6 * statistics.median(a for a, _ in pairs) / count
+def _arrays(found: Any) -> list[np.ndarray[Any, Any]]:
+    parts = found if isinstance(found, tuple) else (found,)
+    return [np.asarray(x.detach() if hasattr(x, "detach") else x) for x in parts]
 
 
 def main() -> None:
@@ -210,16 +212,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a turn")
     options = parser.parse_args()
+    libraries.limit_threads()
     for framework in options.frameworks:
         for row in ROWS[framework]():
-            np.testing.assert_allclose(*[_first(call()) for call in (row.ours, row.theirs)], rtol=1e-10)
-            ratio, micros = ratio_of(row, options.rounds, options.seconds)
-            print(f"{framework}: {row.title}: {ratio:.2f} of {micros:.0f} us (at most {row.limit})", flush=True)
-
-
-def _first(found: Any) -> Any:
-    found = found[0] if isinstance(found, tuple) else found
-    return found.detach() if hasattr(found, "detach") else found
+            theirs, ours = measured(row, options.rounds, options.seconds)
+            print(f"{framework}: {row.title}: {ours / theirs:.2f} of {theirs:.0f} us (at most {row.limit})", flush=True)
 
 
 if __name__ == "__main__":
