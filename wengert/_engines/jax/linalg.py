@@ -17,6 +17,7 @@ from jax import lax
 
 from ..._prims.minors import minors
 from ..checks import all_finite, unless_finite
+from ..cofactors import Calls, by_singular_values
 from .common import canonical, in_float32, on_host, values_of
 
 
@@ -98,22 +99,18 @@ def _cofactor(a: jax.Array) -> Any:
     is_finite = jnp.isfinite(a).all((-2, -1))[..., None, None]
     known = values_of(is_finite)
     if known is not None and known[0].all():
-        return _finite_cofactor(a)
-    found = _finite_cofactor(jnp.where(is_finite, a, jnp.zeros((), a.dtype)))
+        return by_singular_values(a, _CALLS)
+    found = by_singular_values(jnp.where(is_finite, a, jnp.zeros((), a.dtype)), _CALLS)
     if a.shape[-1] > _FEW_ROWS:
         return jnp.where(is_finite, found, jnp.nan)
     return lax.cond(is_finite.all(), lambda: found, lambda: jnp.where(is_finite, found, _cofactor_by_minors(a)))
 
 
-def _finite_cofactor(a: jax.Array) -> Any:
-    u, s, vh = jnp.linalg.svd(a)
-    ones = jnp.ones_like(s[..., :1])
-    ahead = jnp.cumprod(jnp.concatenate([ones, s[..., :-1]], -1), -1)
-    behind = jnp.cumprod(jnp.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
-    weight = (jnp.linalg.det(u) * jnp.linalg.det(vh))[..., None]
-    return jnp.conj(u) * (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :] @ jnp.conj(vh)
-
-
+_CALLS = Calls(
+    svd=jnp.linalg.svd, det=jnp.linalg.det, conj=jnp.conj, cumprod=lambda x: jnp.cumprod(x, -1),
+    flip=lambda x: x[..., ::-1], concatenate=lambda xs: jnp.concatenate(xs, -1), ones_like=jnp.ones_like,
+    as_dtype_of=lambda x, _: x,
+)  # fmt: skip
 _FEW_ROWS = 8  # up to here minors are cheap, which JAX computes for nothing where it maps a program over a batch
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..._core import dtypes
 from ..._prims.minors import minors
+from ..cofactors import Calls, by_singular_values
 from .common import in_float32, some_at_once, widened
 
 
@@ -223,12 +224,14 @@ def _cofactor_by_values(a: np.ndarray[Any, Any]) -> Any:
         found = _cofactor_by_values(np.where(is_odd[..., None, None], 0, a))
         found[is_odd] = [_cofactor_by_minors(matrix) for matrix in a[is_odd]]
         return found
-    u, s, vh = np.linalg.svd(_ending(a))
-    ones = np.ones_like(s[..., :1])
-    ahead = np.cumprod(np.concatenate([ones, s[..., :-1]], -1), -1)
-    behind = np.cumprod(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
-    weight = (np.linalg.det(u) * np.linalg.det(vh))[..., None]
-    return np.conj(u) * (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :] @ np.conj(vh)
+    return by_singular_values(a, _CALLS)
+
+
+_CALLS = Calls(
+    svd=lambda a: np.linalg.svd(_ending(a)), det=np.linalg.det, conj=np.conj, cumprod=lambda x: np.cumprod(x, -1),
+    flip=lambda x: x[..., ::-1], concatenate=lambda xs: np.concatenate(xs, -1), ones_like=np.ones_like,
+    as_dtype_of=lambda x, _: x,
+)  # fmt: skip
 
 
 def _cofactor_by_minors(a: np.ndarray[Any, Any]) -> Any:

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from ..._prims.minors import minors
 from ..checks import all_finite, unless_finite
+from ..cofactors import Calls, by_singular_values
 from .common import any_integer, extents, in_float32, is_eager, on_host, values_of
 from .elementwise import is_finite as finite
 
@@ -131,19 +132,21 @@ def _in_double(function: Callable[..., Any]) -> Any:
 
 def _cofactor(a: tf.Tensor) -> Any:
     is_finite = tf.reduce_all(finite(a), (-2, -1), keepdims=True)
-    found = _finite_cofactor(tf.where(is_finite, a, tf.zeros((), a.dtype)))
+    found = by_singular_values(tf.where(is_finite, a, tf.zeros((), a.dtype)), _CALLS)
     whole = tf.reduce_all(is_finite)
     return tf.cond(whole, lambda: found, lambda: tf.where(is_finite, found, _cofactor_by_minors(a)))
 
 
-def _finite_cofactor(a: tf.Tensor) -> Any:
+def _square_factors(a: tf.Tensor) -> tuple[Any, ...]:
     s, u, v = tf.linalg.svd(a)
-    ones = tf.ones_like(s[..., :1])
-    ahead = tf.math.cumprod(tf.concat([ones, s[..., :-1]], -1), -1)
-    behind = tf.math.cumprod(tf.concat([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
-    weight = tf.linalg.det(u) * tf.linalg.det(tf.linalg.adjoint(v))
-    spread = tf.cast((ahead * behind)[..., : s.shape[-1]], a.dtype) * weight[..., None]
-    return tf.matmul(tf.math.conj(u) * spread[..., None, :], tf.linalg.matrix_transpose(v))
+    return u, s, tf.linalg.adjoint(v)
+
+
+_CALLS = Calls(
+    svd=_square_factors, det=tf.linalg.det, conj=tf.math.conj, cumprod=lambda x: tf.math.cumprod(x, -1),
+    flip=lambda x: x[..., ::-1], concatenate=lambda xs: tf.concat(xs, -1), ones_like=tf.ones_like,
+    as_dtype_of=lambda x, a: tf.cast(x, a.dtype),
+)  # fmt: skip
 
 
 def _cofactor_by_minors(a: tf.Tensor) -> Any:

@@ -15,6 +15,7 @@ import torch
 
 from ..._prims.minors import minors
 from ..checks import unless_finite
+from ..cofactors import Calls, by_singular_values
 from .common import TableKernel, has_values, in_float32, of_unsigned, on_host, view
 
 
@@ -92,19 +93,16 @@ def _unrows(x: torch.Tensor, order: torch.Tensor) -> Any:
 def _cofactor(a: torch.Tensor) -> Any:
     is_finite = torch.isfinite(a).all(-1).all(-1)[..., None, None]
     if bool(is_finite.all()):
-        return _finite_cofactor(a)
-    found = _finite_cofactor(torch.where(is_finite, a, torch.zeros_like(a)))
+        return by_singular_values(a, _CALLS)
+    found = by_singular_values(torch.where(is_finite, a, torch.zeros_like(a)), _CALLS)
     return torch.where(is_finite, found, _cofactor_by_minors(a))
 
 
-def _finite_cofactor(a: torch.Tensor) -> Any:
-    u, s, vh = torch.linalg.svd(a)  # raises for numbers that are not finite
-    ones = torch.ones_like(s[..., :1])
-    ahead = torch.cumprod(torch.cat([ones, s[..., :-1]], -1), -1)
-    behind = torch.cumprod(torch.cat([ones, s[..., 1:].flip(-1)], -1), -1).flip(-1)
-    weight = (torch.linalg.det(u) * torch.linalg.det(vh))[..., None]
-    sizes = (weight * (ahead * behind)[..., : s.shape[-1]])[..., None, :]
-    return u.conj() * sizes @ vh.conj()
+_CALLS = Calls(
+    svd=torch.linalg.svd,  # raises for numbers that are not finite
+    det=torch.linalg.det, conj=torch.conj, cumprod=lambda x: torch.cumprod(x, -1), flip=lambda x: x.flip(-1),
+    concatenate=lambda xs: torch.cat(xs, -1), ones_like=torch.ones_like, as_dtype_of=lambda x, _: x,
+)  # fmt: skip
 
 
 def _cofactor_by_minors(a: torch.Tensor) -> Any:
