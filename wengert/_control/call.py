@@ -30,7 +30,7 @@ from .._transforms.rows import Rows
 from .._transforms.tape import cut_reason
 from .executables import Executables
 from .fitting import require_inputs
-from .joint import Joint, RowsAt, extended, joint_of, prepared, preparing, serving
+from .joint import BackwardPass, Joint, RowsAt, extended, joint_of, prepared, preparing, serving
 
 BATCHES = 16  # sizes and choices of batched inputs for which a program keeps its batched form
 
@@ -139,20 +139,18 @@ class Program:
         return f"<program {self.graph.name}>"
 
 
-class CallBackward:
+class CallBackward(BackwardPass):
     """One split: where its residuals lie among the outputs, and how to pull cotangents back from them."""
 
     def __init__(
         self, name: str, active: tuple[bool, ...], joint: Joint, residuals: Sequence[Value], stop: int
     ) -> None:  # fmt: skip
+        super().__init__(active, stop, joint.seeded)
         inputs = [*residuals, *joint.seeds]
         guards = joint.back_guards(inputs, joint.backward)
         self.backward = Program(Graph.of(f"{name}.backward", inputs, joint.backward, joint.gradients, guards))
-        self.active = active  # which inputs it gives a cotangent
-        self.stop = stop  # outputs [0, stop) have cotangents; the residuals are behind them
         self.places = places_among(joint, residuals)
-        self.slots = (*range(stop, stop + len(residuals)),)  # where the residuals lie among the outputs
-        self.seeded = joint.seeded  # which of the outputs before `stop` the backward program takes cotangents of
+        self.slots = (*range(stop, stop + len(residuals)),)  # where the residuals lie
         self.results = joint.results  # for each input: a position among the backward outputs, RowsAt, ZERO or None
         self.masked = joint.masked  # for each input whether the program puts structural zeros into its cotangent
         self._whole = Graph.of(name, joint.inputs, joint.forward, joint.outputs, joint.guards)

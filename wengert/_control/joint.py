@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from .._core import dtypes
 from .._core.analysis import atoms_told, needed_for
@@ -111,26 +111,23 @@ def live(nodes: Sequence[Node], results: Sequence[Value]) -> list[Node]:
 # -- backward passes ---------------------------------------------------------------------------------------------------
 
 
-class WayBack(Protocol):
-    """What is common to the backward passes through a call, a branch and a loop."""
-
-    active: tuple[bool, ...]  # which operands get a cotangent
-    stop: int  # how many results may have cotangents: those that were there when it was made
-
-
-class PassFromResults:
-    """What a backward pass through branches or a loop takes cotangents of.
+class BackwardPass:
+    """One backward pass through a call, branches or a loop: what all three have in common.
 
     Attributes:
-        live: which outputs of the programs inside may have one; None if all may.
+        active: which operands get a cotangent.
+        stop: how many results may have cotangents: those that were there when it was made.
+        seeded: the outputs of the programs inside of which it takes one.
+        live: which of these outputs may have one; None if all may.
     """
 
-    live: frozenset[int] | None
-
-    @property
-    def seeded(self) -> frozenset[int]:
-        """The outputs of which it takes one."""
-        raise NotImplementedError
+    def __init__(
+        self, active: tuple[bool, ...], stop: int, seeded: Iterable[int], live: frozenset[int] | None = None
+    ) -> None:
+        self.active = active
+        self.stop = stop
+        self.seeded = (*seeded,)
+        self.live = live
 
     def reads(self, live: frozenset[int] | None) -> bool:
         """Whether it takes cotangents of all these outputs."""
@@ -138,7 +135,7 @@ class PassFromResults:
 
     def reads_only(self, live: frozenset[int] | None) -> bool:
         """Whether it takes cotangents of no other outputs, which would be zeros and could meet infinite slopes."""
-        return live is None or self.seeded <= live
+        return live is None or live.issuperset(self.seeded)
 
 
 def unread_of(graph: Graph, live: frozenset[int] | None) -> frozenset[int]:
@@ -146,14 +143,14 @@ def unread_of(graph: Graph, live: frozenset[int] | None) -> frozenset[int]:
     return frozenset() if live is None else frozenset(range(len(graph.outputs))) - live
 
 
-W = TypeVar("W", bound=WayBack)
+P = TypeVar("P", bound=BackwardPass)
 
 
-def serving(ways: Sequence[W], wanted: Sequence[bool], last: int) -> W | None:
+def serving(passes: Sequence[P], wanted: Sequence[bool], last: int) -> P | None:
     """The first backward pass that serves these operands and result number `last`, if one does."""
-    for way in ways:
-        if last < way.stop and all(a or not w for a, w in zip(way.active, wanted, strict=True)):
-            return way
+    for one in passes:
+        if last < one.stop and all(a or not w for a, w in zip(one.active, wanted, strict=True)):
+            return one
     return None
 
 

@@ -38,7 +38,7 @@ from .._transforms.replay import bind_dims, replay
 from .call import Program, Pushed, marked
 from .fitting import require_inputs, require_same_extent
 from .halves import Halves, halves_of
-from .joint import PassFromResults, extended, is_growing, prepared, preparing, serving, unread_of
+from .joint import BackwardPass, extended, is_growing, prepared, preparing, serving, unread_of
 from .lanes import (
     both,
     guarded,
@@ -66,13 +66,11 @@ class History(NamedTuple):
     policy: Any
 
 
-class LoopBackward(PassFromResults):
-    """One backward pass through a loop.
+class LoopBackward(BackwardPass):
+    """One backward pass through a loop, whose number of steps is none of the operands. Of the body's outputs carries
+    that reach a result with a cotangent, and what is stacked in one, are live.
 
     Attributes:
-        active: which operands (the number of steps left out) get a cotangent.
-        live: which of the body's outputs may have one (carries that reach one, what is stacked); None if all may.
-        stop: how many results may have cotangents.
         halves: of the body.
         carries: which carries have cotangents on the way.
         given: positions of the carries whose value before each step is read.
@@ -86,19 +84,13 @@ class LoopBackward(PassFromResults):
         given: tuple[int, ...], saved: tuple[int, ...], history: int, added: int,
         live: frozenset[int] | None = None,
     ) -> None:  # fmt: skip
-        self.active = active
-        self.live = live
-        self.stop = stop
+        super().__init__(active, stop, halves.seeded, live)
         self.halves = halves
         self.carries = carries
         self.given = given
         self.saved = saved
         self.history = history
         self.added = added
-
-    @property
-    def seeded(self) -> frozenset[int]:
-        return frozenset(self.halves.seeded)
 
 
 class Loop:

@@ -31,36 +31,27 @@ from .._transforms.rows import Rows
 from .call import Program, marked
 from .fitting import require_inputs, require_type
 from .halves import Halves, halves_of
-from .joint import PassFromResults, RowsAt, extended, is_growing, prepared, preparing, serving, unread_of
+from .joint import BackwardPass, RowsAt, extended, is_growing, prepared, preparing, serving, unread_of
 from .lanes import guarded, is_harmless, neither, size_inside, some, where_live
 
 
-class SwitchBackward(PassFromResults):
-    """One backward pass through a `switch`: to the active operands, from the results that were there when it was made.
+class SwitchBackward(BackwardPass):
+    """One backward pass through a `switch`, whose index is none of the operands.
 
     Attributes:
-        active: which operands (the index left out) get a cotangent.
-        stop: how many results may have cotangents.
         halves: of each branch.
         slots: for each branch where its residuals lie among the results.
         saved: how many slots the stage added.
-        live: which results may have cotangents; None if all may.
     """
 
     def __init__(
         self, active: tuple[bool, ...], stop: int, halves: list[Halves], slots: list[tuple[int, ...]], saved: int,
         live: frozenset[int] | None,
     ) -> None:  # fmt: skip
-        self.active = active
-        self.live = live
-        self.stop = stop
+        super().__init__(active, stop, sorted({i for half in halves for i in half.seeded}), live)
         self.halves = halves
         self.slots = slots
         self.saved = saved
-
-    @property
-    def seeded(self) -> frozenset[int]:
-        return frozenset(i for half in self.halves for i in half.seeded)
 
 
 class Branches:
