@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+import wengert.numpy as wnp
 from wengert import ops
 from wengert._core.tensor import Tensor
 
@@ -197,6 +198,27 @@ def test_taking_is_numpys(name, args, kwargs):
     for a, e in pairs:
         assert a.dtype == e.dtype
         np.testing.assert_array_equal(a, e)
+
+
+def test_unravel_index_of_numpys_works_in_traces_and_refuses_what_numpy_does():
+    flat = np.array([[0, 5], [23, 7]])
+    for order in ("C", "F"):
+        want = np.unravel_index(flat, (4, 6), order)
+        for found in (wnp.unravel_index(flat, (4, 6), order),
+                      wg.function(lambda i, order=order: wnp.unravel_index(i, (4, 6), order))(flat)):  # fmt: skip
+            for a, e in zip(found, want, strict=True):
+                np.testing.assert_array_equal(a, e)
+    for bad in (-1, 24):
+        with pytest.raises(ValueError, match="unravel_index"):
+            wnp.unravel_index([bad], (4, 6))
+    with pytest.raises(ValueError, match="order"):
+        wnp.unravel_index([1], (4, 6), "K")
+
+
+def test_correlations_of_one_variable_and_of_columns_are_numpys():
+    x = np.array([[1.0, 2.0, 4.0], [2.0, 1.0, 0.5]])
+    for args, more in (((x,), {}), ((x[0],), {}), ((x[:1],), {}), ((x[0], x[1]), {}), ((x.T,), {"rowvar": False})):
+        np.testing.assert_allclose(wnp.corrcoef(*args, **more), np.corrcoef(*args, **more), rtol=1e-14)
 
 
 def test_blocks_at_positions():

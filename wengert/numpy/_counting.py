@@ -12,7 +12,7 @@ import numpy as np
 from .. import ops
 from .._core.argument_types import ArrayLike
 from .._core.where import at_user_line
-from ..ops.promotion import as_tensor
+from ..ops.promotion import as_tensor, is_symbolic
 from ._writing import as_numpy
 
 
@@ -55,10 +55,14 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: A
 @as_numpy
 def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     """The tuples of indices of flat ones."""
-    try:
-        return (*map(as_tensor, np.unravel_index(_values(indices, "unravel_index"), shape, order)),)
-    except ValueError as error:
-        raise ValueError(at_user_line(f"np.unravel_index: {error}")) from None
+    if order not in ("C", "F"):
+        raise ValueError(at_user_line(f"np.unravel_index: order is {order!r}; wanted 'C' or 'F'"))
+    flat = as_tensor(indices, "unravel_index")
+    if not is_symbolic(flat) and ops.any(flat < 0):
+        raise ValueError(at_user_line(f"np.unravel_index: index {ops.min(flat)} is out of bounds for shape {shape}"))
+    if order == "C":
+        return ops.unravel_index(flat, shape)
+    return ops.unravel_index(flat, (*np.ravel(shape)[::-1],))[::-1]
 
 
 @as_numpy

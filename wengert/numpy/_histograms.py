@@ -13,6 +13,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from ..ops.counting import bins_of, edges_between
 from ..ops.promotion import as_tensor, doubled, is_symbolic, with_doubles
 from ..ops.shapes import known_extent
 from ._shapes import diff, ravel
@@ -36,8 +37,7 @@ def _edges(x: Tensor, bins: ArrayLike, bounds: Any, weights: Any, name: str) -> 
     if bins < 1:
         raise ValueError(at_user_line(f"np.{name}: bins must be positive, got {bins}"))
     low, high = _bounds(x, bounds, name)
-    is_point = low == high  # a single value has bins around it
-    return ops.linspace(ops.where(is_point, low - 0.5, low), ops.where(is_point, high + 0.5, high), int(bins) + 1)
+    return edges_between(low, high, int(bins))
 
 
 def _bounds(x: Tensor, bounds: Sequence[Any] | None, name: str) -> tuple[Tensor, Tensor]:
@@ -48,14 +48,6 @@ def _bounds(x: Tensor, bounds: Sequence[Any] | None, name: str) -> tuple[Tensor,
     if bounds is not None and not (is_symbolic(low) or is_symbolic(high)) and bool(low > high):
         raise ValueError(at_user_line(f"np.{name}: range {bounds} does not ascend"))
     return with_doubles(low), with_doubles(high)
-
-
-def _bins_of(x: Tensor, edges: Tensor) -> Tensor:
-    """The number of the bin of each element, -1 outside; the last bin has its upper edge."""
-    count = edges.shape[0] - 1
-    place = ops.subtract(ops.searchsorted(edges, x, side="right"), 1)
-    place = ops.where(x == edges[-1], count - 1, place)
-    return ops.where(ops.logical_and(x >= edges[0], x <= edges[-1]), place, -1)
 
 
 def _added_up(places: Tensor, weights: Any, count: int, name: str) -> Tensor:
@@ -102,7 +94,7 @@ def histogram(
     """
     x = ravel(as_tensor(a, "histogram"))
     edges = _edges(x, bins, range, None, "histogram")
-    counts = _added_up(_bins_of(x, edges), weights, known_extent(edges, 0, "np.histogram") - 1, "histogram")
+    counts = _added_up(bins_of(x, edges), weights, known_extent(edges, 0, "np.histogram") - 1, "histogram")
     if density:
         counts = ops.divide(ops.divide(counts, diff(edges)), ops.sum(counts))
     return counts, edges
@@ -138,7 +130,7 @@ def histogramdd(
     shape = (*[known_extent(line, 0, "np.histogramdd") - 1 for line in edges],)
     place, is_inside = ops.zeros((count,), "int64"), ops.ones((count,), "bool")
     for i, line in enumerate(edges):
-        along = _bins_of(points[:, i], line)
+        along = bins_of(points[:, i], line)
         is_inside = ops.logical_and(is_inside, along >= 0)
         place = ops.add(ops.multiply(place, shape[i]), along)
     sums = _added_up(ops.where(is_inside, place, -1), weights, math.prod(shape), "histogramdd")

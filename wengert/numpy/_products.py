@@ -133,9 +133,7 @@ def cov(
         >>> float(np.cov([1.0, 3.0]))
         2.0
     """
-    x = _variables(m, rowvar, dtype)
-    if y is not None:
-        x = ops.concatenate([x, _variables(y, rowvar, dtype)], axis=0)
+    x = _variables(m, y, rowvar, dtype, "cov")
     if ddof is None:
         ddof = 0 if bias else 1
     weights = _weights(fweights, aweights)
@@ -154,11 +152,14 @@ def cov(
     return ops.squeeze(ops.divide(ops.matmul(weighted, ops.conj(ops.transpose(off))), norm))
 
 
-def _variables(m: ArrayLike, rowvar: bool, dtype: DTypeLike | None) -> Tensor:
-    x = as_tensor(m, "cov")
+def _variables(m: ArrayLike, y: ArrayLike | None, rowvar: bool, dtype: DTypeLike | None, name: str) -> Tensor:
+    """The variables of one array or of two, as rows."""
+    if y is not None:
+        return ops.concatenate([_variables(v, None, rowvar, dtype, name) for v in (m, y)], axis=0)
+    x = as_tensor(m, name)
     x = doubled(x) if dtype is None else cast(x, named_dtype(dtype))
     if x.ndim > 2:
-        raise ValueError(at_user_line(f"np.cov: at most two axes, got shape {x.shape}"))
+        raise ValueError(at_user_line(f"np.{name}: at most two axes, got shape {x.shape}"))
     if x.ndim < 2:
         return ops.reshape(x, (1, -1))
     return x if rowvar or x.shape[0] == 1 else ops.transpose(x)
@@ -174,11 +175,7 @@ def _weights(fweights: Any, aweights: Any) -> Tensor | None:
 @as_numpy
 def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None) -> Any:
     """The correlation coefficients of variables, which are rows."""
-    c = cov(as_tensor(x, "corrcoef"), y, rowvar, dtype=dtype)
-    if c.ndim == 0:
-        return ops.divide(c, c)
-    deviations = ops.sqrt(ops.real(ops.diagonal(c)))
-    return ops.divide(c, ops.multiply(ops.expand_dims(deviations, 1), ops.expand_dims(deviations, 0)))
+    return ops.squeeze(ops.corrcoef(_variables(x, y, rowvar, dtype, "corrcoef")))
 
 
 @as_numpy

@@ -14,9 +14,9 @@ from .. import ops
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from ..ops.ordering import in_columns
 from ..ops.promotion import as_float, as_ndarray, as_tensor, is_tensor_like, normal_axes
 from ..ops.shapes import known_extent
-from ._shapes import moveaxis
 
 # alpha and beta of Hyndman and Fan's continuous methods, numbers 4 to 9 (7 is "linear")
 _CONTINUOUS = {
@@ -73,7 +73,7 @@ def weighted(
                 )
             )
         heavy = ops.broadcast_to(ops.reshape(heavy, (-1, *(1,) * (x.ndim - axes[0] - 1))), x.shape)
-    line, heavy = _lines(as_float(x), axes), ops.stop_gradient(_lines(as_float(heavy), axes))
+    line, heavy = in_columns(as_float(x), axes), ops.stop_gradient(in_columns(as_float(heavy), axes))
     is_missing = ops.isnan(line)
     if skip:
         heavy = ops.where(is_missing, 0.0, heavy)
@@ -105,9 +105,3 @@ def _shares(q: ArrayLike, name: str) -> np.ndarray[Any, Any]:
     if not np.all((values >= 0) & (values <= 1)):
         raise ValueError(at_user_line(f"np.{name}: q must lie between 0 and 1"))
     return values
-
-
-def _lines(x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """The reduced axes as one, in front."""
-    front = moveaxis(x, axes, (*range(len(axes)),))
-    return ops.reshape(front, (math.prod([x.shape[i] for i in axes]), *front.shape[len(axes) :]))

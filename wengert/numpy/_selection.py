@@ -13,17 +13,17 @@ from .._core.argument_types import ArrayLike, Axes, Out, ShapeLike
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from ..ops.counting import require_places
 from ..ops.promotion import (
     as_ndarray,
     as_tensor,
     cast,
-    is_followed_inside,
     is_tensor_like,
     named,
     names_errors,
     normal_axis,
 )
-from ..ops.subscript import known_values
+from ..ops.subscript import known_places
 from ._foreign import or_numpys
 from ._shapes import ravel
 from ._writing import NO_VALUE, accept, as_numpy
@@ -184,7 +184,7 @@ def delete(arr: ArrayLike, obj: ArrayLike, axis: Axes = None) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     axis = normal_axis(axis, x.ndim, "delete")
-    return ops.take(x, _renumbered(np.delete, x.shape[axis], _places(obj, "delete")), axis=axis)
+    return ops.take(x, _renumbered(np.delete, x.shape[axis], known_places(obj, "delete")), axis=axis)
 
 
 def _renumbered(change: Callable[..., Any], size: Any, *args: object) -> Any:
@@ -193,11 +193,6 @@ def _renumbered(change: Callable[..., Any], size: Any, *args: object) -> Any:
         return change(np.arange(size), *args)
     except IndexError as error:
         raise IndexError(at_user_line(f"np.{change.__name__}: {error}")) from None
-
-
-def _places(obj: Any, what: str) -> Any:
-    """Numbers of slices as NumPy takes them; the values of a tensor of them must be known."""
-    return known_values(as_tensor(obj, what), what) if is_followed_inside((obj,), what) else obj
 
 
 @as_numpy
@@ -214,7 +209,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
         x, axis = ravel(x), 0
     axis = normal_axis(axis, x.ndim, "insert")
     size: Any = x.shape[axis]
-    obj = _places(obj, "insert")
+    obj = known_places(obj, "insert")
     # NumPy itself puts marks in; each says from which of the two arrays its place is filled
     marks = _renumbered(np.insert, size, obj, -1)
     count = len(marks) - size
@@ -286,15 +281,8 @@ def partition(
         array([1., 2.])
     """
     x = as_tensor(a, "partition")
-    _require_places(kth, x, axis, "partition")
+    require_places(kth, x, axis, "partition")
     return sort(x, axis)
-
-
-def _require_places(kth: ShapeLike, x: Tensor, axis: Axes, name: str) -> None:
-    """Refuses a place beyond the elements, as NumPy."""
-    size = x.size if axis is None else x.shape[normal_axis(axis, x.ndim, name)]
-    if type(size) is int and any(not -size <= k < size for k in np.ravel(_places(kth, name)).tolist()):
-        raise ValueError(at_user_line(f"np.{name}: kth is {kth}, out of bounds for {size} elements along axis {axis}"))
 
 
 @as_numpy
@@ -302,9 +290,7 @@ def argpartition(
     a: ArrayLike, kth: ShapeLike, axis: Axes = -1, kind: str | None = "introselect", order: str | None = None
 ) -> Any:
     """The integers that would put the kth element in its place: here, all of them."""
-    x = as_tensor(a, "argpartition")
-    _require_places(kth, x, axis, "argpartition")
-    return argsort(x, axis)
+    return ops.argpartition(as_tensor(a, "argpartition"), kth, axis)
 
 
 # -- comparing -------------------------------------------------------------------------------------------------------
@@ -578,11 +564,10 @@ def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int =
         )
     if weights is None:
         return as_tensor(np.bincount(places, minlength=minlength))
-    size = max(int(places.max()) + 1 if places.size else 0, minlength)
     values = ops.cast(as_tensor(weights, "bincount"), "float64")
     if tuple(values.shape) != places.shape:
         raise ValueError(at_user_line(f"np.bincount: {places.shape} integers have weights of shape {values.shape}"))
-    return ops.scatter(places[:, None].astype(np.int64), values, (size,))
+    return ops.bincount(places, values, minlength)
 
 
 __all__ = [

@@ -18,7 +18,7 @@ from .._core.moving import moved
 from .._core.tensor import Tensor, Written
 from .._core.tracebacks import fold
 from .._core.where import at_user_line
-from . import choices, copies, indexing, linalg, memory, memory_methods, reductions, shapes
+from . import choices, copies, counting, indexing, linalg, memory, memory_methods, reductions, shapes
 from .at import At
 from .elementwise import floor_divide
 from .flat import Flat
@@ -418,7 +418,7 @@ def argpartition(
     self: Tensor, kth: Any, axis: SupportsIndex | None = -1, kind: Any = "introselect", order: str | None = None
 ) -> Any:
     """The positions that put the smaller elements before the k-th along an axis: `np.argpartition`."""
-    return np.argpartition(self, kth, axis, kind, order)
+    return counting.argpartition(self, kth, axis)
 
 
 @_method

@@ -8,22 +8,23 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.apply import apply
-from .._core.argument_types import ArrayLike, Axes, DTypeLike
+from .._core.argument_types import ArrayLike, Axes, DTypeLike, ShapeLike
+from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion
 from .choices import clip
 from .creation import linspace, one_hot
-from .indexing import argsort
+from .elementwise import add, equal, greater_equal, less_equal, logical_and, subtract
+from .indexing import argsort, where
 from .ordering import searchsorted, segment_sum
 from .promotion import as_float, as_tensor, names_errors, outward, public
 from .reductions import max as largest
 from .reductions import mean
 from .reductions import min as smallest
 from .shapes import flat
+from .subscript import known_places
 
 
 @names_errors
@@ -55,18 +56,23 @@ def histogram(x: ArrayLike, bins: int = 10, range: tuple[Any, ...] | None = None
         raise ValueError(at_user_line(f"histogram: range {range} does not ascend"))
     low, high = (smallest(a), largest(a)) if range is None else (as_tensor(v, "histogram") for v in range)
     low, high = promotion.cast(low, a.dtype), promotion.cast(high, a.dtype)
-    half, is_point = S.fill(low, 0.5), apply(D.eq, (low, high))  # a single value has bins around it
-    low, high = S.select(is_point, S.sub(low, half), low), S.select(is_point, S.add(high, half), high)
-    edges = linspace(low, high, int(bins) + 1)
-    place = S.sub(promotion.cast(searchsorted(edges, a, side="right"), dtypes.int64), S.full(
-        shape=a.shape, value=1, dtype=dtypes.int64
-    ))  # fmt: skip
-    top = promotion.broadcast(high, a.shape)
-    place = S.select(apply(D.eq, (a, top)), S.fill(place, int(bins) - 1), place)
-    is_inside = apply(D.logical_and, (apply(D.le, (a, top)), apply(D.ge, (a, promotion.broadcast(low, a.shape)))))
-    share = promotion.cast(is_inside, a.dtype)
-    counts = segment_sum(share, S.select(is_inside, place, S.fill(place, 0)), num_segments=int(bins))
+    edges = edges_between(low, high, int(bins))
+    counts = segment_sum(S.fill(a, 1), bins_of(a, edges), num_segments=int(bins))
     return outward((counts, edges), x)
+
+
+def edges_between(low: Tensor, high: Tensor, count: int) -> Tensor:
+    """The edges of bins of one width; a single value has bins around it."""
+    is_point = equal(low, high)
+    return linspace(where(is_point, subtract(low, 0.5), low), where(is_point, add(high, 0.5), high), count + 1)
+
+
+def bins_of(x: Tensor, edges: Tensor) -> Tensor:
+    """The number of the bin of each element, -1 outside; the last bin has its upper edge."""
+    low, high = edges[0], edges[-1]
+    place = subtract(searchsorted(edges, x, side="right"), 1)
+    place = where(equal(x, high), edges.shape[0] - 2, place)
+    return where(logical_and(greater_equal(x, low), less_equal(x, high)), place, -1)
 
 
 @names_errors
@@ -210,10 +216,15 @@ def argpartition(x: ArrayLike, kth: Any, axis: Axes = -1) -> Any:
         np.int64(1)
     """
     a = as_tensor(x, "argpartition")
-    size = a.size if axis is None else a.shape[promotion.normal_axis(axis, a.ndim, "argpartition")]
-    if isinstance(size, int) and any(not -size <= int(k) < size for k in np.ravel(kth)):
-        raise ValueError(at_user_line(f"argpartition: kth={kth} is out of range for {size} elements"))
+    require_places(kth, a, axis, "argpartition")
     return argsort(a, axis)
+
+
+def require_places(kth: ShapeLike, x: Tensor, axis: Axes, what: str) -> None:
+    """Refuses a place beyond the elements."""
+    size = x.size if axis is None else x.shape[promotion.normal_axis(axis, x.ndim, what)]
+    if type(size) is int and any(not -size <= k < size for k in np.ravel(known_places(kth, what)).tolist()):
+        raise ValueError(at_user_line(f"{what}: kth is {kth}, out of range for {size} elements along axis {axis}"))
 
 
 __all__ = ["argpartition", "histogram", "multi_hot", "psnr", "saturate_cast"]

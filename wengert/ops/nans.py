@@ -16,12 +16,11 @@ from .._prims import discrete as D
 from .._prims import sorting as O
 from .._prims import structural as S
 from . import promotion, reductions
-from .choices import minimum
-from .elementwise import add, logical_and, multiply, subtract
+from .elementwise import logical_and, multiply
 from .indexing import take_along_axis
-from .ordering import at_shares, of_nothing, require_shares
+from .ordering import at_shares, in_columns, interpolated, of_nothing, require_method, require_shares
 from .promotion import as_float, as_tensor, named, names_errors, normal_axes, outward, public
-from .shapes import permuted, reshaped
+from .shapes import reshaped
 
 
 def numbers_in(x: Tensor) -> Tensor | bool:
@@ -231,8 +230,6 @@ nanargmin = _place("nanargmin", "smallest", reductions.argmin, math.inf, 1)
 
 # -- quantiles ---------------------------------------------------------------------------------------------------------
 
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
-
 
 @names_errors
 def nanquantile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Any:
@@ -258,17 +255,14 @@ def nanquantile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "li
         >>> print(wg.ops.nanquantile([1.0, 2.0, float("nan"), 4.0], 0.25))
         1.5
     """
-    if method not in _METHODS:
-        raise ValueError(at_user_line(f"nanquantile: method is {method!r}, wanted one of {', '.join(_METHODS)}"))
+    require_method(method, "nanquantile")
     a, share = as_float(as_tensor(x, "nanquantile")), as_tensor(q, "nanquantile")
     require_shares(q, "nanquantile")
     none = of_nothing(a, axis, keepdims, "nanquantile")
     if none is not None:
         return outward(promotion.broadcast(none, (*share.shape, *none.shape)), x, q)
     axes = normal_axes(axis, a.ndim, "nanquantile")
-    rest = (*[i for i in range(a.ndim) if i not in axes],)
-    lead = (*[a.shape[i] for i in rest],)
-    line = reshaped(permuted(a, (*axes, *rest)), (dims.size_of([a.shape[i] for i in axes]), *lead))
+    line = in_columns(a, axes)
     result = at_shares(share, a.dtype, lambda share: _of_columns(line, share, method))
     return outward(reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result, x, q)
 
@@ -286,19 +280,7 @@ def _of_columns(line: Tensor, share: Tensor, method: str) -> Tensor:
     top = promotion.broadcast(last, shape)
     shares = promotion.broadcast(reshaped(share, (shape[0], *(1,) * len(rest))), shape)
     place = multiply(shares, promotion.cast(top, share.dtype))
-    if method == "nearest":
-        place = apply(D.rint, (place,))
-    below = apply(D.floor, (place,))
-    above = apply(D.ceil, (place,)) if method in ("higher", "midpoint") else add(below, 1)
-    low, high = (minimum(promotion.cast(p, dtypes.int64), top) for p in (below, above))
-    first, second = (take_along_axis(ordered, i, axis=0) for i in (low, high))
-    if method in ("lower", "nearest"):
-        result = first
-    elif method == "higher":
-        result = second
-    else:
-        weight = subtract(place, below) if method == "linear" else S.fill(place, 0.5)
-        result = add(first, multiply(subtract(second, first), promotion.cast(weight, first.dtype)))
+    result = interpolated(place, top, method, lambda i: take_along_axis(ordered, i, axis=0))
     return reshaped(result, (*share.shape, *rest))
 
 

@@ -178,8 +178,7 @@ def quantile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "linea
         >>> print(wg.ops.quantile([1.0, 2.0, 4.0], 0.25))
         1.5
     """
-    if method not in _METHODS:
-        raise ValueError(at_user_line(f"quantile: method is {method!r}, wanted one of {', '.join(_METHODS)}"))
+    require_method(method, "quantile")
     require_shares(q, "quantile")
     return _quantiles(as_tensor(x, "quantile"), as_tensor(q, "quantile"), axis, method, keepdims)
 
@@ -188,38 +187,59 @@ def _quantiles(a: Tensor, share: Tensor, axis: Axes, method: str, keepdims: bool
     """The quantiles; `of_none` says whether those of no elements are NaN, or an index out of bounds."""
     a = promotion.cast(a, a.dtype if dtypes.is_inexact(a.dtype) else dtypes.default_float())
     axes = normal_axes(axis, a.ndim, "quantile")
-    rest = (*[i for i in range(a.ndim) if i not in axes],)
-    count = dims.size_of((*[a.shape[i] for i in axes],))
-    line = reshaped(permuted(a, (*axes, *rest)), (count, *(a.shape[i] for i in rest)))
+    line = in_columns(a, axes)
+    count = line.shape[0]
     ordered, last = O.sort(line, axis=0, descending=False), as_tensor(count - 1)
     if of_none and type(count) is not int:
         nothing = promotion.broadcast(promotion.cast(as_tensor(math.nan), a.dtype), (1, *line.shape[1:]))
         ordered, last = apply(S.concatenate, (ordered, nothing), (0,)), maximum(last, 0)  # at 0 where nothing else is
-    result = at_shares(share, a.dtype, lambda share: _interpolated(ordered, last, share, method))
+    result = at_shares(share, a.dtype, lambda share: _of_ordered(ordered, last, share, method))
     return reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result
 
 
-def _interpolated(ordered: Tensor, last: Tensor, share: Tensor, method: str) -> Tensor:
+def in_columns(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """These axes as one, in front of the others."""
+    rest = (*[i for i in range(x.ndim) if i not in axes],)
+    count = dims.size_of([x.shape[i] for i in axes])
+    return reshaped(permuted(x, (*axes, *rest)), (count, *(x.shape[i] for i in rest)))
+
+
+def _of_ordered(ordered: Tensor, last: Tensor, share: Tensor, method: str) -> Tensor:
     """The quantiles of the columns of an array in ascending order, whose last row is `last`."""
     place = multiply(share, promotion.cast(last, share.dtype))
+    result = interpolated(place, last, method, lambda i: I.gather(ordered, i))
+    top = promotion.broadcast(I.gather(ordered, promotion.cast(last, dtypes.int64)), result.shape)
+    return S.select(apply(D.isnan, (top,)), top, result)
+
+
+def interpolated(place: Tensor, last: Tensor, method: str, at: Callable[[Tensor], Tensor]) -> Tensor:
+    """What a method gives for places between elements in ascending order.
+
+    Args:
+        place: the places, counted from 0.
+        last: the last place.
+        method: one of those of `quantile`.
+        at: from whole places (int64) to the elements there.
+    """
     if method == "nearest":
         place = apply(D.rint, (place,))
     below = apply(D.floor, (place,))
-    low = minimum(promotion.cast(below, dtypes.int64), last)
-    high = minimum(promotion.cast(apply(D.ceil, (place,)) if method == "higher" else add(below, 1), dtypes.int64), last)
-    if method == "midpoint":
-        high = minimum(promotion.cast(apply(D.ceil, (place,)), dtypes.int64), last)
-    first, second = (I.gather(ordered, promotion.cast(i, dtypes.int64)) for i in (low, high))
+    above = apply(D.ceil, (place,)) if method in ("higher", "midpoint") else add(below, 1)
+    whole = (minimum(promotion.cast(p, dtypes.int64), last) for p in (below, above))
+    first, second = (at(promotion.cast(i, dtypes.int64)) for i in whole)
     if method in ("lower", "nearest"):
-        result = first
-    elif method == "higher":
-        result = second
-    else:
-        weight = subtract(place, below) if method == "linear" else S.fill(place, 0.5)
-        weight = reshaped(promotion.cast(weight, ordered.dtype), (*share.shape, *(1,) * (ordered.ndim - 1)))
-        result = add(first, multiply(subtract(second, first), weight))
-    top = promotion.broadcast(I.gather(ordered, promotion.cast(last, dtypes.int64)), result.shape)
-    return S.select(apply(D.isnan, (top,)), top, result)
+        return first
+    if method == "higher":
+        return second
+    weight = subtract(place, below) if method == "linear" else S.fill(place, 0.5)
+    weight = reshaped(promotion.cast(weight, first.dtype), (*place.shape, *(1,) * (first.ndim - place.ndim)))
+    return add(first, multiply(subtract(second, first), weight))
+
+
+def require_method(method: str, what: str) -> None:
+    """Raises `ValueError` for a method that `interpolated` does not have."""
+    if method not in _METHODS:
+        raise ValueError(at_user_line(f"{what}: method is {method!r}, wanted one of {', '.join(_METHODS)}"))
 
 
 def require_shares(q: ArrayLike, what: str, most: int = 1) -> None:

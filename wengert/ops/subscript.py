@@ -16,7 +16,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
-from .._core.argument_types import ArrayLike, Index
+from .._core.argument_types import ArrayLike, Index, ShapeLike
 from .._core.constant import constant
 from .._core.dims import Dim, DimLike, Shape
 from .._core.engine import ENGINE_OF, ndarray_of
@@ -191,6 +191,11 @@ def known_values(x: ArrayLike, what: str) -> np.ndarray[Any, Any]:
         return np.asarray(_constant_of(x))
     x._note_exit("an index")
     return ndarray_of(x._data)
+
+
+def known_places(places: ArrayLike | ShapeLike, what: str) -> Any:
+    """Numbers of elements or slices as NumPy takes them; the values of a tensor of them must be known."""
+    return known_values(as_tensor(places, what), what) if is_followed_inside((places,), what) else places
 
 
 def is_known(x: Tensor) -> bool:
