@@ -10,7 +10,6 @@ import ctypes
 import functools
 import sys
 
-from wengert._engines.native.llvm import symbols
 from wengert._engines.native.llvm.jit import FINISHED, Loaded, load
 from wengert._engines.native.run import memory
 
@@ -178,6 +177,5 @@ def guard_workspace() -> Workspace | None:
         return None
     own = ("torture_fail", "torture_taken", "torture_held")
     library = load(FINISHED + _IR, memory.NAMES[0], exports=(*memory.NAMES, *own))
-    for name in memory.NAMES:
-        symbols.register(name, functools.partial(library.symbol, name))
+    memory._library = functools.cache(lambda: library)
     return Workspace(library)

@@ -33,6 +33,7 @@ from .._engines.native.export.linking import archive, open_names, shared_library
 from .._engines.native.export.objects import SIGNATURE, object_code
 from .._engines.native.export.program import Exported, exported
 from .._engines.native.llvm import jit
+from .._engines.native.run.callable import CALLABLE
 from .named import allow_named_results
 
 Whole = tuple[Spec | None, tuple[Any, ...], Traced]
@@ -247,7 +248,7 @@ def low_level(name: str, whole: Whole) -> Any:
     is_number = len(graph.inputs) == 1 and not graph.inputs[0].shape
     ir = _of_number(program) if is_number else _of_vector(program, graph)
     image = object_code(program, "native", more=ir, is_here=True)
-    loaded = jit.link(image, _LOW, sorted(open_names(image)))
+    loaded = jit.link(image, _LOW, sorted(open_names(image)), CALLABLE)
     double, pointer = ctypes.c_double, ctypes.POINTER(ctypes.c_double)
     kind = ctypes.CFUNCTYPE(double, double) if is_number else ctypes.CFUNCTYPE(double, ctypes.c_int, pointer)
     function = kind(loaded.address)

@@ -24,6 +24,7 @@ from wengert._engines.native.llvm.vectors import most_lanes
 from wengert._engines.native.lower import maps
 from wengert._engines.native.lower.matrices import fortran_int, letter
 from wengert._engines.native.run import entry
+from wengert._engines.native.run.callable import CALLABLE
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +35,7 @@ def _checked(monkeypatch: pytest.MonkeyPatch) -> None:
 def told(function: Function, arrays: Sequence[Any], results: Sequence[Any], sizes: Sequence[int] = ()) -> str:
     """Runs a function; "", or what it says of an access that is none."""
     verify(function)
-    loaded = jit.load(module_text(function, "entry"), "entry")
+    loaded = jit.load(module_text(function, "entry"), "entry", table=CALLABLE)
     status = entry.called(loaded, arrays, results, sizes)[0]
     assert status in (Status.OK, Status.ASTRAY)
     return "" if status == Status.OK else str(accesses.error_of("made", {}))

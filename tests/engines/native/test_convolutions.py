@@ -15,10 +15,11 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.graph import Graph
 from wengert._engines.native import engine
-from wengert._engines.native.llvm import microtiles, symbols
+from wengert._engines.native.llvm import microtiles
 from wengert._engines.native.llvm.microtiles import Tile
 from wengert._engines.native.lower import convolutions, direct
 from wengert._engines.native.plan import pooling
+from wengert._engines.native.run.callable import CALLABLE
 from wengert._prims import windows as prims
 from wengert._prims.conv import conv
 
@@ -93,7 +94,7 @@ def test_a_tile_is_what_its_name_says(tile: Tile, keeps: int, counts: tuple[int,
 
 def run_tile(tile: Tile, a: Any, b: Any, c: Any, numbers: list[int]) -> None:
     kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * len(numbers))
-    kind(symbols.address(tile.name))(a.ctypes.data, b.ctypes.data, c.ctypes.data, *numbers)
+    kind(CALLABLE.address(tile.name))(a.ctypes.data, b.ctypes.data, c.ctypes.data, *numbers)
 
 
 def test_a_name_of_no_tile_is_no_symbol() -> None:

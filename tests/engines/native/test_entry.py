@@ -16,6 +16,7 @@ from tests.support.native_kernels import FILLED, SUM_X_SIN_X, failing_ir, map_ir
 from wengert._engines.native.ir import loops
 from wengert._engines.native.llvm import jit
 from wengert._engines.native.run import entry
+from wengert._engines.native.run.callable import CALLABLE
 from wengert._engines.native.run.entry import Give, Take, Told
 
 F8 = np.dtype(np.float64)
@@ -24,7 +25,7 @@ X = np.linspace(-1.0, 1.0, 10)
 
 
 def bound(ir: str, takes: list[Take], gives: list[Give], **options: Any) -> Any:
-    made = entry.bound(jit.load(ir, "entry"), takes, gives, **options)
+    made = entry.bound(jit.load(ir, "entry", table=CALLABLE), takes, gives, **options)
     if made is None:
         pytest.skip("objects of this interpreter look otherwise than the stub expects")
     return made
@@ -197,13 +198,13 @@ def test_threads_may_call_at_once(sum_x_sin_x: Any) -> None:
 
 def test_ctypes_calls_agree(sum_x_sin_x: Any) -> None:
     value, slope = np.zeros(()), np.zeros(10)
-    assert entry.called(jit.load(SUM_X_SIN_X, "entry"), [X], [value, slope], []) == (0, 0)
+    assert entry.called(jit.load(SUM_X_SIN_X, "entry", table=CALLABLE), [X], [value, slope], []) == (0, 0)
     assert value == sum_x_sin_x(X)[0]
 
 
 def test_what_nothing_defines_is_a_link_error() -> None:
     with pytest.raises(jit.LinkError, match="wengert_has_no_such_function"):
-        jit.load("declare void @wengert_has_no_such_function()\n" + SUM_X_SIN_X, "entry")
+        jit.load("declare void @wengert_has_no_such_function()\n" + SUM_X_SIN_X, "entry", table=CALLABLE)
 
 
 @pytest.mark.parametrize(("name", "value"), [("3", 3), (" 4096 ", 4096), ("", None)])

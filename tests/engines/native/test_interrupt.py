@@ -22,6 +22,7 @@ from wengert._engines.native.llvm import jit
 from wengert._engines.native.lower import matrices
 from wengert._engines.native.plan import sizes
 from wengert._engines.native.run import entry
+from wengert._engines.native.run.callable import CALLABLE
 from wengert._engines.native.run.entry import Take
 
 F8 = np.dtype(np.float64)
@@ -52,7 +53,9 @@ end:
 
 
 def looping() -> Any:
-    made = entry.bound(jit.load(ENDLESS, "entry"), [Take("float", F8)], [], on_failure=lambda *_: "failed")
+    made = entry.bound(
+        jit.load(ENDLESS, "entry", table=CALLABLE), [Take("float", F8)], [], on_failure=lambda *_: "failed"
+    )
     if made is None:
         pytest.skip("objects of this interpreter look otherwise than the stub expects")
     return made
@@ -373,4 +376,4 @@ def test_a_module_that_an_interrupt_leaves_in_a_traceback_is_freed_before_its_co
     finally:
         gc.enable()
     assert gc.collect() > 0
-    assert jit.load(ENDLESS, "entry")
+    assert jit.load(ENDLESS, "entry", table=CALLABLE)

@@ -18,11 +18,12 @@ from wengert._engines.native.llvm import jit, target
 from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.llvm.values import constant
 from wengert._engines.native.run import entry
+from wengert._engines.native.run.callable import CALLABLE
 
 
 def compiled(function: Function, inputs: list[Any], outputs: list[Any], sizes: Any = ()) -> int:
     """Runs a function as machine code; its status."""
-    loaded = jit.load(module_text(function, "entry"), "entry")
+    loaded = jit.load(module_text(function, "entry"), "entry", table=CALLABLE)
     return entry.called(loaded, inputs, outputs, sizes)[0]
 
 

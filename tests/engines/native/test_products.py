@@ -18,7 +18,7 @@ from wengert._engines.native.ir import loops
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import WIDTHS
 from wengert._engines.native.ir.outlining import walk
-from wengert._engines.native.llvm import jit, multiply, symbols, vectors
+from wengert._engines.native.llvm import jit, multiply, vectors
 from wengert._engines.native.lower import matrices, products
 from wengert._engines.native.lower.forms import Stored
 from wengert._engines.native.lower.functions import lowered
@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 
 def extern(name: str) -> Callable[..., None]:
     """A function of `multiply`: arrays are passed by address, everything else is an integer."""
-    address = symbols.address(f"product.{name}")
+    address = multiply.address(name)
 
     def call(*arguments: Any) -> None:
         kinds = [ctypes.c_void_p if isinstance(a, np.ndarray) else ctypes.c_int64 for a in arguments]
@@ -377,7 +377,7 @@ def test_machines_with_other_registers(bits: int, fma: bool, monkeypatch: pytest
         width = multiply.panel_width(type_)
         assert width * WIDTHS[type_] == 3 * bits // 8
         loaded = {f: jit.load(multiply.module_text(f, type_), f"product.{f}.{type_}") for f in multiply.FUNCTIONS}
-        monkeypatch.setattr(symbols, "address", lambda name, loaded=loaded: loaded[name.split(".")[1]].address)
+        monkeypatch.setattr(multiply, "address", lambda name, loaded=loaded: loaded[name.split(".")[0]].address)
         rows, pack, row, dots = (extern(f"{f}.{type_}") for f in multiply.FUNCTIONS)
         for m, n, k in [(13, 41, 17), (1, 1, 1), (8, 48, 16), (3, 5, 2)]:
             x, y = RNG.normal(size=(m, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)

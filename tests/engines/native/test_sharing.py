@@ -26,6 +26,7 @@ from wengert._engines.native.llvm import codegen, jit
 from wengert._engines.native.lower.blocks import kind_of
 from wengert._engines.native.plan import schedule
 from wengert._engines.native.run import entry
+from wengert._engines.native.run.callable import CALLABLE
 
 X = np.linspace(0.1, 2.0, 12)
 M = np.random.default_rng(3).normal(size=(6, 5))
@@ -89,7 +90,7 @@ def test_loops_that_are_alike_are_one_piece(factors: list[float]) -> None:
     np.testing.assert_array_equal(results(function), wanted)
     for form in (before, function):
         y = np.zeros(9)
-        loaded = jit.load(codegen.module_text(form, "entry"), "entry")
+        loaded = jit.load(codegen.module_text(form, "entry"), "entry", table=CALLABLE)
         assert entry.called(loaded, [np.arange(1.0, 20.0)], [y], ())[0] == 0
         np.testing.assert_array_equal(y, wanted)
 
@@ -344,7 +345,7 @@ def test_only_functions_of_much_straight_code_are_compiled_in_haste() -> None:
     assert effort.level == 2
     assert set(jit._straight_functions(ir.split("\n"))) == {"long"}
     y = np.zeros(1)
-    assert entry.called(jit.load(ir, "entry"), [np.array([1.0])], [y], ())[0] == 0
+    assert entry.called(jit.load(ir, "entry", table=CALLABLE), [np.array([1.0])], [y], ())[0] == 0
     assert y[0] == 1.0 + 1.5 * (jit.STRAIGHT + 10)
 
 

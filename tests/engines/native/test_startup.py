@@ -37,8 +37,9 @@ NAMES = ("blas.dgemm", "blas.sgemv", "lapack.dpotrf")
 PARTS_OF_SCIPY = """
 import sys, threading
 import numpy as np
-from wengert._engines.native.llvm import libraries, symbols
-found = [symbols.address(name) for name in NAMES]
+from wengert._engines.native.llvm import libraries
+from wengert._engines.native.run.callable import CALLABLE
+found = [CALLABLE.address(name) for name in NAMES]
 assert all(found)
 """.replace("NAMES", repr(NAMES))
 WHOLE_SCIPY = """
@@ -80,7 +81,8 @@ def test_another_thread_may_import_the_package_meanwhile() -> None:
         """
 import sys, threading
 import numpy as np
-from wengert._engines.native.llvm import libraries, symbols
+from wengert._engines.native.llvm import libraries
+from wengert._engines.native.run.callable import CALLABLE
 sys.setswitchinterval(1e-5)
 failures = []
 def importing():
@@ -91,7 +93,7 @@ def importing():
 threads = [threading.Thread(target=importing) for _ in range(3)]
 for thread in threads[:2]:
     thread.start()
-found = [symbols.address(name) for name in NAMES]
+found = [CALLABLE.address(name) for name in NAMES]
 threads[2].start()
 for thread in threads:
     thread.join()
@@ -106,8 +108,8 @@ def test_without_scipy_there_are_no_functions() -> None:
     said = in_a_process("""
 import sys
 sys.modules["scipy"] = None
-from wengert._engines.native.llvm import symbols
-print(symbols.address("blas.dgemm"), symbols.address("special.gammaln"))
+from wengert._engines.native.run.callable import CALLABLE
+print(CALLABLE.address("blas.dgemm"), CALLABLE.address("special.gammaln"))
 """)
     assert said == "0 0"
 
@@ -253,7 +255,7 @@ def test_compiling_does_not_collect(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_on == [False]
 
 
-def test_what_is_hastened_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_hastened_is_found_once() -> None:
     """Who asks while a thread is at it waits for it; what goes wrong in the thread goes wrong again for who asks."""
     calls: list[str] = []
 
@@ -264,14 +266,15 @@ def test_what_is_hastened_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None
             raise LookupError(name)
         return 17
 
-    monkeypatch.setitem(symbols._families, "slow", find)
-    symbols.hasten("slow.one")
-    symbols.hasten("slow.one")
-    assert symbols.address("slow.one") == symbols.address("slow.one") == 17
+    table = symbols.Table({}, {"slow": symbols.Family(find, is_compiled=True)})
+    assert table.is_compiled("slow.one")
+    table.hasten("slow.one")
+    table.hasten("slow.one")
+    assert table.address("slow.one") == table.address("slow.one") == 17
     assert calls == ["one"]
-    symbols.hasten("slow.broken")
+    table.hasten("slow.broken")
     with pytest.raises(LookupError):
-        symbols.address("slow.broken")
+        table.address("slow.broken")
 
 
 def test_each_thread_has_its_target_machine() -> None:

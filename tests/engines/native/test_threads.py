@@ -18,7 +18,7 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native.llvm import jit, multiply, runtime, symbols
+from wengert._engines.native.llvm import jit, multiply, runtime
 from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan.prepare import ready
@@ -59,7 +59,7 @@ def run_notes(count: int, threads: int) -> np.ndarray[Any, Any]:
     code = jit.load(NOTES, "note")
     notes = np.zeros((count, 2), np.int64)
     pointers, numbers = [ctypes.c_void_p] * 3, [ctypes.c_int64] * 3
-    parallel = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *numbers)(symbols.address("wengert_parallel"))
+    parallel = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *numbers)(runtime.address("wengert_parallel"))
     assert parallel(None, code.address, notes.ctypes.data, 0, count, threads) == 0
     return notes
 
@@ -210,7 +210,7 @@ def test_code_that_two_threads_make_at_once_stays_both_times(
 
     monkeypatch.setattr(jit, "load", at_once)
     made.cache_clear()
-    threads = [threading.Thread(target=module._address, args=(name,)) for _ in range(2)]
+    threads = [threading.Thread(target=module.address, args=(name,)) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -23,6 +23,7 @@ from wengert._engines.native.ir.tuning import tuned
 from wengert._engines.native.llvm import jit
 from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.run import entry
+from wengert._engines.native.run.callable import CALLABLE
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 1e-200, -1e-200, 5e-324, 1e200, -1e200, np.inf, -np.inf, np.nan]
 BINARY = ["add", "sub", "mul", "scale", "div", "copysign", "maximum", "minimum"]
@@ -76,7 +77,7 @@ def results(function: Function, xs: list[float], invariants: list[float], type_:
 def compiled_results(function: Function, xs: list[float], invariants: list[float], type_: str = "f64") -> Any:
     dtype = naive.NUMPY[type_]
     y = np.zeros(2, dtype)
-    loaded = jit.load(module_text(function, "entry"), "entry")
+    loaded = jit.load(module_text(function, "entry"), "entry", table=CALLABLE)
     assert entry.called(loaded, [np.array(xs, dtype), np.array(invariants, dtype)], [y], ())[0] == 0
     return y
 

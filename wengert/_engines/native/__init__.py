@@ -8,11 +8,4 @@ can run the rest, and this part too where its code refuses. llvmlite is imported
 with `WENGERT_JIT=0`, programs run by NumPy's kernels.
 """
 
-# these tell `symbols` of the functions that compiled code may call
-from . import engine
 from .engine import refine as refine
-from .llvm import libraries as libraries
-from .llvm import runtime as runtime
-from .run import memory as memory
-
-__all__ = ["engine", "refine"]

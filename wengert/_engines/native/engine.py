@@ -42,6 +42,7 @@ from .plan.segments import Part, parts
 from .plan.sizes import sized
 from .plan.support import culprit_of, is_native, reason_against, untold
 from .run import memory
+from .run.callable import CALLABLE
 from .run.calls import entry_of
 from .run.entry import Code as Entry
 from .run.owners import Owner, lack_of
@@ -375,7 +376,7 @@ class Code:
         self.libraries = (*dict.fromkeys(_CALLED.findall(text)),)
         times.append(time.perf_counter())
         stage("LLVM")
-        self.loaded: Loaded = shared(text, "entry")
+        self.loaded: Loaded = shared(text, "entry", CALLABLE)
         self.constants = [np.ascontiguousarray(c) for c in self.lowered.constants]
         # of interpreters that no built-in functions can be made for, all calls are the kernels'
         weakref.finalize(self, memory.trim).atexit = False

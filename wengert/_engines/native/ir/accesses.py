@@ -20,7 +20,6 @@ from contextvars import ContextVar
 from string import ascii_letters
 from typing import Any
 
-from ..llvm import symbols
 from ..run.owners import Owner
 from .loops import (
     Accumulate,
@@ -84,7 +83,9 @@ def _note() -> Any:
     return ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)(note)
 
 
-symbols.register("wengert_astray", lambda: ctypes.cast(_note(), ctypes.c_void_p).value or 0)
+def address(name: str) -> int:
+    """The address of `wengert_astray`, for compiled code."""
+    return ctypes.cast(_note(), ctypes.c_void_p).value or 0
 
 
 def error_of(graph: str, owners: Mapping[int, Owner]) -> AccessError:

@@ -36,6 +36,7 @@ from ..ir.loops import (
     Get,
     Give,
     If,
+    Lanes,
     Let,
     Load,
     Local,
@@ -59,6 +60,7 @@ from ..ir.outlining import Captured, captured, lanes_of, var_uses
 from ..ir.sharing import may_fail
 from ..ir.signal_checks import MOST
 from ..run import context
+from . import lanes
 from .jit import SCATTERED
 from .values import MEMORY_TYPE, REGISTER, Values, accumulating
 from .vectormath import ONE_OPERAND
@@ -758,7 +760,7 @@ class _PieceKernel(_Kernel):
 EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {
     Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
     Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop, Apply: _Kernel.apply,
-    While: _Kernel.repeat, If: _Kernel.branch,
+    While: _Kernel.repeat, If: _Kernel.branch, Lanes: lanes.emit,
     Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
     Extent: _Kernel.extent,
     Swap: _Kernel.swap,

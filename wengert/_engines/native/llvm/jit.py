@@ -2,7 +2,7 @@
 
 `load(ir, entry)` parses a module, sets target and layout, runs LLVM's passes for the host CPU, emits an object and
 links it. Names that begin with `@wg.` are filled in by `prelude.py`; those that the module declares are found by
-`symbols.address`; what nothing defines is a `LinkError`.
+the `Table` that it is given; what nothing defines is a `LinkError`.
 What callers may rely on:
 
 - `ir` needs no `target` lines; functions need no CPU attributes: LLVM vectorises to the full width of the host.
@@ -30,8 +30,8 @@ from typing import Any, NamedTuple, cast
 from ...._core import forking
 from ..dumps import dump, is_dumped
 from ..run import contained, disk, stack
-from . import symbols
 from .prelude import completed
+from .symbols import NO_MORE, Table
 from .target import identity, layout, llvm, machine, new_machine
 
 SHORT = 150  # lines of IR up to which LLVM does all it can
@@ -81,8 +81,13 @@ class Loaded:
 
 
 def load(
-    ir: str, entry: str, key: bytes = b"", exports: tuple[str, ...] = (), effort: _Effort | None = None
-) -> Loaded:  # fmt: skip
+    ir: str,
+    entry: str,
+    key: bytes = b"",
+    exports: tuple[str, ...] = (),
+    effort: _Effort | None = None,
+    table: Table = NO_MORE,
+) -> Loaded:
     """Compiles a module and links it into the process.
 
     Args:
@@ -91,14 +96,15 @@ def load(
         key: what else decides over the code (a version of the generator, say); part of the key on disk.
         exports: other functions whose addresses are wanted.
         effort: how much LLVM does, if not what the module's length says.
+        table: the functions that it may call beside those of C libraries.
 
     Raises:
         LinkError: the module declares a function that nothing defines.
         RuntimeError: LLVM does not accept the module; its message has the line.
         MemoryError: there is not enough to compile or to link it.
     """
-    found = _object(ir, entry, key, effort, exports)
-    return found.loaded or link(found.image, entry, found.names, exports)
+    found = _object(ir, entry, table, key, effort, exports)
+    return found.loaded or link(found.image, entry, found.names, table, exports)
 
 
 class _Object(NamedTuple):
@@ -110,8 +116,13 @@ class _Object(NamedTuple):
 
 
 def _object(
-    ir: str, entry: str, key: bytes = b"", effort: _Effort | None = None, exports: tuple[str, ...] = ()
-) -> _Object:  # fmt: skip
+    ir: str,
+    entry: str,
+    table: Table,
+    key: bytes = b"",
+    effort: _Effort | None = None,
+    exports: tuple[str, ...] = (),
+) -> _Object:
     """What a module becomes: found on disk (and then linked, since only that tells whether it is of use), or made."""
     ir = completed(ir)
     names = declared(ir)
@@ -120,12 +131,12 @@ def _object(
     image = None if is_dumped("llvm") or is_dumped("asm") else disk.read(name)
     if image is not None:
         try:
-            return _Object(image, names, link(image, entry, names, exports))
+            return _Object(image, names, link(image, entry, names, table, exports))
         except RuntimeError:
             pass  # whole, but not for this linker: made anew
     if contained.is_ample():
-        for called in filter(symbols.is_compiled, names):
-            symbols.hasten(called)  # beside this module
+        for called in filter(table.is_compiled, names):
+            table.hasten(called)  # beside this module
     image = compiled(ir, entry, effort)
     disk.write(name, image)
     return _Object(image, names)
@@ -166,18 +177,20 @@ _alive: weakref.WeakValueDictionary[bytes, Loaded] = weakref.WeakValueDictionary
 _libraries: list[Loaded] = []
 
 
-def library(ir: str, entry: str, exports: tuple[str, ...] = (), effort: _Effort | None = None) -> Loaded:
+def library(
+    ir: str, entry: str, exports: tuple[str, ...] = (), effort: _Effort | None = None, table: Table = NO_MORE
+) -> Loaded:  # fmt: skip
     """As `load`, for functions that other modules call by their addresses: the code stays as long as the process.
 
     That a cache keeps what this gives is not enough: two threads may both make it, and the cache keeps one of them,
     while modules are linked to the other.
     """
-    made = load(ir, entry, exports=exports, effort=effort)
+    made = load(ir, entry, exports=exports, effort=effort, table=table)
     _libraries.append(made)
     return made
 
 
-def shared(ir: str, entry: str) -> Loaded:
+def shared(ir: str, entry: str, table: Table) -> Loaded:
     """As `load`; a module whose code is in use is linked once, and one of the last is not compiled anew."""
     digest = hashlib.sha256(f"{entry}\n{ir}".encode()).digest()
     with _lock:
@@ -185,8 +198,8 @@ def shared(ir: str, entry: str) -> Loaded:
         known = _recent.get(digest)
     if found is not None:
         return found
-    made = known or _object(ir, entry)
-    loaded = made.loaded or link(made.image, entry, made.names)
+    made = known or _object(ir, entry, table)
+    loaded = made.loaded or link(made.image, entry, made.names, table)
     with _lock:
         _recent.add(digest, made)
         return _alive.setdefault(digest, loaded)
@@ -279,11 +292,11 @@ def assembly(ir: str, effort: _Effort | None = None) -> str:
         return target.emit_assembly(module)
 
 
-def link(image: bytes, entry: str, names: list[str], exports: tuple[str, ...] = ()) -> Loaded:
-    """An object file in memory, its undefined names bound to this process's functions."""
+def link(image: bytes, entry: str, names: list[str], table: Table, exports: tuple[str, ...] = ()) -> Loaded:
+    """An object file in memory, its undefined names bound to this process's functions, as a table has them."""
     builder = llvm().JITLibraryBuilder().add_object_img(image).add_current_process()
     for name in names:
-        found = symbols.address(name)
+        found = table.address(name)
         if not found:
             raise LinkError(f"native code calls {name}, which is not there")
         builder.import_symbol(name, found)

@@ -44,7 +44,6 @@ from ..ir.loops import (
 )
 from ..ir.outlining import walk
 from . import vectormath
-from .codegen import EMITTERS
 from .jit import SIDE_BY_SIDE
 from .values import MEMORY_TYPE, REGISTER, Values, accumulating, constant
 
@@ -430,7 +429,7 @@ class _SideBySide(Values):
     def branch(self, item: If) -> None:
         if not self.classes.differs(item.cond):
             with self.scope():
-                EMITTERS[If](self.kernel, item)
+                self.kernel.branch(item)
             return
         before = self.mask
         mask, kind = self.operand(item.cond, "bool"), self.kind("bool")
@@ -461,14 +460,10 @@ _WRITES: dict[type, Callable[[_SideBySide, Any], None]] = {
 }  # fmt: skip
 
 
-def _emit(kernel: Any, item: Lanes) -> None:
+def emit(kernel: Any, item: Lanes) -> None:
+    """Writes the iterations into a function: `codegen` lists it among its emitters."""
     if item.count > 1:
         _SideBySide(kernel, item).run(item.body)
     else:
         kernel.lines.append(f"  %v{item.index.number} = add i64 0, 0")
         kernel.block(item.body)
-
-
-EMITTERS[Lanes] = _emit
-
-__all__ = ["suits"]

@@ -14,11 +14,10 @@ import importlib.machinery
 import os
 import re
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from ..run import contained
-from . import symbols
+from .symbols import Family
 
 _SPECIAL = "scipy.special.cython_special"
 _BLAS, _BLAS_THREAD = 96 << 20, 48 << 20  # bytes that it takes, at most, and for each of its threads
@@ -102,11 +101,8 @@ def _special_capsule(name: str) -> Any:
     return None
 
 
-_FAMILIES: dict[str, Callable[[str], int]] = {
-    "blas": functools.partial(_function, "scipy.linalg.cython_blas"),
-    "lapack": functools.partial(_function, "scipy.linalg.cython_lapack"),
-    "special": _special,
+FAMILIES = {
+    "blas": Family(functools.partial(_function, "scipy.linalg.cython_blas")),
+    "lapack": Family(functools.partial(_function, "scipy.linalg.cython_lapack")),
+    "special": Family(_special),
 }
-
-for _family, _find in _FAMILIES.items():
-    symbols.register_family(_family, _find)

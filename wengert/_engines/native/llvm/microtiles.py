@@ -22,7 +22,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from . import symbols
 from .jit import WRITTEN, Loaded, library
 from .target import is_x86, vector_bits
 from .vectors import Vectors
@@ -179,9 +178,7 @@ def _loaded(tile: Tile) -> Loaded:
     return library(text_of(tile), "tile", effort=WRITTEN)
 
 
-def _address(name: str) -> int:
+def address(name: str) -> int:
+    """The address of the function of a form, for compiled code; 0 for what is no form's name."""
     tile = tile_of(name)
     return 0 if tile is None else _loaded(tile).address
-
-
-symbols.register_family("tile", _address, is_compiled=True)

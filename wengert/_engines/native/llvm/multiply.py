@@ -23,7 +23,6 @@ import functools
 from collections.abc import Iterator
 
 from ..ir.loops import FLOATS
-from . import symbols
 from .jit import WRITTEN, Loaded, library
 from .target import is_x86, vector_bits
 from .vectors import Vectors, most_lanes
@@ -458,9 +457,7 @@ def _loaded(function: str, type_: str) -> Loaded:
     return library(module_text(function, type_), f"product.{function}.{type_}", effort=WRITTEN)
 
 
-def _address(name: str) -> int:
+def address(name: str) -> int:
+    """The address of the function `product.NAME`, for compiled code; 0 where there is none."""
     function, _, type_ = name.partition(".")
     return _loaded(function, type_).address if function in FUNCTIONS and type_ in FLOATS else 0
-
-
-symbols.register_family("product", _address, is_compiled=True)

@@ -1,8 +1,8 @@
 """C functions of NumPy's own for compiled code, from the tables that NumPy offers to extension modules.
 
-`function(index)` is one of its interface. `numpy.sort.f64(keys, n, 0)` sorts numbers in place, and
-`numpy.argsort.f64(keys, places, n, 0)` brings places, at first 0 to n - 1, into the order of their keys; NaN is the
-largest, and equal ones come in any order. NumPy chooses them for the processor (AVX-512, AVX2). They need no
+`PLACES` has those of its interface that are called by their own names. `numpy.sort.f64(keys, n, 0)` sorts numbers in
+place, and `numpy.argsort.f64(keys, places, n, 0)` brings places, at first 0 to n - 1, into the order of their keys; NaN
+is the largest, and equal ones come in any order. NumPy chooses them for the processor (AVX-512, AVX2). They need no
 interpreter, and are offered for the types for which they do in a trial what they should.
 """
 
@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from . import symbols
-
+# places in NumPy's table, the same since NumPy 1.7
+PLACES = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282}
 _ARRAY_FUNCTIONS = 365  # the place of `_PyDataType_GetArrFuncs` in NumPy's table, the same since NumPy 2.0
 _SORT, _ARGSORT = 33, 36  # places in what it gives: functions for 21 casts and 12 others stand before them
 _TYPES = {
@@ -24,9 +24,14 @@ _TYPES = {
 }  # fmt: skip
 
 
-def function(index: int) -> int:
+def address(name: str) -> int:
+    """The address of one of `PLACES`, for compiled code."""
+    return _at(PLACES[name])
+
+
+def _at(place: int) -> int:
     """The address of the function at a place of NumPy's table."""
-    return (ctypes.c_void_p * (_ARRAY_FUNCTIONS + 1)).from_address(_table())[index] or 0
+    return (ctypes.c_void_p * (_ARRAY_FUNCTIONS + 1)).from_address(_table())[place] or 0
 
 
 @functools.cache
@@ -47,7 +52,7 @@ def _sorting(type_: str) -> tuple[int, int]:
     if type_ not in _TYPES or ctypes.sizeof(ctypes.c_void_p) != 8 or not hasattr(ctypes, "pythonapi"):
         return 0, 0
     dtype = np.dtype(_TYPES[type_])
-    find = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(function(_ARRAY_FUNCTIONS))
+    find = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(_at(_ARRAY_FUNCTIONS))
     offered = (ctypes.c_void_p * (_ARGSORT + 1)).from_address(find(dtype))
     found = offered[_SORT] or 0, offered[_ARGSORT] or 0
     return found if 0 not in found and _does_sort(*found, dtype) else (0, 0)
@@ -68,11 +73,7 @@ def _does_sort(sort: int, argsort: int, dtype: np.dtype[Any]) -> bool:
     return np.array_equal(in_order, wanted, dtype.kind == "f") and np.array_equal(keys, wanted, dtype.kind == "f")
 
 
-def _find(name: str) -> int:
+def sorting(name: str) -> int:
+    """The address of the function `numpy.NAME`, for compiled code; 0 where it is not offered."""
     what, _, type_ = name.partition(".")
     return _sorting(type_)[("sort", "argsort").index(what)]
-
-
-symbols.register_family("numpy", _find)
-
-__all__: list[str] = ["function", "sorts"]

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import symbols
 from .jit import WRITTEN, library
+from .symbols import Family, Table
 
 _COMPLEX = {"c128": "D", "c64": "F"}
 _REAL = {"D": "d", "F": "f"}
@@ -120,22 +120,23 @@ def _by_numpy(name: str, x: Any) -> Any:
     return np.fft.ifft(x, norm="forward") if name == "ifft" else getattr(np.fft, name.partition("_")[0])(x)
 
 
-def _found(part: str, name: str) -> int:
+def _part(part: str, name: str) -> int:
     transform, _, type_ = name.partition(".")
     loop = _loop(transform, type_)
     return 0 if loop is None else getattr(loop, part)
 
 
-def _find(name: str) -> int:
+# what the functions that are made here call themselves
+_LOOPS = Table({}, {
+    "fourier_loop": Family(functools.partial(_part, "function")),
+    "fourier_data": Family(functools.partial(_part, "data")),
+})  # fmt: skip
+
+
+def address(name: str) -> int:
+    """The address of the function `fourier.NAME`, for compiled code."""
     transform, _, type_ = name.partition(".")
-    data = f'@"fourier_data.{name}"' if _found("data", name) else "null"
+    data = f'@"fourier_data.{name}"' if _part("data", name) else "null"
     ir = _IR.replace("NAME", transform).replace("TYPE", type_).replace("REAL", "float" if type_ == "c64" else "double")
     more = "" if data == "null" else f"declare void {data}()\n"
-    return library(more + ir.replace("DATA", data), "wg_fourier", effort=WRITTEN).address
-
-
-symbols.register_family("fourier_loop", functools.partial(_found, "function"))
-symbols.register_family("fourier_data", functools.partial(_found, "data"))
-symbols.register_family("fourier", _find, is_compiled=True)
-
-__all__ = ["transforms"]
+    return library(more + ir.replace("DATA", data), "wg_fourier", effort=WRITTEN, table=_LOOPS).address

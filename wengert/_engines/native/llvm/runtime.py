@@ -19,7 +19,6 @@ import functools
 from ...._core import system
 from ..run import context
 from ..run.flags import flags_ir
-from . import symbols
 from .jit import FINISHED, Loaded, library
 
 NAMES = ("wengert_poll", "wengert_ask", "wengert_parallel")
@@ -301,9 +300,6 @@ def _library() -> Loaded:
     return library(FINISHED + runtime_ir(), NAMES[0], exports=NAMES)
 
 
-def _address(name: str) -> int:
+def address(name: str) -> int:
+    """The address of one of `NAMES`, for compiled code."""
     return _library().symbol(name)
-
-
-for _name in NAMES:
-    symbols.register(_name, functools.partial(_address, _name))

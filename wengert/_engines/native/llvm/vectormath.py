@@ -51,7 +51,7 @@ def variants(name: str, dtype: str) -> tuple[tuple[int, str], ...]:
     for bits, letter in _CLASSES:
         lanes = bits // _BITS[dtype]
         symbol = f"_ZGV{letter}N{lanes}{'v' * operands(name)}_{c_name(name, dtype)}"
-        if bits <= vector_bits() and symbols.address(symbol):
+        if bits <= vector_bits() and symbols.of_libraries(symbol):
             found.append((lanes, symbol))
     return (*found,)
 

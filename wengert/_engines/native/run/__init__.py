@@ -5,6 +5,7 @@
   than OK (an index out of range, a singular matrix) makes NumPy's kernels run the segment again, and they raise
   what there is to raise; where histories are beyond the memory budget, code whose loops keep snapshots runs
   instead.
+- `callable` lists the functions that machine code may call: modules are linked with that table, and no file adds to it.
 - `disk` keeps objects, in a folder that `disk_folder` has checked, sealed with the secret of `disk_secret`;
   `memory` keeps blocks from call to call; `owners` says for what an array is made, for the error where there is no
   memory.

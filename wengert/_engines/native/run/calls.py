@@ -26,6 +26,7 @@ from ..lower.forms import DTYPE_OF
 from ..lower.functions import Lowered, Made
 from ..plan.prepare import prepared
 from ..plan.sizes import programs_of
+from .callable import CALLABLE
 from .entry import Code, Give, Take, Told
 
 
@@ -58,10 +59,10 @@ def entry_of(
     if lowered.has_budget:
         presets.append((len(lowered.atoms), LIMIT.buffer_info()[0]))
     function = layout.derived(guards)
+    of_sizes = None if function is None else shared(module_text(function, "d"), "d", CALLABLE)
     options = {
-        "sizes": layout.count, "sizes_function": None if function is None else shared(module_text(function, "d"), "d"),
-        "on_failure": on_failure, "name": graph.name, "constants": constants, "presets": presets, "kept": numbers,
-        "on_flags": on_flags,
+        "sizes": layout.count, "sizes_function": of_sizes, "on_failure": on_failure, "name": graph.name,
+        "constants": constants, "presets": presets, "kept": numbers, "on_flags": on_flags,
     }  # fmt: skip
     return Code(loaded, (*takes,), (*gives,), options)
 

@@ -26,10 +26,10 @@ from ...._core import system
 from ...._core.constant import callers_own
 from ...._core.where import warn
 from ..ir import loops
-from ..llvm import numpy_functions, symbols
 from ..llvm.jit import WRITTEN, Loaded, library
 from ..llvm.target import llvm
 from . import context, flags, stack, stub
+from .callable import CALLABLE
 
 
 class Told(NamedTuple):
@@ -276,14 +276,7 @@ def _stub_address() -> int:
     header = object.__basicsize__
     if not _objects_look_as_expected(header):
         return 0
-    return library(stub.stub_ir(header), stub.NAME, effort=WRITTEN).address
-
-
-# Places in NumPy's table of C functions, the same since NumPy 1.7.
-_NUMPY_FUNCTIONS = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282}
-
-for _name, _index in _NUMPY_FUNCTIONS.items():
-    symbols.register(_name, functools.partial(numpy_functions.function, _index))
+    return library(stub.stub_ir(header), stub.NAME, effort=WRITTEN, table=CALLABLE).address
 
 
 def _objects_look_as_expected(header: int) -> bool:

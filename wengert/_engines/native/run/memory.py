@@ -26,7 +26,6 @@ import functools
 
 from ...._core import forking, system
 from ...._core.headroom import allowance
-from ..llvm import symbols
 from ..llvm.jit import FINISHED, Loaded, library
 
 NAMES = ("wengert_take", "wengert_drop", "wengert_grow", "wengert_trim", "wengert_bound", "wengert_mend")
@@ -341,7 +340,7 @@ def trim(most: int = ALWAYS) -> None:
 
 
 def _called(name: str, number: int) -> None:
-    ctypes.CFUNCTYPE(None, ctypes.c_int64)(_address(name))(number)
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(address(name))(number)
 
 
 @functools.cache
@@ -352,9 +351,6 @@ def _library() -> Loaded:
     return made
 
 
-def _address(name: str) -> int:
+def address(name: str) -> int:
+    """The address of one of `NAMES`, for compiled code."""
     return _library().symbol(name)
-
-
-for _name in NAMES:
-    symbols.register(_name, functools.partial(_address, _name))

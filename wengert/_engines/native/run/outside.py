@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from ..ir.loops import Status
-from ..llvm import symbols
+from ..llvm import numpy_functions
 from ..llvm.jit import WRITTEN, library
+from ..llvm.symbols import Table
 from .flags import KINDS, VARIABLE, flags_ir
 
 _READ, _WRITTEN = 0x101, 0x501  # NumPy's flags: C-contiguous and aligned; writable, too
@@ -105,7 +106,11 @@ done:
 """
 
 
-def _find(count: str) -> int:
+_ARRAYS = Table(dict.fromkeys(numpy_functions.PLACES, numpy_functions.address), {})
+
+
+def address(count: str) -> int:
+    """The address of the function `kernel.COUNT`, for compiled code."""
     n = int(count)
     stores = [
         f"  %p{i}.data = getelementptr ptr, ptr %data, i64 {i}\n  store ptr %p{i}, ptr %p{i}.data" for i in range(n)
@@ -113,10 +118,8 @@ def _find(count: str) -> int:
     ir = _IR.replace("PARAMETERS", ", ".join(f"ptr %p{i}" for i in range(n))).replace("STORES", "\n".join(stores))
     for word, number in (("COUNT", n), ("HEAD", _HEAD), ("RECORD", _RECORD), ("FAILED", Status.INTERRUPTED)):
         ir = ir.replace(word, str(number))
-    return library(flags_ir() + ir, "wg_kernel", effort=WRITTEN).address
+    return library(flags_ir() + ir, "wg_kernel", effort=WRITTEN, table=_ARRAYS).address
 
-
-symbols.register_family("kernel", _find, is_compiled=True)
 
 # -- what is called ---------------------------------------------------------------------------------------------------
 

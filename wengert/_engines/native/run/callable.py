@@ -1,0 +1,28 @@
+"""The functions that the machine code of graphs may call and that somebody here finds or makes: the one list of them.
+
+`engine`, `calls` and `entry` link modules with it. What is not listed is a function of a C library (`llvm/symbols.py`).
+"""
+
+from __future__ import annotations
+
+from ..ir import accesses
+from ..llvm import libraries, microtiles, multiply, numpy_functions, numpy_transforms, runtime
+from ..llvm.symbols import Family, Table
+from . import memory, outside
+
+CALLABLE = Table(
+    {
+        "wengert_astray": accesses.address,
+        **dict.fromkeys(numpy_functions.PLACES, numpy_functions.address),
+        **dict.fromkeys(runtime.NAMES, runtime.address),
+        **dict.fromkeys(memory.NAMES, memory.address),
+    },
+    {
+        "fourier": Family(numpy_transforms.address, is_compiled=True),
+        "kernel": Family(outside.address, is_compiled=True),
+        "numpy": Family(numpy_functions.sorting),
+        "product": Family(multiply.address, is_compiled=True),
+        "tile": Family(microtiles.address, is_compiled=True),
+        **libraries.FAMILIES,
+    },
+)
