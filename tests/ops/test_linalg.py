@@ -8,6 +8,8 @@ import pytest
 import wengert as wg
 from tests.ops.test_values import both_kinds, names
 from wengert import linalg, ops
+from wengert._core.state import recording
+from wengert._transforms.tape import Tape
 
 RNG = np.random.default_rng(11)
 
@@ -175,6 +177,42 @@ def test_gradients():
         check(lambda x, order=order: linalg.norm(x, order), draw(4))
     for order in ("fro", 1, -1, np.inf, -np.inf):
         check(lambda x, order=order: linalg.norm(x, order), draw(3, 4))
+
+
+_CONTRACTIONS = [
+    ("dot", lambda x, y, np: np.dot(x, y), (2, 3, 4), (3, 4, 2)),
+    ("dot of vectors", lambda x, y, np: np.dot(x, y), (4,), (4,)),
+    ("dot with a vector", lambda x, y, np: np.dot(x, y), (3, 4), (4,)),
+    ("dot from a vector", lambda x, y, np: np.dot(x, y), (4,), (2, 4, 3)),
+    ("inner", lambda x, y, np: np.inner(x, y), (2, 3, 4), (2, 4)),
+    ("tensordot", lambda x, y, np: np.tensordot(x, y, 2), (2, 3, 4), (3, 4, 2)),
+    ("tensordot, axes", lambda x, y, np: np.tensordot(x, y, ((2, 0), (0, 1))), (2, 3, 4), (4, 2, 3)),
+    ("tensordot, all axes", lambda x, y, np: np.tensordot(x, y, 2), (3, 4), (3, 4)),
+    ("tensordot, none", lambda x, y, np: np.tensordot(x, y, 0), (2, 3), (4,)),
+    ("tensordot, empty", lambda x, y, np: np.tensordot(x, y, 1), (2, 0), (0, 4)),
+]
+
+
+@pytest.mark.parametrize(("contract", "m", "n"), [row[1:] for row in _CONTRACTIONS], ids=[r[0] for r in _CONTRACTIONS])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_a_contraction_is_one_line_of_the_tape(contract, m, n, dtype):
+    x, y = draw(*m).astype(dtype), draw(*n).astype(dtype)
+    a, b = wg.tensor(x), wg.tensor(y)
+    tape = Tape([a._key, b._key])
+    with recording(tape):
+        found = contract(a, b, wg.numpy)
+    assert [entry.op.name for entry in tape.entries] == ["einsum"]
+    precision = 1e-5 if dtype == "float32" else 1e-12
+    np.testing.assert_allclose(found.numpy(), contract(x, y, np), rtol=precision, atol=precision)
+
+    def weighed(x, y):
+        found = contract(x, y, wg.numpy)
+        return wg.sum(wg.real(found * wg.conj(found)))
+
+    wanted = wg.function(wg.grad(weighed, argnums=(0, 1)))(x, y)  # where it is a product of matrices
+    for one, other in zip(wg.grad(weighed, argnums=(0, 1))(x, y), wanted, strict=True):
+        assert (one.shape, one.dtype) == (other.shape, other.dtype)
+        np.testing.assert_allclose(one, other, rtol=precision, atol=precision)
 
 
 @pytest.mark.parametrize("order", [None, 1, 2, 3, 1.5, np.inf])

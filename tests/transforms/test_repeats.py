@@ -119,12 +119,6 @@ def test_what_a_kernel_refuses_is_said_by_its_op() -> None:
         wg.tensordot(x, wg.tensor(np.ones((3, 3, 4))), axes=pairs)
 
 
-@pytest.mark.parametrize("axes", [1, 2, [[0], [2]]])
-def test_contractions_give_the_same_bits_when_they_come_again(axes: Any) -> None:
-    a = np.linspace(-1, 1, 27).reshape(3, 3, 3)
-    _came_often(lambda: wg.grad(lambda x, y: wg.sum(wg.tensordot(x, y, axes) ** 3), argnums=(0, 1))(a, a + 0.5))
-
-
 def test_long_arrays_run_op_by_op() -> None:
     x = np.linspace(0.1, 0.9, repeats.LARGEST + 1)
     for _ in range(OFTEN):

@@ -261,6 +261,8 @@ class Op:
         self.fixed = len(operands) - is_variadic
         self.attr_names = frozenset(attrs)
         self.has_rule_per_operand = False  # set once the rules are known
+        self.has_own_formula = False  # so is whether one function may tell what an entry contributes,
+        self.goes_alone = False  # and whether nothing is gained by telling it with that of others
         # whether its rules apply primitives to what it was given, and do nothing else
         self.is_open = kind in _OPEN and not (has_many_outs or walks)
         self.check: Callable[..., None] | None = None
@@ -376,6 +378,9 @@ def _declare(
     op.jvp = None if jvp is None else Rule(jvp, op.forward_layout(), name)
     op.jet = None if jet is None else Rule(jet, [*op.operands, *op.outs, *op.attrs], name)
     op.has_rule_per_operand = bool(op.rules) and not (op.is_variadic or op.is_multi)
+    # what inserts zeros may contribute rows
+    op.has_own_formula = op.has_rule_per_operand or (op.is_open and not op.is_multi and not inserts_zeros)
+    op.goes_alone = op.has_own_formula or not op.is_open
     table = REGISTRY if registry is None else registry
     if name in table:
         raise KeyError(f"an op named {name!r} is registered already")

@@ -37,7 +37,7 @@ from .tape import Entry
 from .whole_sweeps import stretch_of, stretches
 
 FEW = 3  # entries whose own formulas are found no later than one for all of them
-_has_rules = attrgetter("op.has_rule_per_operand")
+_goes_alone = attrgetter("op.goes_alone")
 _NOTHING = {type(None)}
 _NO_VALUES = {type(None), type(ZERO)}
 
@@ -147,14 +147,15 @@ def _sweep(
     for index, (key, seed) in enumerate(seeds):
         cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
-    if cts.holds or sparse or STATE.builder is not None:
+    # of a few entries their own formulas are found sooner than that of a stretch
+    is_short = len(entries) <= FEW and kernels is not None and all(map(_goes_alone, entries))
+    if is_short or cts.holds or sparse or STATE.builder is not None:
         _back_over(entries, wanted, cts, None if cts.holds else kernels, sparse)
     else:
         parts = stretches(entries)
         for number in range(len(parts) - 1, -1, -1):
             is_stretch, part = parts[number]
-            # of a few entries their own formulas are found sooner than that of a stretch
-            is_stretch = is_stretch and (len(part) > FEW or kernels is None or not all(map(_has_rules, part)))
+            is_stretch = is_stretch and (len(part) > FEW or kernels is None or not all(map(_goes_alone, part)))
             if not (is_stretch and _back_at_once(part, cts, sources, kernels, number == 0 and not is_part)):
                 _back_over(part, wanted, cts, kernels, sparse)
     if cts.holds:
@@ -200,9 +201,10 @@ def _back_over(
                 ct = ct.dense()
                 if key in wanted and not sparse:
                     terms[key] = ct
+            may_run = op.has_own_formula and ct is not ZERO
+            if kernels is not None and may_run and _pull_back_at_once(entry, ct, key in cts.masked, cts, kernels):
+                continue
             if op.has_rule_per_operand and ct is not ZERO:
-                if kernels is not None and _pull_back_at_once(entry, ct, key in cts.masked, cts, kernels):
-                    continue
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
             elif kernels is not None and op is buffer_set and len(entry[3]) == 2 and _is_numpys(ct, kernels):
                 _pull_back_write(entry, ct, cts, kernels)

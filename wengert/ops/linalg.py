@@ -9,6 +9,7 @@ import builtins
 import functools
 import math
 import operator
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,8 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Axes
+from .._core.engine import ENGINES, KERNELS_OF
+from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.types import same_dim
 from .._core.where import at_user_line
@@ -25,7 +28,6 @@ from .._prims import discrete as D
 from .._prims import linalg as L
 from .._prims import piecewise as W
 from .._prims import structural as S
-from .._transforms.repeats import repeated
 from . import promotion
 from .choices import maximum
 from .contraction import einsum
@@ -53,7 +55,8 @@ from .sparse import is_sparse, product, right_product
 
 def _met(x1: ArrayLike, x2: ArrayLike, what: str) -> tuple[Tensor, Tensor]:
     """Two operands in their common dtype; their shapes stay."""
-    a, b = as_tensor(x1, what), as_tensor(x2, what)
+    a = x1 if type(x1) is Tensor else as_tensor(x1, what)
+    b = x2 if type(x2) is Tensor else as_tensor(x2, what)
     if a._data.dtype is b._data.dtype:
         return a, b
     dtype = common_dtype([a, b])
@@ -138,7 +141,7 @@ def dot(x1: ArrayLike, x2: ArrayLike) -> Any:
     if not m or not n:
         return outward(multiply(a, b), x1, x2)
     # a product of matrices as it is
-    if len(m) == 2 and len(n) in (1, 2) and type(m[1]) is int and m[1] == n[0]:
+    if len(m) == 2 and len(n) == 2 and type(m[1]) is int and m[1] == n[0]:
         return outward(_product(a, b), x1, x2)
     return outward(_contracted(a, b, (len(m) - 1,), (builtins.max(len(n) - 2, 0),), "dot"), x1, x2)
 
@@ -278,23 +281,38 @@ def _contracted(a: Tensor, b: Tensor, left: tuple[int, ...], right: tuple[int, .
             raise ValueError(
                 at_user_line(f"{what}: x1 has shape {a.shape} and x2 has {b.shape}: axes {i} and {j} differ in extent")
             )
-    return repeated(_contraction(left, right), (a, b))
+    kernels = ENGINES["numpy"].kernels
+    is_numpys = KERNELS_OF.get(type(a._data)) is kernels and KERNELS_OF.get(type(b._data)) is kernels
+    if is_numpys and STATE.builder is None and a._data.dtype.kind != "b":
+        labels = _labels(left, right, len(m), len(n))
+        if labels is not None:
+            return apply(L.einsum, (a, b), labels)
+    return _by_matrices(a, b, left, right)
 
 
 @functools.lru_cache(512)
-def _contraction(left: tuple[int, ...], right: tuple[int, ...]) -> Callable[[Tensor, Tensor], Tensor]:
-    """What contracts paired axes: both operands as matrices, one product, and back."""
+def _labels(
+    left: tuple[int, ...], right: tuple[int, ...], rank_a: int, rank_b: int
+) -> tuple[tuple[str, str], str] | None:
+    """The attributes of the one op that contracts paired axes; None where there are not letters enough."""
+    if rank_a + rank_b - len(left) > len(string.ascii_letters):
+        return None
+    a, b = string.ascii_letters[:rank_a], [*string.ascii_letters[rank_a : rank_a + rank_b]]
+    for i, j in zip(left, right):
+        b[j] = a[i]
+    out = [a[i] for i in range(rank_a) if i not in left] + [b[j] for j in range(rank_b) if j not in right]
+    return (a, "".join(b)), "".join(out)
 
-    def contracted(a: Tensor, b: Tensor) -> Tensor:
-        rest_a = (*[i for i in range(a.ndim) if i not in left],)
-        rest_b = (*[j for j in range(b.ndim) if j not in right],)
-        shape_a, shape_b = (*[a.shape[i] for i in rest_a],), (*[b.shape[j] for j in rest_b],)
-        depth = dims.size_of([a.shape[i] for i in left])
-        rows = reshaped(permuted(a, (*rest_a, *left)), (dims.size_of(shape_a), depth))
-        columns = reshaped(permuted(b, (*right, *rest_b)), (depth, dims.size_of(shape_b)))
-        return reshaped(_product(rows, columns), (*shape_a, *shape_b))
 
-    return contracted
+def _by_matrices(a: Tensor, b: Tensor, left: tuple[int, ...], right: tuple[int, ...]) -> Tensor:
+    """The same by both operands as matrices, one product, and back: passes and engines know products of matrices."""
+    rest_a = (*[i for i in range(a.ndim) if i not in left],)
+    rest_b = (*[j for j in range(b.ndim) if j not in right],)
+    shape_a, shape_b = (*[a.shape[i] for i in rest_a],), (*[b.shape[j] for j in rest_b],)
+    depth = dims.size_of([a.shape[i] for i in left])
+    rows = reshaped(permuted(a, (*rest_a, *left)), (dims.size_of(shape_a), depth))
+    columns = reshaped(permuted(b, (*right, *rest_b)), (depth, dims.size_of(shape_b)))
+    return reshaped(_product(rows, columns), (*shape_a, *shape_b))
 
 
 @names_errors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,45 +12,86 @@ from .common import in_float32, some_at_once
 
 
 def _einsum(*xs_labels_out: Any) -> Any:
+    if len(xs_labels_out) == 4 and xs_labels_out[0].dtype.itemsize > 2:
+        x, y, labels, out = xs_labels_out
+        return _contract(x, y, labels, out)
+    return _einsum_of_any(*xs_labels_out)
+
+
+@in_float32
+def _einsum_of_any(*xs_labels_out: Any) -> Any:
     *xs, labels, out = xs_labels_out
     if len(xs) == 2:
-        (x, y), (x_labels, y_labels) = xs, labels
-        return _contract(x, y, _contraction(x_labels, y_labels, out))
+        return _contract(xs[0], xs[1], labels, out)
     return np.einsum(f"{','.join(labels)}->{out}", *xs, optimize=len(xs) > 2)
 
 
-class _Contraction:
-    """Two operands as one batched matrix product: the orders of their axes, and how many are of which group."""
+class _Contraction(NamedTuple):
+    """Two operands as one product of matrices, or of a batch of them.
 
-    __slots__ = ("back", "batch", "left", "right", "rows", "summed")
+    Attributes:
+        swaps: whether the second operand comes first.
+        left: the order of the axes of what comes first; None as they are.
+        right: the same of what comes second.
+        rows: the shape of what comes first, as a matrix, or as a vector where it has no rows.
+        columns: the same of what comes second.
+        flat: the shape of the product of these.
+        shape: that of the result, before its axes get their order.
+        back: this order; None as they are.
+        is_batch: whether they are many matrices.
+    """
 
-    def __init__(self, x_labels: str, y_labels: str, out: str) -> None:
-        # every label is shared and kept, summed, or of one side
-        shared = [c for c in x_labels if c in y_labels]
-        batch = [c for c in shared if c in out]
-        summed = [c for c in shared if c not in out]
-        rows = [c for c in x_labels if c not in shared]
-        columns = [c for c in y_labels if c not in shared]
-        self.left = [x_labels.index(name) for name in (*batch, *rows, *summed)]
-        self.right = [y_labels.index(name) for name in (*batch, *summed, *columns)]
-        self.batch, self.rows, self.summed = len(batch), len(batch) + len(rows), len(batch) + len(summed)
-        names = [*batch, *rows, *columns]
-        self.back = None if names == [*out] else [names.index(name) for name in out]
+    swaps: bool
+    left: list[int] | None
+    right: list[int] | None
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    flat: tuple[int, ...]
+    shape: tuple[int, ...]
+    back: list[int] | None
+    is_batch: bool
 
 
-_contraction = functools.lru_cache(maxsize=4096)(_Contraction)
+@functools.lru_cache(maxsize=4096)
+def _contraction(labels: tuple[str, str], out: str, *shapes: tuple[int, ...]) -> _Contraction:
+    """How two operands are contracted: every label is shared and kept, summed, or of one side."""
+    x, y = labels
+    extents = dict(zip(x + y, shapes[0] + shapes[1]))
+    batch = [c for c in out if c in x and c in y]
+    summed = [c for c in x if c in y and c not in out]
+    rows, columns = [c for c in out if c in x and c not in y], [c for c in out if c in y and c not in x]
+    swaps = [*batch, *rows, *columns] != [*out] == [*batch, *columns, *rows]  # the result is at once as it is wanted
+    if swaps:
+        x, y, rows, columns = y, x, columns, rows
+    left, right = _order(x, [*batch, *rows, *summed]), _order(y, [*batch, *summed, *columns])
+    many, shape = [[extents[c] for c in names] for names in (batch, [*batch, *rows, *columns])]
+    height, depth, width = [prod(extents[c] for c in names) for names in (rows, summed, columns)]
+    high, wide = [[n] if names or batch else [] for n, names in ((height, rows), (width, columns))]
+    flat = (*many, *high, *wide)
+    back = _order("".join([*batch, *rows, *columns]), [*out])
+    return _Contraction(
+        swaps, left, right, (*many, *high, depth), (*many, depth, *wide), flat, (*shape,), back, bool(batch)
+    )
 
 
-def _contract(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], how: _Contraction) -> Any:
-    left, right = x.transpose(how.left), y.transpose(how.right)
-    m, n = left.shape, right.shape
-    batch, across = m[: how.batch], n[how.summed :]
-    height, depth, width = prod(m[how.batch : how.rows]), prod(m[how.rows :]), prod(across)
-    # into an array of the final shape: a view of the product would be copied for the caller
-    product = np.empty(m[: how.rows] + across, x.dtype)
-    a, b = left.reshape((*batch, height, depth)), right.reshape((*batch, depth, width))
-    np.matmul(a, b, product.reshape((*batch, height, width)))
-    return product if how.back is None else product.transpose(how.back)
+def _order(names: str, wanted: list[str]) -> list[int] | None:
+    """From axes with these names to those that are wanted; None where they are the same."""
+    return None if [*names] == wanted else [names.index(name) for name in wanted]
+
+
+def _contract(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], labels: tuple[str, str], out: str) -> Any:
+    swaps, left, right, rows, columns, flat, shape, back, is_batch = _contraction(labels, out, x.shape, y.shape)
+    if swaps:
+        x, y = y, x
+    a = (x if left is None else x.transpose(left)).reshape(rows)
+    b = (y if right is None else y.transpose(right)).reshape(columns)
+    if flat == shape:
+        product = np.matmul(a, b) if is_batch else a.dot(b)
+    else:  # into an array of the final shape: a view of the product would be copied for the caller
+        product = np.empty(shape, x.dtype)
+        room = product.reshape(flat)
+        np.matmul(a, b, room) if is_batch else a.dot(b, room)
+    return product if back is None else product.transpose(back)
 
 
 def _diagonal(x: np.ndarray[Any, Any]) -> Any:
@@ -97,7 +138,7 @@ def _trsm(dtype: str) -> Any:
 
 KERNELS: dict[str, Any] = {
     "matmul": in_float32(np.matmul),
-    "einsum": in_float32(_einsum),
+    "einsum": _einsum,
     "tril": np.tril,
     "triu": np.triu,
     "diagonal": _diagonal,
