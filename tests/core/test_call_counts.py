@@ -199,3 +199,13 @@ def test_a_number_beside_a_tensor_takes_at_most_six_calls_to_the_kernel(f: Calla
     calls = calls_before_apply(f)
     assert calls is not None
     assert len(calls) - 1 <= 6, calls  # the function of this test is not counted
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "bool"])
+@pytest.mark.parametrize("product", [lambda x, a: x * a, lambda x, a: a * x, lambda x, a: x - a, lambda x, a: a - x])
+def test_an_array_beside_a_tensor_of_its_shape_is_asked_nothing(product: Callable[..., Any], dtype: str) -> None:
+    x, array = wg.tensor(np.linspace(0.5, 1.0, 5)), np.arange(5).astype(dtype)
+    called = inner_calls(product, x, array)
+    assert "meet" not in called and len(called) <= 9, called
+    wanted = product(np.linspace(0.5, 1.0, 5), array.astype(float))
+    assert product(x, array).numpy().tobytes() == wanted.tobytes()

@@ -386,6 +386,14 @@ def for_two(kinds: str) -> Callable[[Callable[[Op, Any, Any], Any]], Callable[[O
                     beside = _filled_beside(x, y)
                     if beside is not None:
                         return apply(op, (beside, y))
+                elif type(y) is np.ndarray and type(x) is Tensor:
+                    beside = _array_beside(y, x)
+                    if beside is not None and beside._data.dtype.kind in kinds:
+                        return apply(op, (x, beside))
+                elif type(x) is np.ndarray and type(y) is Tensor:
+                    beside = _array_beside(x, y)
+                    if beside is not None and beside._data.dtype.kind in kinds:
+                        return apply(op, (beside, y))
                 return rule(op, x, y)
             except Exception as error:
                 if isinstance(error, Symbolic):
@@ -489,6 +497,20 @@ def _filled_beside(value: float, partner: Tensor) -> Tensor | None:
     if not data.shape:
         return Tensor(number, next_serial())
     return Tensor(KERNELS_OF[np.ndarray]["broadcast_to"](number, data.shape), next_serial())
+
+
+def _array_beside(value: np.ndarray[Any, Any], partner: Tensor) -> Tensor | None:
+    """A NumPy array of a tensor's shape in the tensor's dtype, if they meet in that; None where it takes thought."""
+    data = partner._data
+    if type(data) is not np.ndarray or STATE.builder is not None or partner._weak or data.shape != value.shape:
+        return None
+    if value.dtype is data.dtype:
+        return Tensor(value.view(), next_serial()) if value.dtype.kind in "fc" else None
+    return (
+        Tensor(value.astype(data.dtype), next_serial())
+        if data.dtype.char == "d" and value.dtype.kind in "biu"
+        else None
+    )
 
 
 def _number_beside(value: Any, partner: Tensor) -> Tensor:
