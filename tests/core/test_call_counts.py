@@ -209,3 +209,9 @@ def test_an_array_beside_a_tensor_of_its_shape_is_asked_nothing(product: Callabl
     assert "meet" not in called and len(called) <= 9, called
     wanted = product(np.linspace(0.5, 1.0, 5), array.astype(float))
     assert product(x, array).numpy().tobytes() == wanted.tobytes()
+
+
+def test_sums_and_products_of_numpy_take_few_calls() -> None:
+    x, y = wg.tensor(np.linspace(0.5, 1.0, 5)), np.ones((2, 5, 3))
+    assert len(inner_calls(wg.numpy.sum, x)) <= 8
+    assert len(inner_calls(wg.numpy.dot, x, y)) <= 16

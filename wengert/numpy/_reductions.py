@@ -24,6 +24,8 @@ def sum(
     initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The sum of elements."""
+    if keepdims is initial is where is NO_VALUE:
+        return ops.sum(a, axis=axis, dtype=dtype)
     return ops.sum(
         a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
     )

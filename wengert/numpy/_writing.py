@@ -88,11 +88,13 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
             return _of_each(function, args, name, kwargs)
         try:
             result = f(*args, **kwargs)
-            if place is not None:
+            if place is not None and (kwargs or len(args) > place):
                 out = kwargs.get("out") if "out" in kwargs else args[place] if place < min(limit, len(args)) else None
                 if out is not None:
                     return written(result, out, f"np.{name}")
             if args and isinstance(args[0], Tensor):
+                if views is None and type(args[0]) is Tensor and result is not args[0]:
+                    return result
                 return own(result, args[0]) if views is None else view_of(args[0], result, _rest(views, args, kwargs))
             return outward(result, *args, *kwargs.values())
         except Exception as error:

@@ -49,7 +49,7 @@ def of_lists(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[.
 
 for _name in (
     "sum", "mean", "prod", "max", "min", "std", "var", "amax", "amin", "argmax", "argmin", "argsort", "sort", "cumsum",
-    "ravel", "reshape", "transpose", "dot", "diag", "linspace", "append",
+    "ravel", "reshape", "transpose", "dot", "tensordot", "diag", "linspace", "append",
 ):  # fmt: skip
     NAMESPACE[_name] = of_lists(getattr(onp, _name), getattr(recorded, _name))
 for _name in ("full", "full_like", "ascontiguousarray", "asanyarray"):  # NumPy's ask not about all their arguments
