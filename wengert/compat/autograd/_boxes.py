@@ -129,10 +129,10 @@ class following(pausing):
     __slots__ = ()
 
     def __init__(self, recorder: Recorder) -> None:
-        super().__init__((*STATE.recorders, recorder))
+        self._recorders = (*STATE.recorders, recorder)
 
     def __exit__(self, kind: object = None, error: BaseException | None = None, traceback: object = None) -> None:
-        super().__exit__()
+        STATE.recorders = self._before
         if error is not None:
             raise_our_own(error)
 

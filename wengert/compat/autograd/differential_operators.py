@@ -25,7 +25,7 @@ make_jvp = at_home(unary_to_nary(_make_jvp), __name__, "make_jvp")
 
 def _require_real_scalar(y: Any, name: str, instead: str) -> None:
     data = None if isinstance(y, (list, tuple, dict)) else y if hasattr(y, "dtype") else onp.asarray(y)
-    if data is None or data.size != 1 or data.dtype.kind not in "fiu":
+    if data is None or (data.shape != () and data.size != 1) or data.dtype.kind not in "fiu":
         raise TypeError(f"{name} only applies to real scalar-output functions. Try {instead}.")
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as onp
 
-from ...._core.argument_types import ArrayLike
 from ..core import defvjp, defvjp_argnum, defvjp_argnums, vspace
 from .numpy_wrapper import getval, metadata
 
@@ -15,12 +14,13 @@ from .numpy_wrapper import getval, metadata
 def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
     """The sum of an array over the axes along which something of the target's shape was broadcast."""
     shape, ndim, _, is_complex = target_meta
+    total = onp.add.reduce if type(x) is onp.ndarray else onp.sum  # the same, without the questions
     while onp.ndim(x) > ndim:
-        x = onp.sum(x, axis=broadcast_idx)
+        x = total(x, axis=broadcast_idx)
     for axis, extent in enumerate(shape):
         if extent == 1:
-            x = onp.sum(x, axis=axis, keepdims=True)
-    return x if is_complex or not onp.iscomplexobj(getval(x)) else onp.real(x)
+            x = total(x, axis=axis, keepdims=True)
+    return x if is_complex or type(x) is onp.float64 or not onp.iscomplexobj(getval(x)) else onp.real(x)
 
 
 def unbroadcast_f(target: object, f: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -35,7 +35,7 @@ def match_complex(target: object, x: Any) -> Any:
     return onp.real(x) if found and not wanted else x + 0j if wanted and not found else x
 
 
-def balanced_eq(x: object, z: ArrayLike, y: ArrayLike) -> Any:
+def balanced_eq(x: object, z: object, y: object) -> Any:
     """1 where x alone is z, 0.5 where y is, too."""
     return (x == z) / (1.0 + (x == y))
 
