@@ -5,9 +5,10 @@ says: in a tuple, a named tuple, or the only result itself. What does not fit ma
 anything was allocated; the caller then takes the general path. If the code ends with a status other than OK, the
 built-in returns what `on_failure(status, failing, *arguments)` returns or raises.
 
-`stub.py` has the code that does this, one for all signatures, in IR; here are the records that it reads. It knows
-where NumPy and CPython keep an array's fields; `bound` compares that with a real array first, and where they do not
-agree (another interpreter, say) there are no built-ins: `bound` returns None, and calls go by `called`, with ctypes.
+`stub.py` has the code that does this, one for all signatures, in IR; here the records that it reads (`records.py`)
+are written. It knows where NumPy and CPython keep an array's fields; `bound` compares that with a real array first, and
+where they do not agree (another interpreter, say) there are no built-ins: `bound` returns None, and calls go by
+`called`, with ctypes.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ..llvm.jit import WRITTEN, Loaded, library
 from ..llvm.target import llvm
 from . import context, flags, stack, stub
 from .callable import CALLABLE
+from .records import Argument, Mode, Result, Word
 
 
 class Told(NamedTuple):
@@ -131,15 +133,14 @@ def bound(
         return None
     derive = 0 if sizes_function is None else sizes_function.address
     shape = 1 if form is None else 0 if form is tuple else id(form)
-    word = stub.Word
     described = {
-        word.N_ARGUMENTS: len(takes), word.N_RESULTS: len(gives), word.N_SIZES: sizes, word.ENTRY: loaded.address,
-        word.SIZES_FUNCTION: derive, word.NDARRAY: id(np.ndarray), word.FLOAT: id(float),
-        word.REFUSED: id(NotImplemented), word.FORM: shape, word.N_THREADS: threads(), word.FREES_GIL: int(frees_gil),
-        word.N_CONSTANTS: len(constants), word.N_PRESETS: len(presets),
-        word.STATE: 0 if on_flags is None else flags.ADDRESS, word.STACK: loaded.stack and loaded.stack + stack.SPARE,
+        Word.N_ARGUMENTS: len(takes), Word.N_RESULTS: len(gives), Word.N_SIZES: sizes, Word.ENTRY: loaded.address,
+        Word.SIZES_FUNCTION: derive, Word.NDARRAY: id(np.ndarray), Word.FLOAT: id(float),
+        Word.REFUSED: id(NotImplemented), Word.FORM: shape, Word.N_THREADS: threads(), Word.FREES_GIL: int(frees_gil),
+        Word.N_CONSTANTS: len(constants), Word.N_PRESETS: len(presets),
+        Word.STATE: 0 if on_flags is None else flags.ADDRESS, Word.STACK: loaded.stack and loaded.stack + stack.SPARE,
     }  # fmt: skip
-    words = [described[name] for name in word]
+    words = [described[name] for name in Word]
     told: set[int] = set()
     for take in takes:
         words += _argument_words(take, told)
@@ -201,31 +202,31 @@ def own_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def _argument_words(take: Take, told: set[int]) -> list[int]:
     if take.kind == "float":
         assert take.dtype is not None
-        return [stub.FLOAT64 if take.dtype.itemsize == 8 else stub.FLOAT32]
+        return [Argument.FLOAT64 if take.dtype.itemsize == 8 else Argument.FLOAT32]
     if take.kind == "scalar":
         assert take.dtype is not None
-        return [stub.SCALAR, id(take.dtype.type)]
+        return [Argument.SCALAR, id(take.dtype.type)]
     if take.kind == "static":
-        return [stub.STATIC, id(take.value)]
+        return [Argument.STATIC, id(take.value)]
     assert take.dtype is not None
-    words = [stub.ARRAY, id(own_dtype(take.dtype)), len(take.extents), 0 if take.extents else id(take.dtype.type)]
+    words = [Argument.ARRAY, id(own_dtype(take.dtype)), len(take.extents), 0 if take.extents else id(take.dtype.type)]
     for extent in take.extents:
         if type(extent) is not Told:
-            words += [stub.FIXED, int(extent)]  # pyright: ignore[reportArgumentType]
+            words += [Mode.FIXED, int(extent)]  # pyright: ignore[reportArgumentType]
         else:
-            words += [stub.CHECKED if extent.index in told else stub.TOLD, extent.index]
+            words += [Mode.CHECKED if extent.index in told else Mode.TOLD, extent.index]
             told.add(extent.index)
     return words
 
 
 def _result_words(give: Give) -> list[int]:
     if give.is_filled:
-        kind = stub.FILLED
+        kind = Result.FILLED
     else:
-        kind = stub.FRESH + 256 * give.dtype.itemsize if give.extents else stub.NUMBER
+        kind = Result.FRESH + 256 * give.dtype.itemsize if give.extents else Result.NUMBER
     words = [kind, id(own_dtype(give.dtype)), len(give.extents)]
     for extent in give.extents:
-        words += [stub.TOLD, extent.index] if type(extent) is Told else [stub.FIXED, int(extent)]  # pyright: ignore[reportArgumentType]
+        words += [Mode.TOLD, extent.index] if type(extent) is Told else [Mode.FIXED, int(extent)]  # pyright: ignore[reportArgumentType]
     return words
 
 
