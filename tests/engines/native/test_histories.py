@@ -16,7 +16,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 from tests.support.native_checks import numpy_only
 from wengert._engines import regions
 from wengert._engines.native import engine
-from wengert._engines.native.lower.histories import Number
+from wengert._engines.native.lower.history_templates import Number
 from wengert._engines.native.run.shared_histories import Passed
 
 X = np.array([0.5, 1.0, 1.5])

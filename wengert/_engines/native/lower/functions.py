@@ -30,7 +30,9 @@ from . import tiles as tiles
 from .alone import is_alone
 from .blocks import Block, Setting
 from .forms import TYPE_OF, Elements, Form, Stored, all_indices, count_of, strides_of
-from .histories import Big, HistoryForm, Number, Record
+from .histories import HistoryForm
+from .history_records import Record
+from .history_templates import Big, Number
 
 
 class Made(NamedTuple):

@@ -1,8 +1,9 @@
 """Branches and loops as basic blocks: `switch`, `loop` and `loop_back` without a return to Python.
 
 What goes round a loop is in variables if small, so in registers, else in arrays. Saved values are in *histories*
-(`histories.py`), or states from which steps run again (`snapshots.py`). A history that outgrows the memory budget ends
-the function with the status OVER_BUDGET, and code whose loops keep snapshots runs in its stead.
+(`histories.py`, filled by `history_keepers.py`), or states from which steps run again (`snapshots.py`). A history that
+outgrows the memory budget ends the function with the status OVER_BUDGET, and code whose loops keep snapshots runs in
+its stead.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from ..plan.schedule import is_small
 from . import nests
 from .blocks import Block, add_singles
 from .forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
-from .histories import Anchor, HistoryForm, Keeper, OneOf, Piled, Rows, Snapshots, histories_of
+from .histories import HistoryForm, OneOf, Piled, Snapshots
+from .history_keepers import Anchor, Keeper, Rows, histories_of
 from .invariants import hoisted
 from .maps import zero_of
 from .snapshots import FRUGAL, States, Taker, first_stretch

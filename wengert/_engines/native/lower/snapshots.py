@@ -19,7 +19,9 @@ from ..ir.loops import WIDTHS, Array, Operand, Var
 from . import nests
 from .blocks import Block
 from .forms import Elements, Form, Stored, count_of, strides_of
-from .histories import Anchor, Big, HistoryForm, Item, Number, Out, Place, Slot, Small, Snapshots, Template
+from .histories import HistoryForm, Snapshots
+from .history_keepers import Anchor
+from .history_templates import Big, Item, Number, Out, Place, Slot, Small, Template
 
 FRUGAL = "frugal"  # the policy of an "auto" loop whose history would take too much memory
 NEVER = 2**62  # a step that no loop reaches

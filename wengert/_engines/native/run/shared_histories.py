@@ -15,7 +15,7 @@ import numpy as np
 from ...._transforms.snapshots import Snapshots
 from ...regions import as_object
 from ..lower.forms import DTYPE_OF
-from ..lower.histories import Big, Both, Either, Inner, Number, Out, Pile, Slot, Small, Snaps, Template
+from ..lower.history_templates import Big, Both, Either, Inner, Number, Out, Pile, Slot, Small, Snaps, Template
 
 
 class HistoryLayout:
