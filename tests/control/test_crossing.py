@@ -98,6 +98,6 @@ def test_a_step_keeps_what_is_dear_and_no_more() -> None:
     found = program(w, b, np.ones(16))
     graph = program.trace(w, b, np.ones(16))
     loop = next(node for node in graph.nodes if node.op.name == "loop").attrs[0]
-    assert len(loop.stages[-1].saved) == 2, graph.to_text()
+    assert len(loop.stages[-1].reading.saved) == 2, graph.to_text()
     for got, wanted in zip(found, wg.grad(f, argnums=(0, 1, 2))(w, b, np.ones(16)), strict=True):
         np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-13)

@@ -786,7 +786,7 @@ def test_what_a_step_saves(name: str, checkpoint: Any) -> None:
             wg.gradients(y, [x])
             stage = node("loop").attrs[-1].stages[-1]
             assert len(node("loop").attrs[-1].stages) == 1
-            assert len(set(stage.saved)) == OURS[name] <= ceiling
+            assert len(set(stage.reading.saved)) == OURS[name] <= ceiling
             # stacks, or one history that holds that much a step
             assert len(node("loop").outputs) - before == (OURS[name] if checkpoint == "all" else 1)
         return y
@@ -816,9 +816,9 @@ def test_an_invariant_is_not_saved() -> None:
     def f(x: Any, w: Any) -> Any:
         r = wg.fori_loop(0, 3, lambda i, v: v * wg.sin(w), x, checkpoint="all")
         wg.gradients(r, [x])
-        assert node("loop").attrs[-1].stages[-1].saved == ()
+        assert node("loop").attrs[-1].stages[-1].reading.saved == ()
         wg.gradients(r, [x, w])
-        assert len(node("loop").attrs[-1].stages[-1].saved) == 1
+        assert len(node("loop").attrs[-1].stages[-1].reading.saved) == 1
         return r
 
     wg.function(f).trace(1.0, 2.0)

@@ -7,10 +7,10 @@ anew when somebody asks for them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .._control.call import Program
-from .._control.loop import BackwardStep, History, Loop, LoopBackward
+from .._control.loop import BackwardStep, History, Loop, Reading
 from .._control.loop_back import LoopBack
 from .._control.switch import Branches
 from .._core.dims import Atom, Dim, DimLike, dims_in
@@ -62,7 +62,7 @@ def _back_data(encoder: Encoder, back: LoopBack) -> dict[str, Any]:
     return {
         "is": "back", "spec": region_data(encoder, back.spec), "program": region_data(encoder, back.step.program),
         "length": encoder.attribute(back.length), "lanes": back.lanes,
-        "carries": [*back.stage.carries], "saved": [*back.stage.saved], "history": back.stage.history,
+        "carries": [*back.reading.carries], "saved": [*back.reading.saved], "history": back.reading.history,
         "step": {name: [*getattr(back.step, name)] for name in _STEP},
     }  # fmt: skip
 
@@ -155,9 +155,8 @@ def _back(decoder: Decoder, data: dict[str, Any]) -> LoopBack:
     step = BackwardStep(program=_program(decoder, data["program"]), **places)
     saved = (*[_place(p, outputs) for p in data["saved"]],)
     carries = (*[_place(p, inputs) for p in data["carries"]],)
-    # what running a backward pass does not need is left out: other ways are made anew
-    stage = LoopBackward((), 0, cast("Any", None), carries, (), saved, _whole(data["history"]), 0)
-    return LoopBack(spec, stage, step, decoder.attribute(data["length"]), _whole(data["lanes"]))
+    reading = Reading(carries, saved, _whole(data["history"]))
+    return LoopBack(spec, reading, step, decoder.attribute(data["length"]), _whole(data["lanes"]))
 
 
 def _whole(data: object) -> int:

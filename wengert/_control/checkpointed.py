@@ -445,7 +445,7 @@ class _LoopBackRun:
         self.start = _Way((*rest[:width], *totals), (*[builder.room_for_slices(x, lanes) for x in self.consumed],))
         self.read = [*(inputs[i] for i in step.xs), *rest[width:]]
         self.back_invariants = [inputs[i] for i in step.invariants]
-        self.positions = back.stage.saved
+        self.positions = back.reading.saved
         self.pull_step, self.full, self.thin = map(builder.run_of, (step.program, spec.body, spec.thin))
 
     def results(self, history: Kept) -> tuple[Array, ...]:

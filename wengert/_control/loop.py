@@ -66,31 +66,38 @@ class History(NamedTuple):
     policy: Any
 
 
+class Reading(NamedTuple):
+    """What a backward pass finds of the steps forward.
+
+    Attributes:
+        carries: which carries have cotangents on the way.
+        saved: for each value read (carries before the step, then residuals) its position among the body's outputs.
+        history: where among the results the history is, or -1 if the saved values are stacks.
+    """
+
+    carries: tuple[int, ...]
+    saved: tuple[int, ...]
+    history: int
+
+
 class LoopBackward(BackwardPass):
     """One backward pass through a loop, whose number of steps is none of the operands. Of the body's outputs carries
     that reach a result with a cotangent, and what is stacked in one, are live.
 
     Attributes:
         halves: of the body.
-        carries: which carries have cotangents on the way.
+        reading: what it finds of the steps forward.
         given: positions of the carries whose value before each step is read.
-        saved: for each value read (the `given` carries, then the residuals) its position among the body's outputs.
-        history: where among the results the history is, or -1 if the saved values are stacks.
-        added: how many stacks the stage added.
     """
 
     def __init__(
-        self, active: tuple[bool, ...], stop: int, halves: Halves, carries: tuple[int, ...],
-        given: tuple[int, ...], saved: tuple[int, ...], history: int, added: int,
-        live: frozenset[int] | None = None,
+        self, active: tuple[bool, ...], stop: int, halves: Halves, reading: Reading, given: tuple[int, ...],
+        live: frozenset[int] | None,
     ) -> None:  # fmt: skip
         super().__init__(active, stop, halves.seeded, live)
         self.halves = halves
-        self.carries = carries
+        self.reading = reading
         self.given = given
-        self.saved = saved
-        self.history = history
-        self.added = added
 
 
 class Loop:
@@ -253,12 +260,12 @@ class Loop:
         emits = list(self.emits)
         if self.policy == "all":
             emits += [p for p in dict.fromkeys(saved) if p not in emits]
-            history, added = -1, len(emits) - len(self.emits)
+            history = -1
         else:
             emits.append(History((*saved,), self.policy))
-            history, added = stop, 0
+            history = stop
         divided.emits = (*emits,)
-        stage = LoopBackward(active, stop, halves, carries, given, (*saved,), history, added, live)
+        stage = LoopBackward(active, stop, halves, Reading(carries, (*saved,), history), given, live)
         divided.stages = (*self.stages, stage)
         return divided
 
@@ -436,7 +443,7 @@ def step_back(spec: Loop, stage: LoopBackward, stacked: tuple[int, ...], wanted:
     graph = Graph(halves.backward.name)
     with building(graph):
         # a carry whose shape varies has another one behind the step than before it
-        cotangents = _inputs(graph, [outputs[i] for i in stage.carries])
+        cotangents = _inputs(graph, [outputs[i] for i in stage.reading.carries])
         totals = _inputs(graph, [types[i] for i in sums])
         saved = _inputs(graph, [*(types[i] for i in stage.given), *residuals])
         sliced = _inputs(graph, [types[i] for i in xs])
@@ -444,17 +451,17 @@ def step_back(spec: Loop, stage: LoopBackward, stacked: tuple[int, ...], wanted:
         fixed = _inputs(graph, [types[i] for i in invariants])
         given = [*saved[: len(stage.given)], *sliced, *fixed]
         values = dict(zip([*stage.given, *xs, *invariants], given, strict=True))
-        terms = [*zip(stage.carries, cotangents, strict=True), *zip(emitted, of_stacks, strict=True)]
+        terms = [*zip(stage.reading.carries, cotangents, strict=True), *zip(emitted, of_stacks, strict=True)]
         seeds = [_seed(position, terms, outputs[position]) for position in halves.seeded]
         found = replay(halves.backward, [*(values[i] for i in halves.given), *saved[len(stage.given) :], *seeds])
         graph.finish(
             [
-                *(_made(found, halves.results[i], types[i]) for i in stage.carries),
+                *(_made(found, halves.results[i], types[i]) for i in stage.reading.carries),
                 *(add(total, found[halves.results[i]]) for i, total in zip(sums, totals, strict=True)),
                 *(found[halves.results[i]] for i in slices),
             ]
         )
-    return BackwardStep(Program(graph), stage.carries, sums, xs, stacked, invariants, slices)
+    return BackwardStep(Program(graph), stage.reading.carries, sums, xs, stacked, invariants, slices)
 
 
 def _inputs(graph: Graph, types: Sequence[TensorType]) -> list[Tensor]:
@@ -482,19 +489,19 @@ def _pull_back(
     wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed[offset:], inputs, strict=True)],)
     seeds = [i for i, c in enumerate(ct) if isinstance(c, Tensor)]
     live = spec.live(seeds)
-    stages = sorted((s for s in spec.stages if s.reads(live)), key=lambda s: len(s.carries))
+    stages = sorted((s for s in spec.stages if s.reads(live)), key=lambda s: len(s.reading.carries))
     stage = serving(stages, wanted, max(seeds))
     if stage is None or (is_growing(outs[0]) and not stage.reads_only(live)):
         spec, outs = extended(outs, wanted, spec, live)
         stage = spec.stages[-1]
     stacked = (*[i for i in seeds if i >= spec.first_emit],)
     step = step_back(spec, stage, stacked, wanted)
-    finals = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(type_of(outs[i])) for i in stage.carries]
+    finals = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(type_of(outs[i])) for i in stage.reading.carries]
     steps = operands[0] if spec.is_counted else outs[spec.carries]
-    if stage.history < 0:
+    if stage.reading.history < 0:
         found = _loop_of_steps(spec, stage, step, steps, inputs, outs, finals, [ct[i] for i in stacked])
     else:
-        found = BACK[0](spec, stage, step, outs[stage.history], steps, inputs, finals, [ct[i] for i in stacked])
+        found = BACK[0](spec, stage, step, outs[stage.reading.history], steps, inputs, finals, [ct[i] for i in stacked])
     results = cotangents_of(step, stage, found, wanted)
     return ((None,) * offset + results,)
 
@@ -521,7 +528,7 @@ def _loop_of_steps(
     Sequence[Tensor], finals: Sequence[Tensor], of_stacks: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:  # fmt: skip
     """The backward pass as a counted loop over stacks."""
-    stacks = [outs[spec.first_emit + spec.emits.index(p)] for p in stage.saved]
+    stacks = [outs[spec.first_emit + spec.emits.index(p)] for p in stage.reading.saved]
     backward = Loop(
         None, step.program, carries=len(step.carries) + len(step.sums),
         xs=len(stacks) + len(step.xs) + len(of_stacks), is_reversed=not spec.is_reversed, policy="all",

@@ -28,7 +28,7 @@ from .._transforms.tape import Tape
 from .call import Program, marked
 from .examples import batched as batched_function
 from .lanes import size_inside, swapped
-from .loop import BACK, OPAQUE, BackwardStep, Loop, LoopBackward, check_steps, loop, run_in_lanes, run_loop
+from .loop import BACK, OPAQUE, BackwardStep, Loop, LoopBackward, Reading, check_steps, loop, run_in_lanes, run_loop
 
 
 class LoopBack:
@@ -42,14 +42,14 @@ class LoopBack:
             Stacks of cotangents have them behind their first axis.
     """
 
-    __slots__ = ("lanes", "length", "spec", "stage", "step")
+    __slots__ = ("lanes", "length", "reading", "spec", "step")
 
     def __init__(
-        self, spec: Loop, stage: LoopBackward, step: BackwardStep, length: DimLike, lanes: int = 0
+        self, spec: Loop, reading: Reading, step: BackwardStep, length: DimLike, lanes: int = 0
     ) -> None:  # fmt: skip
         self.lanes = lanes
         self.spec = spec
-        self.stage = stage
+        self.reading = reading
         self.step = step
         self.length = length
 
@@ -81,7 +81,7 @@ class LoopBack:
             most=self.spec.most,
         )  # fmt: skip
         places = [*self.step.carries, *self.step.sums, *self.step.slices]
-        tape = Tape(inputs[i]._key for i in {*self.stage.carries, *places} if dtypes.is_inexact(inputs[i].dtype))
+        tape = Tape(inputs[i]._key for i in {*self.reading.carries, *places} if dtypes.is_inexact(inputs[i].dtype))
         with recording(tape):
             outs = run_loop([*([operands[1]] if spec.is_counted else []), *inputs], spec)
         finals = [outs[i]._key for i in self.step.carries]
@@ -94,7 +94,7 @@ class LoopBack:
 
     def _again_in_lanes(self, operands: Sequence[Tensor]) -> list[Tensor]:
         """The results anew, the outermost lanes by batching those of one lane."""
-        one = LoopBack(self.spec, self.stage, self.step, self.length, self.lanes - 1)
+        one = LoopBack(self.spec, self.reading, self.step, self.length, self.lanes - 1)
         start = 1 + self.inputs
         last = start + len(self.step.carries)
         given = [swapped(x) if i >= last else x for i, x in enumerate(operands[1:])]
@@ -115,7 +115,7 @@ def _back(
     spec: Loop, stage: LoopBackward, step: BackwardStep, history: Tensor, steps: Tensor, inputs: Sequence[Tensor],
     finals: Sequence[Tensor], of_stacks: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    attr = LoopBack(spec, stage, step, spec.steps(inputs))
+    attr = LoopBack(spec, stage.reading, step, spec.steps(inputs))
     return apply(loop_back, (history, steps, *inputs, *finals, *of_stacks), (attr,))
 
 
@@ -150,7 +150,7 @@ def _require_step(back: LoopBack, inputs: Sequence[Any], cotangents: Sequence[An
     if any(len(x.shape) <= back.lanes for x in cotangents[width:]):
         raise ValueError("loop_back: the cotangent of a stack has no rows")
     slices = [tensor_type(x.shape[1:], x.dtype) for x in (*(inputs[i] for i in step.xs), *cotangents[width:])]
-    saved = [type_of(spec.body.graph.outputs[p]) for p in back.stage.saved]
+    saved = [type_of(spec.body.graph.outputs[p]) for p in back.reading.saved]
     totals = [tensor_type((*lanes, *inputs[i].shape), inputs[i].dtype) for i in step.sums]
     given = [*cotangents[:width], *totals, *saved, *slices, *(inputs[i] for i in step.invariants)]
     graph = step.program.graph
@@ -244,7 +244,7 @@ def _in_lanes(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool],
     wide = [i < back.summed or read <= i < count - len(step.invariants) for i in range(count)]
     everything = (True,) * len(step.program.graph.outputs)
     many = step._replace(program=Program(batched_graph(step.program.graph, wide, everything, size_inside(size))))
-    attr = LoopBack(back.spec, back.stage, many, back.length, back.lanes + 1)
+    attr = LoopBack(back.spec, back.reading, many, back.length, back.lanes + 1)
     outs = apply(loop_back, (*operands[:start], *given), (attr,))
     return (*outs[: back.summed], *map(swapped, outs[back.summed :]))
 
@@ -256,7 +256,7 @@ def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], 
     """
     spec, step, start = back.spec, back.step, 2 + back.inputs
     places = [*step.carries, *step.sums, *step.slices]
-    wanted = {*places, *back.stage.carries}
+    wanted = {*places, *back.reading.carries}
     have = flags[2:start]
     inputs = [
         alias(repeat(x, size) if i in wanted and not flag else x) if i in wanted else x

@@ -305,7 +305,7 @@ class _LoopBackRun:
         self.back_invariants = [self.inputs[i] for i in step.invariants]
         self.read = [_rows(arrays, x) for x in (*[self.inputs[i] for i in step.xs], *stacks)]
         self.slices: list[list[Any]] = [[] for _ in step.slices]
-        self.positions = back.stage.saved
+        self.positions = back.reading.saved
         self.run = arrays.run(step.program)
         self.full = arrays.run(spec.body)
         self.thin = arrays.run(spec.thin)

@@ -58,7 +58,7 @@ def unravel_index(indices: Any, shape: Any, order: Any = "C") -> Any:
     if order not in ("C", "F"):
         raise ValueError(at_user_line(f"np.unravel_index: order is {order!r}; wanted 'C' or 'F'"))
     flat = as_tensor(indices, "unravel_index")
-    if not is_symbolic(flat) and ops.any(flat < 0):
+    if not is_symbolic(flat) and ops.any(flat < 0):  # which `ops` count from the end
         raise ValueError(at_user_line(f"np.unravel_index: index {ops.min(flat)} is out of bounds for shape {shape}"))
     if order == "C":
         return ops.unravel_index(flat, shape)

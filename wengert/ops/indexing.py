@@ -386,8 +386,10 @@ def unravel_index(indices: ArrayLike, shape: ShapeLike) -> Any:
     size = dims.size_of(extents)
     if type(positions._data) is not Value and type(size) is int:
         values = positions.numpy()
-        if ((values < -size) | (values >= size)).any():
-            raise ValueError(at_user_line(f"unravel_index: an index is out of bounds for shape {extents}"))
+        outside = (values < -size) | (values >= size)
+        if outside.any():
+            told = f"unravel_index: index {values[outside][0]} is out of bounds for shape {extents} of {size} elements"
+            raise ValueError(at_user_line(told))
     rest = positions
     result: list[Tensor] = []
     for extent in reversed(extents):  # floor and remainder bring negative positions inside by themselves

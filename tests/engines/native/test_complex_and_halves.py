@@ -26,6 +26,7 @@ from wengert._engines.native.lower.blocks import takes_complex, takes_halves
 from wengert._engines.native.lower.complex_scalars import COMPLEX_SCALARS
 from wengert._engines.native.lower.scalars import SCALARS
 from wengert._engines.native.plan import segments, support
+from wengert._engines.native.run.callable import CALLABLE
 from wengert._engines.native.run.entry import called
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:.*was traced:UserWarning")
@@ -244,7 +245,7 @@ def test_every_float16_is_read_and_every_kind_of_float32_is_rounded(is_by_intege
         b.store(read, i, b.load(x, i))
     with b.loop(0, len(wide)) as i:
         b.store(rounded, i, b.load(y, i))
-    loaded = shared(module_text(b.function("f", [x, y], [read, rounded], []), "entry"), "entry")
+    loaded = shared(module_text(b.function("f", [x, y], [read, rounded], []), "entry"), "entry", CALLABLE)
     results = [np.empty(len(bits), np.float32), np.empty(len(wide), np.float16)]
     assert called(loaded, [bits.view(np.float16), wide], results, []) == (0, 0)
     np.testing.assert_array_equal(results[0], near)

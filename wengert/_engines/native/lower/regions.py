@@ -439,7 +439,7 @@ class _Again:
         first = spec.invariants_from()
         self.back, self.block, self.b, self.spec, self.taken = back, block, back.b, spec, taken
         self.thin, self.full = prepared(spec.thin), prepared(spec.body)
-        self.positions = back.back.stage.saved
+        self.positions = back.back.reading.saved
         starts, values = back.inputs[: spec.carries], self.thin.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(starts, values, strict=True)]
         for carry in self.carries:

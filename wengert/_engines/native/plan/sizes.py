@@ -189,7 +189,7 @@ class _Renaming:
         if kind is LoopBack:
             step = attribute.step._replace(program=self._program(attribute.step.program))
             return LoopBack(
-                self._loop(attribute.spec), attribute.stage, step, self._length(attribute.length), attribute.lanes
+                self._loop(attribute.spec), attribute.reading, step, self._length(attribute.length), attribute.lanes
             )
         if kind is Branches:
             programs = (*map(self._program, attribute.programs),)
