@@ -8,8 +8,8 @@ Matrices lie on the last two axes, axes before them are a batch. Results come in
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -17,6 +17,7 @@ from numpy.linalg import LinAlgError
 from ._core import dtypes
 from ._core.argument_types import ArrayLike, Axes, DTypeLike
 from ._core.dims import Dim, size_of
+from ._core.faces import documented, parameters_of
 from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
@@ -47,6 +48,9 @@ __all__ = [
     "sparse_matmul", "spsolve", "sqrtm", "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "toeplitz",
     "trace", "tridiagonal_solve", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class EigResult(NamedTuple):
@@ -85,67 +89,41 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
+def _face_of(target: Callable[..., Any]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Gives a function what the docstring of the one that it calls says, under its own names."""
+
+    def decorate(f: Callable[P, R]) -> Callable[P, R]:
+        f.__doc__ = documented(
+            f.__doc__, parameters_of(f), target.__doc__, known={}, otherwise="", returns="",
+            example=lambda text: text.replace("wg.ops.", "wg.linalg."),
+        )  # fmt: skip
+        return f
+
+    return decorate
+
+
 @names_errors
+@_face_of(linalg.inv)
 def inv(a: ArrayLike) -> Any:
-    """The inverses of matrices.
-
-    Args:
-        a: square matrices (..., n, n).
-
-    Returns:
-        Matrices (..., n, n) in a's kind.
-
-    Raises:
-        LinAlgError: if a matrix is singular.
-        ValueError: if a is not square.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
-        array([[0.5 , 0.  ],
-               [0.  , 0.25]])
-    """
+    """The inverse of square matrices."""
     return linalg.inv(a)
 
 
 @names_errors
+@_face_of(decompositions.det)
 def det(a: ArrayLike) -> Any:
-    """The determinants of matrices. The gradient is right at singular ones, too.
-
-    Args:
-        a: square matrices (..., n, n).
-
-    Returns:
-        The determinants (...) in a's kind.
-
-    Raises:
-        ValueError: if a is not square.
-
-    Example:
-        >>> import wengert as wg
-        >>> print(wg.linalg.det([[2.0, 0.0], [0.0, 4.0]]).round(12))
-        8.0
-    """
+    """The determinants of matrices. The gradient is right at singular ones, too."""
     return decompositions.det(a)
 
 
 @names_errors
+@_face_of(decompositions.eig)
 def eig(a: ArrayLike) -> EigResult:
     """Eigenvalues and eigenvectors of general square matrices.
-
-    At kinks: for equal eigenvalues smooth functions of values and vectors have their gradient, other functions of the
-    vectors NaN. A matrix without a basis of eigenvectors has no derivative: the gradient raises, or is huge.
-
-    Args:
-        a: matrices (..., n, n), real or complex.
 
     Returns:
         `eigenvalues` (..., n) in no order and `eigenvectors` as columns in a's kind, complex also where NumPy's happen
         to be real. Vectors have length 1; the phase of each is free.
-
-    Raises:
-        LinAlgError: if the computation does not converge.
-        ValueError: if a is not square.
 
     Example:
         >>> import wengert as wg
@@ -180,6 +158,7 @@ def eigvals(a: ArrayLike) -> Any:
 
 
 @names_errors
+@_face_of(decompositions.eigh)
 def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     """Eigenvalues and eigenvectors of symmetric (Hermitian) matrices.
 
@@ -187,7 +166,6 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     theirs, other functions of the vectors NaN.
 
     Args:
-        a: matrices (..., n, n).
         UPLO: "L" or "U": the triangle that is read.
 
     Returns:
@@ -233,50 +211,27 @@ def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Any:
 
 
 @names_errors
+@_face_of(decompositions.slogdet)
 def slogdet(a: ArrayLike) -> SlogdetResult:
     """The sign of the determinant and the logarithm of its magnitude.
 
-    At kinks: at a singular matrix the sign is 0, the logarithm -inf and the gradient infinite or NaN.
-
-    Args:
-        a: matrices (..., n, n).
-
     Returns:
         `sign` and `logabsdet`, arrays (...) in a's kind.
-
-    Raises:
-        ValueError: if a is not square.
-
-    Example:
-        >>> import wengert as wg
-        >>> print(wg.linalg.slogdet([[0.0, 1.0], [1.0, 0.0]]).sign)
-        -1.0
     """
     return SlogdetResult(*decompositions.slogdet(a))
 
 
 @names_errors
+@_face_of(decompositions.svd)
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Singular values and vectors: a = U @ diag(S) @ Vh.
 
-    At kinks: as `wg.ops.svd`; a gradient through the null space of `full_matrices=True` is a `LookupError`.
-
     Args:
-        a: matrices (..., m, n).
         full_matrices: whether U and Vh are square.
-        compute_uv: whether to return the vectors.
         hermitian: whether a is Hermitian: then its lower triangle is read, and the gradient is Hermitian.
 
     Returns:
         `U`, `S` (descending) and `Vh`, or S alone, in a's kind. The sign of each pair of vectors is free.
-
-    Raises:
-        LinAlgError: if the computation does not converge.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.linalg.svd([[3.0, 0.0], [0.0, 4.0]]).S
-        array([4., 3.])
     """
     given = decompositions.by_lower_triangle(a, "svd") if hermitian else a
     result = outward(decompositions.svd(given, full_matrices, compute_uv), a)
@@ -305,20 +260,15 @@ def svdvals(x: ArrayLike, /) -> Any:
 
 
 @names_errors
+@_face_of(decompositions.qr)
 def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Orthonormal Q and upper triangular R with a = Q @ R.
 
-    At kinks: as `wg.ops.qr`; a gradient through the columns that `mode="complete"` adds is a `LookupError`.
-
     Args:
-        a: matrices (..., m, n).
         mode: "reduced", "complete", or "r" for R alone.
 
     Returns:
         `Q` and `R`, or R alone, in a's kind.
-
-    Raises:
-        ValueError: for another mode.
 
     Example:
         >>> import wengert as wg
@@ -331,43 +281,28 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
 
 @names_errors
+@_face_of(decompositions.pinv)
 def pinv(
     a: ArrayLike, rcond: ArrayLike | None = None, hermitian: bool = False, *, rtol: ArrayLike | None = None
 ) -> Any:
     """The pseudo-inverse of matrices.
 
-    At kinks: where the rank changes the pseudo-inverse jumps; the gradient is that at constant rank.
-
     Args:
-        a: matrices (..., m, n).
-        rcond: singular values up to this times the largest count as 0; a small multiple of the rounding unit if None.
         hermitian: whether a is Hermitian: then its lower triangle is read, and the gradient is Hermitian.
         rtol: another name of rcond.
-
-    Returns:
-        Matrices (..., n, m) in a's kind.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.linalg.pinv([[0.0, 2.0]])
-        array([[0. ],
-               [0.5]])
     """
     given = decompositions.by_lower_triangle(a, "pinv") if hermitian else a
     return outward(decompositions.pinv(given, rtol if rcond is None else rcond), a)
 
 
 @public
+@_face_of(decompositions.lstsq)
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: ArrayLike | None = None) -> Any:
     """The x of least length that makes ``a @ x - b`` shortest.
-
-    At kinks: the gradient is that at constant rank of a.
 
     Args:
         a: a matrix (m, n).
         b: a vector (m,) or a matrix (m, k).
-        rcond: singular values of a up to this times the largest count as 0; the rounding unit times the larger extent
-            if None, and the rounding unit alone where this is not between 0 and 1, as in LAPACK.
 
     Returns:
         x, the sums of squared residuals (empty unless m > n and a has full rank; in a trace, which does not know the
@@ -398,27 +333,14 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: ArrayLike | None = None) -> Any:
 
 
 @names_errors
+@_face_of(decompositions.matrix_rank)
 def matrix_rank(
     A: ArrayLike, tol: ArrayLike | None = None, hermitian: bool = False, *, rtol: ArrayLike | None = None
 ) -> Any:
     """The number of singular values above a tolerance: integers, constants to a gradient.
 
     Args:
-        A: matrices (..., m, n); a vector has rank 1 unless it is zero.
-        tol: the tolerance; that of NumPy if None.
         hermitian: whether A is Hermitian: then its lower triangle is read.
-        rtol: the tolerance as a multiple of the largest singular value, in place of `tol`.
-
-    Returns:
-        The ranks in A's kind.
-
-    Raises:
-        ValueError: for both tolerances.
-
-    Example:
-        >>> import wengert as wg
-        >>> print(wg.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))
-        1
     """
     a = as_tensor(A, "matrix_rank")
     if a.ndim < 2:
@@ -428,27 +350,9 @@ def matrix_rank(
 
 
 @names_errors
+@_face_of(linalg.cholesky)
 def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Any:
-    """The lower triangular L with L @ L^H = a.
-
-    At kinks: the lower triangle of a is read, and the gradient is symmetric (Hermitian).
-
-    Args:
-        a: positive definite matrices (..., n, n).
-        upper: whether to return L^H.
-
-    Returns:
-        The factors in a's kind.
-
-    Raises:
-        LinAlgError: for a matrix that is not positive definite.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
-        array([[2., 0.],
-               [1., 2.]])
-    """
+    """The lower triangular L with L @ L^H = a."""
     return linalg.cholesky(a, upper)
 
 
@@ -482,12 +386,11 @@ def cholesky_solve(b: ArrayLike, L: ArrayLike, *, upper: bool = False) -> Any:
 
 
 @names_errors
+@_face_of(linalg.cross)
 def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
     """The cross product of vectors of three components.
 
     Args:
-        x1: an array of vectors.
-        x2: the same; shapes broadcast.
         axis: the axis along which the components lie.
 
     Returns:
@@ -495,11 +398,6 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
 
     Raises:
         ValueError: if the axis has not three components.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.linalg.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
-        array([0., 0., 1.])
     """
     a, b = as_tensor(x1, "cross"), as_tensor(x2, "cross")
     for x in (a, b):
@@ -509,6 +407,7 @@ def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
 
 
 @names_errors
+@_face_of(linalg.outer)
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     """All products of an element of one vector and one of another.
 
@@ -516,17 +415,8 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Any:
         x1: a vector.
         x2: a vector.
 
-    Returns:
-        A matrix in the kind of array that came in.
-
     Raises:
         ValueError: for other shapes.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.linalg.outer([1.0, 2.0], [3.0, 4.0])
-        array([[3., 4.],
-               [6., 8.]])
     """
     a, b = as_tensor(x1, "outer"), as_tensor(x2, "outer")
     if a.ndim != 1 or b.ndim != 1:
@@ -535,80 +425,38 @@ def outer(x1: ArrayLike, x2: ArrayLike, /) -> Any:
 
 
 @names_errors
+@_face_of(linalg.tensordot)
 def tensordot(x1: ArrayLike, x2: ArrayLike, /, *, axes: Axes = 2) -> Any:
-    """The sum of products over axes of x1 and as many of x2.
-
-    Args:
-        x1: an array.
-        x2: an array.
-        axes: how many of the last axes of x1 and the first of x2; or the axes of x1 and those of x2, in pairs.
-
-    Returns:
-        An array with the other axes of x1 and then those of x2, in the kind that came in.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.linalg.tensordot([[1.0, 2.0]], [3.0, 4.0], axes=1)
-        array([11.])
-    """
+    """The sum of products over axes of x1 and as many of x2."""
     return linalg.tensordot(x1, x2, axes)
 
 
 @names_errors
+@_face_of(linalg.vecdot)
 def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
-    """The sum of conj(x1) x2 along an axis.
-
-    Args:
-        x1: an array.
-        x2: the same; shapes broadcast.
-        axis: the axis.
-
-    Returns:
-        An array without the axis, in the kind that came in.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.linalg.vecdot([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
-        array([3., 7.])
-    """
+    """The sum of conj(x1) x2 along an axis."""
     return linalg.vecdot(x1, x2, axis)
 
 
 @public
+@_face_of(shapes.diagonal)
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Any:
     """The diagonals of matrices, as a new last axis.
 
     Args:
         x: matrices (..., m, n).
-        offset: which diagonal; 0 is the main one, positive ones lie above.
-
-    Returns:
-        The diagonals in x's kind.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.linalg.diagonal([[1, 2], [3, 4]])
-        array([1, 4])
     """
     return shapes.diagonal(as_tensor(x, "diagonal"), offset, -2, -1)
 
 
 @public
+@_face_of(reductions.trace)
 def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Any:
     """The sums along a diagonal of matrices.
 
     Args:
         x: matrices (..., m, n).
-        offset: which diagonal; 0 is the main one, positive ones lie above.
         dtype: the dtype in which to sum.
-
-    Returns:
-        The sums in x's kind.
-
-    Example:
-        >>> import wengert as wg
-        >>> print(wg.linalg.trace([[1, 2], [3, 4]]))
-        5
     """
     return reductions.sum(shapes.diagonal(as_tensor(x, "trace"), offset, -2, -1), axis=-1, dtype=dtype)
 

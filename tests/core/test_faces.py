@@ -65,15 +65,34 @@ def test_without_a_target_it_says_what_there_is() -> None:
     assert face("Ours.", ("a",), None) == "Ours.\n\nArgs:\n    a: see there.\n\nReturns:\n    A number."
 
 
+def test_results_are_told_in_the_words_of_the_face() -> None:
+    text = documented("", ("a",), TARGET.replace("The total.", "The total of x."), known={}, otherwise="", returns="",
+                      example=str)  # fmt: skip
+    assert text.startswith("The total of a.") and "Returns:\n    The total of a." in text
+
+
 FACES = [
-    name
-    for name in wnp.__all__
-    if name in vars(wg.ops) and inspect.isfunction(getattr(wnp, name)) and getattr(wnp, name) is not vars(wg.ops)[name]
-]
+    (space, name)
+    for space in (wnp, wg.linalg)
+    for name in space.__all__
+    if name in vars(wg.ops) and inspect.isfunction(getattr(space, name))
+    and getattr(space, name) is not vars(wg.ops)[name] and (space, name) != (wg.linalg, "polar")  # another function
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FACES)
-def test_faces_name_no_argument_that_they_lack(name: str) -> None:
-    ours, theirs = (inspect.signature(vars(space)[name]).parameters for space in (wnp, wg.ops))
-    text = (inspect.getdoc(vars(wnp)[name]) or "").partition("Example:")[0]
+@pytest.mark.parametrize(("space", "name"), FACES, ids=lambda x: x if isinstance(x, str) else x.__name__)
+def test_faces_name_no_argument_that_they_lack(space: Any, name: str) -> None:
+    ours, theirs = (inspect.signature(vars(s)[name]).parameters for s in (space, wg.ops))
+    text = (inspect.getdoc(getattr(space, name)) or "").partition("Example:")[0]
     assert not {*re.findall(r"`(\w+)[`=]", text)} & ({*theirs} - {*ours})
+
+
+def test_linear_algebra_says_what_arguments_mean_once() -> None:
+    """What a face's source says of arguments is what the function of `wg.ops` does not say, or says otherwise."""
+    repeated = []
+    for name in (name for space, name in FACES if space is wg.linalg):
+        written = inspect.getsource(inspect.unwrap(getattr(wg.linalg, name))).partition('"""')[2].partition('"""')[0]
+        theirs = (vars(wg.ops)[name].__doc__ or "").replace("wg.ops.", "wg.linalg.").splitlines()
+        shared = {line.strip() for line in written.splitlines()[1:]} & {line.strip() for line in theirs}
+        repeated += [f"{name}: {line}" for line in shared if ": " in line and not line.startswith("LinAlgError")]
+    assert not repeated

@@ -99,13 +99,15 @@ def documented(
         if text is None and names.get(p, p) in shared:
             text = in_our_words(shared[names.get(p, p)])
         lines.append(f"    {p}: {text or otherwise}")
-    summary = mine[""] or theirs[""].partition("\n\n")[0]
+    summary = mine[""] or in_our_words(theirs[""].partition("\n\n")[0])
     parts = [summary]
     if "\nAt kinks:" in theirs[""] and "At kinks:" not in summary:
         parts += [in_our_words(part) for part in theirs[""].split("\n\n") if part.startswith("At kinks:")]
     if lines:
         parts.append("Args:\n" + "\n".join(lines))
-    parts.append(f"Returns:\n{mine.get('Returns') or (f'    {returns}' if returns else theirs['Returns'])}")
+    parts.append(
+        f"Returns:\n{mine.get('Returns') or (f'    {returns}' if returns else in_our_words(theirs['Returns']))}"
+    )
     raises = mine.get("Raises") or in_our_words(theirs.get("Raises", ""))
     if raises:
         parts.append(f"Raises:\n{raises}")
