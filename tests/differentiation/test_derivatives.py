@@ -499,3 +499,18 @@ def test_a_jacobian_has_the_dtype_of_its_argument_in_every_mode(wrap: Any, given
     if given != "float16":  # SciPy's matrices know no halves
         ways = [wg.jacobian(f, sparsity=np.eye(2), mode=mode)(x) for mode in ("forward", "reverse")]
         assert {str(matrix.dtype) for matrix in ways} == {given}
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_hessians_of_two_loops_compiled(place):
+    """The second sweep asks the first loop for more, behind a loop that gives nothing where it is followed."""
+
+    def f(x, y, z):
+        last, (_, rows) = wg.scan(lambda c, r: (c, (c * 0.5, wg.sin(y))), z, x)
+        going = lambda i, c, d: (i < 20) & (wg.sum(wg.abs(c)) < 1000.0)
+        kept = wg.while_loop(going, lambda i, c, d: (i + 1, c, d), (0, last, x))[2]
+        return wg.sum(kept * kept) + wg.sum(rows * rows)
+
+    hessian = wg.hessian(f, place)
+    arguments = np.array([0.3]), np.array([[0.4]], np.float32), np.float64(0.7)
+    np.testing.assert_allclose(wg.function(hessian)(*arguments), hessian(*arguments), rtol=1e-6, atol=0)

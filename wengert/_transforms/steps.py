@@ -65,7 +65,8 @@ class Steps(Recorder):
     def extend(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Takes note that an op has more results now than when it was observed."""
         for index in range(len(self._steps) - 1, -1, -1):
-            if self._steps[index].outs[0]._key == outs[0]._key:
+            known = self._steps[index].outs  # none of what only has an effect
+            if known and known[0]._key == outs[0]._key:
                 self._steps[index] = self._steps[index]._replace(attrs=attrs, outs=outs)
                 self._tracked.update(out._key for out in outs if is_inexact(out.dtype))
                 return
