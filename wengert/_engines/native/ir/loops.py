@@ -169,12 +169,17 @@ class Let:
 
 @dataclass(slots=True, eq=False)
 class Select:
-    """`out = x if cond else y`; both are known, so that no branch is taken."""
+    """`out = x if cond else y`; both are known, so that no branch is taken.
+
+    `guards` says of a divisor or a factor that is 1 or a register that where it is 1, nothing may be computed with the
+    register: that would leave a flag of what the program guards against.
+    """
 
     out: Reg
     cond: Operand
     x: Operand
     y: Operand
+    guards: bool = False
 
 
 @dataclass(slots=True, eq=False)
