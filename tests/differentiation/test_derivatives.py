@@ -514,3 +514,17 @@ def test_hessians_of_two_loops_compiled(place):
     hessian = wg.hessian(f, place)
     arguments = np.array([0.3]), np.array([[0.4]], np.float32), np.float64(0.7)
     np.testing.assert_allclose(wg.function(hessian)(*arguments), hessian(*arguments), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("policy", ["all", "sqrt", "auto"])
+@pytest.mark.parametrize("length", [0, 1, 4])
+def test_gradients_of_jacobians_of_gradients_of_loops_compiled(length, policy):
+    """The innermost sweep and the middle one both ask the loop for more than the outermost tape has seen."""
+
+    def inner(x):
+        ended = lambda y: wg.scan(lambda c, _: (wg.sin(c) * y, None), x, None, length=length, checkpoint=policy)[0]
+        return wg.sin(ended(x))
+
+    gradient = wg.grad(wg.jacobian(inner, mode="reverse"))
+    for f in (gradient, wg.grad(gradient)):
+        np.testing.assert_allclose(wg.function(f)(0.3), f(0.3), rtol=1e-12)

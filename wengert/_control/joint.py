@@ -190,8 +190,9 @@ def extended(outs: Sequence[Tensor], active: tuple[bool, ...], attr: Any, *how: 
     with graph.lock:
         node.attrs = (*node.attrs[:-1], attr)
         types = node.op.type_rule(*node.op.group((*map(type_of, node.inputs),)), *node.attrs)
-        fresh = graph.extend(node, types[len(node.outputs) :])
-    everything = (*outs, *fresh)
+        graph.extend(node, types[len(node.outputs) :])
+    # a tape that was closed when other sweeps asked for more knows only the first results
+    everything = (*outs, *map(symbol, node.outputs[len(outs) :]))
     outer = {value.key: tensor for tensor, value in graph.captures.values()}
     operands = (*[outer[v.key] if v.key in outer else symbol(v) for v in node.inputs],)
     for recorder in STATE.recorders:

@@ -172,13 +172,11 @@ class Graph:
         self._carry_cuts(op, operands, outs)
         return outs if op.is_multi else outs[0]
 
-    def extend(self, node: Node, types: Sequence[Any]) -> tuple[Tensor, ...]:
+    def extend(self, node: Node, types: Sequence[Any]) -> None:
         """Gives a node of this graph more results, behind those that it has."""
         for shape, dtype in types:
             check_bytes(node.op.name, shape, dtype)
-        fresh = (*[self._new_value(t[0], t[1]) for t in types],)
-        node.outputs = (*node.outputs, *fresh)
-        return (*map(symbol, fresh),)
+        node.outputs = (*node.outputs, *[self._new_value(t[0], t[1]) for t in types])
 
     def unique_name(self, name: str) -> str:
         """The name, with a number behind it if the graph has it already: `foo`, `foo_1`, ..."""
