@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from .._core.budget import BUDGET, limit, tell
+from .._core.recorder import Observer
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -36,7 +37,7 @@ class State(NamedTuple):
     flags: tuple[bool, ...]
 
 
-class Keeper:
+class Keeper(Observer):
     """Looks after one run of a loop.
 
     Args:

@@ -1,7 +1,12 @@
-"""`Recorder`: what `apply` shows each op as it runs; tapes, forward mode and loops follow values so."""
+"""`Recorder`: what `apply` shows each op as it runs; tapes, forward mode and loops follow values so.
+
+`Observer`: what Variables and buffers tell of their reads and writes, for those who differentiate or repeat a function.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,3 +42,27 @@ class Recorder:
 
     def note_exit(self, tensor: Tensor, what: str) -> None:
         """Hears that a tensor becomes numbers, and by what."""
+
+
+class Observer:
+    """One that hears of reads and writes while it is open (`state.observing_reads`); this one does nothing about them.
+
+    Attributes:
+        since: the serial number from which on buffers are the observed function's own, and of no interest.
+        own: the keys of its arguments, of which it is not told either.
+        standing: what variables of frameworks are to hold, by their identity.
+    """
+
+    __slots__ = ()
+    since: int = 0
+    own: Set[int] = frozenset()
+    standing: Mapping[int, Tensor] = MappingProxyType({})
+
+    def on_read(self, variable: Any, tensor: Tensor) -> None:
+        """Hears that a Variable or a buffer is read, and what it held."""
+
+    def on_write(self, buffer: object) -> None:
+        """Hears that a buffer is written to; what is written is computed by recorded ops, which have gradients."""
+
+    def on_standing(self, variable: Any, tensor: Tensor) -> None:
+        """Hears that a framework's variable is read."""

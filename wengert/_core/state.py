@@ -11,7 +11,7 @@ from .tracebacks import fold
 
 if TYPE_CHECKING:
     from .graph import Graph
-    from .recorder import Recorder
+    from .recorder import Observer, Recorder
 
 next_serial = itertools.count(1).__next__
 """Hands out the serial numbers that identify tensors, values and graphs (never `id()`: those are reused)."""
@@ -25,7 +25,7 @@ class State(threading.local):
     is_quiet: bool = False  # in a reverse sweep that is traced: its nodes give no floating-point warnings
     silences: tuple[Any, ...] = ()  # what NumPy did about errors before each sweep that runs now: they give no warnings
     eager_functions: bool = False  # inside `wg.eager()`: `function`s run as plain Python
-    reading: tuple[Any, ...] = ()  # observers of Variable reads (custom gradients, recomputation)
+    reading: tuple[Observer, ...] = ()  # observers of Variable reads (custom gradients, recomputation)
     pins: dict[int, Any] | None = None  # Variable key -> what it holds while a computation is repeated
     lets_captures_go: bool = False  # custom gradients do not refuse what they close over: the caller has asked already
     regions: int = 0  # how many functions of branches and loops are being traced inside one another
@@ -135,7 +135,7 @@ class observing_reads:
 
     __slots__ = ("_before", "_observer")
 
-    def __init__(self, observer: object) -> None:
+    def __init__(self, observer: Observer) -> None:
         self._observer = observer
 
     def __enter__(self) -> Any:

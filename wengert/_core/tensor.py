@@ -519,13 +519,12 @@ def entered(array: object) -> Tensor:
 
 def _read(variable: object) -> Tensor:
     """What a framework's variable holds, as a tensor; in a trace it knows the variable."""
-    observers = [o for o in STATE.reading if hasattr(o, "on_standing")]
-    tensor = next((o.standing[id(variable)] for o in observers if id(variable) in o.standing), None)
+    tensor = next((o.standing[id(variable)] for o in STATE.reading if id(variable) in o.standing), None)
     if tensor is None:
         tensor = Tensor(ENGINE_OF[type(variable)].enter(array_of(variable)), next_serial())
         if STATE.builder is not None:
             tensor._source = variable
-    for observer in observers:
+    for observer in STATE.reading:
         observer.on_standing(variable, tensor)
     return tensor
 

@@ -31,6 +31,7 @@ from .._core.kinds import SEQUENCES, TUPLES
 from .._core.moving import beside
 from .._core.op import ZERO
 from .._core.public import public, reopen, unconverted
+from .._core.recorder import Observer
 from .._core.state import STATE, observing_reads, raise_our_own, recording
 from .._core.structure import as_held
 from .._core.tensor import Tensor
@@ -557,7 +558,7 @@ def _of_list(
 # -- Variables --------------------------------------------------------------------------------------------------------
 
 
-class _VariableWatch:
+class _VariableWatch(Observer):
     """Tracks, on a tape, the tensors that Variables give when f reads them."""
 
     def __init__(self, tape: Tape, wanted: Sequence[Variable] | None) -> None:

@@ -23,6 +23,7 @@ from .._core.kinds import ARRAYS, SEQUENCES
 from .._core.moving import beside
 from .._core.op import ZERO
 from .._core.public import names_errors, public, reopen
+from .._core.recorder import Observer
 from .._core.refusal import reworded
 from .._core.state import STATE, recording, tell_effect
 from .._core.structure import LEAF, Spec, flatten, unflatten
@@ -508,7 +509,7 @@ class GradientTape:
         self._core = self._reads = None
 
 
-class _Reads:
+class _Reads(Observer):
     """Follows, on a core tape, the tensors that watched Variables give when they are read."""
 
     __slots__ = ("asked", "found", "roots", "takes_trainable", "tape")

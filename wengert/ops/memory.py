@@ -22,6 +22,7 @@ from .._core.argument_types import ArrayLike, Index
 from .._core.dims import Dim, Shape
 from .._core.graph import Graph, ReadBefore
 from .._core.moving import beside
+from .._core.recorder import Observer
 from .._core.state import STATE, next_serial, tell_effect
 from .._core.tensor import Tensor, Value, Written, tell_twin
 from .._core.types import TensorType, same_dim, type_of
@@ -94,9 +95,9 @@ class Memory:
             if self._is_older(observer):
                 observer.on_write(self)
 
-    def _is_older(self, observer: object) -> bool:
+    def _is_older(self, observer: Observer) -> bool:
         """Whether an observer must know of it: it was there before what is observed, and is no argument of that."""
-        return self._since < getattr(observer, "since", 0) and self._since not in getattr(observer, "own", ())
+        return self._since < observer.since and self._since not in observer.own
 
     def enter(self, graph: Graph) -> None:
         """Makes what a body read as a capture, before the first write, what is held when it starts."""

@@ -37,7 +37,7 @@ from .._core.kinds import ARRAYS, DICTS, SEQUENCES
 from .._core.labelled import family_of
 from .._core.op import Op
 from .._core.public import public
-from .._core.recorder import Recorder
+from .._core.recorder import Observer, Recorder
 from .._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
 from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, unflatten
 from .._core.tensor import Tensor, is_tensor_or_variable
@@ -377,7 +377,7 @@ def _places(f: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     return found
 
 
-class _Reads:
+class _Reads(Observer):
     """Notes which Variables, and buffers that were there before, a function reads, and what each held first."""
 
     __slots__ = ("first", "own", "since", "standing")
@@ -386,7 +386,8 @@ class _Reads:
         self.since = next_serial()
         self.own = frozenset(x._key for x in inputs)  # what the function is given: it may write to that
         self.first: dict[int, tuple[Variable, Tensor]] = {}
-        self.standing: dict[int, Tensor] = {}  # what variables of frameworks held, by their identity
+        # what variables of frameworks held, by their identity: this observer notes them
+        self.standing: dict[int, Tensor] = {}  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         self.first.setdefault(variable._key, (variable, tensor))
@@ -401,9 +402,6 @@ class _Reads:
             raise _NeedsProgram
         self.standing[id(variable)] = tensor
         self.first.setdefault(-id(variable), (variable, tensor))
-
-    def on_write(self, buffer: object) -> None:
-        """What is written is computed by recorded ops, which have their own gradients."""
 
     def trainable(self, arguments: set[int | None]) -> list[tuple[Variable, Tensor]]:
         return [
@@ -434,22 +432,13 @@ class _NeedsProgram(Exception):
     """A function must run as a program of ours: it reads what a framework follows."""
 
 
-class _Standing:
+class _Standing(Observer):
     """What variables of frameworks held when the function ran, for its gradient function to read."""
 
     __slots__ = ("standing",)
 
     def __init__(self, variables: Iterable[tuple[Any, Tensor]]) -> None:
         self.standing = {id(v): t for v, t in variables if not isinstance(v, Variable)}
-
-    def on_read(self, variable: Variable, tensor: Tensor) -> None:
-        """What it reads of ours is what they hold now."""
-
-    def on_write(self, buffer: object) -> None:
-        """What is written is computed by recorded ops."""
-
-    def on_standing(self, variable: Any, tensor: Tensor) -> None:
-        """Told of each read, as others are."""
 
 
 # -- results ----------------------------------------------------------------------------------------------------------
@@ -953,7 +942,7 @@ def _takes_saved(grad_func: Callable[..., Any]) -> str:
 # -- recompute_grad ---------------------------------------------------------------------------------------------------
 
 
-class _Captures(Telling):
+class _Captures(Telling, Observer):
     """The recorder of a first run: follows what depends on the inputs, and notes followed tensors from elsewhere."""
 
     __slots__ = ("found", "keys", "outer", "own", "since")
