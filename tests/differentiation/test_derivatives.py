@@ -522,7 +522,8 @@ def test_gradients_of_jacobians_of_gradients_of_loops_compiled(length, policy):
     """The innermost sweep and the middle one both ask the loop for more than the outermost tape has seen."""
 
     def inner(x):
-        ended = lambda y: wg.scan(lambda c, _: (wg.sin(c) * y, None), x, None, length=length, checkpoint=policy)[0]
+        step = lambda y: lambda c, _: (wg.sin(c) * y, x)
+        ended = lambda y: wg.scan(step(y), x, None, length=length, checkpoint=policy)[0]
         return wg.sin(ended(x))
 
     gradient = wg.grad(wg.jacobian(inner, mode="reverse"))
