@@ -6,9 +6,9 @@ are calls of the same op. Frameworks say in a `Foreign` of their own how they ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from .._prims.structural import cast
 from .unknown_extents import types_for_unknown
 
 Types = Sequence[TensorType]
+F = TypeVar("F", bound="Foreign")
 
 
 class Foreign:
@@ -30,16 +31,20 @@ class Foreign:
 
     Attributes:
         engine: the name of the engine whose arrays it takes.
+        framework: its name in messages.
         keeps_numbers: whether Python numbers reach the user's function as they are, for want of weak types.
+        derived: the functions that were made of it, by what was asked for.
         follows: of a derived function the types of its results, told by those of the function that it came from.
         met: the types of results for operands of unknown extents, as traces found them.
     """
 
     engine: str
+    framework: str
     keeps_numbers = False
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.derived: dict[tuple[Any, ...], Any] = {}
         self.follows: Callable[[Types], Types] | None = None
         self.met: dict[Any, Types] = {}
 
@@ -71,6 +76,26 @@ class Foreign:
     def batched(self, flags: tuple[bool, ...]) -> Foreign:
         """The function on batches of the flagged operands; its results have the batch axis first."""
         raise NotImplementedError
+
+    def kept(self, key: tuple[Any, ...], make: Callable[[], F]) -> F:
+        """A derived function, made once, so that what the framework has compiled of it is found again."""
+        if key not in self.derived:
+            self.derived[key] = make()
+        return self.derived[key]
+
+    def __repr__(self) -> str:
+        return f"<{self.framework} function {self.name}>"
+
+
+def chosen(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """The flagged ones."""
+    return [x for x, flag in zip(values, flags, strict=True) if flag]
+
+
+def filled(values: Sequence[Any], flags: Sequence[bool], some: Iterable[Any]) -> list[Any]:
+    """Values with others in place of the flagged ones."""
+    following = iter(some)
+    return [next(following) if flag else x for x, flag in zip(values, flags, strict=True)]
 
 
 def _types(inputs: Types, function: Foreign) -> tuple[TensorType, ...]:
@@ -165,4 +190,4 @@ def _called_back(function: Foreign, natives: Sequence[Any], engine: Engine, home
 
 register_host_kernel("foreign", _for_engine)
 
-__all__ = ["Foreign", "foreign"]
+__all__ = ["Foreign", "chosen", "filled", "foreign"]

@@ -55,3 +55,13 @@ def test_numbers_take_the_width_of_the_arrays_beside_them() -> None:
     assert product(np.arange(2, dtype="int32"), np.float32(0.5)).dtype == np.float32
     assert product(jnp.asarray(X), 0.5).dtype == np.float32
     assert jax.jit(lambda x: product(x, 0.5))(jnp.asarray(X)).dtype == np.float32
+
+
+def test_derived_functions_are_made_once() -> None:
+    from wengert._engines.jax.foreign import JaxFunction  # which imports JAX
+
+    function = JaxFunction(lambda x: (jnp.sin(x),), "sine")
+    assert repr(function) == "<JAX function sine>"
+    assert function.pushforward((True,)) is function.pushforward((True,))
+    assert function.pullback((True,), (True,)) is function.pullback((True,), (True,))
+    assert function.batched((True,)) is not function.batched((False,))

@@ -11,7 +11,7 @@ import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 
-from ..._control.foreign import Foreign
+from ..._control.foreign import Foreign, chosen, filled
 from ..._core import dtypes
 from ..._core.types import TensorType, tensor_type
 from .common import canonical
@@ -28,12 +28,12 @@ class JaxFunction(Foreign):
     """A function from JAX arrays to a tuple of them."""
 
     engine = "jax"
+    framework = "JAX"
 
     def __init__(self, function: Function, name: str) -> None:
         super().__init__(name)
         self._function = function
         self._jitted = jax.jit(function)
-        self._derived: dict[Any, JaxFunction] = {}
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         with self.at_width(operands):
@@ -53,19 +53,19 @@ class JaxFunction(Foreign):
     def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> JaxFunction:
         def pull(*operands_and_cts: jax.Array) -> Sequence[Any]:
             operands, cts = operands_and_cts[: len(wanted)], iter(operands_and_cts[len(wanted) :])
-            outs, back = jax.vjp(_of_some(self._function, operands, wanted), *_chosen(operands, wanted))
+            outs, back = jax.vjp(_of_some(self._function, operands, wanted), *chosen(operands, wanted))
             found = back((*[
                 jnp.conj(next(cts)).astype(y.dtype) if flag else _no_cotangent(y)
                 for flag, y in zip(given, outs, strict=True)
             ],))  # fmt: skip
             return (*map(jnp.conj, found),)
 
-        return self._kept(("pullback", wanted, given), pull)
+        return self._made(("pullback", wanted, given), pull)
 
     def pushforward(self, active: tuple[bool, ...]) -> JaxFunction:
         def push(*operands_and_dots: jax.Array) -> Sequence[Any]:
             operands, dots = operands_and_dots[: len(active)], operands_and_dots[len(active) :]
-            some = _chosen(operands, active)
+            some = (*chosen(operands, active),)
             dots = (*[d.astype(x.dtype) for d, x in zip(dots, some, strict=True)],)
             outs, found = jax.jvp(_of_some(self._function, operands, active), some, dots)
             # the tangents of integers have a type that no array of ours has
@@ -73,30 +73,21 @@ class JaxFunction(Foreign):
                 d if dtypes.is_inexact(y.dtype) else jnp.zeros_like(y) for d, y in zip(found, outs, strict=True)
             ],)  # fmt: skip
 
-        return self._kept(("pushforward", active), push)
+        return self._made(("pushforward", active), push)
 
     def batched(self, flags: tuple[bool, ...]) -> JaxFunction:
         many = jax.vmap(self._function, in_axes=(*[0 if flag else None for flag in flags],))
-        return self._kept(("batched", flags), lambda *operands: (*many(*operands),))
+        return self._made(("batched", flags), lambda *operands: (*many(*operands),))
 
-    def _kept(self, key: tuple[Any, ...], function: Function) -> JaxFunction:
-        """A derived function, made once, so that what JAX has compiled of it is found again."""
-        return self._derived.setdefault(key, JaxFunction(function, f"{key[0]} of {self.name}"))
-
-    def __repr__(self) -> str:
-        return f"<JAX function {self.name}>"
-
-
-def _chosen(operands: Sequence[Any], flags: Sequence[bool]) -> tuple[Any, ...]:
-    return (*[x for x, flag in zip(operands, flags, strict=True) if flag],)
+    def _made(self, key: tuple[Any, ...], function: Function) -> JaxFunction:
+        return self.kept(key, lambda: JaxFunction(function, f"{key[0]} of {self.name}"))
 
 
 def _of_some(function: Function, operands: Sequence[Any], flags: Sequence[bool]) -> Function:
     """A function of the flagged operands alone."""
 
     def of_some(*some: jax.Array) -> Sequence[Any]:
-        following = iter(some)
-        return function(*[next(following) if flag else x for x, flag in zip(operands, flags, strict=True)])
+        return function(*filled(operands, flags, some))
 
     return of_some
 

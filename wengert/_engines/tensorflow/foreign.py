@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ..._control.foreign import Foreign
+from ..._control.foreign import Foreign, chosen, filled
 from ..._core.types import TensorType, tensor_type
 from .common import Native, is_inexact, numpy_dtype
 
@@ -22,6 +22,7 @@ class TensorFlowFunction(Foreign):
     """
 
     engine = "tensorflow"
+    framework = "TensorFlow"
     keeps_numbers = True
 
     def __init__(self, function: Function, name: str, variables: Sequence[Any] = ()) -> None:
@@ -29,7 +30,6 @@ class TensorFlowFunction(Foreign):
         self._function = function
         self._compiled = tf.function(function, autograph=False)
         self._variables = (*variables,)
-        self._derived: dict[Any, TensorFlowFunction] = {}
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         specs = [tf.TensorSpec(t.shape, tf.as_dtype(t.dtype)) for t in operands]  # pyright: ignore[reportArgumentType]  # a trace for TensorFlow has no unknown sizes
@@ -54,17 +54,17 @@ class TensorFlowFunction(Foreign):
             seeds = [tf.cast(next(cts), y.dtype) if flag else None for flag, y in zip(given, outs, strict=True)]
             pairs = [(y, s) for y, s in zip(outs, seeds, strict=True) if s is not None]
             found = tape.gradient(
-                [y for y, _ in pairs], [x for x, flag in zip(sources, wanted, strict=True) if flag],
+                [y for y, _ in pairs], chosen(sources, wanted),
                 [s for _, s in pairs], tf.UnconnectedGradients.ZERO,
             )  # fmt: skip
             return (*map(tf.convert_to_tensor, found),)
 
-        return self._kept(("pullback", wanted, given), pull)
+        return self._made(("pullback", wanted, given), pull)
 
     def pushforward(self, active: tuple[bool, ...]) -> TensorFlowFunction:
         def push(*operands_and_dots: tf.Tensor) -> Sequence[Any]:
             operands, dots = operands_and_dots[: len(active)], operands_and_dots[len(active) :]
-            some = [x for x, flag in zip(self._sources(operands), active, strict=True) if flag]
+            some = chosen(self._sources(operands), active)
             dots = [tf.cast(d, x.dtype) for d, x in zip(dots, some, strict=True)]
             with tf.autodiff.ForwardAccumulator(some, dots) as accumulator:
                 outs = self._function(*operands)
@@ -72,31 +72,20 @@ class TensorFlowFunction(Foreign):
                 accumulator.jvp(y, tf.UnconnectedGradients.ZERO) if is_inexact(y) else tf.zeros_like(y) for y in outs
             ],)  # fmt: skip
 
-        return self._kept(("pushforward", active), push)
+        return self._made(("pushforward", active), push)
 
     def batched(self, flags: tuple[bool, ...]) -> TensorFlowFunction:
         def many(*operands: tf.Tensor) -> Sequence[Any]:
-            some = [x for x, flag in zip(operands, flags, strict=True) if flag]
-
             def one(moving: list[tf.Tensor]) -> Any:
-                following = iter(moving)
-                return (*self._function(*[
-                    next(following) if flag else x for x, flag in zip(operands, flags, strict=True)
-                ]),)  # fmt: skip
+                return (*self._function(*filled(operands, flags, moving)),)
 
-            return (*tf.vectorized_map(one, some),)
+            return (*tf.vectorized_map(one, chosen(operands, flags)),)
 
-        return self._kept(("batched", flags), many)
+        return self._made(("batched", flags), many)
 
     def _sources(self, operands: Sequence[Any]) -> list[Any]:
         """What TensorFlow differentiates with respect to: variables stand for the operands that are their values."""
         return [*self._variables, *operands[len(self._variables) :]]
 
-    def _kept(self, key: tuple[Any, ...], function: Function) -> TensorFlowFunction:
-        """A derived function, made once, so that what TensorFlow has compiled of it is found again."""
-        if key not in self._derived:
-            self._derived[key] = TensorFlowFunction(function, f"{key[0]} of {self.name}", self._variables)
-        return self._derived[key]
-
-    def __repr__(self) -> str:
-        return f"<TensorFlow function {self.name}>"
+    def _made(self, key: tuple[Any, ...], function: Function) -> TensorFlowFunction:
+        return self.kept(key, lambda: TensorFlowFunction(function, f"{key[0]} of {self.name}", self._variables))

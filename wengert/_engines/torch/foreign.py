@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from ..._control.foreign import Foreign
+from ..._control.foreign import Foreign, chosen, filled
 from ..._core.types import TensorType, tensor_type
 from .bridge import is_differentiable, is_in_transform
 from .common import Array, numpy_dtype, torch_dtype
@@ -27,13 +27,12 @@ _vjp: Any = torch.func.vjp  # how many results it gives depends on has_aux=, whi
 class TorchFunction(Foreign):
     """A function from torch tensors to a tuple of them."""
 
-    engine = "torch"
+    engine = framework = "torch"
 
     def __init__(self, function: Function, name: str) -> None:
         super().__init__(name)
         self._function = function
         self._types: dict[Any, tuple[TensorType, ...]] = {}
-        self._derived: dict[Any, TorchFunction] = {}
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         key = (*operands,)
@@ -60,24 +59,14 @@ class TorchFunction(Foreign):
         return [Array(y) for y in self._function(*[x.tensor for x in natives])]
 
     def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> TorchFunction:
-        return self._kept(("pullback", wanted, given), lambda: _Pullback(self, wanted, given))
+        return self.kept(("pullback", wanted, given), lambda: _Pullback(self, wanted, given))
 
     def pushforward(self, active: tuple[bool, ...]) -> TorchFunction:
-        return self._kept(("pushforward", active), lambda: _Pushforward(self, active))
+        return self.kept(("pushforward", active), lambda: _Pushforward(self, active))
 
     def batched(self, flags: tuple[bool, ...]) -> TorchFunction:
         many = _batch(self._function, flags)
-        return self._kept(("batched", flags), lambda: TorchFunction(many, f"a batch of {self.name}"))
-
-    def _kept(self, key: tuple[Any, ...], make: Callable[[], TorchFunction]) -> TorchFunction:
-        """A derived function, made once."""
-        found = self._derived.get(key)
-        if found is None:
-            found = self._derived[key] = make()
-        return found
-
-    def __repr__(self) -> str:
-        return f"<torch function {self.name}>"
+        return self.kept(("batched", flags), lambda: TorchFunction(many, f"a batch of {self.name}"))
 
 
 class _Pullback(TorchFunction):
@@ -99,9 +88,9 @@ class _Pullback(TorchFunction):
             outs = self._base._function(*inputs)
             pairs = [
                 (y, ct.to(y.dtype))
-                for y, ct in zip(_chosen(outs, self._given), cts, strict=True) if y.requires_grad
+                for y, ct in zip(chosen(outs, self._given), cts, strict=True) if y.requires_grad
             ]  # fmt: skip
-            sources = _chosen(inputs, self._wanted)
+            sources = chosen(inputs, self._wanted)
             if not pairs:
                 return (*map(torch.zeros_like, sources),)
             found = torch.autograd.grad(
@@ -111,7 +100,7 @@ class _Pullback(TorchFunction):
 
     def batched(self, flags: tuple[bool, ...]) -> TorchFunction:
         """Of a batch of the function: every example has cotangents of its own, so every operand is batched first."""
-        return self._kept(("batched", flags), lambda: _Widened(
+        return self.kept(("batched", flags), lambda: _Widened(
             self._base.batched((True,) * len(self._wanted)).pullback(self._wanted, self._given), flags
         ))  # fmt: skip
 
@@ -136,7 +125,7 @@ class _Pushforward(TorchFunction):
             if not reached:
                 return (*map(torch.zeros_like, outs),)
             seeds = [torch.zeros_like(y, requires_grad=True) for y in reached]
-            sources = _chosen(inputs, self._active)
+            sources = chosen(inputs, self._active)
             back = torch.autograd.grad(reached, sources, seeds, create_graph=True, allow_unused=True)
             pairs = [(g, d.to(g.dtype)) for g, d in zip(back, dots, strict=True) if g is not None and g.requires_grad]
             if not pairs:
@@ -147,7 +136,7 @@ class _Pushforward(TorchFunction):
         return (*[_or_zeros(next(found), y) if y.requires_grad else torch.zeros_like(y) for y in outs],)
 
     def batched(self, flags: tuple[bool, ...]) -> TorchFunction:
-        return self._kept(("batched", flags), lambda: _Widened(
+        return self.kept(("batched", flags), lambda: _Widened(
             self._base.batched((True,) * len(self._active)).pushforward(self._active), flags
         ))  # fmt: skip
 
@@ -158,18 +147,18 @@ def _pulled(
     """The cotangents of wanted operands, inside a transform of `torch.func`."""
 
     def of_wanted(*some: torch.Tensor) -> tuple[Any, ...]:
-        return (*_chosen(function(*_filled(operands, wanted, some)), given),)
+        return (*chosen(function(*filled(operands, wanted, some)), given),)
 
-    outs, back = _vjp(of_wanted, *_chosen(operands, wanted))
+    outs, back = _vjp(of_wanted, *chosen(operands, wanted))
     return back((*[ct.to(y.dtype) for y, ct in zip(outs, cts, strict=True)],))
 
 
 def _pushed(function: Function, operands: Sequence[Any], active: Sequence[bool], dots: Sequence[Any]) -> Sequence[Any]:
     """The tangents of all results, inside a transform of `torch.func`."""
-    some = _chosen(operands, active)
+    some = chosen(operands, active)
     outs = function(*operands)
     carry = (*map(is_differentiable, outs),)
-    seeds = (*map(torch.zeros_like, _chosen(outs, carry)),)
+    seeds = (*map(torch.zeros_like, chosen(outs, carry)),)
 
     def back(*cts: object) -> Any:
         return (*_pulled(function, operands, active, carry, cts),)
@@ -226,16 +215,6 @@ def _plain(y: torch.Tensor) -> torch.Tensor:
 def _leaf(x: torch.Tensor) -> torch.Tensor:
     """A tensor that torch differentiates with respect to: x itself where it is part of an outer derivative."""
     return x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
-
-
-def _chosen(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    return [x for x, flag in zip(values, flags, strict=True) if flag]
-
-
-def _filled(values: Sequence[Any], flags: Sequence[bool], some: Sequence[Any]) -> list[Any]:
-    """Values with others in place of the flagged ones."""
-    following = iter(some)
-    return [next(following) if flag else x for x, flag in zip(values, flags, strict=True)]
 
 
 def _or_zeros(found: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
