@@ -1,8 +1,8 @@
 """Lowerings: from the nodes of a graph to loops. `blocks.py` walks a graph; the other files hold its rules.
 
 A `Block` walks a schedule; values are `forms`: elements in registers, stored arrays with strides, or lazy. Tables
-by family: `scalars`, `maps`, `reduces`; everything else has a rule in `SINGLES` (`regions`, `scatters`, `scans`,
-`products`, `factorisations`, `convolutions`, ...).
+by family: `scalars`, `maps`, `reduces`; everything else has a rule in `SINGLES`, whose families `families` lists
+(`regions`, `scatters`, `scans`, `products`, `factorisations`, `convolutions`, ...).
 
 - Loops and branches are basic blocks of the same function: small loop variables are variables (registers), large
   ones arrays that change places or are written in place; histories grow (`histories`), or are snapshots from which

@@ -58,9 +58,9 @@ class Single(NamedTuple):
 SINGLES: dict[str, Single] = {}
 
 
-def add_singles(rules: dict[str, Lower], *, of_complex: bool = False, of_halves: bool = False) -> None:
-    """Adds rules of primitives that are lowered by themselves; the files of their families do."""
-    SINGLES.update({name: Single(rule, of_complex, of_halves) for name, rule in rules.items()})
+def singles(rules: dict[str, Lower], *, of_complex: bool = False, of_halves: bool = False) -> dict[str, Single]:
+    """Part of a family's table, `LOWERED`; `families.py` lists the families that `SINGLES` is made of."""
+    return {name: Single(rule, of_complex, of_halves) for name, rule in rules.items()}
 
 
 # Primitives that leave the elements of their first operand where they are, perhaps with something added to them.
@@ -733,9 +733,9 @@ __all__ = [
     "SINGLES",
     "Block",
     "Setting",
-    "add_singles",
     "is_lowered",
     "kind_of",
+    "singles",
     "takes_complex",
     "takes_halves",
 ]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, Operand
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .direct import Shape, convolved, serves
 from .factorisations import loops_over
 from .forms import Extents, Form, Index, Stored, count_of, strides_of
@@ -154,4 +154,4 @@ def _copy_row(
     b.fill(windows.array, b.add(row, end), b.sub(count, end))
 
 
-add_singles({"conv": _conv})
+LOWERED = singles({"conv": _conv})

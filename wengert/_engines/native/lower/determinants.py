@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Status, Var
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .elimination import Written, is_little, system
 from .factorisations import Columns, fill_matrix, is_wild, loops_over, matrix_at, of_identity, scratch
 from .forms import Form, Index, Stored
@@ -400,7 +400,7 @@ def _rows(is_back: bool) -> Any:
     return rule
 
 
-add_singles({
+LOWERED = singles({
     "det": _det, "slogdet": _slogdet, "cofactor": _cofactor, "inv_or_inf": _inv_or_inf,
     "permute_rows": _rows(False), "unpermute_rows": _rows(True),
 })  # fmt: skip

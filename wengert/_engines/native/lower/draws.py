@@ -9,7 +9,7 @@ from ...._core.graph import Node
 from ...threefry import PARITY, ROTATIONS
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .forms import Form, Index, count_of
 from .scatters import over
 
@@ -112,6 +112,6 @@ def _wide(b: Builder, type_: str, x: Operand) -> Operand:
     return b.convert("u64", "i64", signed) if type_ != "u64" else signed
 
 
-add_singles({
+LOWERED = singles({
     "random_bits": _random_bits, "random_split": _random_split, "random_fold_in": _random_fold_in,
 })  # fmt: skip

@@ -17,7 +17,7 @@ from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import Address, Array, Operand, Status, Typed
 from .alone import is_alone
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .elimination import WRITTEN_OUT, is_little, system
 from .forms import Form, Index, Stored, strides_of
 from .matrices import BLAS_COLUMNS, some_at_once
@@ -418,6 +418,6 @@ def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     return [packed, pivots, order]
 
 
-add_singles({
+LOWERED = singles({
     "cholesky": _cholesky, "triangular_solve": _triangular_solve, "solve": _solve, "inv": _inv, "lu": _lu,
 })  # fmt: skip

@@ -9,7 +9,7 @@ from ...._core.graph import Node
 from ..ir.loops import COMPLEX, WIDTHS, Address, Operand, Status, Typed
 from . import transforms
 from .alone import is_alone
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .forms import Form, Stored, count_of
 from .nests import copy
 from .scalars import smaller
@@ -86,4 +86,4 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
         b.poll(1)
 
 
-add_singles({"dft": _dft, "rfft": _rfft, "irfft": _irfft}, of_complex=True)
+LOWERED = singles({"dft": _dft, "rfft": _rfft, "irfft": _irfft}, of_complex=True)

@@ -26,7 +26,6 @@ from ..plan.tiles import tiled
 from ..run.owners import Owner
 from ..run.shared_histories import HistoryLayout
 from . import nests
-from . import tiles as tiles
 from .alone import is_alone
 from .blocks import Block, Setting
 from .forms import TYPE_OF, Elements, Form, Stored, all_indices, count_of, strides_of

@@ -17,7 +17,7 @@ from ...._core.tensor import Value
 from ..ir.loops import FLOATS
 from ..plan.schedule import is_small, static_size
 from . import nests
-from .blocks import IN_PLACE, REWRITES, SINGLES, Block, add_singles
+from .blocks import IN_PLACE, REWRITES, SINGLES, Block, singles
 from .forms import TYPE_OF, Form, Stored
 from .matrices import FEW_EVEN
 from .products import add_einsum, add_matmul
@@ -105,6 +105,6 @@ def _start(block: Block, node: Node) -> Stored:
     return target
 
 
-add_singles({"joined": _joined})
+LOWERED = singles({"joined": _joined})
 IN_PLACE.add("joined")
 REWRITES.append(joined)

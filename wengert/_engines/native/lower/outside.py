@@ -11,7 +11,7 @@ from ..ir.loops import Address, Status
 from ..plan.outside import OUTSIDE, alone
 from ..run.outside import function_of, words_of
 from .alone import is_alone
-from .blocks import REWRITES, Block, add_singles
+from .blocks import REWRITES, Block, singles
 from .forms import Form
 from .own import stands_alone
 
@@ -34,7 +34,7 @@ def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     return places[len(forms) :]
 
 
-add_singles({"outside": _outside}, of_complex=True, of_halves=True)
+LOWERED = singles({"outside": _outside}, of_complex=True, of_halves=True)
 
 
 def _taken_in(graph: Graph) -> Graph:

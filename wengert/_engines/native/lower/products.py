@@ -18,7 +18,7 @@ from ..ir.builder import Builder
 from ..ir.loops import Operand
 from ..llvm.codegen import WORTH_THREADS
 from . import complex_products, nests
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .forms import Elements, Extents, Form, Stored, all_indices, count_of, is_numbers, strides_of
 from .maps import zero_of
 from .matrices import BLAS_LETTER, PER_ELEMENT, accumulated, add, fortran_int, letter, plan, product
@@ -270,6 +270,6 @@ def _matrices(b: Builder, target: Stored, one: Stored, other: Stored) -> Stored:
     return Stored(shape, target.array, target.offset, strides_of(b, shape), True)
 
 
-add_singles({"matmul": _matmul, "einsum": _einsum}, of_complex=True)
+LOWERED = singles({"matmul": _matmul, "einsum": _einsum}, of_complex=True)
 
 __all__ = ["BLAS_LETTER", "accumulated", "batched", "fortran_int", "letter", "product"]

@@ -26,7 +26,7 @@ from ..ir.loops import Array, Operand, Reg, Status, Var
 from ..plan.prepare import prepared
 from ..plan.schedule import is_small
 from . import nests
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of
 from .histories import HistoryForm, OneOf, Piled, Snapshots
 from .history_keepers import Anchor, Keeper, Rows, histories_of
@@ -692,4 +692,4 @@ def _again(form: Stored, operands: Sequence[Operand]) -> Stored:
     return Stored((*others[:rank],), form.array, offset, (*others[rank:],), form.is_dense)
 
 
-add_singles({"loop": _loop, "loop_back": _loop_back, "switch": _switch}, of_complex=True, of_halves=True)
+LOWERED = singles({"loop": _loop, "loop_back": _loop_back, "switch": _switch}, of_complex=True, of_halves=True)

@@ -9,7 +9,7 @@ from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, FRACTIONS, Operand
 from . import pieces, sorting
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .forms import TYPE_OF, Form, Index, refuse_none, spill
 from .nests import poll_often
 from .reduces import RUNNING
@@ -159,16 +159,18 @@ def _wins(b: Builder, op: str, t: str, value: Operand, old: Operand) -> Operand:
     return b.either(wins, b.both(is_nan(b, t, value), b.negated(is_nan(b, t, old))))
 
 
-add_singles({name: _of(total.join) for name, total in RUNNING.items()}, of_complex=True)
-add_singles({
-    "linear_recurrence": _scan(_recurrence, lambda xs: xs[1]),
-    "segmented_cumsum": _scan(_restarting, lambda xs: xs[0]),
-}, of_complex=True)  # fmt: skip
-add_singles({
-    "cumlogsumexp": _of(lambda b, t, x, y: SCALARS["logaddexp"](b, t, (), x, y)),
-    "argmax": _best_place("gt"),
-    "argmin": _best_place("lt"),
-    "sort": sorting.sort,
-    "argsort": sorting.argsort,
-    "searchsorted": sorting.searchsorted,
-})  # fmt: skip
+LOWERED = {
+    **singles({name: _of(total.join) for name, total in RUNNING.items()}, of_complex=True),
+    **singles({
+        "linear_recurrence": _scan(_recurrence, lambda xs: xs[1]),
+        "segmented_cumsum": _scan(_restarting, lambda xs: xs[0]),
+    }, of_complex=True),
+    **singles({
+        "cumlogsumexp": _of(lambda b, t, x, y: SCALARS["logaddexp"](b, t, (), x, y)),
+        "argmax": _best_place("gt"),
+        "argmin": _best_place("lt"),
+        "sort": sorting.sort,
+        "argsort": sorting.argsort,
+        "searchsorted": sorting.searchsorted,
+    }),
+}  # fmt: skip

@@ -11,7 +11,7 @@ from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import HALVES, Operand, Status
 from . import nests
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .forms import Elements, Extents, Form, Index, Lazy, count_of, is_numbers, unflattened
 from .maps import check_range, wrapped
 from .scalars import larger, smaller
@@ -217,15 +217,17 @@ def _multiplied(b: Builder, t: str, old: Operand, new: Operand) -> Operand:
     return b.let("and" if t == "bool" else "mul", t, old, new)
 
 
-add_singles({"scatter_add": _scatter(_added)}, of_complex=True)
-add_singles({"scatter_max": _scatter(larger), "scatter_min": _scatter(smaller)}, of_halves=True)
-add_singles({"last_writes": _last_writes, "maximum_iterations": _not_negative, "rarely": _refused_where_set})
-add_singles({
-    "scatter_set": _scatter(_replace),
-    "scatter_mul": _scatter(_multiplied),
-    "buffer_new": _buffer_new,
-    "buffer_value": _buffer_new,
-    "buffer_get": _buffer_get,
-    "buffer_set": _buffer_put(_replace),
-    "buffer_add": _buffer_put(_added),
-}, of_complex=True, of_halves=True)  # fmt: skip
+LOWERED = {
+    **singles({"scatter_add": _scatter(_added)}, of_complex=True),
+    **singles({"scatter_max": _scatter(larger), "scatter_min": _scatter(smaller)}, of_halves=True),
+    **singles({"last_writes": _last_writes, "maximum_iterations": _not_negative, "rarely": _refused_where_set}),
+    **singles({
+        "scatter_set": _scatter(_replace),
+        "scatter_mul": _scatter(_multiplied),
+        "buffer_new": _buffer_new,
+        "buffer_value": _buffer_new,
+        "buffer_get": _buffer_get,
+        "buffer_set": _buffer_put(_replace),
+        "buffer_add": _buffer_put(_added),
+    }, of_complex=True, of_halves=True),
+}  # fmt: skip

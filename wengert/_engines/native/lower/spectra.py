@@ -14,7 +14,7 @@ from typing import Any
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Status
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .factorisations import Lapack, address_of, fill_matrix, loops_over, matrix_at, one_at_least, require_tame, scratch
 from .forms import Form, Index, Stored
 from .products import fortran_int, letter
@@ -267,4 +267,4 @@ def _complement(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     return [target]
 
 
-add_singles({"eigh": _eigh, "svd": _svd, "qr": _qr, "complement": _complement, "pinv": _pinv})
+LOWERED = singles({"eigh": _eigh, "svd": _svd, "qr": _qr, "complement": _complement, "pinv": _pinv})

@@ -28,7 +28,7 @@ from ..plan.rows import without
 from ..plan.schedule import is_small, schedule, static_size
 from ..plan.tiles import Rows
 from . import nests
-from .blocks import Block, add_singles, kind_of
+from .blocks import Block, kind_of, singles
 from .forms import (
     TYPE_OF,
     Elements,
@@ -469,4 +469,4 @@ def _copy_as_loop(b: Builder, item: Copy) -> Instructions:
     return made
 
 
-add_singles({"tiled": _tiled})
+LOWERED = singles({"tiled": _tiled})

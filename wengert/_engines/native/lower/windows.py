@@ -18,7 +18,7 @@ from ...._core.tensor import Value
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, Array, Operand, Status
 from ..plan.pooling import BEST, PUT
-from .blocks import Block, add_singles
+from .blocks import Block, singles
 from .factorisations import loops_over
 from .forms import TYPE_OF, Form, Index, Stored, count_of, flat_place, is_numbers
 from .maps import wrapped
@@ -454,8 +454,10 @@ def _add_along(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     return [target]
 
 
-add_singles({
-    "window_sum": _window_sum, "window_spread": _window_spread, "window_argmax": _window_place("gt"),
-    "window_argmin": _window_place("lt"), BEST.name: _window_best, PUT.name: _window_put,
-})  # fmt: skip
-add_singles({"add_along": _add_along}, of_complex=True)
+LOWERED = {
+    **singles({
+        "window_sum": _window_sum, "window_spread": _window_spread, "window_argmax": _window_place("gt"),
+        "window_argmin": _window_place("lt"), BEST.name: _window_best, PUT.name: _window_put,
+    }),
+    **singles({"add_along": _add_along}, of_complex=True),
+}  # fmt: skip

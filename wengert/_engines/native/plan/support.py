@@ -20,22 +20,10 @@ from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import held_by, programs_of
 from ...._core.tensor import Value
 from ..llvm.numpy_transforms import transforms
-from ..lower import bessel as bessel
-from ..lower import convolutions as convolutions
-from ..lower import determinants as determinants
-from ..lower import draws as draws
-from ..lower import factorisations as factorisations
-from ..lower import fourier as fourier
-from ..lower import joins as joins
-from ..lower import outside as outside
+from ..lower import bessel as bessel  # the rules of these three join the table of scalars
+from ..lower import families as families
 from ..lower import polygamma as polygamma
-from ..lower import products as products  # the rules of these files join the table of singles
-from ..lower import regions as regions
-from ..lower import scans as scans
-from ..lower import scatters as scatters
 from ..lower import special as special
-from ..lower import spectra as spectra
-from ..lower import windows as windows
 from ..lower.blocks import is_lowered, takes_complex, takes_halves
 from ..lower.forms import TYPE_OF
 from .outside import called, may_be_called
