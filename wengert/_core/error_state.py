@@ -28,12 +28,10 @@ _MOST = 64
 
 
 def silent_like(state: object) -> Any:
-    """The state that ignores all errors, and is otherwise like the present one, which is given."""
-    found = SILENT.get(state)
-    if found is None:
-        with np.errstate(all="ignore"):
-            found = get()
-        if len(SILENT) >= _MOST:
-            SILENT.clear()
-        SILENT[state] = found
+    """The state that ignores all errors, and is otherwise like the present one, which is given; `SILENT` keeps it."""
+    with np.errstate(all="ignore"):
+        found = get()
+    if len(SILENT) >= _MOST:
+        SILENT.clear()
+    SILENT[state] = found
     return found
