@@ -12,9 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..._core import dtypes
-from ..._core.engine import default_engine
-from ..._core.op import REGISTRY
 from ..._core.types import type_of
+from ..on_host import host_kernel
 from .callbacks import called_back
 
 Kernel = Callable[..., Any]
@@ -76,22 +75,7 @@ def host_call(function: Callable[..., Any], natives: Any, types: tuple[Any, ...]
 
 def on_host(name: str) -> Kernel:
     """NumPy's kernel of a primitive, for those that JAX has no functions for."""
-
-    def kernel(*operands_and_attrs: int | jax.Array) -> Any:
-        op = REGISTRY[name]
-        count = len(op.operands)
-        operands, attrs = operands_and_attrs[:count], operands_and_attrs[count:]
-        types = op.type_rule(*map(type_of, operands), *attrs)
-
-        def run(*arrays: np.ndarray[Any, Any]) -> Any:
-            found = default_engine().kernels[name](*arrays, *attrs)
-            return found if op.is_multi else (found,)
-
-        found = host_call(run, operands, types if op.is_multi else (types,))
-        return found if op.is_multi else found[0]
-
-    kernel.is_on_host = True  # read by `support_of`
-    return kernel
+    return host_kernel(name, host_call, type_of)
 
 
 def _canonical_array(x: np.generic | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

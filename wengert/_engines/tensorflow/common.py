@@ -15,9 +15,8 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core import dtypes
-from ..._core.engine import default_engine
-from ..._core.op import REGISTRY
 from ..._core.types import TensorType, tensor_type
+from ..on_host import host_kernel
 
 Kernel = Callable[..., Any]
 
@@ -256,22 +255,7 @@ def host_call(function: Callable[..., Any], tensors: Sequence[Any], types: tuple
 
 def on_host(name: str) -> Kernel:
     """NumPy's kernel of a primitive, for those that TensorFlow has no ops for."""
-
-    def kernel(*operands_and_attrs: object) -> Any:
-        op = REGISTRY[name]
-        count = len(operands_and_attrs) - len(op.attrs)
-        operands, attrs = operands_and_attrs[:count], operands_and_attrs[count:]
-        types = op.type_rule(*op.group((*map(type_of_tensor, operands),)), *attrs)
-
-        def run(*arrays: np.ndarray[Any, Any]) -> Any:
-            found = default_engine().kernels[name](*arrays, *attrs)
-            return found if op.is_multi else (found,)
-
-        found = host_call(run, operands, types if op.is_multi else (types,))
-        return found if op.is_multi else found[0]
-
-    kernel.is_on_host = True  # read by `support_of`
-    return kernel
+    return host_kernel(name, host_call, type_of_tensor)
 
 
 def on_host_when(when: str, kernel: Kernel) -> Kernel:
