@@ -329,3 +329,21 @@ def test_loops_of_no_steps_compile_wherever_they_are(loop: str, around: str) -> 
             (wg.grad(wg.function(f), 1)(k, x), slope), (hvp(k, x), curvature), (second, curvature),
         ):  # fmt: skip
             np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)  # sums in another order
+
+
+@pytest.mark.parametrize("policy", ["all", "sqrt", "auto", 2])
+def test_sums_of_a_loop_inside_a_loop_inside_a_branch_have_known_shapes(policy: Any) -> None:
+    """The step back knows the shape of a cotangent; that of the loop's variable is known at run time only."""
+
+    def f(x: Any, n: Any) -> Any:
+        def branch(v: Any) -> Any:
+            def step(i: Any, u: Any) -> Any:
+                return i + 1, wg.map(lambda t: wg.sum(v * u) * t, wg.stack([0.4, 0.2, 0.3]))
+
+            return wg.while_loop(lambda i, u: i < n, step, (0, v), checkpoint=policy)[1][1]
+
+        return wg.cond(wg.sum(x) > 100.0, lambda v: v[0], branch, x)
+
+    gradient, x = wg.grad(f), np.array([0.2, 0.1, 0.3])
+    for n in (0, 1, 3):
+        np.testing.assert_allclose(wg.function(gradient)(x, np.int64(n)), gradient(x, np.int64(n)), rtol=1e-12)

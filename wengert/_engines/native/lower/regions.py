@@ -127,9 +127,10 @@ def _step_block(
     return inner.run([*(c.target() for c in carries), *others], is_filled=False)
 
 
-def _zeros(block: Block, shape: Extents, type_: str, is_small_: bool) -> Form:
-    if is_small_:
-        return Elements(shape, type_, [zero_of(type_)] * prod(shape))  # pyright: ignore[reportArgumentType, reportCallIssue]  # extents that are numbers
+def _zeros(block: Block, value: Value, shape: Extents, type_: str) -> Form:
+    """What a value starts as. Its own shape may be known where that of what it is the cotangent of is not."""
+    if is_small(value):
+        return Elements(value.shape, type_, [zero_of(type_)] * prod(value.shape))
     array = block.b.alloc(type_, count_of(block.b, shape), zero=True)
     return Stored(shape, array, 0, strides_of(block.b, shape), True)
 
@@ -389,8 +390,8 @@ class _LoopBackRun:
         small = [is_small(v) for v in self.graph.inputs]
         lanes = back.lane_shape(rest)
         sums = [
-            _zeros(block, (*lanes, *self.inputs[i].shape), self.inputs[i].type, small[width + k])
-            for k, i in enumerate(step.sums)
+            _zeros(block, value, (*lanes, *self.inputs[i].shape), self.inputs[i].type)
+            for value, i in zip(self.graph.inputs[width:], step.sums, strict=False)
         ]  # fmt: skip
         starts = [*rest[:width], *sums]
         self.state = [Carry(block, f, s) for f, s in zip(starts, small, strict=False)]
