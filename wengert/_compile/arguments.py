@@ -30,7 +30,7 @@ from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.labelled import family_of, unit_cure, unwrapped, values_of
 from .._core.state import STATE, next_serial
-from .._core.structure import LEAF, flatten, is_number_list, paths, unflatten
+from .._core.structure import LEAF, flatten, is_number_list, is_registered, paths, unflatten
 from .._core.tensor import Tensor, entered
 from .._core.where import at_user_line
 from .._prims.structural import alias, convert
@@ -223,7 +223,7 @@ def array_argument(value: Any) -> Any:
     held = getattr(kind, "__wengert_tensor__", None)
     if held is not None:
         return held(value)
-    if isinstance(value, list) and is_number_list(value):
+    if isinstance(value, list) and not is_registered(kind) and is_number_list(value):
         return _number_list(value)
     if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__"):
         leaves, spec = flatten(value)

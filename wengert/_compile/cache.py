@@ -16,7 +16,7 @@ from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine
 from .._core.kinds import ARRAYS
 from .._core.moving import moved
 from .._core.state import STATE, next_serial
-from .._core.structure import LEAF, Spec, unflatten
+from .._core.structure import LEAF, Spec, maker_of, unflatten
 from .._core.tensor import Tensor, entered, held_now, source_of
 from .._core.where import user_site
 from .._engines.numpy.execute import executable
@@ -278,8 +278,7 @@ def _form(spec: Spec | None, places: Sequence[Any], count: int) -> Any:
     if spec is None:
         return None
     is_flat = all(c is LEAF for c in spec.children)
-    is_tuple = spec.kind is tuple or (hasattr(spec.kind, "_make") and issubclass(spec.kind, tuple))
-    return spec.kind if is_flat and is_tuple else ...
+    return spec.kind if is_flat and maker_of(spec.kind) is not None else ...
 
 
 def _rebuilt(run: Callable[..., Any], rebuild: Callable[[tuple[Any, ...]], Any]) -> Callable[..., Any]:
@@ -298,9 +297,7 @@ def _rebuilder(spec: Spec | None, places: Sequence[Any]) -> Callable[[tuple[Any,
             return lambda outs: place.value
         return lambda outs: outs[place]
     if all(c is LEAF for c in spec.children) and places == tuple(range(len(places))):
-        if spec.kind is tuple:
-            return tuple
-        make = getattr(spec.kind, "_make", None)
-        if make is not None and issubclass(spec.kind, tuple):
+        make = maker_of(spec.kind)
+        if make is not None:
             return make
     return lambda outs: unflatten(spec, [p.value if isinstance(p, Static) else outs[p] for p in places])

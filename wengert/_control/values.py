@@ -16,7 +16,17 @@ from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.state import STATE
-from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, paths, unflatten
+from .._core.structure import (
+    LEAF,
+    Spec,
+    children_of,
+    describe,
+    flatten,
+    is_number_list,
+    opens_itself,
+    paths,
+    unflatten,
+)
 from .._core.tensor import Tensor, entered, tensor_in
 from .._core.types import TensorType, same_dim, tensor_type, type_of
 from .._core.where import at_user_line
@@ -348,19 +358,24 @@ def _shape_of(invariant: object) -> Any:
 
 
 def _is_shape(value: object) -> bool:
+    if opens_itself(value):
+        return False
     if value is None or hasattr(value, "shape"):
         return True
     return isinstance(value, (tuple, list)) and all(d is None or isinstance(d, (int, np.integer, Dim)) for d in value)
 
 
 def _is_nest_of_shapes(value: object) -> bool:
-    return isinstance(value, (tuple, list, dict)) and (not _is_shape(value) or not value)
+    return opens_itself(value) or (isinstance(value, (tuple, list, dict)) and not (_is_shape(value) and value))
 
 
 def _shapes_in(value: Any) -> list[Any]:
     """The shapes in a structure of them, in order; a tuple of ints and Nones is one shape."""
     found: list[Any] = []
-    inside = value.values() if isinstance(value, dict) else value
+    if opens_itself(value):
+        inside = children_of(value)
+    else:
+        inside = value.values() if isinstance(value, dict) else value
     for item in inside:
         found += [item] if _is_shape(item) else _shapes_in(item)
     return found

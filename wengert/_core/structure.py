@@ -94,6 +94,29 @@ def register(
     return cls
 
 
+def is_registered(kind: object) -> bool:
+    """Whether users said how instances of a class are taken apart, whatever built-in class it derives from."""
+    return kind in _registered
+
+
+def opens_itself(value: object) -> bool:
+    """Whether a value is of a class that users have registered."""
+    return type(value) in _registered
+
+
+def children_of(value: Any) -> list[Any]:
+    """What the user's function gives as the children of an instance of a registered class."""
+    return [*_registered[type(value)].flatten(value)[0]]
+
+
+def maker_of(kind: type[Any]) -> Callable[[Iterable[Any]], Any] | None:
+    """What makes a tuple or a named tuple of its items; None for other classes, and those that users registered."""
+    if kind is tuple:
+        return tuple
+    is_named = issubclass(kind, tuple) and hasattr(kind, "_make") and kind not in _registered
+    return getattr(kind, "_make") if is_named else None  # noqa: B009  # no method of every tuple
+
+
 def _attributes(value: object) -> tuple[list[Any], Any]:
     """What a plain object holds: attributes that are numeric or structures, and the names of these with the others."""
     held = [(name, getattr(value, name)) for name in _attribute_names(value)]
@@ -225,7 +248,7 @@ def _flattened(
     children, keys = opened
     models: Sequence[Spec | None] = ()
     if like is not None:
-        if isinstance(tree, dict) and keys != like.keys and _is_reordered(keys, like):
+        if isinstance(tree, dict) and type(tree) not in _registered and keys != like.keys and _is_reordered(keys, like):
             keys = like.keys
             children = [tree[key] for key in keys]
         models = like.children
@@ -239,7 +262,12 @@ def _flattened(
 
 
 def _is_reordered(keys: tuple[Any, ...], like: Spec) -> bool:
-    return issubclass(like.kind, dict) and len(keys) == len(like.keys) and set(keys) == set(like.keys)
+    return _is_plain_dict(like.kind) and len(keys) == len(like.keys) and set(keys) == set(like.keys)
+
+
+def _is_plain_dict(kind: type[Any]) -> bool:
+    """Whether the keys of a structure of this class are a dictionary's."""
+    return issubclass(kind, dict) and kind not in _registered
 
 
 def passes_through(leaf: object) -> bool:
@@ -371,13 +399,13 @@ def paths(spec: Spec | None, prefix: str, names: Sequence[str] = ()) -> list[str
 
 def _step(spec: Spec, position: int) -> str:
     key = key_of(spec, position)
-    is_attribute = isinstance(key, str) and not issubclass(spec.kind, dict)
+    is_attribute = isinstance(key, str) and not _is_plain_dict(spec.kind)
     return f".{key}" if is_attribute else f"[{key!r}]"
 
 
 def key_of(spec: Spec, position: int) -> Any:
     """How a child is reached: a key, a position, or the name of an attribute."""
-    if issubclass(spec.kind, dict):
+    if _is_plain_dict(spec.kind):
         return spec.keys[position]
     fields = getattr(spec.kind, "_fields", None) if issubclass(spec.kind, tuple) else None
     registered = _registered.get(spec.kind)
@@ -412,9 +440,9 @@ def _described(spec: Spec | None, words: Iterator[str]) -> str:
     if spec is None:  # a leaf
         return next(words)
     children = [_described(c, words) for c in spec.children]
-    if issubclass(spec.kind, dict):
+    if _is_plain_dict(spec.kind):
         return "{" + ", ".join(f"{k!r}: {c}" for k, c in zip(spec.keys, children, strict=True)) + "}"
-    if issubclass(spec.kind, list):
+    if issubclass(spec.kind, list) and spec.kind not in _registered:
         return f"[{', '.join(children)}]"
     name = "" if spec.kind is tuple else spec.kind.__name__
     return f"{name}({', '.join(children)})"

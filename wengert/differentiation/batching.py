@@ -25,7 +25,7 @@ from .._core.kinds import DICTS, SEQUENCES
 from .._core.op import repeat
 from .._core.public import public
 from .._core.scalars import beside
-from .._core.structure import Spec, describe, flatten, paths, unflatten
+from .._core.structure import Spec, children_of, describe, flatten, is_registered, opens_itself, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.types import same_dim, tensor_type
 from .._core.where import at_user_line
@@ -253,7 +253,11 @@ def _require_axes(axes: Any, name: str) -> None:
     """Raises unless all that a structure holds are axes."""
     if _is_axis(axes):
         return
-    inside: Any = axes.values() if isinstance(axes, DICTS) else axes if isinstance(axes, SEQUENCES) else None
+    inside: Any = None
+    if opens_itself(axes):
+        inside = children_of(axes)
+    elif isinstance(axes, (*DICTS, *SEQUENCES)):
+        inside = axes.values() if isinstance(axes, DICTS) else axes
     if inside is None:
         raise TypeError(at_user_line(f"vmap: {name} must be an integer, None or a structure of them, got {axes!r}"))
     for item in inside:
@@ -287,8 +291,12 @@ def _spread(axes: Any, spec: Spec | None, name: str) -> list[Any]:
 
 def _children(axes: Any, spec: Spec) -> list[Any] | None:
     """The entries for the children of a structure, in its order; None if they do not fit."""
+    if opens_itself(axes):
+        found = children_of(axes)
+        return found if type(axes) is spec.kind and len(found) == len(spec.children) else None
+    is_own = is_registered(spec.kind)
     if isinstance(axes, DICTS):
-        fits = issubclass(spec.kind, dict) and axes.keys() == set(spec.keys)
+        fits = issubclass(spec.kind, dict) and not is_own and axes.keys() == set(spec.keys)
         return [axes[key] for key in spec.keys] if fits else None
-    fits = not issubclass(spec.kind, dict) and len(axes) == len(spec.children)
+    fits = (is_own or not issubclass(spec.kind, dict)) and len(axes) == len(spec.children)
     return [*axes] if fits else None

@@ -39,7 +39,7 @@ from .._core.op import Op
 from .._core.public import public
 from .._core.recorder import Observer, Recorder
 from .._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
-from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, unflatten
+from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, is_registered, opens_itself, unflatten
 from .._core.tensor import Tensor, is_tensor_or_variable
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import at_user_line
@@ -569,7 +569,7 @@ class _Wanted:
     def _leaves(self, returned: Any) -> Sequence[Any]:
         if returned is None:
             return (None,) * self.total
-        is_sequence = isinstance(returned, SEQUENCES)
+        is_sequence = not opens_itself(returned) and isinstance(returned, SEQUENCES)
         if is_sequence and len(returned) == self.total and not any(map(_is_container, returned)):
             return returned
         for spec in (self.spec, *self._only_argument()):
@@ -599,7 +599,9 @@ def matched(spec: Spec | None, value: Any) -> list[Any] | None:
         return None if _is_container(value) else [value]
     if value is None:
         return [None] * _count(spec)
-    if issubclass(spec.kind, dict):
+    if opens_itself(value):
+        return _leaves_in(spec, value)
+    if not is_registered(spec.kind) and issubclass(spec.kind, dict):
         if not isinstance(value, DICTS) or set(value) != set(spec.keys):
             return None
         children: list[Any] = [value[key] for key in spec.keys]
@@ -608,8 +610,7 @@ def matched(spec: Spec | None, value: Any) -> list[Any] | None:
             return None
         children = list(value)
     else:
-        leaves, given = flatten(value)
-        return leaves if given == spec else None
+        return _leaves_in(spec, value)
     found: list[Any] = []
     for child, part in zip(spec.children, children, strict=True):
         leaves = matched(child, part)
@@ -617,6 +618,12 @@ def matched(spec: Spec | None, value: Any) -> list[Any] | None:
             return None
         found += leaves
     return found
+
+
+def _leaves_in(spec: Spec, value: object) -> list[Any] | None:
+    """The leaves of a value that has exactly a structure."""
+    leaves, given = flatten(value)
+    return leaves if given == spec else None
 
 
 def _count(spec: Spec | None) -> int:
