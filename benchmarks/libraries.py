@@ -124,7 +124,7 @@ def _wengert_conv(wg: Any) -> Callable[[Any, Any], Any]:
 
 NAMES = (
     "abs", "arange", "concatenate", "cos", "cumprod", "einsum", "exp", "log", "matmul", "max", "maximum", "mean",
-    "min", "minimum", "ones", "reshape", "sign", "sin", "sqrt", "square", "stack", "sum", "swapaxes", "tanh",
+    "min", "minimum", "ones", "reshape", "roll", "sign", "sin", "sqrt", "square", "stack", "sum", "swapaxes", "tanh",
     "transpose", "where", "zeros",
 )  # fmt: skip
 

@@ -285,6 +285,45 @@ def test_long_chains_of_small_arrays_are_loops_that_are_alike(modules: list[str]
     assert max(module.count("\n") for module in modules if "call i32 @piece" in module) < 20 * calls
 
 
+def chain(length: int) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        for _ in range(length):
+            x = wg.sin(x)
+        return wg.sum(x)
+
+    return wg.function(wg.grad(f))
+
+
+def slope_of_chain(x: Any, length: int) -> Any:
+    slope = np.ones_like(x)
+    for _ in range(length):
+        x, slope = np.sin(x), slope * np.cos(x)
+    return slope
+
+
+@unchecked
+def test_small_arrays_that_pieces_use_share_a_block_of_memory(modules: list[str]) -> None:
+    """Addresses that are known all through a function of thousands of calls would cost LLVM time in all of it."""
+    x = np.linspace(0.1, 1.0, 1000)
+    np.testing.assert_allclose(chain(530)(x), slope_of_chain(x, 530), rtol=1e-11)  # products in another order
+    (module,) = [module for module in modules if "call i32 @piece" in module]
+    assert "%together = call noalias ptr @wengert_take" in module
+    assert module.count("getelementptr inbounds i8, ptr %together") > 500
+    assert module.count("call noalias ptr @wengert_take") < 20  # what loops outside of pieces use, too
+
+
+def test_arrays_of_unknown_size_are_freed_by_one_loop(modules: list[str]) -> None:
+    """Were each freed for itself, the values of all would meet at the exit, for each failure that leads there."""
+    f = chain(540)
+    for size in (1500, 1501, 1502):
+        x = np.linspace(0.1, 1.0, size)
+        np.testing.assert_allclose(f(x), slope_of_chain(x, 540), rtol=1e-11)  # products in another order
+    module = next(module for module in modules if "umul.with.overflow" in module)
+    assert module.count("call noalias ptr @wengert_take") > 300
+    kernel = re.findall(r"^define internal i32 @kernel.*?^}", module, re.DOTALL | re.MULTILINE)[0]
+    assert kernel.split("\nexit:\n")[1].count("call void @wengert_drop") == 1
+
+
 @pytest.mark.parametrize(
     ("ops", "runs"),
     [("ab" * 600, {32}), ("abcde" * 200, {30}), ("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN" * 20, {40})],

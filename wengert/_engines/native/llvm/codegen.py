@@ -6,14 +6,16 @@ and calls the kernel, whose parameters carry what LLVM must know of them: operan
 another. Variables are stack slots, which LLVM's first pass turns into registers. Floating-point
 arithmetic is IEEE's to the letter but for `sum`, which may be reordered.
 
-Memory: arrays whose count is a number are allocated when the kernel starts (on the stack if small), others where they
-stand. All are freed at the one exit, to which failures go, too.
+Memory: arrays whose count is a number are allocated when the kernel starts (on the stack if small; small ones that only
+pieces use share a block beyond that), others where they stand. All are freed at the one exit, where failures go, too.
+Their addresses are computed, or read from a table, where they are needed: each that stays known all through a function
+of thousands of calls costs LLVM time in all of it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, cast
 
 from ..ir.accesses import Watch, is_on
@@ -57,6 +59,7 @@ from ..ir.loops import (
     blocks_of,
 )
 from ..ir.outlining import Captured, captured, lanes_of, var_uses
+from ..ir.renaming import reads
 from ..ir.sharing import may_fail
 from ..ir.signal_checks import MOST
 from ..run import context
@@ -69,6 +72,8 @@ FREE_METADATA = 10  # the number of the first metadata of a loop of its own
 ABSURD = 2**62  # bytes that no machine has: `memory` gives none
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 16 * 1024  # ... while they are no more than this together
+TOGETHER = 16 * 1024  # bytes up to which arrays that only pieces use lie in one block
+ALIGNED = 64  # bytes: where each of them begins
 WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
 STRAYED = "-1"  # what a part that would reach beyond an array puts where the number of an array that failed goes
 LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
@@ -94,6 +99,9 @@ class _Kernel(Values):
         self.frees: list[str] = []  # at the exit
         self.pointers: dict[Array, str] = {}  # arrays whose address never changes
         self.cells: dict[Array, str] = {}  # slots that hold the addresses of others
+        self.together: dict[Array, int] = {}  # where in their block small arrays begin
+        self.standing: list[Array] = []  # those with cells whose addresses are known where code is being written
+        self.room = 0  # the bytes of that block
         self.vars: set[Var] = set()
         self.labels = 0
         self.temps = 0
@@ -192,6 +200,9 @@ class _Kernel(Values):
         moved |= {array for item in items if type(item) is Swap for array in (item.x, item.y)}
         self.statics: list[Alloc] = []
         self.widths |= lanes_of(items)
+        given = _only_given(items)
+        made = Counter(item.array for item in items if type(item) is Alloc)
+        self.made_once = {array for array, times in made.items() if times == 1} - moved - given
         for item in items:
             kind = type(item)
             if kind is Local:
@@ -201,6 +212,9 @@ class _Kernel(Values):
                 size = count * WIDTHS[item.array.type]
                 if size <= ON_STACK and self.stack + size <= STACK:
                     self.on_stack(item.array, count)
+                elif size <= TOGETHER and item.array in given:
+                    self.together.setdefault(item.array, self.room)
+                    self.room += -(-size // ALIGNED) * ALIGNED
                 else:
                     self.statics.append(item)
             elif kind is Alloc or kind is Reserve:
@@ -230,12 +244,34 @@ class _Kernel(Values):
         if array in self.cells:
             return
         name = self.cells[array] = f"%c{array.number}"
-        self.top += [f"  {name} = alloca ptr", f"  store ptr null, ptr {name}"]
+        self.top.append(f"  {name} = getelementptr ptr, ptr %cells, i64 {len(self.cells) - 1}")
         if array.place == "grown":
             self.top += [f"  {name}.room = alloca i64", f"  store i64 0, ptr {name}.room"]
-        held = self.temp()
-        self.frees += [f"  {held} = load ptr, ptr {name}", f"  call void @wengert_drop(ptr {held})"]
+
+    def tabulate(self) -> None:
+        """Makes the table of cells, and the loop that frees what they hold: variables would meet at the exit, each with
+        a value for each failure that leads there."""
+        count = len(self.cells)
+        if not count:
+            return
+        self.declare("memset", "declare void @llvm.memset.p0.i64(ptr nocapture, i8, i64, i1)")
         self.declare("drop", "declare void @wengert_drop(ptr nocapture)")
+        self.top[:0] = [
+            f"  %cells = alloca [{count} x ptr]",
+            f"  call void @llvm.memset.p0.i64(ptr %cells, i8 0, i64 {count * 8}, i1 false)",
+        ]
+        self.frees += [
+            "  br label %drop",
+            "drop:",
+            "  %dropped = phi i64 [ 0, %exit ], [ %dropped.next, %drop ]",
+            "  %dropped.cell = getelementptr ptr, ptr %cells, i64 %dropped",
+            "  %dropped.held = load ptr, ptr %dropped.cell",
+            "  call void @wengert_drop(ptr %dropped.held)",
+            "  %dropped.next = add i64 %dropped, 1",
+            f"  %dropped.all = icmp eq i64 %dropped.next, {count}",
+            "  br i1 %dropped.all, label %dropped.end, label %drop",
+            "dropped.end:",
+        ]
 
     def var(self, var: Var) -> None:
         if var not in self.vars:
@@ -244,22 +280,26 @@ class _Kernel(Values):
 
     def allocate(self) -> None:
         """The arrays of known size, all at the start, with one check for all."""
-        if not self.statics:
+        self.tabulate()
+        taken: list[tuple[str, int, int]] = []  # names, the numbers that a want of memory tells, bytes
+        for item in self.statics:
+            if item.array not in self.pointers:
+                name = self.pointers[item.array] = f"%a{item.array.number}"
+                count = cast(int, item.count) * self.widths.get(item.array, 1)
+                taken.append((name, cast(int, item.array.number), max(count * WIDTHS[item.array.type], 1)))
+        if self.together:
+            taken.append(("%together", cast(int, next(iter(self.together)).number), self.room))
+        if not taken:
             return
         self.declare("take", "declare noalias ptr @wengert_take(i64)")
         self.declare("drop", "declare void @wengert_drop(ptr nocapture)")
         failed, began = "-1", len(self.checks)
-        for item in self.statics:
-            if item.array in self.pointers:
-                continue
-            name = self.pointers[item.array] = f"%a{item.array.number}"
+        for name, number, size in taken:
             is_null, chosen = self.temp(), self.temp()
-            count = cast(int, item.count) * self.widths.get(item.array, 1)
-            size = min(max(count * WIDTHS[item.array.type], 1), ABSURD)
             self.checks += [
-                f"  {name} = call noalias ptr @wengert_take(i64 {size})",
+                f"  {name} = call noalias ptr @wengert_take(i64 {min(size, ABSURD)})",
                 f"  {is_null} = icmp eq ptr {name}, null",
-                f"  {chosen} = select i1 {is_null}, i64 {item.array.number}, i64 {failed}",
+                f"  {chosen} = select i1 {is_null}, i64 {number}, i64 {failed}",
             ]
             self.frees.append(f"  call void @wengert_drop(ptr {name})")
             failed = chosen
@@ -306,9 +346,10 @@ class _Kernel(Values):
         known = self.pointers.get(array)
         if known is not None:
             return known
-        held = self.temp()
-        self.lines.append(f"  {held} = load ptr, ptr {self.cells[array]}")
-        return held
+        start = self.together.get(array)
+        if start is not None:
+            return self.line(f"getelementptr inbounds i8, ptr %together, i64 {start}")
+        return self.line(f"load ptr, ptr {self.cells[array]}")
 
     def place(self, array: Array, index: Operand, part: int = 0) -> str:
         base = self.pointer(array)
@@ -324,12 +365,15 @@ class _Kernel(Values):
 
     def block(self, block: Block) -> None:
         began = len(self.lines)
+        outer = len(self.standing)
         for item in block:
             if len(self.lines) - began > LONGEST_BLOCK:
                 began = self.cut(self.lines)
             if self.watch is not None:
                 self.watch.look(item)
             self.emitters[type(item)](self, item)
+        while len(self.standing) > outer:  # behind the block their addresses are in their cells only
+            del self.pointers[self.standing.pop()]
 
     def bytes_of(self, count: str, width: int) -> str:
         """The bytes of so many elements; if they are too many for 64 bits, a number that no machine has."""
@@ -373,7 +417,7 @@ class _Kernel(Values):
         array, width = item.array, WIDTHS[item.array.type]
         if array not in self.cells:
             if item.zero:
-                self.zero(self.pointers[array], str(item.count * width if type(item.count) is int else 0))
+                self.zero(self.pointer(array), str(item.count * width if type(item.count) is int else 0))
             return
         self.declare("take", "declare noalias ptr @wengert_take(i64)")
         cell, old, made = self.cells[array], self.temp(), self.temp()
@@ -385,6 +429,9 @@ class _Kernel(Values):
         self.lines.append(f"  {made} = call noalias ptr @wengert_take(i64 {size})")
         self.lines.append(f"  store ptr {made}, ptr {cell}")
         self.check(made, array)
+        if array in self.made_once:
+            self.pointers[array] = made
+            self.standing.append(array)
         if item.zero:
             self.zero(made, size)
 
@@ -755,6 +802,19 @@ class _PieceKernel(_Kernel):
             *self.top, *loads, *self.checks, *self.lines, "  br label %exit", "exit:", *stores, *self.frees,
             "  %result = load i32, ptr %status", "  ret i32 %result", "}",
         ])  # fmt: skip
+
+
+def _only_given(items: Iterable[Any]) -> set[Array]:
+    """The arrays that nothing but pieces uses."""
+    given: set[Array] = set()
+    used: set[Array] = set()
+    for item in items:
+        kind = type(item)
+        if kind is Apply:
+            given.update(item.arrays)
+        elif kind is not Alloc:
+            used.update(x for x in reads(item) if type(x) is Array)
+    return given - used
 
 
 EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {
