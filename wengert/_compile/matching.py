@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .._core.kinds import DICTS, SEQUENCES
-from .._core.structure import LEAF, Spec, describe, flatten, is_registered, opens_itself, paths, unflatten
+from .._core.structure import LEAF, Spec, describe, flatten, is_plain_dict, opens_itself, paths, unflatten
 from .._core.where import at_user_line
 
 
@@ -38,7 +38,7 @@ def matched(given: Any, spec: Spec | None, what: str, of: str, is_top: bool = Tr
 def _parts(given: Any, spec: Spec) -> list[Any] | None:
     """What stands in the places of a structure; a list of numbers is one for each place here, not an array."""
     is_plain = not opens_itself(given)
-    if is_plain and isinstance(given, DICTS) and issubclass(spec.kind, dict) and not is_registered(spec.kind):
+    if is_plain and isinstance(given, DICTS) and is_plain_dict(spec.kind):
         return [given[key] for key in spec.keys] if given.keys() == set(spec.keys) else None
     if is_plain and isinstance(given, SEQUENCES):
         is_listed = issubclass(spec.kind, (list, tuple)) and len(given) == len(spec.children)

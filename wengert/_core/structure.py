@@ -248,7 +248,7 @@ def _flattened(
     children, keys = opened
     models: Sequence[Spec | None] = ()
     if like is not None:
-        if isinstance(tree, dict) and type(tree) not in _registered and keys != like.keys and _is_reordered(keys, like):
+        if isinstance(tree, dict) and not opens_itself(tree) and keys != like.keys and _is_reordered(keys, like):
             keys = like.keys
             children = [tree[key] for key in keys]
         models = like.children
@@ -262,10 +262,10 @@ def _flattened(
 
 
 def _is_reordered(keys: tuple[Any, ...], like: Spec) -> bool:
-    return _is_plain_dict(like.kind) and len(keys) == len(like.keys) and set(keys) == set(like.keys)
+    return is_plain_dict(like.kind) and len(keys) == len(like.keys) and set(keys) == set(like.keys)
 
 
-def _is_plain_dict(kind: type[Any]) -> bool:
+def is_plain_dict(kind: type[Any]) -> bool:
     """Whether the keys of a structure of this class are a dictionary's."""
     return issubclass(kind, dict) and kind not in _registered
 
@@ -399,13 +399,13 @@ def paths(spec: Spec | None, prefix: str, names: Sequence[str] = ()) -> list[str
 
 def _step(spec: Spec, position: int) -> str:
     key = key_of(spec, position)
-    is_attribute = isinstance(key, str) and not _is_plain_dict(spec.kind)
+    is_attribute = isinstance(key, str) and not is_plain_dict(spec.kind)
     return f".{key}" if is_attribute else f"[{key!r}]"
 
 
 def key_of(spec: Spec, position: int) -> Any:
     """How a child is reached: a key, a position, or the name of an attribute."""
-    if _is_plain_dict(spec.kind):
+    if is_plain_dict(spec.kind):
         return spec.keys[position]
     fields = getattr(spec.kind, "_fields", None) if issubclass(spec.kind, tuple) else None
     registered = _registered.get(spec.kind)
@@ -440,9 +440,9 @@ def _described(spec: Spec | None, words: Iterator[str]) -> str:
     if spec is None:  # a leaf
         return next(words)
     children = [_described(c, words) for c in spec.children]
-    if _is_plain_dict(spec.kind):
+    if is_plain_dict(spec.kind):
         return "{" + ", ".join(f"{k!r}: {c}" for k, c in zip(spec.keys, children, strict=True)) + "}"
-    if issubclass(spec.kind, list) and spec.kind not in _registered:
+    if issubclass(spec.kind, list) and not is_registered(spec.kind):
         return f"[{', '.join(children)}]"
     name = "" if spec.kind is tuple else spec.kind.__name__
     return f"{name}({', '.join(children)})"

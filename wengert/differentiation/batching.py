@@ -25,7 +25,7 @@ from .._core.kinds import DICTS, SEQUENCES
 from .._core.op import repeat
 from .._core.public import public
 from .._core.scalars import beside
-from .._core.structure import Spec, children_of, describe, flatten, is_registered, opens_itself, paths, unflatten
+from .._core.structure import Spec, children_of, describe, flatten, is_plain_dict, opens_itself, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.types import same_dim, tensor_type
 from .._core.where import at_user_line
@@ -294,9 +294,9 @@ def _children(axes: Any, spec: Spec) -> list[Any] | None:
     if opens_itself(axes):
         found = children_of(axes)
         return found if type(axes) is spec.kind and len(found) == len(spec.children) else None
-    is_own = is_registered(spec.kind)
+    is_dict = is_plain_dict(spec.kind)
     if isinstance(axes, DICTS):
-        fits = issubclass(spec.kind, dict) and not is_own and axes.keys() == set(spec.keys)
+        fits = is_dict and axes.keys() == set(spec.keys)
         return [axes[key] for key in spec.keys] if fits else None
-    fits = (is_own or not issubclass(spec.kind, dict)) and len(axes) == len(spec.children)
+    fits = not is_dict and len(axes) == len(spec.children)
     return [*axes] if fits else None

@@ -39,7 +39,7 @@ from .._core.op import Op
 from .._core.public import public
 from .._core.recorder import Observer, Recorder
 from .._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
-from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, is_registered, opens_itself, unflatten
+from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, is_plain_dict, opens_itself, unflatten
 from .._core.tensor import Tensor, is_tensor_or_variable
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import at_user_line
@@ -601,7 +601,7 @@ def matched(spec: Spec | None, value: Any) -> list[Any] | None:
         return [None] * _count(spec)
     if opens_itself(value):
         return _leaves_in(spec, value)
-    if not is_registered(spec.kind) and issubclass(spec.kind, dict):
+    if is_plain_dict(spec.kind):
         if not isinstance(value, DICTS) or set(value) != set(spec.keys):
             return None
         children: list[Any] = [value[key] for key in spec.keys]
