@@ -11,6 +11,9 @@ import wengert as wg
 import wengert.numpy as wnp
 from tests.support.write_idioms import IDIOMS
 
+# Programs here set `a.shape`, which NumPy deprecates from 2.5 on; programs of before do it, and tensors follow them.
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
+
 RNG = np.random.default_rng(5)
 X, M = RNG.uniform(0.2, 1.2, 6), RNG.uniform(0.2, 1.2, (4, 5))
 WEIGHTS = np.cos(np.arange(60.0))
@@ -93,3 +96,14 @@ def test_a_mask_without_axes_takes_all_or_nothing(held: bool, wrap: Any) -> None
     by_value = wrap(lambda y, v: write(y, v, wg.sum(y) > (5.0 if held else 7.0)))
     np.testing.assert_array_equal(by_value(start, 9.0), write(start, 9.0, held))
     np.testing.assert_array_equal(wg.jacobian(by_value)(start, 9.0), np.eye(4) * (not held))
+
+
+def test_setting_the_shape_says_where_it_would_have_to_copy() -> None:
+    x = wg.tensor(np.arange(6.0).reshape(2, 3))
+    turned = (x * 1.0).T
+    with pytest.raises(AttributeError, match="reshape"):
+        turned.shape = (6,)
+    with pytest.raises(ValueError, match="size 6"):
+        x.shape = (5,)
+    x.shape = -1
+    assert x.shape == (6,)

@@ -16,6 +16,9 @@ import wengert as wg
 from wengert.adopt._arrays import Array, Followed
 from wengert.cli import main
 
+# Programs here set `a.shape`, which NumPy deprecates from 2.5 on; programs of before do it, and tensors follow them.
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
+
 X = np.array([0.3, 0.5, 0.9])
 C = np.array([1.0, 2.0, 3.0])
 TABLE = np.arange(6.0).reshape(2, 3)

@@ -50,6 +50,20 @@ def indexed(layout: np.ndarray[Any, Any] | None, index: Any) -> np.ndarray[Any, 
     return layout[index if has_dots else (*items, Ellipsis)]  # without dots a full index would read the element
 
 
+def with_extents(layout: np.ndarray[Any, Any], shape: Any) -> np.ndarray[Any, Any]:
+    """The same elements in order with other extents; an AttributeError, as NumPy's, where only a copy would do."""
+    if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # `reshape` has no `copy` there; setting warns from 2.5 on
+        view = layout.view()
+        view.shape = shape
+        return view
+    try:
+        return layout.reshape(shape, copy=False)
+    except ValueError as error:
+        if "copy" not in str(error):
+            raise  # the numbers of elements differ
+        raise AttributeError(f"{error} Use x.reshape(shape), which copies where it must.") from None
+
+
 def _is_plain(item: Index) -> bool:
     if type(item) is slice:
         return _is_known(item)

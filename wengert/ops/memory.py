@@ -447,8 +447,7 @@ def reshape_in_place(x: Tensor, shape: Any) -> None:
         raise AttributeError(
             at_user_line(f"the extents of a tensor of shape {x.shape} are known at run time only; use x.reshape(shape)")
         )
-    layout = place.layout.view()
-    layout.shape = shape
+    layout = layouts.with_extents(place.layout, shape)
     place.family.written()
     moved = Place(place.family, TensorType((layout.shape, x.dtype)), layout)
     moved.origin = place.origin
