@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine
 from .._core.kinds import ARRAYS
 from .._core.moving import moved
 from .._core.state import STATE, next_serial
-from .._core.structure import LEAF, Spec, maker_of, unflatten
+from .._core.structure import LEAF, Spec, maker_of
 from .._core.tensor import Tensor, entered, held_now, source_of
 from .._core.where import user_site
 from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
-from .captures import Captures
-from .trace import Static, Traced
+from .captures import Alike, Captures, guarded
+from .rebuilding import rebuilder
+from .trace import Traced
 from .uploads import Uploads
 from .whole_numbers import Bounds
 
@@ -70,7 +72,7 @@ class Compiled:
         self.dims = dim_sources(graph.inputs)
         is_known = all(isinstance(tensor._data, ARRAYS) for tensor in self._captured)
         self.is_plain = is_known and not self.variables and not self.written
-        self.rebuild = _rebuilder(traced.results, traced.places)
+        self.rebuild = rebuilder(traced.results, traced.places)
         self.form = _form(traced.results, traced.places, len(graph.outputs))
         self.uploads = Uploads()
         self._direct: dict[tuple[tuple[Any, ...], int], Callable[..., Any]] = {}
@@ -184,17 +186,19 @@ class Compiled:
         return self._direct[kinds, version]
 
     def _direct_on(self, home: Engine, arguments: Sequence[Any]) -> Callable[..., Any] | None:
-        like = None if self._captured or home.direct is None else home.looks(arguments)
-        if like is None or home.direct is None:
+        like = None if self._captured else home.looks(arguments)
+        if like is None:
             return None
         version = 0 if self.captures is None else self.captures.version
         if (like, version) not in self._direct:
-            run = home.direct(self.program, arguments, self.rebuild)
-            if self.captures is not None:
-                run = self.captures.guarded(run, ())
+            ready = home.ready(self.program, arguments)
+            if ready is None:
+                return None
+            alike = Alike(ready, arguments, self.rebuild)
+            make = partial(guarded, ()) if self.captures is None else self.captures.guarded
             kept = [(key, kept) for key, kept in self._direct.items() if key[1] == version]
             self._direct = dict(kept[1 - _LOOKS :])
-            self._direct[like, version] = run
+            self._direct[like, version] = make(ready.run, (), alike)
         return self._direct[like, version]
 
     def run(self, arguments: Sequence[Tensor], kind: Kind, engine: Engine | None = None) -> Any:
@@ -287,17 +291,3 @@ def _rebuilt(run: Callable[..., Any], rebuild: Callable[[tuple[Any, ...]], Any])
         return results if results is NotImplemented else rebuild(results)
 
     return rebuilt
-
-
-def _rebuilder(spec: Spec | None, places: Sequence[Any]) -> Callable[[tuple[Any, ...]], Any]:
-    """From outputs to the result's structure, without walking the spec for the common ones."""
-    if spec is None:  # a leaf
-        (place,) = places
-        if isinstance(place, Static):
-            return lambda outs: place.value
-        return lambda outs: outs[place]
-    if all(c is LEAF for c in spec.children) and places == tuple(range(len(places))):
-        make = maker_of(spec.kind)
-        if make is not None:
-            return make
-    return lambda outs: unflatten(spec, [p.value if isinstance(p, Static) else outs[p] for p in places])

@@ -7,11 +7,27 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Kernel = Callable[..., Any]
+
+
+class Ready(NamedTuple):
+    """A program made ready for arrays that look like some.
+
+    Attributes:
+        run: from such arrays to outputs.
+        attributes: the names of an array's attributes that say how it looks.
+        conditions: what else must hold at a call: an expression with `{}` where a value stands, and the value.
+        own: what makes outputs the caller's own, where they may not be.
+    """
+
+    run: Callable[..., tuple[Any, ...]]
+    attributes: tuple[str, ...]
+    conditions: tuple[tuple[str, Any], ...] = ()
+    own: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None
 
 
 class Engine:
@@ -39,8 +55,7 @@ class Engine:
             a native or array.
         run_plain: `run_plain(arrays, program)` -> the arrays that a program gives, the caller's own.
         looks: `looks(arrays)` -> what decides how a program runs on them; None where that is not asked for.
-        direct: `direct(program, arrays, rebuild)` -> the program as a function of arrays that look like these, which
-            gives what `rebuild` makes of the results, or NotImplemented for other arrays.
+        ready: `ready(program, arrays)` -> the program made ready for arrays that look like these; None where it cannot.
         place: `place(ndarray, partner)` -> a native on the device of another one.
         require_untraced: `require_untraced(what)` raises where the framework records what runs into a graph, of which
             what leaves the framework would be a constant.
@@ -69,7 +84,7 @@ class Engine:
         is_followed: Callable[[Any], bool] | None = None,
         run_plain: Callable[..., tuple[Any, ...]] | None = None,
         looks: Callable[[Any], Any] = lambda arrays: None,
-        direct: Callable[[Any, Any, Callable[..., Any]], Callable[..., Any]] | None = None,
+        ready: Callable[[Any, Any], Ready | None] = lambda program, arrays: None,
         place: Callable[[np.ndarray[Any, Any], Any], Any] | None = None,
         require_untraced: Callable[[str], None] = lambda what: None,
     ) -> None:
@@ -95,7 +110,7 @@ class Engine:
         self.is_followed: Callable[[Any], bool] = is_followed or (lambda native: not is_concrete(native))
         self.run_plain = self._run_plain if run_plain is None else run_plain
         self.looks = looks
-        self.direct = direct
+        self.ready = ready
         self.require_untraced = require_untraced
         self.place = (lambda array, partner: from_numpy(array)) if place is None else place
 

@@ -312,7 +312,11 @@ def _build(spec: Spec | None, leaves: Any) -> Any:
         if leaf is _END:
             raise ValueError(at_user_line("tree.unflatten: fewer leaves than the structure has places"))
         return leaf
-    children = [_build(child, leaves) for child in spec.children]
+    return assembled(spec, [_build(child, leaves) for child in spec.children])
+
+
+def assembled(spec: Spec, children: list[Any]) -> Any:
+    """One level of a structure: what a spec describes, of its children."""
     kind = spec.kind
     if kind in _registered:
         return _registered[kind].unflatten(spec.keys, children)

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from .._compile.cache import _rebuilder
+from .._compile.rebuilding import rebuilder
 from .._compile.saved import Decoder, Encoder
 from .._compile.trace import ArrayKey, Static, Traced
 from .._core import dtypes
@@ -162,7 +162,7 @@ class ExportedFunction:
         self._inputs = [(decoder.attribute(shape), dtypes.as_dtype(t)) for shape, t in data["inputs"]]
         self._outputs = [(decoder.attribute(shape), dtypes.as_dtype(t)) for shape, t in data["outputs"]]
         places = [p if isinstance(p, int) else decoder.key(p) for p in data["places"]]
-        self._rebuild = _rebuilder(decoder.spec(data["results"]), places)
+        self._rebuild = rebuilder(decoder.spec(data["results"]), places)
         self._run = library[str(data["symbol"])]
         self._atoms: list[Atom] = []
         for shape, _ in self._inputs:

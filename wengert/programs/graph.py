@@ -218,7 +218,7 @@ class Function(Generic[P, R]):
         try:  # not `@public`, whose call would be felt here; `trace` puts back what it opened
             if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
                 # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
-                default = dtypes.default_float()
+                default = dtypes._default_float
                 last = self._last
                 if last is not None and last[0] is default:
                     result = last[1](*args)

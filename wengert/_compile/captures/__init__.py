@@ -6,5 +6,6 @@
 """
 
 from .captures import Captures
+from .guard import Alike, guarded
 
-__all__ = ["Captures"]
+__all__ = ["Alike", "Captures", "guarded"]

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from .watch import Item, Watch
+from ..._core.engine import Ready
+from .watch import Bind, Item, Watch
 
 Guard = Callable[[Sequence[Any]], bool]
 
@@ -18,23 +19,75 @@ def guard_of(watches: Sequence[Watch]) -> Guard:
 
     It costs 10 to 20 ns for each name; whatever it cannot read any more makes it false.
     """
-    return _made(watches, "guard", [])
+    binder = _binder(watches)
+    test = _test(watches, binder)
+    return _made("guard", f"(statics):\n  try:\n   return {test}\n  except {binder(_ERRORS)}:\n   return False", binder)
 
 
-def guarded(watches: Sequence[Watch], run: Callable[..., Any], natives: Sequence[Any]) -> Callable[..., Any]:
-    """A function of arguments that runs compiled code on them and on captured arrays if the guard of no signature's
-    values holds, and gives NotImplemented else: guard and call in one.
+class Alike:
+    """That arguments look like those for which an engine has made a program ready.
+
+    Attributes:
+        ready: the program.
+        count: how many arguments there are.
+        rebuild: from its outputs to what a call gives.
     """
-    if not watches and not natives:
+
+    def __init__(self, ready: Ready, arguments: Sequence[object], rebuild: Callable[..., Any]) -> None:
+        self.ready = ready
+        self.count = len(arguments)
+        self.rebuild = rebuild
+        self._held = (*[getattr(x, name) for x in arguments for name in ready.attributes],)
+
+    def arguments(self) -> str:
+        """The names of the arguments in the code."""
+        return "".join(f"_wga{place}, " for place in range(self.count))
+
+    def text(self, bind: Bind) -> str:
+        """The test as an expression."""
+        parts = [text.format(bind(value)) for text, value in self.ready.conditions]
+        if self._held:
+            looks = [f"_wga{place}.{name}" for place in range(self.count) for name in self.ready.attributes]
+            parts.append(f"({', '.join(looks)},) == {bind(self._held)}")
+        return " and ".join(parts) or "True"
+
+    def result(self, call: str, bind: Bind) -> str:
+        """What is given, of the text of the call."""
+        own = self.ready.own
+        return f"{bind(self.rebuild)}({call if own is None else f'{bind(own)}({call})'})"
+
+
+def guarded(
+    watches: Sequence[Watch], run: Callable[..., Any], natives: Sequence[Any], alike: Alike | None = None
+) -> Callable[..., Any]:
+    """A function of arguments that runs compiled code on them and on captured arrays if the guard of no signature's
+    values holds, and the arguments look like others, if these are given; it gives NotImplemented else.
+
+    Guard and call are one piece of code: at ten elements a call of Python costs as much as a kernel.
+    """
+    if not watches and not natives and alike is None:
         return run
-    return _made(watches, "call", [run, *natives])
+    binder = _binder(watches)
+    captured = "".join(f"{binder(x)}, " for x in natives)
+    names, unpacked, tests = "*arguments, ", "", [*watches]
+    if alike is not None:
+        names, tests = alike.arguments(), [*watches, alike]
+        unpacked = f"   {names.strip() or '()'} = arguments\n"
+    call = f"{binder(run)}({names}{captured})"
+    other = binder(NotImplemented)
+    text = (
+        f"(*arguments):\n  try:\n{unpacked}   if not ({_test(tests, binder)}): return {other}\n"
+        f"  except {binder(_ERRORS)}: return {other}\n"
+        f"  return {call if alike is None else alike.result(call, binder)}"
+    )
+    return _made("call", text, binder)
 
 
 class Binder:
     """Gives values names in the code, and says whose globals can be read by their own."""
 
-    def __init__(self, first: Sequence[Any], home: dict[str, Any]) -> None:
-        self.cells = [CellType(value) for value in first]
+    def __init__(self, home: dict[str, Any]) -> None:
+        self.cells: list[CellType] = []
         self.home = home
         self._names: dict[int, str] = {}
 
@@ -46,37 +99,34 @@ class Binder:
         return name
 
 
-def _made(watches: Sequence[Watch], form: str, first: list[Any]) -> Callable[..., Any]:
+def _binder(watches: Sequence[Watch]) -> Binder:
     homes = Counter(id(w.owner) for w in watches if type(w) is Item)
     commonest = homes.most_common(1)[0][0] if homes else 0
-    home = next((w.owner for w in watches if id(w.owner) == commonest and type(w.owner) is dict), {})
-    binder = Binder([_ERRORS, NotImplemented, *first], home)
-    tests = (*[watch.text(binder) for watch in watches],)
-    code = _code(tests, form, len(first), len(binder.cells))
-    closure = (*[binder.cells[int(name[3:])] for name in code.co_freevars],)
+    return Binder(next((w.owner for w in watches if id(w.owner) == commonest and type(w.owner) is dict), {}))
+
+
+def _test(tests: Sequence[Watch | Alike], binder: Binder) -> str:
+    return " and ".join([test.text(binder) for test in tests]) or "True"
+
+
+def _made(name: str, text: str, binder: Binder) -> Callable[..., Any]:
+    """A function of this text, from its parameters on."""
+    code = _code(text, len(binder.cells))
+    closure = (*[binder.cells[int(free[3:])] for free in code.co_freevars],)
     # with the user's globals as its own, these are read as fast as anything can be
-    return FunctionType(code, home, form, None, closure)
+    return FunctionType(code, binder.home, name, None, closure)
 
 
 _ERRORS = (NameError, AttributeError, LookupError, ValueError, TypeError)
 
 
 @functools.lru_cache(maxsize=512)
-def _code(tests: tuple[str, ...], form: str, first: int, count: int) -> CodeType:
-    """The code, whose values are all in its closure: errors, NotImplemented, what is run, and its last arguments."""
-    test = " and ".join(tests) or "True"
-    natives = [f"_wg{i}" for i in range(3, 2 + first)]
-    if form == "guard":
-        body = f"def made(statics):\n  try:\n   return {test}\n  except _wg0:\n   return False"
-    else:
-        body = (
-            f"def made(*arguments):\n  try:\n   if not ({test}): return _wg1\n  except _wg0:\n   return _wg1\n"
-            f"  return _wg2({', '.join(['*arguments', *natives])})"
-        )
+def _code(text: str, count: int) -> CodeType:
+    """The code, whose values are all in its closure."""
     names: dict[str, Any] = {}
     bound = " = ".join([*[f"_wg{i}" for i in range(count)], "None"])
-    exec(compile(f"def maker():\n {bound}\n {body}\n return made", "<wengert guard>", "exec"), names)
+    exec(compile(f"def maker():\n {bound}\n def made{text}\n return made", "<wengert guard>", "exec"), names)
     return names["maker"]().__code__
 
 
-__all__ = ["Guard", "guard_of", "guarded"]
+__all__ = ["Alike", "Guard", "guard_of", "guarded"]

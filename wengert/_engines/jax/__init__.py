@@ -18,6 +18,7 @@ from ..._core.engine import ENGINE_OF, PLAIN_TYPES, STAND_INS, Engine, Kernel, r
 from ..regions import Arrays, region_kernels
 from . import regions
 from .common import XlaHistory, canonical, host_call, is_concrete
+from .direct import looks, ready
 from .meshes import whole_where_it_varies
 from .programs import call_kernel, is_tracing, run_of
 from .table import KERNELS
@@ -39,7 +40,7 @@ def _device(x: jax.Array) -> str:
 JAX = Engine(
     "jax", (jax.Array, jax.core.Tracer, XlaHistory), to_numpy=_to_numpy, from_numpy=jnp.asarray, device=_device,
     is_concrete=is_concrete, canonical_dtype=canonical, is_framework=True,
-    host_call=host_call,
+    host_call=host_call, looks=looks, ready=ready,
 )  # fmt: skip
 JAX.kernels = KERNELS
 

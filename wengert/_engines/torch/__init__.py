@@ -17,7 +17,7 @@ from ..._core.engine import PLAIN_TYPES, STAND_INS, Engine, register_engine
 from . import bridge, common
 from .bridge import followed_among, followed_results, is_followed, is_wrapped
 from .common import Array
-from .direct import direct, looks
+from .direct import looks, ready
 from .programs import copied, device_of, form_for, on_device, table_on
 from .table import KERNELS, boxed, creations, wrapped
 
@@ -99,7 +99,7 @@ TORCH = Engine(
     from_numpy=lambda array: Array(common.from_numpy(array)), device=lambda x: str(_tensor(x).device),
     is_concrete=_is_concrete, is_framework=True, has_weak_scalars=True, host_call=_host_call, enter=_enter,
     leave=_tensor, give=_give, copy=lambda x: Array(copied(_tensor(x).detach())), is_followed=is_followed,
-    run_plain=_run_plain, looks=looks, direct=direct, place=_place, require_untraced=common.require_untraced,
+    run_plain=_run_plain, looks=looks, ready=ready, place=_place, require_untraced=common.require_untraced,
 )  # fmt: skip
 TORCH.kernels.update({name: boxed(name, kernel) for name, kernel in KERNELS.items()})
 TORCH.kernels["call"] = _call

@@ -10,10 +10,12 @@ import torch
 from torch.autograd import forward_ad
 
 from ..._control.call import Program
+from ..._core.engine import Ready
 from .bridge import followed_among, held_for, is_transforming, node_of
 from .programs import form_for
 
-_look = attrgetter("__class__", "shape", "dtype", "device", "requires_grad")
+_ATTRIBUTES = ("__class__", "shape", "dtype", "device", "requires_grad")
+_look = attrgetter(*_ATTRIBUTES)
 _interpreter: Callable[[], object] = torch._C._functorch.peek_interpreter_stack  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
 
 
@@ -27,28 +29,17 @@ def looks(arguments: Sequence[Any]) -> tuple[Any, ...] | None:
         return None
 
 
-def direct(program: Program, tensors: Sequence[torch.Tensor], rebuild: Callable[..., Any]) -> Callable[..., Any]:
-    """A program as a function of tensors that look like these; of others it gives NotImplemented.
+def ready(program: Program, tensors: Sequence[torch.Tensor]) -> Ready:
+    """A program as a function of tensors, or as the node that torch makes of it.
 
-    It asks what `looks` asks and does what a form's `own` does without calling them: at ten elements a call of Python
-    costs as much as a kernel.
+    The conditions are what `looks` asks.
     """
     run, own = _followed(program, tensors) or _plain(program, tensors)
-    is_enabled, like = torch.is_grad_enabled(), [*map(_look, tensors)]
-    level, enabled, interpreter, look = forward_ad, torch.is_grad_enabled, _interpreter, _look
-
-    def again(*operands: Any) -> Any:
-        if level._current_level >= 0 or interpreter() is not None or enabled() is not is_enabled:
-            return NotImplemented
-        try:
-            if [*map(look, operands)] != like:
-                return NotImplemented
-        except AttributeError:
-            return NotImplemented
-        outs = run(*operands)
-        return rebuild(outs if own is None else own(outs))
-
-    return again
+    conditions = (
+        ("{}._current_level < 0", forward_ad), ("{}() is None", _interpreter),
+        (f"{{}}() is {torch.is_grad_enabled()}", torch.is_grad_enabled),
+    )  # fmt: skip
+    return Ready(run, _ATTRIBUTES, conditions, own)
 
 
 def _plain(program: Program, tensors: Sequence[Any]) -> tuple[Callable[..., tuple[Any, ...]], Any]:
@@ -65,4 +56,4 @@ def _followed(program: Program, tensors: Sequence[Any]) -> tuple[Callable[..., t
     return node_of(held), None if count == len(held.forward.graph.outputs) else lambda outs: outs[:count]
 
 
-__all__ = ["direct", "looks"]
+__all__ = ["looks", "ready"]
