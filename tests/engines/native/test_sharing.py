@@ -24,7 +24,7 @@ from wengert._engines.native.ir.loops import Apply, Function, Operand, function_
 from wengert._engines.native.ir.renaming import walk
 from wengert._engines.native.llvm import codegen, jit
 from wengert._engines.native.lower.blocks import kind_of
-from wengert._engines.native.plan import schedule
+from wengert._engines.native.plan import crowds, schedule
 from wengert._engines.native.run import entry
 from wengert._engines.native.run.callable import CALLABLE
 
@@ -281,7 +281,7 @@ def test_long_chains_of_small_arrays_are_loops_that_are_alike(modules: list[str]
     with numpy_only():
         np.testing.assert_allclose(found, f(x), rtol=1e-12)
     calls = max(module.count("call i32 @piece") for module in modules)
-    assert calls >= 600 / schedule.RUN  # two loops at the end are alone, and may stay where they are
+    assert calls >= 600 / crowds.RUN  # two loops at the end are alone, and may stay where they are
     assert max(module.count("\n") for module in modules if "call i32 @piece" in module) < 20 * calls
 
 
@@ -322,20 +322,6 @@ def test_arrays_of_unknown_size_are_freed_by_one_loop(modules: list[str]) -> Non
     assert module.count("call noalias ptr @wengert_take") > 300
     kernel = re.findall(r"^define internal i32 @kernel.*?^}", module, re.DOTALL | re.MULTILINE)[0]
     assert kernel.split("\nexit:\n")[1].count("call void @wengert_drop") == 1
-
-
-@pytest.mark.parametrize(
-    ("ops", "runs"),
-    [("ab" * 600, {32}), ("abcde" * 200, {30}), ("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN" * 20, {40})],
-    ids=["2", "5", "40"],
-)
-def test_short_loops_of_a_crowd_are_whole_repetitions(ops: str, runs: set[int]) -> None:
-    places = [*range(3, 3 + len(ops))]
-    pieces = schedule._pieces(places, [*ops], schedule.NEAR)
-    assert [p for piece in pieces for p in piece] == places
-    assert {len(piece) for piece in pieces[:-3]} == runs  # the end repeats nothing that follows
-    assert len(schedule._pieces(places, [*ops], schedule.NEAR + 1)[0]) == schedule.CROWD
-    assert schedule._pieces(places[: schedule.CROWD], [*ops], 1) == [places[: schedule.CROWD]]
 
 
 def test_joined_arrays_that_are_read_often_are_stored_once() -> None:

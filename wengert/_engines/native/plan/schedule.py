@@ -28,12 +28,10 @@ from ...._core.dims import Atom
 from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..lower.reduces import RUNNING
+from .crowds import NEAR, pieces
 
 SMALL = 8  # elements up to which a value is in registers
 LONG = 1000  # nodes from which on fewer elements are few
-CROWD = 512  # members of one loop: LLVM takes longer for one long loop than for several short ones
-RUN = 32  # members of each loop of a crowd whose arrays stay in the cache, where what loops store costs little
-NEAR = 1024  # elements of such an array
 MOST_READS = 3  # of an array near the processor that is joined from parts: each has a piece of code for each part
 DEEP = 30  # points that one map may compute one from the other
 HEAVY = 16  # maps that one map may read through others before it is stored
@@ -116,29 +114,6 @@ def schedule(
         repeats: how often a comparison is computed at most.
     """
     return _Scheduling(nodes, kinds, outputs, repeats).run()
-
-
-def _pieces(places: list[int], names: list[str], size: int | None) -> list[list[int]]:
-    """Members that are too many for one loop, in several: each reads what those before it have stored."""
-    if len(places) <= CROWD:
-        return [places]
-    is_near = size is not None and size <= NEAR
-    pieces: list[list[int]] = []
-    start = 0
-    while start < len(places):
-        end = start + (_run(names, start) if is_near else CROWD)
-        pieces.append(places[start:end])
-        start = end
-    return pieces
-
-
-def _run(names: list[str], start: int) -> int:
-    """How many members from one on make a loop: whole repetitions, where ops repeat, so that many loops are alike."""
-    window = names[start : start + 2 * RUN]
-    for period in range(1, 2 * RUN + 1):
-        if window == names[start + period : start + period + 2 * RUN]:
-            return max(period, RUN // period * period)
-    return RUN
 
 
 class _Scheduling:
@@ -356,16 +331,13 @@ class _Scheduling:
         result: list[tuple[int, Group, list[int]]] = []
         for (stage, shape), places in found.items():
             size = static_size(shape)
-            for part in (piece for whole in self.connected(places) for piece in self.pieces(whole, size)):
+            for part in (piece for whole in self.connected(places) for piece in pieces(whole, self.nodes, size)):
                 group = Group(shape)
                 group.members = [self.nodes[p] for p in part]
                 result.append((stage, group, part))
         self.add_copies(result)
         result.sort(key=lambda item: item[0])
         return result
-
-    def pieces(self, places: list[int], size: int | None) -> list[list[int]]:
-        return _pieces(places, [self.nodes[p].op.name for p in places], size)
 
     def connected(self, places: list[int]) -> list[list[int]]:
         """The parts of a set of members that share operands or read one another."""

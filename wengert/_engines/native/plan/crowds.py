@@ -1,0 +1,87 @@
+"""Where the members of one loop are too many for one: they are cut into several, each of which reads what those before
+it have stored.
+
+LLVM takes longer for one long loop than for several short ones. And a processor runs some iterations of a short loop at
+once, which a long one is too long for: where most members wait for the one before them, short loops take a fraction of
+the time, though they store what the next one reads. Where members are side by side there is enough to do at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ...._core.graph import Node
+
+CROWD = 512  # members of one loop, however they depend on one another
+RUN = 32  # members of each of several loops whose arrays stay in the cache, where what loops store costs little
+FAR_RUN = 64  # ... and of loops over other arrays
+NEAR = 1024  # elements of an array that stays in the cache
+SIDE_BY_SIDE = 3  # members that could be computed at once, on the average, from which on there is enough to do
+FEW_STORED = 2  # values that a loop stores for others
+ROOM = 1 << 25  # bytes of what loops store for one another that one loop would have kept in registers
+
+
+def pieces(places: list[int], nodes: Sequence[Node], size: int | None) -> list[list[int]]:
+    """The members of a loop, in as many loops as take the least time.
+
+    Args:
+        places: of the members among the nodes, in order.
+        nodes: of the graph.
+        size: the number of elements; None if the run tells.
+    """
+    if len(places) <= 2 * FAR_RUN:
+        return [places]
+    producers = {v.key: place for place in places for v in nodes[place].outputs}
+    is_chain = _depth(places, nodes, producers) * SIDE_BY_SIDE > len(places)
+    if not is_chain and len(places) <= CROWD:
+        return [places]
+    names = [nodes[place].op.name for place in places]
+    if size is not None and size <= NEAR:
+        return _cut(places, names, RUN)
+    if not is_chain:
+        return _cut(places, names, CROWD)
+    found = _cut(places, names, FAR_RUN)
+    if len(places) <= CROWD:
+        stored = _stored(found, nodes, producers)
+        room = ROOM + 1 if size is None else size * sum(nodes[place].outputs[0].dtype.itemsize for place in stored)
+        if len(stored) > FEW_STORED * len(found) and room > ROOM:
+            return [places]
+    return found
+
+
+def _cut(places: list[int], names: list[str], most: int) -> list[list[int]]:
+    found: list[list[int]] = []
+    start = 0
+    while start < len(places):
+        end = start + (most if most == CROWD else _run(names, start, most))
+        found.append(places[start:end])
+        start = end
+    return found
+
+
+def _run(names: list[str], start: int, most: int) -> int:
+    """How many members from one on make a loop: whole repetitions, where ops repeat, so that many loops are alike."""
+    window = names[start : start + 2 * most]
+    for period in range(1, 2 * most + 1):
+        if window == names[start + period : start + period + 2 * most]:
+            return max(period, most // period * period)
+    return most
+
+
+def _depth(places: list[int], nodes: Sequence[Node], producers: Mapping[int, int]) -> int:
+    """How many members are computed one from the other, at most."""
+    depth: dict[int, int] = {}
+    for place in places:
+        sources = [producers[v.key] for v in nodes[place].inputs if v.key in producers]
+        depth[place] = 1 + max((depth[source] for source in sources), default=0)
+    return max(depth.values())
+
+
+def _stored(found: list[list[int]], nodes: Sequence[Node], producers: Mapping[int, int]) -> set[int]:
+    """The members that others read than those of their own piece."""
+    home = {place: number for number, piece in enumerate(found) for place in piece}
+    return {
+        producers[v.key]
+        for place in home for v in nodes[place].inputs
+        if v.key in producers and home[producers[v.key]] != home[place]
+    }  # fmt: skip
