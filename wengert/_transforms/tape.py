@@ -7,9 +7,11 @@ that leave the differentiable path what cut them off.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .._core.dtypes import is_inexact
 from .._core.op import Op, Plan
@@ -165,10 +167,15 @@ def cut_reason(op: Op, outs: Sequence[Any]) -> str:
     """Why an op's results (tensors or values of a graph) do not carry the gradient on, or "" if they do."""
     if op.kind == "stop":
         return STOPS
-    if any(is_inexact(out.dtype) for out in outs):
-        return ""
-    dtype = outs[0].dtype.name if outs else ""
-    return f"gives {dtype} values, which are constants to a gradient"
+    for out in outs:
+        if is_inexact(out.dtype):
+            return ""
+    return _constants_of(outs[0].dtype if outs else None)
+
+
+@cache  # a dtype puts its name together each time
+def _constants_of(dtype: np.dtype[Any] | None) -> str:
+    return f"gives {'' if dtype is None else dtype.name} values, which are constants to a gradient"
 
 
 def _mark_cut(op: Op, key: int, outs: tuple[Tensor, ...]) -> None:

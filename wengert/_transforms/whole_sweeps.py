@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain, groupby
+from itertools import chain
 from math import prod
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -70,9 +70,16 @@ FORMULAS = Recurring[Stretch](64)  # by what stretches look like
 
 def stretches(entries: Sequence[Any]) -> list[tuple[bool, Sequence[Any]]]:
     """The stretches of a tape, and what lies between them; for each whether it is one."""
-    if all(map(_is_open, entries)) and gather not in map(_op, entries):
+    are_in = [*map(_is_in_one if gather in map(_op, entries) else _is_open, entries)]
+    if False not in are_in:
         return [(True, entries)]
-    return [(is_one, [*part]) for is_one, part in groupby(entries, _is_in_one)]
+    parts, begin, count = list[tuple[bool, Sequence[Any]]](), 0, len(are_in)
+    while begin < count:
+        is_one = are_in[begin]
+        end = are_in.index(not is_one, begin) if (not is_one) in are_in[begin:] else count
+        parts.append((is_one, entries[begin:end]))
+        begin = end
+    return parts
 
 
 def _is_in_one(entry: Any) -> bool:

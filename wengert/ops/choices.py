@@ -26,6 +26,7 @@ from .promotion import (
     binary_float,
     broadcast_shapes,
     common_dtype,
+    filled_beside,
     names_errors,
     outward,
     public,
@@ -66,6 +67,9 @@ for _f in (maximum, minimum, fmax, fmin, mod, fmod, copysign, heaviside):
     _f.__module__ = __name__
 
 
+_ENDS = frozenset((int, float, type(None)))
+
+
 @names_errors
 def clip(x: ArrayLike, x_min: ArrayLike | None = None, x_max: ArrayLike | None = None) -> Any:
     """x no smaller than one bound and no larger than the other.
@@ -87,6 +91,11 @@ def clip(x: ArrayLike, x_min: ArrayLike | None = None, x_max: ArrayLike | None =
     """
     if x_min is None and x_max is None:
         return outward(as_tensor(x, "clip"), x)
+    if type(x) is Tensor and type(x_min) in _ENDS and type(x_max) in _ENDS:
+        low = filled_beside(-math.inf if x_min is None else x_min, x)
+        if low is not None:
+            high = filled_beside(math.inf if x_max is None else x_max, x)
+            return apply(W.clip, (x, low, high))
     a = as_tensor(x, "clip")
     given = [None if bound is None else tensors_of(a, bound, "clip")[1] for bound in (x_min, x_max)]
     present = [a, *(t for t in given if t is not None)]

@@ -52,6 +52,7 @@ R = TypeVar("R")
 
 _PLAIN = frozenset({float, int, bool, complex})
 _REAL = frozenset({float, int})
+_SEQUENCES = frozenset({list, tuple})
 _OF_NUMPY = frozenset({np.ndarray, np.float64})
 _EVERYDAY = frozenset("?bBhHiIlLqQefdFD")  # the letters of NumPy's dtypes that every engine computes with
 
@@ -379,11 +380,11 @@ def for_two(kinds: str) -> Callable[[Callable[[Op, Any, Any], Any]], Callable[[O
                     if a.dtype is b.dtype and a.dtype.kind in kinds and a.shape == b.shape:
                         return apply(op, (x, y))
                 elif takes_floats and type(y) in _REAL and type(x) is Tensor:
-                    beside = _filled_beside(y, x)
+                    beside = filled_beside(y, x)
                     if beside is not None:
                         return apply(op, (x, beside))
                 elif takes_floats and type(x) in _REAL and type(y) is Tensor:
-                    beside = _filled_beside(x, y)
+                    beside = filled_beside(x, y)
                     if beside is not None:
                         return apply(op, (beside, y))
                 elif type(y) is np.ndarray and type(x) is Tensor:
@@ -486,10 +487,10 @@ def tensors_of(x: ArrayLike, y: ArrayLike, what: str) -> tuple[Tensor, Tensor]:
     return a, as_tensor(y, what)
 
 
-def _filled_beside(value: float, partner: Tensor) -> Tensor | None:
+def filled_beside(value: float, partner: Tensor) -> Tensor | None:
     """A Python number in the dtype and shape of an array of NumPy's floats; None where that takes thought."""
     data = partner._data
-    if STATE.builder is not None or type(data) is not np.ndarray or data.dtype.kind != "f":
+    if STATE.builder is not None or type(data) not in _OF_NUMPY or data.dtype.kind != "f":
         return None
     if partner._weak and data.dtype.char != "d":
         return None
@@ -541,7 +542,7 @@ def with_number(op: Op, x: Tensor, value: Any) -> Tensor:
 def outward(result: Any, *inputs: Any) -> Any:
     """A result in the kind of the inputs: a tensor if one came in, else a framework's array, else NumPy's."""
     for x in inputs:
-        if type(x) is Tensor:
+        if type(x) is Tensor or (type(x) in _SEQUENCES and x and type(x[0]) is Tensor):
             return result
     found: set[Engine] = set()
     if any(_is_tensor_among(x, found) for x in inputs):

@@ -24,7 +24,7 @@ def _full(shape: tuple[int, ...], value: float, dtype: np.dtype[Any]) -> Any:
 def _broadcast_to(x: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Any:
     # A 0-d or contiguous operand becomes a view with zero strides without NumPy's costly iterator set-up.
     own = x.shape
-    if shape and 0 not in shape and (not own or x.flags.c_contiguous):
+    if shape and (not own or (x.flags.c_contiguous and 0 not in shape)):
         lead = len(shape) - len(own)
         if not own or (lead >= 0 and all(map(_spreads, own, shape[lead:]))):
             strides = (*(0,) * lead, *map(_stride_of, own, x.strides)) if own else (0,) * len(shape)
@@ -66,6 +66,11 @@ def _beside(low: int, extent: int) -> slice:
 
 
 def _pad(x: np.ndarray[Any, Any], low: tuple[int, ...], high: tuple[int, ...], interior: tuple[int, ...]) -> Any:
+    if len(low) == 1 and not interior[0] and low[0] >= 0 and high[0] >= 0:  # as the place of an element of a vector
+        end = low[0] + len(x)
+        out = np.zeros(end + high[0], x.dtype)
+        out[low[0] : end] = x
+        return out
     if not any(interior) and min(low, default=0) >= 0 and min(high, default=0) >= 0:
         out = np.zeros((*map(_sum_of, low, x.shape, high),), x.dtype)
         out[(*map(_beside, low, x.shape),)] = x

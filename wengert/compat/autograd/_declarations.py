@@ -36,7 +36,7 @@ def defvjp_argnum(fun: Callable[..., Any], vjpmaker: Callable[..., Any]) -> None
 
     def maker(argnums: Sequence[int], *rest: Any) -> Any:
         pulls = [vjpmaker(argnum, *rest) for argnum in argnums]
-        return lambda g: tuple(pull(g) for pull in pulls)
+        return lambda g: (*[pull(g) for pull in pulls],)
 
     defvjp_argnums(fun, maker)
 

@@ -20,7 +20,7 @@ from ..._core.tensor import Tensor
 from ..._core.types import type_of
 from ..._transforms.steps import Steps
 from . import _boxes
-from ._boxes import boxes_in, conjugate, fitted, following, getval, isbox, leaves, map_tree, plain, plain_tree, source
+from ._boxes import conjugate, fitted, following, getval, isbox, leaves, map_tree, plain, plain_tree, source
 from .util import subval, subvals, toposort
 from .wrap_util import get_name, wraps
 
@@ -39,7 +39,7 @@ class Call:
         # the operands, and for each the number of the argument that it is, or lies in
         self.operands, self.holders = list[Tensor](), list[int]()
         self.is_nested = False  # whether operands may lie in arguments
-        self.args = (*[self._placed(number, arg) for number, arg in enumerate(args)],)
+        self.args = (*[arg if type(arg) in _RAW else self._placed(number, arg) for number, arg in enumerate(args)],)
         self.result: Any = None
         self.natives: tuple[Any, ...] | None = None
         self.rules: dict[Any, Any] = {}  # what vjpmakers gave, where nobody followed what they read
@@ -66,7 +66,8 @@ class Call:
         with pausing():
             result = self.f(*self.filled([a if a.shape else a[()] for a in arrays]), **self.kwargs)
         self.result = result if type(result) in _RAW else map_tree(getval, result)
-        return (*map(onp.asarray, self.numbers()),)
+        is_ready = type(result) in (onp.ndarray, onp.float64) and result.dtype.kind in "fc"
+        return (result,) if is_ready else (*map(onp.asarray, self.numbers()),)
 
     def numbers(self) -> list[Any]:
         """The floating-point leaves of the result."""
@@ -125,16 +126,16 @@ def _vjp(
 
 def _gather(arg: Any, grads: Any, needed: Sequence[bool], inputs: Sequence[Tensor], found: list[Any]) -> None:
     """Puts the cotangents of an argument at the numbers of its operands."""
-    if isinstance(arg, dict):
+    if type(arg) is _Place and needed[arg.index]:
+        if hasattr(type(grads), "__wengert_sparse__"):
+            grads = grads.dense(inputs[arg.index])
+        found[arg.index] = conjugate(fitted(grads, inputs[arg.index]))
+    elif isinstance(arg, dict):
         for key, value in arg.items():
             _gather(value, grads[key], needed, inputs, found)
     elif isinstance(arg, (list, tuple)):
         for value, grad in zip(arg, grads, strict=False):
             _gather(value, grad, needed, inputs, found)
-    elif type(arg) is _Place and needed[arg.index]:
-        if hasattr(type(grads), "__wengert_sparse__"):
-            grads = grads.dense(inputs[arg.index])
-        found[arg.index] = conjugate(fitted(grads, inputs[arg.index]))
 
 
 def _jvp(inputs_dot: tuple[Any, ...], inputs: tuple[Tensor, ...], outs: tuple[Tensor, ...], call: Call) -> Any:
@@ -165,11 +166,11 @@ _op.jvp = Rule(_jvp, _op.forward_layout(), "autograd_primitive")
 
 def _for_engine(engine: Engine) -> Any:
     def kernel(*natives_and_call: Any) -> tuple[Any, ...]:
-        *natives, call = natives_and_call
+        call = natives_and_call[-1]
         found, call.natives = call.natives, None  # the first time they are there; a replay runs the function again
         if found is None:
-            found = call.run([ndarray_of(x) for x in natives])
-        return (*[transferred(y, engine) if engine is not ENGINES["numpy"] else y for y in found],)
+            found = call.run([ndarray_of(x) for x in natives_and_call[:-1]])
+        return found if engine is ENGINES["numpy"] else (*[transferred(y, engine) for y in found],)
 
     return kernel
 
@@ -183,9 +184,9 @@ def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and _RAW.issuperset(map(type, args)):
             return f_raw(*args)
-        if not any(map(boxes_in, args)):
-            return f_raw(*map(getval, args), **{k: getval(v) for k, v in kwargs.items()})
-        call = Call(f_wrapped, f_raw, args, {k: getval(v) for k, v in kwargs.items()})
+        call = Call(f_wrapped, f_raw, args, {k: getval(v) for k, v in kwargs.items()} if kwargs else kwargs)
+        if not call.operands:
+            return f_raw(*map(getval, args), **call.kwargs)
         call.natives = call.run([*map(_boxes.numbers, call.operands)])
         return call.answer(apply(_op, (*call.operands,), (call,))) if call.natives else call.result
 

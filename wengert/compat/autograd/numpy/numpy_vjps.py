@@ -15,7 +15,7 @@ def unbroadcast(x: Any, target_meta: Any, broadcast_idx: int = 0) -> Any:
     """The sum of an array over the axes along which something of the target's shape was broadcast."""
     shape, ndim, _, is_complex = target_meta
     total = onp.add.reduce if type(x) is onp.ndarray else onp.sum  # the same, without the questions
-    while onp.ndim(x) > ndim:
+    while (x.ndim if hasattr(x, "ndim") else 0) > ndim:
         x = total(x, axis=broadcast_idx)
     for axis, extent in enumerate(shape):
         if extent == 1:

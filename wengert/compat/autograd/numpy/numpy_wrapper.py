@@ -116,7 +116,7 @@ def concatenate_args(axis: int, *args: Any) -> Any:
 
 def metadata(A: Any) -> Any:
     """Shape, number of axes, dtype and whether an array is complex."""
-    array = onp.asarray(getval(A))
+    array = A if type(A) is onp.ndarray else onp.asarray(getval(A))
     return array.shape, array.ndim, array.dtype, array.dtype.kind == "c"
 
 

@@ -17,8 +17,7 @@ def either(theirs: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
 
     @functools.wraps(theirs)
     def chosen(*args: object, **kwargs: object) -> Any:
-        follows = any(map(boxes_in, args)) or (kwargs and any(map(boxes_in, kwargs.values())))
-        return (ours if follows else theirs)(*args, **kwargs)
+        return (ours if any(map(boxes_in, (*args, *kwargs.values()))) else theirs)(*args, **kwargs)
 
     return chosen
 
