@@ -280,3 +280,13 @@ assert x.dtype == jnp.float32 and jnp.asarray(1.0).dtype == jnp.float32
     }
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_differentiated_call_is_one_operation_and_its_derivative() -> None:
+    f = wg.custom_gradient(lambda x: (x * x, lambda upstream: upstream * x * 10))
+    x = jnp.ones(3)
+    traced = jax.make_jaxpr(lambda x: jax.jvp(f, (x,), (x,)))(x)
+    assert [str(e.primitive) for e in traced.jaxpr.eqns] == ["wengert", "wengert_linear"]
+    pulled = jax.make_jaxpr(jax.grad(lambda x: f(x).sum()))(x)
+    names = [str(e.primitive) for e in pulled.jaxpr.eqns]
+    assert names.count("wengert") == 2 and "convert_element_type" not in names  # forwards and backwards

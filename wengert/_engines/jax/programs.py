@@ -143,7 +143,7 @@ def call_kernel(*natives_and_program: Any) -> tuple[Any, ...]:
 def _on_mesh(form: Form, natives: Natives, mesh: Any) -> tuple[Any, ...]:
     """The results of a program for arrays on a mesh of explicit axes."""
     leaves, tree = jax.tree.flatten([*natives])
-    leaves = [*map(jnp.asarray, leaves)]
+    leaves = [*map(_as_array, leaves)]
     types = (*map(jax.typeof, leaves),)
     jaxpr, out_tree = form.jaxpr(tree, types)
     key = (tree, types, mesh)
@@ -164,7 +164,7 @@ linear_p.multiple_results = True
 def bound(program: Program, natives: Natives) -> tuple[Any, ...]:
     """The results of a program as JAX's transformations see them."""
     leaves, tree = jax.tree.flatten([*natives])
-    leaves = vary_alike([*map(jnp.asarray, leaves)])
+    leaves = vary_alike([*map(_as_array, leaves)])
     jaxpr, out_tree = form_of(program).jaxpr(tree, [*map(jax.typeof, leaves)])
     mesh = explicit_mesh(leaves)
     if mesh is None:
@@ -173,6 +173,11 @@ def bound(program: Program, natives: Natives) -> tuple[Any, ...]:
         run = partial(program_p.bind, program=program, tree=tree)
         outs = laid_out_by_xla(run, leaves, jaxpr.out_avals, mesh)
     return (*jax.tree.unflatten(out_tree, outs),)
+
+
+def _as_array(x: object) -> Any:
+    """An array of JAX's; what is one already is not asked to be one, which would be an operation on a tracer."""
+    return x if isinstance(x, jax.Array) else jnp.asarray(x)
 
 
 def _program_impl(*leaves: object, program: Program, tree: object) -> list[Any]:
@@ -224,19 +229,15 @@ def _program_jvp(primals: Natives, tangents: Natives, *, program: Program, tree:
         for v, place in zip(program.graph.inputs, places, strict=True)
     ],)  # fmt: skip
     natives = jax.tree.unflatten(tree, primals)
-    count = len(program.graph.outputs)
-    outs = bound(program, natives)
-    result_of = _leaf_of_outputs(outs)
-    if not any(active):
-        flat = jax.tree.leaves([*outs])
+    divided = program.split(active) if any(active) else None
+    if divided is None or not divided.stages[-1].seeded:
+        flat = jax.tree.leaves([*bound(program, natives)])
         return flat, [*map(_no_tangent, flat)]
-    divided = program.split(active)
     stage = divided.stages[-1]
-    if not stage.seeded:
-        flat = jax.tree.leaves([*outs])
-        return flat, [*map(_no_tangent, flat)]
     outs = bound(divided, natives)
-    flat = jax.tree.leaves([*outs[:count]])
+    results = outs[: len(program.graph.outputs)]
+    result_of = _leaf_of_outputs(results)
+    flat = jax.tree.leaves([*results])
     residuals, residual_tree = jax.tree.flatten([outs[slot] for slot in stage.slots])
     dots = [tangents[place.start] for place, is_active in zip(places, active, strict=True) if is_active]
     found = linear_p.bind(
@@ -293,7 +294,7 @@ def _pulled(divided: Program, residuals: Natives, cts: Natives) -> list[Any]:
     seeds = [
         jnp.zeros(ct.aval.shape, ct.aval.dtype)  # pyright: ignore[reportAttributeAccessIssue]  # of an array
         if type(ct) is ad.Zero
-        else _conjugated(jnp.asarray(ct))
+        else _conjugated(_as_array(ct))
         for ct in cts
     ]
     found = bound(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()
