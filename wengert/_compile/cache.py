@@ -22,10 +22,10 @@ from .._core.tensor import Tensor, entered, held_now, source_of
 from .._core.where import user_site
 from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
-from .captures import Alike, Captures, guarded
+from .captures import Alike, Captures, Moving, guarded
 from .rebuilding import rebuilder
 from .trace import Traced
-from .uploads import Uploads
+from .uploads import Uploads, can_keep
 from .whole_numbers import Bounds
 
 _LOOKS = 8  # of a framework's arrays for which a trace keeps how it is called
@@ -41,13 +41,14 @@ class Compiled:
         scalars: for which arrays it is (`Scalars.rule`); None for all.
         limits: of those inputs that are integers of Python's, by position, between which it is right; None where they
             are not known.
+        home: the engine of the framework whose arrays are captured; None where there are none, or of several.
         is_plain: no Variables, and what was captured is known: natives can go straight through where nothing records.
     """
 
     __slots__ = (
-        "_captured", "_direct", "_sources", "captures", "dims", "executable", "form", "graph", "guards", "is_plain",
-        "limits", "program", "rebuild", "result_count", "scalars", "seconds", "traced", "uploads", "variables",
-        "written",
+        "_captured", "_direct", "_sources", "captures", "dims", "executable", "form", "graph", "guards", "home",
+        "is_plain", "limits", "program", "rebuild", "result_count", "scalars", "seconds", "traced", "uploads",
+        "variables", "written",
     )  # fmt: skip
 
     def __init__(
@@ -70,8 +71,10 @@ class Compiled:
         self.result_count = len(graph.outputs) - len(self.written)
         self.guards = graph.guards
         self.dims = dim_sources(graph.inputs)
-        is_known = all(isinstance(tensor._data, ARRAYS) for tensor in self._captured)
-        self.is_plain = is_known and not self.variables and not self.written
+        others = [tensor._data for tensor in self._captured if not isinstance(tensor._data, ARRAYS)]
+        homes = {PLAIN_TYPES.get(type(x)) for x in others}
+        self.home = homes.pop() if len(homes) == 1 else None
+        self.is_plain = bool(self.home or not others) and not self.variables and not self.written
         self.rebuild = rebuilder(traced.results, traced.places)
         self.form = _form(traced.results, traced.places, len(graph.outputs))
         self.uploads = Uploads()
@@ -186,20 +189,34 @@ class Compiled:
         return self._direct[kinds, version]
 
     def _direct_on(self, home: Engine, arguments: Sequence[Any]) -> Callable[..., Any] | None:
-        like = None if self._captured else home.looks(arguments)
+        like = None if self._sources else home.looks(arguments)
         if like is None:
             return None
         version = 0 if self.captures is None else self.captures.version
         if (like, version) not in self._direct:
-            ready = home.ready(self.program, arguments)
-            if ready is None:
+            run = self._made_direct_on(home, arguments)
+            if run is None:
                 return None
-            alike = Alike(ready, arguments, self.rebuild)
-            make = partial(guarded, ()) if self.captures is None else self.captures.guarded
             kept = [(key, kept) for key, kept in self._direct.items() if key[1] == version]
             self._direct = dict(kept[1 - _LOOKS :])
-            self._direct[like, version] = make(ready.run, (), alike)
+            self._direct[like, version] = run
         return self._direct[like, version]
+
+    def _made_direct_on(self, home: Engine, arguments: Sequence[Any]) -> Callable[..., Any] | None:
+        captured = self.natives
+        if any(isinstance(x, ARRAYS) and not can_keep(x) for x in captured):
+            return None
+        there = self._natives_beside(arguments, home)
+        ready = home.ready(self.program, [*arguments, *there])
+        if ready is None:
+            return None
+        natives: list[Any] = [*there]
+        for place, array in enumerate(captured):
+            if isinstance(array, np.ndarray):
+                move = self.uploads.mover(place, array, home.enter(arguments[0]), home)
+                natives[place] = Moving(lambda x, move=move: home.leave(move(x)), array)
+        make = partial(guarded, ()) if self.captures is None else self.captures.guarded
+        return make(ready.run, natives, Alike(ready, arguments, self.rebuild))
 
     def run(self, arguments: Sequence[Tensor], kind: Kind, engine: Engine | None = None) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success.

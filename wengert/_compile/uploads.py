@@ -6,7 +6,7 @@ program.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,20 @@ class Uploads:
         """The natives, NumPy's arrays among them on the engine and the device of `partner`, a native of `home`."""
         device = (home.name, home.device(partner)) if any(type(x) is np.ndarray for x in natives) else None
         return [
-            self._placed(x, partner, home, (place, home.canonical_dtype(x.dtype), device)) if _can_keep(x) else x
+            self._placed(x, partner, home, (place, home.canonical_dtype(x.dtype), device)) if can_keep(x) else x
             for place, x in enumerate(natives)
         ]
+
+    def mover(self, place: int, array: np.ndarray[Any, Any], partner: Any, home: Engine) -> Callable[[Any], Any]:
+        """What gives the native for the array at a place among the captures, as long as its shape and dtype stay."""
+        shape, dtype, device = array.shape, array.dtype, (home.name, home.device(partner))
+
+        def move(array: np.ndarray[Any, Any]) -> Any:
+            if array.shape != shape or array.dtype != dtype:
+                raise LookupError
+            return self._placed(array, partner, home, (place, home.canonical_dtype(dtype), device))
+
+        return move
 
     def _placed(self, array: np.ndarray[Any, Any], partner: Any, home: Engine, key: tuple[Any, ...]) -> Any:
         held, native = self._kept.get(key, (None, None))
@@ -47,8 +58,9 @@ class Uploads:
         return native
 
 
-def _can_keep(native: object) -> bool:
+def can_keep(native: object) -> bool:
+    """Whether a captured native is an array that is kept on a device."""
     return type(native) is np.ndarray and native.dtype != object and native.nbytes <= _KEPT
 
 
-__all__ = ["Uploads"]
+__all__ = ["Uploads", "can_keep"]

@@ -332,6 +332,8 @@ class Function(Generic[P, R]):
     def _remember_plain(self, args: Any, compiled: Compiled) -> None:
         if len(self._plain) >= CACHE_LIMIT:
             return
+        if compiled.home is not None and compiled.home not in map(PLAIN_TYPES.get, map(type, args)):
+            return
         key: list[Any] = [dtypes.default_float()]
         for place, a in enumerate(args):
             if type(a) is np.ndarray and dtypes.is_supported(a.dtype) and a.dtype.isnative:

@@ -242,7 +242,7 @@ def test_devices_and_meshes() -> None:
     assert done.stdout.strip() == "right", done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("kind", ["none"])
+@pytest.mark.parametrize("kind", ["none", "numpy", "jax"])
 def test_the_cost_of_a_warm_call_in_python_calls(kind: str) -> None:
     scale = np.float32(2.0) if kind == "none" else _captured(kind)
     f = wg.function(wg.value_and_grad(lambda x, y: wg.sum(wg.sin(x) * y * scale), argnums=(0, 1)))

@@ -6,6 +6,6 @@
 """
 
 from .captures import Captures
-from .guard import Alike, guarded
+from .guard import Alike, Moving, guarded
 
-__all__ = ["Alike", "Captures", "guarded"]
+__all__ = ["Alike", "Captures", "Moving", "guarded"]

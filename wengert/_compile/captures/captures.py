@@ -12,7 +12,7 @@ from ..._core.graph import Graph
 from ..._core.tensor import Tensor, Written, source_of
 from .changing import global_sources, random_state, torch_sources
 from .foreign import array_behind, held_by, memory_of, same_held
-from .guard import Alike, Guard, guard_of, guarded
+from .guard import Alike, Guard, Moving, guard_of, guarded
 from .inputs import Inputs, tensor_around
 from .reach import Reach, Slot, is_array
 from .watch import MISSING, Contents, Elements, Layout, StaticAt, Watch, bytes_of, same_bytes, same_printing
@@ -170,7 +170,8 @@ class Captures:
         """
         natives = [*natives]
         for place, array in self._arrays():
-            natives[place] = array  # not our view of it: the code sees what has become of it
+            given = natives[place]  # our view of it: the code is to see what has become of it
+            natives[place] = given._replace(array=array) if type(given) is Moving else array
         call = guarded(self._watches, run, natives, alike)
         tensors = (*[tensor for tensor in self.tensors if is_array(tensor)],)
         if not tensors:

@@ -6,7 +6,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..._core.engine import Ready
 from .watch import Bind, Item, Watch
@@ -22,6 +22,18 @@ def guard_of(watches: Sequence[Watch]) -> Guard:
     binder = _binder(watches)
     test = _test(watches, binder)
     return _made("guard", f"(statics):\n  try:\n   return {test}\n  except {binder(_ERRORS)}:\n   return False", binder)
+
+
+class Moving(NamedTuple):
+    """A captured array that the compiled code takes as something else.
+
+    Attributes:
+        move: makes that of it at each call; a LookupError means that the code does not fit any more.
+        array: the array.
+    """
+
+    move: Callable[[Any], Any]
+    array: Any
 
 
 class Alike:
@@ -68,7 +80,7 @@ def guarded(
     if not watches and not natives and alike is None:
         return run
     binder = _binder(watches)
-    captured = "".join(f"{binder(x)}, " for x in natives)
+    moves, captured = _captured(natives, binder)
     names, unpacked, tests = "*arguments, ", "", [*watches]
     if alike is not None:
         names, tests = alike.arguments(), [*watches, alike]
@@ -76,11 +88,23 @@ def guarded(
     call = f"{binder(run)}({names}{captured})"
     other = binder(NotImplemented)
     text = (
-        f"(*arguments):\n  try:\n{unpacked}   if not ({_test(tests, binder)}): return {other}\n"
+        f"(*arguments):\n  try:\n{unpacked}   if not ({_test(tests, binder)}): return {other}\n{moves}"
         f"  except {binder(_ERRORS)}: return {other}\n"
         f"  return {call if alike is None else alike.result(call, binder)}"
     )
     return _made("call", text, binder)
+
+
+def _captured(natives: Sequence[Any], binder: Binder) -> tuple[str, str]:
+    """The statements that move captured arrays, and the captured operands of the call."""
+    moves = operands = ""
+    for place, native in enumerate(natives):
+        if type(native) is Moving:
+            moves += f"   _wgm{place} = {binder(native.move)}({binder(native.array)})\n"
+            operands += f"_wgm{place}, "
+        else:
+            operands += f"{binder(native)}, "
+    return moves, operands
 
 
 class Binder:
@@ -129,4 +153,4 @@ def _code(text: str, count: int) -> CodeType:
     return names["maker"]().__code__
 
 
-__all__ = ["Alike", "Guard", "guard_of", "guarded"]
+__all__ = ["Alike", "Guard", "Moving", "guard_of", "guarded"]
