@@ -1,10 +1,11 @@
 """Times every primitive in compiled programs beside the same programs on NumPy's kernels and on JAX.
 
 Each row is one primitive on its samples of the registry, twice with its gradient where it has one: 2,048 copies side by
-side (`many`), and one after the other in a loop of 100 steps (`loop`). It tells microseconds of processor time a call
-(the least of its calls) and the ratios to eager code and to JAX's compiled form of the same program; above 1 they are
-cliffs. The last column names what ran outside of machine code. Rows come as they are measured; `--above 2` prints at
-the end those beyond twice JAX's time, the worst first. From the repository's folder:
+side (`many`), and one after the other in a loop of 100 steps (`loop`). Rows named `sorting` are sorts, orders, medians
+and their gradients, of lanes of 20,000 elements: no sample is as long. A row tells microseconds of processor time a
+call (the least of its calls) and the ratios to eager code and to JAX's compiled form of the same program; above 1 they
+are cliffs. The last column names what ran outside of machine code. Rows come as they are measured; `--above 2` prints
+at the end those beyond twice JAX's time, the worst first. From the repository's folder:
 
     .venv/bin/python -m benchmarks.cliffs [NAMES] [--above 2] [--dtype float64] [--seconds 0.02]
 """
@@ -19,12 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import wengert as wg
+from benchmarks import sorting
 from benchmarks.sorting import least
 from tests.support.op_checks import Case, cases
 from wengert._core.apply import apply
 from wengert._core.op import REGISTRY, Op
 
-COPIES, STEPS = 2048, 100
+COPIES, STEPS, LANE = 2048, 100, 20_000
 
 Function = Callable[..., Any]
 
@@ -94,6 +96,18 @@ def programs(case: Case) -> Iterator[Program]:
             yield Program(f"{made.name}, gradient", slope, made.arguments)
 
 
+def sorts() -> Iterator[Program]:
+    """What `benchmarks/sorting.py` times, on long lanes of every type."""
+    for name, x in sorting.arrays(is_quick=True):
+        size, _, kind = name.partition(" ")
+        if int(size) == LANE and x.ndim == 1:
+            for program in sorting.suiting(x):
+                function = program.of(sorting.Ours)
+                if program.is_gradient:
+                    function = wg.grad(function)
+                yield Program(f"{program.name}, {kind}", function, (x,))
+
+
 def least_or_nan(call: Callable[[], Any], seconds: float) -> float:
     """Processor time of the fastest call, all threads together; NaN of one that fails."""
     try:
@@ -112,14 +126,14 @@ def _on_jax(program: Program) -> Callable[[], Any] | None:
     return lambda: jax.block_until_ready(there(*arguments))
 
 
-def row(op: Op, program: Program, seconds: float) -> Row:
+def row(name: str, program: Program, seconds: float) -> Row:
     compiled = wg.function(program.function)
     own = least_or_nan(lambda: compiled(*program.arguments), seconds)
     eager = least_or_nan(lambda: program.function(*program.arguments), seconds)
     theirs = _on_jax(program)
     jax = np.nan if theirs is None else least_or_nan(theirs, seconds)
     outside = "" if np.isnan(own) else ", ".join(_outside(compiled, program))
-    return Row(op.name, program.name, own, eager, jax, outside)
+    return Row(name, program.name, own, eager, jax, outside)
 
 
 def _outside(compiled: Any, program: Program) -> list[str]:
@@ -129,26 +143,32 @@ def _outside(compiled: Any, program: Program) -> list[str]:
 
 def told(found: Row) -> str:
     ratios = f"{found.compiled / found.eager:10.2f}{found.compiled / found.jax:10.2f}"
-    return f"{found.op:22}{found.program:18}{found.compiled * 1e6:12.1f}{ratios}  {found.outside}"[:200]
+    return f"{found.op:22}{found.program:28}{found.compiled * 1e6:12.1f}{ratios}  {found.outside}"[:200]
+
+
+def chosen(names: list[str], dtype: str) -> Iterator[tuple[str, Program]]:
+    """The programs of these names, by name; all of them without."""
+    for op in measurable():
+        if not names or op.name in names:
+            yield from ((op.name, program) for program in programs(cases(op, dtype)[0]))
+    if not names or "sorting" in names:
+        yield from (("sorting", program) for program in sorts())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="primitives; all of them without")
+    parser.add_argument("names", nargs="*", help="primitives and `sorting`; all of them without")
     parser.add_argument("--above", type=float, default=2.0)
     parser.add_argument("--dtype", default="float64")
     parser.add_argument("--seconds", type=float, default=0.02, help="for each measurement")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     found = []
-    print(f"{'primitive':22}{'program':18}{'microseconds':>12}{'of eager':>10}{'of JAX':>10}")
+    print(f"{'primitive':22}{'program':28}{'microseconds':>12}{'of eager':>10}{'of JAX':>10}")
     with np.errstate(all="ignore"):
-        for op in measurable():
-            if options.names and op.name not in options.names:
-                continue
-            for program in programs(cases(op, options.dtype)[0]):
-                found.append(row(op, program, options.seconds))
-                print(told(found[-1]), flush=True)
+        for name, program in chosen(options.names, options.dtype):
+            found.append(row(name, program, options.seconds))
+            print(told(found[-1]), flush=True)
     cliffs = sorted((r for r in found if r.compiled > options.above * r.jax), key=lambda r: -r.compiled / r.jax)
     print(f"\nbeyond {options.above} of JAX's time: {len(cliffs)} of {len(found)}", *map(told, cliffs), sep="\n")
 

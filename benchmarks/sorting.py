@@ -46,7 +46,9 @@ PROGRAMS = (
 )
 
 
-class _Ours:
+class Ours:
+    """What programs are written for, on NumPy."""
+
     np = np
     top_k = staticmethod(wg.ops.top_k)
 
@@ -98,15 +100,20 @@ def arrays(is_quick: bool) -> Iterator[tuple[str, Array]]:
             yield f"{shape[0]} x {shape[1]} {dtype}", rng.standard_normal(shape).astype(dtype)
 
 
+def suiting(x: Array) -> Iterator[Program]:
+    """The programs that an array is sorted by."""
+    for program in PROGRAMS:
+        if x.dtype.kind != "f" and (program.is_gradient or not program.name.startswith(("sort", "arg", "top"))):
+            continue
+        if program.name != "sort, first axis" or x.ndim > 1:
+            yield program
+
+
 def rows(is_quick: bool, jax: Any, seconds: float) -> Iterator[tuple[str, str, float, float, float]]:
     """Program, array, microseconds, and the ratios to NumPy and JAX (NaN: none)."""
     for name, x in arrays(is_quick):
-        for program in PROGRAMS:
-            if x.dtype.kind != "f" and not program.name.startswith(("sort", "arg", "top")):
-                continue
-            if (program.is_gradient and x.dtype.kind != "f") or (program.name == "sort, first axis" and x.ndim == 1):
-                continue
-            ours = program.of(_Ours)
+        for program in suiting(x):
+            ours = program.of(Ours)
             compiled = wg.function(wg.grad(ours) if program.is_gradient else ours)
             own = least(lambda compiled=compiled, x=x: compiled(x), seconds)
             by_numpy = np.nan

@@ -145,6 +145,7 @@ def test_short_integers_are_sorted_by_counting(dtype: str, monkeypatch: pytest.M
 
     for name in ("_merged", "_call"):
         monkeypatch.setattr(sorting._Sorter, name, compared)
+    monkeypatch.setattr(numpy_functions, "sorts_short_keys", lambda: False)  # by vectors, where the processor can
     limits = np.iinfo(dtype)
     for shape, axis in (((1237,), 0), ((3, 200), 1), ((200, 3), 0)):
         x = np.random.default_rng(11).integers(limits.min, limits.max, shape, dtype, endpoint=True)
@@ -161,3 +162,36 @@ def test_short_integers_are_sorted_by_counting(dtype: str, monkeypatch: pytest.M
             ordered, places = wg.function(both)(x)
             np.testing.assert_array_equal(places, order)
             np.testing.assert_array_equal(ordered, np.take_along_axis(x, order, axis))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2"])
+@pytest.mark.parametrize("is_descending", [False, True])
+def test_orders_of_short_integers_are_stable_whatever_their_bytes(dtype: str, is_descending: bool) -> None:
+    """Keys that all have the same byte stay where they are; orders are counted where they are to be in the end."""
+    limits = np.iinfo(dtype)
+    x = np.random.default_rng(12).integers(limits.min, limits.max, (3, 2, 100), dtype, endpoint=True)
+    for keys in (x, x % 7, x // 64 * 64, np.full_like(x, 3), x[0, 0], x[..., :0]):
+        for axis in range(keys.ndim):
+            order = np.argsort(-keys.astype(int) if is_descending else keys, axis, kind="stable")
+
+            def all_of(x: Any, axis: int = axis) -> Any:
+                found = wg.argsort(x, axis=axis, descending=is_descending)
+                return found, found + 1, wg.sort(x, axis=axis, descending=is_descending)
+
+            places, later, ordered = wg.function(all_of)(keys)
+            np.testing.assert_array_equal(places, order)
+            np.testing.assert_array_equal(later, order + 1)
+            np.testing.assert_array_equal(ordered, np.take_along_axis(keys, order, axis))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1"])
+def test_sorts_and_orders_of_what_a_loop_carries(dtype: str) -> None:
+    x = (np.random.default_rng(13).normal(size=300) * 10 + 60).astype(dtype)
+
+    def step(x: Any) -> Any:
+        return wg.sort(x)[::-1] + wg.argsort(x).astype(x.dtype) % 3
+
+    found = wg.function(lambda x: wg.fori_loop(0, 5, lambda _, x: step(x), x))(x)
+    for _ in range(5):
+        x = np.sort(x)[::-1] + np.argsort(x, kind="stable").astype(x.dtype) % 3
+    np.testing.assert_array_equal(found, x)

@@ -1,6 +1,7 @@
 """What sorting by counting needs: the bytes of short integers, and where the elements of each byte begin.
 
-NumPy sorts integers of one and two bytes so, too. Two passes over bytes need no table larger than the first cache.
+NumPy sorts integers of one and two bytes so, too, and those of two bytes without their places by vectors, where the
+processor can. Two passes over bytes need no table larger than the first cache.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from collections.abc import Callable
 
 from ..ir.builder import Builder
 from ..ir.loops import Array, Operand
+from ..llvm import numpy_functions
+from .alone import is_alone
 from .nests import poll_often
 
 _BYTES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2}
@@ -16,9 +19,11 @@ _DIGITS = 256
 _FEWEST = 64  # keys that are counted in less time than merged: the table is gone through for each byte
 
 
-def counts_keys(type_: str, n: Operand) -> bool:
-    """Whether keys of a type are sorted by counting."""
-    return type_ in _BYTES and (type(n) is not int or n >= _FEWEST)
+def counts_keys(type_: str, n: Operand, has_places: bool) -> bool:
+    """Whether keys of a type are sorted by counting, with their places or alone."""
+    if type_ not in _BYTES or (type(n) is int and n < _FEWEST):
+        return False
+    return has_places or _BYTES[type_] == 1 or is_alone() or not numpy_functions.sorts_short_keys()
 
 
 def passes(type_: str) -> range:
@@ -52,3 +57,13 @@ def places_of_digits(b: Builder, n: Operand, digit: Callable[[Operand], Operand]
         b.set(place, b.add(first, b.load(starts, i)))
         b.store(starts, i, first)
     return starts
+
+
+def is_one_digit(b: Builder, n: Operand, digit: Callable[[Operand], Operand]) -> Operand:
+    """Whether all elements have the same digit: a pass of vectors, where counting equal ones would wait for each."""
+    most, least = b.var("i64", 0), b.var("i64", _DIGITS - 1)  # bits of any and of all
+    with b.loop(0, n) as i:
+        value = digit(i)
+        b.set(most, b.let("or", "i64", b.get(most), value))
+        b.set(least, b.let("and", "i64", b.get(least), value))
+    return b.let("eq", "i64", b.get(most), b.get(least))

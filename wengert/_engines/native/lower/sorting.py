@@ -19,7 +19,7 @@ from ..ir.loops import FLOATS, Address, Array, Operand, Typed, Var
 from ..llvm import numpy_functions
 from .alone import is_alone
 from .blocks import Block
-from .counting_sort import counts_keys, digit_of, passes, places_of_digits
+from .counting_sort import counts_keys, digit_of, is_one_digit, passes, places_of_digits
 from .forms import Form, Index, Stored, with_place
 from .nests import at_most, poll_often
 from .scalars import is_nan
@@ -61,7 +61,8 @@ class _Room(NamedTuple):
 
     keys: Array
     places: Array | None
-    first: Operand = 0
+    first: Operand = 0  # of the keys
+    first_place: Operand = 0  # where places are counted; other sorts have theirs from the beginning on
 
     @staticmethod
     def of(b: Builder, type_: str, n: Operand, has_places: bool) -> _Room:
@@ -73,6 +74,14 @@ class _Room(NamedTuple):
     def set_key(self, b: Builder, i: Operand, key: Operand) -> None:
         b.store(self.keys, b.add(self.first, i), key)
 
+    def place(self, b: Builder, i: Operand) -> Operand:
+        assert self.places is not None
+        return b.load(self.places, b.add(self.first_place, i))
+
+    def set_place(self, b: Builder, i: Operand, place: Operand) -> None:
+        assert self.places is not None
+        b.store(self.places, b.add(self.first_place, i), place)
+
     def address(self, b: Builder, i: Operand) -> Address:
         return Address(self.keys, b.add(self.first, i))
 
@@ -83,14 +92,19 @@ class _Sorter:
     Keys move with their places: all that is read lies side by side, and a lane may be larger than any cache.
     """
 
-    def __init__(self, block: Block, type_: str, n: Operand, is_descending: bool, has_places: bool) -> None:
+    def __init__(
+        self, block: Block, type_: str, n: Operand, is_descending: bool, has_places: bool,
+        is_elsewhere: bool = False,
+    ) -> None:  # fmt: skip
+        """`is_elsewhere`: the other room's places are the caller's."""
         b = self.b = block.b
         self.type = type_
         self.n = n
         self.room = n  # the most that there can be
         self.is_descending = is_descending
-        self.other = _Room.of(b, type_, n, has_places)
-        self.is_counted = counts_keys(type_, n)
+        self.other = _Room.of(b, type_, n, has_places and not is_elsewhere)
+        self.is_counted = counts_keys(type_, n, has_places)
+        self.needs_keys = True  # or places alone
         is_ours = self.is_counted or is_alone() or not numpy_functions.sorts(type_)
         self.most = 1 if is_ours else PLACES if has_places else KEYS
 
@@ -119,29 +133,53 @@ class _Sorter:
     def _counted(self, given: _Room) -> _Room:
         """Sorts by each byte of the keys, the least first; the order of equal bytes stays."""
         source, target = given, self.other
-        for shift in passes(self.type):
-            self._sort_by_byte(source, target, shift)
+        shifts = passes(self.type)
+        for shift in shifts:
+            self._sort_by_byte(source, target, shift, self.needs_keys or shift != shifts[-1])
             source, target = target, source
-        if source is given or given.places is not None:
+        if source is given or source.places is not None:
             return source
         self.b.copy(given.keys, given.first, source.keys, source.first, self.n)  # who has no places wants the same room
         return given
 
-    def _sort_by_byte(self, source: _Room, target: _Room, shift: int) -> None:
+    def _sort_by_byte(self, source: _Room, target: _Room, shift: int, has_keys: bool) -> None:
         b = self.b
 
         def digit(i: Operand) -> Operand:
             return digit_of(b, self.type, source.key(b, i), shift, self.is_descending)
 
+        if shift == 0:
+            self._scatter(source, target, digit, has_keys, is_first=True)
+            return
+        with b.when(is_one_digit(b, self.n, digit)) as branch:  # as of small numbers
+            self._stay(source, target, has_keys)
+        with b.inside(branch.other):
+            self._scatter(source, target, digit, has_keys, is_first=False)
+
+    def _scatter(
+        self, source: _Room, target: _Room, digit: Callable[[Operand], Operand], has_keys: bool, is_first: bool
+    ) -> None:
+        """Keys go to the other room in the order of a byte."""
+        b = self.b
         starts = places_of_digits(b, self.n, digit)
         with b.loop(0, self.n) as i:
             value = digit(i)
             to = b.load(starts, value)
-            target.set_key(b, to, source.key(b, i))
-            if source.places is not None and target.places is not None:
-                b.store(target.places, to, i if shift == 0 else b.load(source.places, i))
+            if has_keys:
+                target.set_key(b, to, source.key(b, i))
+            if target.places is not None:
+                target.set_place(b, to, i if is_first else source.place(b, i))
             b.store(starts, value, b.add(to, 1))
             poll_often(b, self.n)
+
+    def _stay(self, source: _Room, target: _Room, has_keys: bool) -> None:
+        """Keys go to the other room in the order that they have."""
+        b, n = self.b, self.n
+        if has_keys:
+            b.copy(target.keys, target.first, source.keys, source.first, n)
+        if target.places is not None:
+            assert source.places is not None
+            b.copy(target.places, target.first_place, source.places, source.first_place, n)
 
     # -- NumPy's functions --------------------------------------------------------------------------------------------
 
@@ -308,6 +346,12 @@ def _zeros_in_order(
                 b.set(place, b.add(b.get(place), 1))
 
 
+def _room(block: Block, node: Node) -> Stored:
+    """Where the result of a sort goes, an array whose elements are there to be read again."""
+    found = block.room(node.outputs[0])
+    return found if type(found) is Stored else block.fresh(found.shape, found.type)
+
+
 def sort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     """Sorts each lane where its result is, if its elements lie side by side there."""
     b, x = block.b, block.stored(forms[0])
@@ -315,7 +359,7 @@ def sort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     n = x.shape[axis]
     if _is_few(n):
         return [_few(block, x, axis, is_descending, has_places=False)]
-    target = block.fresh(x.shape, x.type)
+    target = _room(block, node)
     sorter = _Sorter(block, x.type, n, is_descending, has_places=False)
     is_near = target.strides[axis] == 1
     aside = None if is_near else _Room.of(b, x.type, n, False)
@@ -454,7 +498,7 @@ def argsort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     n = x.shape[axis]
     if _is_few(n):
         return [_few(block, x, axis, is_descending, has_places=True)]
-    target = block.fresh(x.shape, "i64")
+    target = _room(block, node)
     count = _read_first(block, node, axis)
     is_selected = False if type(count) is int and count == 0 else _is_selected(b, n, count)
     if is_selected is True:
@@ -471,6 +515,9 @@ def argsort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
 
 def _order(block: Block, x: Stored, axis: int, is_descending: bool, target: Stored) -> None:
     b, n = block.b, x.shape[axis]
+    if counts_keys(x.type, n, has_places=True) and target.strides[axis] == 1:
+        _counted_order(block, x, axis, is_descending, target)
+        return
     sorter = _Sorter(block, x.type, n, is_descending, has_places=True)
     given = _Room.of(b, x.type, n, has_places=True)
 
@@ -480,6 +527,27 @@ def _order(block: Block, x: Stored, axis: int, is_descending: bool, target: Stor
         assert places is not None
         with b.loop(0, n) as i:
             target.store(b, with_place(index, axis, i), b.load(places, i))
+        poll_often(b, *x.shape)
+
+    over(b, with_place(x.shape, axis, 1), lane)
+
+
+def _counted_order(block: Block, x: Stored, axis: int, is_descending: bool, target: Stored) -> None:
+    """The places that sort each lane, counted where they are to be in the end."""
+    b, n = block.b, x.shape[axis]
+    is_other = len(passes(x.type)) % 2 == 1  # which room has what is found
+    sorter = _Sorter(block, x.type, n, is_descending, has_places=True, is_elsewhere=is_other)
+    sorter.needs_keys = False
+    given = _Room.of(b, x.type, n, has_places=False)
+
+    def lane(index: Index) -> None:
+        _fill(b, given, x, index, axis)
+        start = target.place(b, with_place(index, axis, 0))
+        keys = sorter.other if is_other else given
+        found = keys._replace(places=target.array, first_place=start)
+        if is_other:
+            sorter.other = found
+        sorter.run(given if is_other else found)
         poll_often(b, *x.shape)
 
     over(b, with_place(x.shape, axis, 1), lane)
