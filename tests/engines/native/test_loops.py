@@ -244,3 +244,24 @@ def test_sums_are_vectors_of_the_machines_width() -> None:
         pytest.skip("the names of x86's registers are looked for")
     registers = {word.strip("(),") for word in text.split() if word.startswith(wide[target.vector_bits()])}
     assert len(registers) >= 4, text
+
+
+def test_short_loops_in_loops_are_written_out_in_long_modules_too() -> None:
+    """LLVM makes vectors of innermost loops only, and unrolls loops by itself only where there is little code."""
+    b = Builder()
+    x, out, other, n = b.array("f64", "in"), b.array("f64", "out"), b.array("f64", "other"), b.reg("i64")
+    with b.loop(0, n) as row:
+        total = b.var("f64", 0.0)
+        with b.loop(0, 2) as column:
+            value = b.load(x, b.add(b.mul(row, 2), column))
+            b.set(total, b.let("sum", "f64", b.get(total), b.let("mul", "f64", value, value)))
+        b.store(out, row, b.let("sqrt", "f64", b.get(total)))
+    with b.loop(0, n) as i:
+        value = b.load(x, i)
+        for k in range(jit.SHORT):
+            value = b.let("add", "f64", b.let("mul", "f64", value, value), 0.5 + k)
+        b.store(other, i, value)
+    text = jit.assembly(module_text(b.function("rows", [x], [out, other], [n]), "entry"))
+    if not target.is_x86():
+        pytest.skip("the names of x86's instructions are looked for")
+    assert "sqrtpd" in text, text

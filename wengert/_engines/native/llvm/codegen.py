@@ -68,6 +68,8 @@ from .jit import SCATTERED
 from .values import MEMORY_TYPE, REGISTER, Values, accumulating
 from .vectormath import ONE_OPERAND
 
+WRITTEN_OUT = 128  # items of all iterations of a loop in another one, up to which it is written out
+_PLAIN = (Let, Select, Convert, Get, Set, Load, Store)
 FREE_METADATA = 10  # the number of the first metadata of a loop of its own
 ABSURD = 2**62  # bytes that no machine has: `memory` gives none
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
@@ -104,6 +106,7 @@ class _Kernel(Values):
         self.room = 0  # the bytes of that block
         self.vars: set[Var] = set()
         self.labels = 0
+        self.around = 0  # loops around what is being written
         self.temps = 0
         self.stack = 0
         self.has_poll = False
@@ -622,6 +625,7 @@ class _Kernel(Values):
             f"  br i1 {index}.more, label %{body}, label %{after}",
             f"{body}:",
         ]
+        self.around += 1
         self.block(item.body)
         self.lines += [
             f"  br label %{latch}",
@@ -630,15 +634,22 @@ class _Kernel(Values):
             f"  br label %{head}{self.wishes(item)}",
             f"{after}:",
         ]
+        self.around -= 1
 
     def wishes(self, item: For) -> str:
         """What LLVM is told of a loop. Each call saves all that is in registers: with several calls, that is least for
-        one vector at a time; with one, several vectors side by side gain more from sums in parts than that costs."""
-        if sum(type(x) is Let and x.op in ONE_OPERAND for x in item.body) < 2:
-            return ""
+        one vector at a time; with one, several vectors side by side gain more from sums in parts than that costs. A
+        short loop in another one is written out, as vectors are made of innermost loops only."""
+        if sum(type(x) is Let and x.op in ONE_OPERAND for x in item.body) >= 2:
+            return self.wish(item, 2, '"llvm.loop.interleave.count", i32 1')
+        if self.around > 1 and _is_short(item):
+            return self.wish(item, 3, '"llvm.loop.unroll.full"')
+        return ""
+
+    def wish(self, item: For, kind: int, text: str) -> str:
         number = FREE_METADATA + cast(int, item.index.number)
-        self.declare(f"!{number}", f"!{number} = distinct !{{!{number}, !2}}")
-        self.declare("!2", '!2 = !{!"llvm.loop.interleave.count", i32 1}')
+        self.declare(f"!{number}", f"!{number} = distinct !{{!{number}, !{kind}}}")
+        self.declare(f"!{kind}", f"!{kind} = !{{!{text}}}")
         return f", !llvm.loop !{number}"
 
     def repeat(self, item: While) -> None:
@@ -802,6 +813,13 @@ class _PieceKernel(_Kernel):
             *self.top, *loads, *self.checks, *self.lines, "  br label %exit", "exit:", *stores, *self.frees,
             "  %result = load i32, ptr %status", "  ret i32 %result", "}",
         ])  # fmt: skip
+
+
+def _is_short(item: For) -> bool:
+    """Whether a loop has few iterations of few plain items."""
+    if type(item.start) is not int or type(item.stop) is not int:
+        return False
+    return (item.stop - item.start) * len(item.body) <= WRITTEN_OUT and all(type(x) in _PLAIN for x in item.body)
 
 
 def _only_given(items: Iterable[Any]) -> set[Array]:

@@ -184,7 +184,7 @@ class _Nest:
         if self.is_flat():
             self.flat()
         elif not (type(parts) is int and parts == 1):
-            self.in_parts(self.shape[0], 1, count_of(self.b, self.shape), self.rows, parts)
+            self.in_parts(self.shape[0], self.grain(), count_of(self.b, self.shape), self.rows, parts)
         else:
             self.axis(0, ())
         for total in self.sums:
@@ -227,7 +227,7 @@ class _Nest:
             total.join(b, total.form.at_flat(b, place), ())
 
     def in_parts(
-        self, count: Operand, grain: int, work: Operand, body: Callable[[Operand, Operand], None],
+        self, count: Operand, grain: Operand, work: Operand, body: Callable[[Operand, Operand], None],
         most: Operand,
     ) -> None:  # fmt: skip
         """A range in parts, which may run in threads.
@@ -239,9 +239,9 @@ class _Nest:
         sums = [s for s in self.sums if s.depth == 0]
         held = [b.local(s.kept, MOST_PARTS) for s in sums]
         shared = [s for s in self.sums if s.parts is not None]
-        parts = between(b, b.divided(b.add(count, grain - 1), grain), 1, most)
+        parts = between(b, b.divided(b.sub(b.add(count, grain), 1), grain), 1, most)
         size = b.divided(b.sub(b.add(count, parts), 1), parts)
-        if grain > 1:
+        if type(grain) is not int or grain > 1:
             size = b.mul(b.divided(b.add(size, ROUND - 1), ROUND), ROUND)
         with b.loop(0, parts, work) as part:
             for total in sums:
@@ -262,6 +262,11 @@ class _Nest:
             total.end(b, ())
         for total in shared:
             self.join_parts(total, parts)
+
+    def grain(self) -> Operand:
+        """How many indices along the first axis a part has at least: of few short rows LLVM makes no vectors."""
+        inside = between(self.b, count_of(self.b, self.shape[1:]), 1, GRAIN)
+        return self.b.divided(GRAIN, inside)
 
     def most_parts(self) -> Operand:
         """In how many parts the first axis may go, side by side: 1 where there is little to do.
