@@ -12,10 +12,9 @@ from typing import Any
 from .._core.op import elementwise
 from .._core.tensor import Tensor
 from .bodies import in_float32
-from .discrete import eq, gt, isfinite, isinf, logical_and, logical_not
+from .discrete import eq, gt, isfinite, isinf, logical_and, logical_not, lt
 from .series import Series, constant, difference, integral, power_below_one, product, quotient, whole_power
 from .structural import (
-    add,
     add_number,
     as_complex,
     fill,
@@ -80,6 +79,22 @@ power_number = elementwise(
     "power_number", "x", attrs="number", partials=_power_slope, jet=_power_series, dtypes="number", domain=_POSITIVE,
     samples=[(((3, 2),), (3,)), (((3,),), (-1.5,)), (((),), (0,)), (((2,),), (1,)), (((2,),), (2,))],
     kink="slope 0 where the exponent is 0, also at x = 0", doc="x to the power of a Python number",
+)  # fmt: skip
+
+
+def _root_slope(x: Tensor, out: Tensor, number: float) -> Tensor:
+    """The slope of a root, and 0 at 0; chosen here, as zeros of a choice around the op would be a mask's."""
+    is_zero = eq(x, fill(x, 0))
+    base = select(is_zero, fill(x, 1), out if number == 0.5 else x)
+    slope = reciprocal(base) if number == 0.5 else power_number(base, number=number - 1)
+    return select(is_zero, fill(x, 0), times_number(slope, number=number))
+
+
+root_flat = elementwise(
+    "root_flat", "x", attrs="number", partials=_root_slope, dtypes="float", domain=_POSITIVE,
+    body=lambda x, number: sqrt(x) if number == 0.5 else power_number(x, number=number),
+    samples=[(((3, 2),), (0.5,)), (((3,),), (0.25,)), (((),), (-1.0,))],
+    kink="slope 0 at 0", doc="x to the power of a Python number, with which norms are flat where they are 0",
 )  # fmt: skip
 
 
@@ -191,7 +206,7 @@ def _side_slope(x: Tensor) -> Tensor:
 def _turned_slope(x: Tensor) -> Tensor:
     """The slope of arcsinh, which is arcsin turned by a right angle."""
     if x.dtype.kind != "c":
-        return rsqrt(add_number(mul(x, x), number=1))
+        return reciprocal(hypot(x, fill(x, 1)))  # the square of a large number would leave the range
     return _side_slope(as_complex(neg(imag(x)), real(x)))
 
 
@@ -224,15 +239,32 @@ arctanh = elementwise(
 )  # fmt: skip
 
 
-def _over_square_radius(x: Tensor, y: Tensor) -> Tensor:
-    """x / (x^2 + y^2), and 0 at the origin, with slope 0."""
-    radius = add(mul(x, x), mul(y, y))
-    is_origin = eq(radius, fill(radius, 0))
-    return select(is_origin, fill(x, 0), div(x, select(is_origin, fill(radius, 1), radius)))
+def _by_ratio(x: Tensor, y: Tensor) -> Tensor:
+    """x / (x^2 + y^2) without the squares, which may leave the range of the dtype."""
+    is_larger = gt(_size(x), _size(y))
+    larger, smaller = select(is_larger, x, y), select(is_larger, y, x)
+    is_origin = eq(larger, fill(larger, 0))
+    larger = select(is_origin, fill(larger, 1), larger)
+    ratio = div(smaller, larger)
+    slope = reciprocal(mul(larger, add_number(mul(ratio, ratio), number=1)))
+    return select(is_origin, fill(x, 0), select(is_larger, slope, mul(slope, ratio)))
 
 
+def _size(x: Tensor) -> Tensor:
+    return select(lt(x, fill(x, 0)), neg(x), x)
+
+
+over_square_radius = elementwise(
+    # with u and v for the results of (x, y) and (y, x), the slopes are v^2 - u^2 and -2 u v
+    "over_square_radius", "x y", body=in_float32(_by_ratio), dtypes="float", domain=(0.3, 2.0),
+    kink="zero at the origin",
+    partials=(lambda x, y, out: sub(square(over_square_radius(y, x)), square(out)),
+              lambda x, y, out: times_number(mul(out, over_square_radius(y, x)), number=-2)),
+    doc="x / (x^2 + y^2), and 0 at the origin",
+)  # fmt: skip
 arctan2 = elementwise(
-    "arctan2", "x y", partials=(lambda x, y: _over_square_radius(y, x), lambda x, y: neg(_over_square_radius(x, y))),
+    "arctan2", "x y",
+    partials=(lambda x, y: over_square_radius(y, x), lambda x, y: neg(over_square_radius(x, y))),
     dtypes="float", domain=((0.3, 2.0), (-2.0, -0.3)), kink="zero at the origin",
     doc="the angle in radians of the point (y, x)",
 )  # fmt: skip

@@ -19,7 +19,6 @@ from .._core.where import at_user_line
 from .._prims import decompositions as F
 from .._prims import discrete as D
 from .._prims import eigen as G
-from .._prims import elementwise as E
 from .._prims import linalg as L
 from .._prims import matrix_functions as M
 from .._prims import reductions as R
@@ -61,9 +60,9 @@ def _static(a: Tensor, what: str) -> tuple[int, int]:
 def by_lower_triangle(x: ArrayLike, what: str) -> Tensor:
     """The Hermitian matrices that have x's lower triangles; the gradient is Hermitian, as that of `eigh`."""
     a, dtype = square_matrices(x, what)
-    mean = S.times_number(E.add(a, L.adjoint(a)), number=0.5)
+    mean = S.times_number(S.add(a, L.adjoint(a)), number=0.5)
     # the mean is what is differentiated, the lower triangle what is read
-    found = E.add(mean, S.stop_gradient(E.sub(F.hermitian_of_upper(L.adjoint(a)), mean)))
+    found = S.add(mean, S.stop_gradient(S.sub(F.hermitian_of_upper(L.adjoint(a)), mean)))
     return promotion.cast(found, dtype)
 
 

@@ -25,6 +25,7 @@ from .._core.types import same_dim
 from .._core.where import at_user_line
 from .._prims import decompositions as F
 from .._prims import discrete as D
+from .._prims import elementwise as E
 from .._prims import linalg as L
 from .._prims import piecewise as W
 from .._prims import structural as S
@@ -45,7 +46,6 @@ from .promotion import (
 )
 from .reductions import max as largest
 from .reductions import min as smallest
-from .reductions import sqrt_flat_at_zero
 from .reductions import sum as total
 from .shapes import flat, matrix_transpose, moved, part, permuted, reshaped, stack
 from .sparse import is_sparse, product, right_product
@@ -577,11 +577,7 @@ def _vector_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:
         return total(promotion.cast(apply(D.ne, (size, S.fill(size, 0))), size.dtype), axes, keepdims=True)
     if order == 1:
         return total(size, axes, keepdims=True)
-    # the root of 0 has no slope, and the norm of a zero vector has slope 0
-    sums = total(_raised(size, order), axes, keepdims=True)
-    is_zero = apply(D.eq, (sums, S.fill(sums, 0)))
-    root = power(S.select(is_zero, S.fill(sums, 1), sums), 1 / order)
-    return S.select(is_zero, S.fill(sums, 0), root)
+    return E.root_flat(total(_raised(size, order), axes, keepdims=True), number=1 / order)
 
 
 def _raised(size: Tensor, order: Any) -> Tensor:
@@ -596,7 +592,7 @@ def _raised(size: Tensor, order: Any) -> Tensor:
 def _euclidean(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     a, _ = solvable(x)
     squares = multiply(a, a) if a.dtype.kind != "c" else S.add(*(multiply(p, p) for p in (S.real(a), S.imag(a))))
-    return sqrt_flat_at_zero(total(squares, axes, keepdims=True))
+    return E.root_flat(total(squares, axes, keepdims=True), number=0.5)
 
 
 def _matrix_norm(x: Tensor, axes: tuple[int, ...], order: Any) -> Tensor:

@@ -378,16 +378,9 @@ def _spread(
     taken = promotion.cast(a, dtypes.complex_of(inner) if a.dtype.kind == "c" else dtypes.real_of(inner))
     result = _variance(taken, axes, ddof, where, is_real=inner.kind != "c")
     if name == "std":
-        result = sqrt_flat_at_zero(result)
+        result = E.root_flat(result, number=0.5)
     result = promotion.cast(result, dtypes.real_of(outer) if dtype is None else outer)
     return result if keepdims else reshaped(result, S.without(a.shape, axes))
-
-
-def sqrt_flat_at_zero(x: Tensor) -> Tensor:
-    """The square root of what is not negative, with slope 0 at 0."""
-    is_zero = apply(D.eq, (x, S.fill(x, 0)))
-    root = E.sqrt(S.select(is_zero, S.fill(x, 1), x))
-    return S.select(is_zero, S.fill(x, 0), root)
 
 
 @public
@@ -427,7 +420,7 @@ def std(
     """
     a, ddof = as_tensor(x, "std"), number_of(ddof, "std: ddof")
     if mean is not None:
-        return sqrt_flat_at_zero(as_float(_variance_about(mean, a, axis, keepdims, dtype, ddof, where)))
+        return E.root_flat(as_float(_variance_about(mean, a, axis, keepdims, dtype, ddof, where)), number=0.5)
     if _is_whole(dtype):
         square = _whole_variance(a, axis, keepdims, dtypes.as_dtype(dtype), where, ddof)
         if square.ndim:  # NumPy refuses arrays, and cuts the root of a number off

@@ -45,6 +45,19 @@ def _softplus(x: np.ndarray[Any, Any]) -> Any:
     return np.logaddexp(x, x.dtype.type(0))
 
 
+def _over_square_radius(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    """By the squares, which takes a third of the time, where they stay in the range."""
+    with np.errstate(all="ignore"):
+        radius, limits = x * x + y * y, np.finfo(x.dtype)
+        if np.all((radius > limits.tiny / limits.eps) & (radius < limits.max)):
+            return x / radius
+        is_larger = np.abs(x) > np.abs(y)
+        larger, smaller = np.where(is_larger, x, y), np.where(is_larger, y, x)
+        ratio = smaller / larger
+        slope = 1 / (larger * (ratio * ratio + 1))
+        return np.where(larger == 0, 0, np.where(is_larger, slope, slope * ratio)).astype(x.dtype, copy=False)[()]
+
+
 def _not_negative(x: np.ndarray[Any, Any]) -> Any:
     if np.any(x < 0):
         raise ValueError(f"wanted an integer that is not negative, got {np.min(x)}")
@@ -85,6 +98,7 @@ KERNELS: dict[str, Any] = {
     "arctanh": np.arctanh,
     "arctan2": np.arctan2,
     "hypot": np.hypot,
+    "over_square_radius": in_float32(_over_square_radius),
     "abs": np.absolute,
     "ldexp": lambda x, n: np.ldexp(x, n).astype(x.dtype, copy=False),
     "exponent": lambda x: np.frexp(x)[1],
