@@ -143,3 +143,44 @@ def test_sums_with_products_are_one_kernel_of_the_same_values() -> None:
             found = g(*map(torch.tensor, rows))
         with np.errstate(all="ignore"):
             np.testing.assert_allclose(found.numpy(), f(*rows), rtol=1e-15)
+
+
+def test_a_backward_pass_of_some_results_only_and_of_kept_values() -> None:
+    f = wg.function(lambda x, y: (wg.sin(x) * y, wg.exp(y), x + 1))
+    x, y = tensor(0.3, 0.4, requires_grad=True), tensor(1.5, 0.5, requires_grad=True)
+    own = (torch.sin(x) * y, torch.exp(y), x + 1)
+    for chosen in ((0,), (1,), (2,), (0, 1), (0, 1, 2)):
+        for is_followed in (False, True, False):
+            outs = f(x, y)
+            found = torch.autograd.grad(
+                sum(outs[i].sum() for i in chosen), (x, y), create_graph=is_followed, allow_unused=True
+            )
+            wanted = torch.autograd.grad(
+                sum(own[i].sum() for i in chosen), (x, y), retain_graph=True, allow_unused=True
+            )
+            for got, want, source in zip(found, wanted, (x, y), strict=True):
+                zero = torch.zeros_like(source)
+                torch.testing.assert_close(zero if got is None else got.detach(), zero if want is None else want)
+    batched = torch.autograd.grad(f(x, y)[0], x, torch.eye(2, dtype=torch.float64), is_grads_batched=True)[0]
+    torch.testing.assert_close(batched, torch.diag((torch.cos(x) * y).detach()))
+
+
+def test_a_written_operand_is_still_refused_by_a_warm_backward_pass() -> None:
+    f = wg.function(lambda x: wg.sum(wg.sin(x)))
+    x = tensor(0.3, 0.4, requires_grad=True)
+    warm(lambda: torch.autograd.grad(f(x), x))
+    y = f(x)
+    with torch.no_grad():
+        x.add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_half_floats_in_products_beside_whole_ones() -> None:
+    f = wg.function(lambda x, y: x @ y)
+    for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
+        a, b = torch.ones(2, 3, dtype=dtype), torch.full((3, 2), 0.1, dtype=dtype)
+        for _ in range(3):
+            assert f(a, b).dtype is dtype
+        wide = (a.double() @ b.double()).to(dtype)
+        torch.testing.assert_close(f(a, b), wide)

@@ -24,7 +24,7 @@ from ..._core.dtypes import is_inexact
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .common import Array, torch_dtype
-from .programs import device_of, form_for
+from .programs import Form, device_of, form_for, form_on
 from .structural import OPAQUE
 
 Tensors = Sequence[Any]
@@ -123,6 +123,8 @@ class _Held:
         is_told = all(type(d) is int for v in values for d in v.shape)
         self.likes = [*map(_like, values)] if is_told and not self.is_opaque else None
         self.nothing = (None,) * (1 + len(active))
+        self.order = [self.saved.index(place) for place in self.read]  # of what it reads among what a node saves
+        self.forms: dict[torch.device, tuple[Form, Form]] = {}  # of both halves
         self._is_light: bool | None = None
         self._is_closed: bool | None = None
 
@@ -142,6 +144,13 @@ class _Held:
         if self._is_light is None:
             self._is_light = self.is_closed and self.likes is not None and False not in self.reached
         return self._is_light
+
+    def forms_on(self, device: torch.device) -> tuple[Form, Form]:
+        """Both halves on a device."""
+        found = self.forms.get(device)
+        if found is None:
+            found = self.forms[device] = form_on(self.forward, device), form_on(self.backward, device)
+        return found
 
     @property
     def is_closed(self) -> bool:
@@ -310,7 +319,7 @@ class _Direct(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, held: _Held, *tensors: torch.Tensor | np.ndarray[Any, Any]) -> Any:
-        output = form_for(held.forward, tensors).run_owned(*tensors)
+        output = held.forms_on(device_of(tensors))[0].run_owned(*tensors)
         values = (*tensors, *output)
         if held.is_light and forward_ad._current_level < 0:
             ctx.held, ctx.places = held, held.saved
@@ -321,7 +330,10 @@ class _Direct(torch.autograd.Function):
         _keep(ctx, values, held.wanted, forward_ad._current_level >= 0)
         return output
 
-    backward = _Node.backward
+    @staticmethod
+    def backward(ctx: Any, *cts: torch.Tensor | None) -> Any:
+        return _pulled_at_once(ctx.held, ctx, cts) or _Node.backward(ctx, *cts)
+
     jvp = _Node.jvp
 
 
@@ -483,6 +495,23 @@ def _pulled(held: _Held, values: dict[int, Any], likes: Any, cts: Tensors) -> li
     return [
         found[place] if type(place) is int else _placed(place, found, likes[i])
         for i, place in enumerate(stage.results)
+    ]  # fmt: skip
+
+
+def _pulled_at_once(held: _Held, ctx: Any, cts: Tensors) -> tuple[Any, ...] | None:
+    """What `_Node.backward` gives, where nothing follows it and each result has a cotangent; None elsewhere."""
+    stage = held.stage
+    if stage is None or not held.is_light or torch.is_grad_enabled() or is_transforming():
+        return None
+    seeds = [cts[i] for i in stage.seeded]
+    if not held.backward.graph.outputs or any(ct is None for ct in seeds) or not are_none(cts[held.count :]):
+        return None
+    saved = ctx.saved_tensors
+    operands = [*[saved[place] for place in held.order], *[ct.resolve_conj() for ct in seeds]]
+    found = held.forms_on(device_of(operands))[1].run(*operands)
+    likes: Any = held.likes  # of a node that is light
+    return None, *[
+        found[place] if type(place) is int else _placed(place, found, likes[i]) for i, place in enumerate(stage.results)
     ]  # fmt: skip
 
 

@@ -191,6 +191,7 @@ def in_float32(function: Kernel) -> Kernel:
             return function(x, *rest)
         return _narrowed(function(x.float(), *map(widened, rest)), x.dtype)
 
+    kernel.of_others = function  # read by `kernel_of`
     return kernel
 
 

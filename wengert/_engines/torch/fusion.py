@@ -10,6 +10,7 @@ changes which zeros meet which infinities.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,7 @@ BY_TENSOR = private("torch times_tensor", "x", ("number",))
 PLUS_TENSOR = private("torch plus_tensor", "x", ("number",))
 TANH_BACK = private("torch tanh_back", "ct out")
 IS_ZERO = private("torch is_zero", "x", ("zero",))
+EQUALS = private("torch equals", "x", ("zero",))
 MASKED_TANH_BACK = private("torch masked_tanh_back", "ct out is_zero", ("zero",))
 MASKED_MUL = private("torch masked_mul", "x y is_zero", ("zero",))
 MATMUL_PLUS = private("torch matmul_plus", "z x y")
@@ -102,6 +104,7 @@ FUSED: dict[str, Kernel] = {
     "torch plus_tensor": torch.add,
     "torch tanh_back": _tanh_back,
     "torch is_zero": _is_zero,
+    "torch equals": torch.eq,
     "torch masked_tanh_back": _masked(_tanh_back),
     "torch masked_mul": _masked(torch.mul),
     "torch matmul_plus": torch.addmm,
@@ -140,7 +143,9 @@ class _Parts(Parts):
         found = self._zeros.get(x.key)
         if found is None:
             found = self._zeros[x.key] = Value(x.shape, _BOOL, x.graph)
-            self.add(Node(IS_ZERO, (x,), (found,), (scalar(0, torch_dtype(x.dtype)),), like.site, like.is_quiet))
+            is_small = all(type(d) is int for d in x.shape) and math.prod(x.shape) <= _LARGE
+            attrs = (scalar(0, torch_dtype(x.dtype)),)
+            self.add(Node(EQUALS if is_small else IS_ZERO, (x,), (found,), attrs, like.site, like.is_quiet))
         return found
 
     def number(self, filled: Node) -> Value:

@@ -39,10 +39,6 @@ def _refuses(error: Exception, operands_and_attrs: Sequence[object]) -> bool:
 _LinAlgError = torch.linalg.LinAlgError  # pyright: ignore[reportPrivateImportUsage]  # documented as public
 
 
-def _matmul(x: torch.Tensor, y: torch.Tensor) -> Any:
-    return torch.matmul(x, y)
-
-
 def _einsum(*xs_labels_out: Any) -> Any:
     *xs, labels, out = xs_labels_out
     return torch.einsum(f"{','.join(labels)}->{out}", *xs)
@@ -129,7 +125,7 @@ def _expm(a: torch.Tensor) -> Any:
 
 
 KERNELS: dict[str, TableKernel] = {
-    "matmul": in_float32(_matmul),
+    "matmul": in_float32(torch.matmul),
     "einsum": view(in_float32(_einsum)),
     "tril": view(torch.tril),
     "triu": view(torch.triu),

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ..._control.call import Program
+from ..._core.dtypes import is_half
 from ..._core.graph import Graph, Node
 from ..._core.op import REGISTRY
 from . import buffer, conv, elementwise, indexing, linalg, random, sparse, special, structural, windows
@@ -55,7 +56,10 @@ def kernel_of(node: Node, kernels: dict[str, Kernel]) -> Kernel:
     name = node.op.name
     if name in REGISTRY and name in KERNELS and node.inputs and node.inputs[0].dtype.name in _UNSIGNED_NAMES:
         return for_unsigned(name)
-    return kernels[name]
+    kernel = kernels[name]
+    if not node.inputs or is_half(node.inputs[0].dtype):
+        return kernel
+    return getattr(kernel, "of_others", kernel)
 
 
 def boxed(name: str, inner: Kernel) -> Kernel:
