@@ -215,3 +215,16 @@ def test_sums_and_products_of_numpy_take_few_calls() -> None:
     x, y = wg.tensor(np.linspace(0.5, 1.0, 5)), np.ones((2, 5, 3))
     assert len(inner_calls(wg.numpy.sum, x)) <= 8
     assert len(inner_calls(wg.numpy.dot, x, y)) <= 16
+
+
+def test_lone_numbers_are_computed_by_operators():
+    x, y = np.float64(0.3), np.float64(0.7)
+    for f in (operator.add, operator.sub, operator.mul, operator.truediv):
+        gradient = wg.value_and_grad(lambda x, f=f: f(x, wg.ops.sin(x)))
+        value, slope = gradient(x)
+        assert value == f(x, np.sin(x))
+        assert slope == pytest.approx((f(x + 1e-6, np.sin(x + 1e-6)) - f(x - 1e-6, np.sin(x - 1e-6))) / 2e-6)
+    assert wg.value_and_grad(lambda x: 1.0 / (x * 2.0 + 1.0))(y) == pytest.approx((1 / 2.4, -2 / 2.4**2))
+    chosen = wg.value_and_grad(lambda x: wg.ops.where(x > 0.5, x * x, wg.ops.log(x - x)))  # a zero meets a slope of inf
+    with np.errstate(divide="ignore"):
+        assert chosen(y) == pytest.approx((0.49, 1.4))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from numpy import float64
+
 from .engine import ENGINE_OF, ENGINES, KERNELS_OF, default_engine, on_one_engine, only_engine
 from .state import STATE, next_serial
 from .tensor import Cut, Tensor, Value
@@ -48,7 +50,9 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
             elif len(operands) == 2:
                 native, other = operands[0]._data, operands[1]._data
                 kernels = KERNELS_OF[type(native)]
-                if type(other) is type(native) or KERNELS_OF[type(other)] is kernels:
+                if type(native) is float64 and type(other) is float64 and op.of_numbers is not None:
+                    result = op.of_numbers(native, other)
+                elif type(other) is type(native) or KERNELS_OF[type(other)] is kernels:
                     result = kernels[op.name](native, other, *attrs)
                 else:
                     result = _run(op.name, operands, attrs)

@@ -33,6 +33,7 @@ the cotangent of a result that nothing uses; `can_raise` ops fail on some values
 
 from __future__ import annotations
 
+import operator as operators
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
@@ -65,6 +66,9 @@ Holds = Literal["", "a program", "branches", "a loop", "a loop's backward pass"]
 BRANCHES_AND_LOOPS: tuple[Holds, ...] = ("branches", "a loop")
 
 ARITHMETIC = ("+", "-", "*", "/")
+_OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operators.add, "-": operators.sub, "*": operators.mul, "/": operators.truediv,
+}  # fmt: skip
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 
@@ -267,6 +271,8 @@ class Op:
         self.is_open = kind in _OPEN and not (has_many_outs or walks)
         self.check: Callable[..., None] | None = None
         self.body: Callable[..., Any] | None = None
+        # what computes it of two lone numbers in double precision, in a tenth of the time that a kernel takes
+        self.of_numbers = _OF_NUMBERS.get(self.facts.operator) if len(operands) == 2 else None
         self.refuses_complex = self.facts.dtypes in ("real", "float") and not self.facts.takes_complex
 
     def __call__(self, *operands: Tensor, **attrs: object) -> Any:

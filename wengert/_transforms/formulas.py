@@ -158,6 +158,8 @@ def step_of(node: Node, operands: list[str]) -> str:
     # Python's numbers otherwise, and complex ones round otherwise
     if operator in ARITHMETIC and node.outputs[0].dtype.char in "fd":
         return f" {operator} ".join(operands) if len(operands) > 1 else f"{operator}{operands[0]}"
+    if name == "reciprocal" and node.outputs[0].dtype.char in "fd":
+        return f"1.0 / {operands[0]}"
     if name in ("reshape", "transpose"):
         return f"{operands[0]}.{name}({operands[1]})"
     return f"kernels[{name!r}]({', '.join(operands)})"

@@ -54,7 +54,7 @@ _PLAIN = frozenset({float, int, bool, complex})
 _REAL = frozenset({float, int})
 _SEQUENCES = frozenset({list, tuple})
 _OF_NUMPY = frozenset({np.ndarray, np.float64})
-_EVERYDAY = frozenset("?bBhHiIlLqQefdFD")  # the letters of NumPy's dtypes that every engine computes with
+_EVERYDAY = frozenset(map(np.dtype, "?bBhHiIlLqQefdFD"))  # NumPy's dtypes that every engine computes with
 
 # -- in ------------------------------------------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
     if type(x) is Tensor:
         return x
     kind = type(x)
-    if kind in _OF_NUMPY and STATE.builder is None and x.dtype.char in _EVERYDAY and x.dtype.isnative:
+    if kind in _OF_NUMPY and STATE.builder is None and x.dtype in _EVERYDAY:
         # as `constant` makes it, without its questions
         return Tensor(x.view() if kind is np.ndarray else x, next_serial())
     if isinstance(x, ARRAYS):

@@ -41,6 +41,11 @@ def _expm1(x: np.ndarray[Any, Any]) -> Any:
     return result.astype(x.dtype, copy=False)[()]
 
 
+def _reciprocal(x: np.ndarray[Any, Any]) -> Any:
+    # Python's numbers meet these in their own dtype, in half the time that a number of NumPy's takes
+    return 1.0 / x if x.dtype.char in "fd" else np.true_divide(x.dtype.type(1), x)
+
+
 def _softplus(x: np.ndarray[Any, Any]) -> Any:
     return np.logaddexp(x, x.dtype.type(0))
 
@@ -66,7 +71,7 @@ def _not_negative(x: np.ndarray[Any, Any]) -> Any:
 
 KERNELS: dict[str, Any] = {
     "div": np.true_divide,
-    "reciprocal": lambda x: np.true_divide(x.dtype.type(1), x),
+    "reciprocal": _reciprocal,
     "square": np.square,
     "sqrt": np.sqrt,
     "rsqrt": in_float32(_rsqrt),

@@ -11,6 +11,7 @@ from ..passing import PASSING, sliced
 from .summing import pairwise_sum
 
 _ndarray = np.ndarray
+_ZERO = np.float64(0.0)
 
 
 def _full(shape: tuple[int, ...], value: float, dtype: np.dtype[Any]) -> Any:
@@ -47,7 +48,7 @@ def _stride_of(extent: int, stride: int) -> int:
 
 def _reduce_sum(x: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
     dtype = x.dtype
-    if (dtype.kind == "f" and dtype.itemsize > 2) or dtype.kind == "c":
+    if dtype.char in "dfDF":
         return pairwise_sum(x, axes)
     if dtype.kind in "iu":
         return np.add.reduce(x, axes, dtype)
@@ -113,17 +114,27 @@ def _add_n(*xs: np.ndarray[Any, Any]) -> Any:
 
 
 def _scale(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    if type(x) is np.float64 and type(y) is np.float64:
+        return x * y if x else _ZERO
     if np.count_nonzero(x) == x.size:
         return np.multiply(x, y)
     return np.multiply(x, y, out=np.zeros_like(x), where=np.not_equal(x, 0))[()]
 
 
 def _times_number(x: np.ndarray[Any, Any], number: complex) -> Any:
+    if type(x) is np.float64:  # a twentieth of the time that a kernel takes of a lone number
+        return x * number
     return np.multiply(x, x.dtype.type(number) if x.dtype.itemsize == 2 else number)  # bfloat16 knows no numbers
 
 
 def _add_number(x: np.ndarray[Any, Any], number: complex) -> Any:
+    if type(x) is np.float64:
+        return x + number
     return np.add(x, x.dtype.type(number) if x.dtype.itemsize == 2 else number)
+
+
+def _select(cond: np.ndarray[Any, Any], x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
+    return (x if cond else y)[()] if type(cond) is np.bool_ else np.where(cond, x, y)
 
 
 def _as_complex(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Any:
@@ -170,6 +181,6 @@ KERNELS: dict[str, Any] = {
     "pad": _pad,
     "flip": lambda x, axes: np.flip(x, axes),
     "concatenate": _concatenate,
-    "select": lambda cond, x, y: np.where(cond, x, y),
+    "select": _select,
     "debug_print": _debug_print,
 }
