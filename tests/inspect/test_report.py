@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -230,6 +231,17 @@ def test_profile_prints_json_apart_from_the_scripts_text(tmp_path: Path) -> None
     found = {f["name"]: f for f in json.loads(run.stdout)["functions"]}
     assert {*found} == {"area", "scaled", "outer"} and found["area"]["calls"] == 3
     assert found["area"]["parts"][0]["line"].startswith(str(script))
+
+
+def test_profile_writes_a_page_of_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script, page = tmp_path / "script.py", tmp_path / "page.html"
+    script.write_text(SCRIPT)
+    assert main(["profile", "--html", str(page), str(script)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>") and text.count("<svg") == 3 and "another argument: x is shape" in text
+    assert not re.findall(r"(?:src|href)=", text)  # nothing that another file would have
+    assert main(["profile", "--html", str(tmp_path / "none" / "page.html"), str(script)]) == 2
+    assert "No such file" in capsys.readouterr().err
 
 
 def test_profile_of_a_script_that_fails_or_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

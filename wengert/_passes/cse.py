@@ -16,14 +16,28 @@ def share_common(graph: Graph) -> Graph:
     """The graph with repeated computations shared."""
     seen: dict[int, Node] = {}  # by hash only: long graphs would otherwise hold a tuple for each node
 
-    def change(node: Node) -> Value | None:
-        if node.op.is_multi or node.op.has_effect:
+    def change(node: Node) -> tuple[Value, ...] | None:
+        if node.op.has_effect or (node.op.is_multi and not _is_plain(node)):
             return None
         identity = _identity(node)
         known = seen.setdefault(hash(identity), node)
-        return known.outputs[0] if known is not node and _identity(known) == identity else None
+        if known is node or _identity(known) != identity or not _are_alike(known, node):
+            return None
+        return known.outputs
 
     return rewritten(graph, change)
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether an op with several results is a function of its operands, without programs and what is kept for them."""
+    facts = node.op.facts
+    is_kept = facts.holds or facts.writes or any(v.dtype == object for v in node.outputs)
+    return node.op.kind == "general" and not is_kept  # a barrier keeps apart what is equal
+
+
+def _are_alike(known: Node, node: Node) -> bool:
+    """Whether several results have the same shapes: those that only a run tells have names of their own."""
+    return not node.op.is_multi or all(x.shape == y.shape for x, y in zip(known.outputs, node.outputs, strict=True))
 
 
 def _identity(node: Node) -> Any:

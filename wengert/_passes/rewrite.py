@@ -7,7 +7,7 @@ from collections.abc import Callable
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
 
-Replacement = Callable[[Node], "Node | Value | None"]
+Replacement = Callable[[Node], "Node | Value | tuple[Value, ...] | None"]
 
 
 def with_nodes(graph: Graph, nodes: list[Node], outputs: list[Value]) -> Graph:
@@ -24,8 +24,8 @@ def with_nodes(graph: Graph, nodes: list[Node], outputs: list[Value]) -> Graph:
 def rewritten(graph: Graph, change: Replacement) -> Graph:
     """Applies `change` to each node in program order; the graph itself where nothing changes.
 
-    It may return another node with the same outputs, a value that stands for the node's one output, or None to keep
-    the node. Inputs of the nodes it sees are replaced already.
+    It may return another node with the same outputs, what stands for the node's outputs (a value for one alone), or
+    None to keep the node. Inputs of the nodes it sees are replaced already.
     """
     stands_for: dict[int, Value] = {}
     nodes = []
@@ -38,10 +38,11 @@ def rewritten(graph: Graph, change: Replacement) -> Graph:
             nodes.append(node)
             continue
         is_same = False
-        if isinstance(result, Value):
-            stands_for[node.outputs[0].key] = result
-        else:
+        if isinstance(result, Node):
             nodes.append(result)
+        else:
+            values = result if isinstance(result, tuple) else (result,)
+            stands_for.update((old.key, new) for old, new in zip(node.outputs, values, strict=True))
     if is_same:
         return graph
     return with_nodes(graph, nodes, [stands_for.get(v.key, v) for v in graph.outputs])

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import html
 import json
 import runpy
 import sys
@@ -29,6 +30,7 @@ def add_profile(commands: Any) -> None:
     profile.add_argument(
         "--json", action="store_true", help="print one JSON object; what the script prints goes to stderr"
     )
+    profile.add_argument("--html", type=Path, metavar="FILE", help="write the reports as a page, too, with pictures")
     profile.add_argument("script", type=Path, metavar="script.py")
     profile.add_argument("arguments", nargs="*", help="what the script finds in sys.argv; options of its own after --")
     profile.set_defaults(run=run_profile)
@@ -46,13 +48,32 @@ def run_profile(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - began
     with aside if options.json else contextlib.nullcontext():  # a report runs the function once more
         found = [(c, c.report()) for c in calls]
+    if options.html is not None:
+        try:
+            options.html.write_text(_page(options.script, found), encoding="utf-8")
+        except OSError as error:
+            print(f"wengert profile: {options.html}: {error.strerror}", file=sys.stderr)
+            return CANNOT_WORK
     if options.json:
         print(json.dumps({"script": str(options.script), "seconds": seconds, "functions": [*_as_dicts(found)]}))
         return code
     print(f"{options.script}: {seconds:.3g} s, {sum(c.seconds for c in calls):.3g} s of them in compiled functions")
     for c, report in found:
-        print(f"\n{c.count} call{'s' * (c.count != 1)}, {c.seconds:.3g} s (the first {c.first:.3g} s)\n{report}")
+        print(f"\n{_told(c)}\n{report}")
     return code
+
+
+def _told(c: Calls) -> str:
+    return f"{c.count} call{'s' * (c.count != 1)}, {c.seconds:.3g} s (the first {c.first:.3g} s)"
+
+
+def _page(script: Path, found: Sequence[tuple[Calls, Any]]) -> str:
+    """The reports as a page that needs no other file."""
+    title = html.escape(f"wengert profile {script.name}")
+    parts = [f"<p>{_told(c)}</p>\n{report._repr_html_()}" for c, report in found]
+    style = "body { font: 14px sans-serif; margin: 2em } td { padding-right: 1em; vertical-align: top }"
+    head = f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title><style>{style}</style>'
+    return "\n".join([head, f"<h1>{title}</h1>", *parts, "</html>\n"])
 
 
 def _as_dicts(found: Sequence[tuple[Calls, Any]]) -> Iterator[dict[str, Any]]:
