@@ -23,6 +23,9 @@ ABSENT = {
     "__array_finalize__": "it is called when NumPy makes arrays of a subclass",
     "__array_interface__": "NumPy would read numbers by it without asking",
     "__array_struct__": "NumPy would read numbers by it without asking",
+    "__buffer__": "NumPy would read numbers by it without asking",
+    "_set_dtype": "NumPy's own, for arrays whose dtype changes in place",
+    "_set_shape": "NumPy's own; a tensor's shape can be set",
     "__array_wrap__": "ufuncs call it where there is no __array_ufunc__",
     "__class_getitem__": "a tensor's class takes no type arguments",
     "__setstate__": "tensors are pickled by __reduce__",
@@ -312,3 +315,19 @@ def test_axes_come_as_arguments_of_any_integer() -> None:
     x = wg.tensor(V)
     assert x.transpose(*np.arange(1)).shape == x.transpose(0).shape == (6,)
     assert wg.tensor(M).transpose(*np.array([1, 0])).shape == wg.tensor(M).transpose([1, 0]).shape == (3, 2)
+
+
+def test_descending_order_is_numpys() -> None:
+    x = wg.tensor(np.array([[1.0, np.nan, 3.0], [2.0, 2.0, 0.5]]))
+    np.testing.assert_array_equal(x.argsort(descending=True), [[2, 0, 1], [0, 1, 2]])
+    y = x * 1.0
+    y.sort(axis=0, descending=True)
+    np.testing.assert_array_equal(np.asarray(y), [[2.0, 2.0, 3.0], [1.0, np.nan, 0.5]])
+    gradient = wg.grad(_sorted)(V[:3])
+    np.testing.assert_array_equal(gradient, [10.0, 100.0, 1.0])
+
+
+def _sorted(x: Any) -> Any:
+    y = x * 1.0
+    y.sort(descending=True)
+    return y @ np.array([1.0, 10.0, 100.0])

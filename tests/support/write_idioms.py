@@ -249,6 +249,8 @@ complex_set: z = np.zeros(4, complex); z[1] = x[0] + 1j * x[1]; z[2:] *= 2; z[3]
 windows_written: w = np.lib.stride_tricks.sliding_window_view(x, 2, writeable=True); w[1] = x[4:]; x[3] = x[0] * 2; w * w
 strided_writes: w = np.lib.stride_tricks.as_strided(x, (2, 2), (16, 8)); w[1] *= x[0]; x[0] = x[1] * 3; w * 1.0 + x[4]
 einsum_transposed_writes: t = np.einsum('ij->ji', m); t[1] = x[:4]; m
+number_seen_often: y = np.zeros(()); v = np.broadcast_to(y, (3,)); y[...] = x[0] * 5; v * x[:3]
+number_strided: y = np.array(x[1]); v = np.lib.stride_tricks.as_strided(y, (2, 2), (0, 0)); v[...] = m[:2, :2]; y[...] += x[0]; v * y
 shape_of_view_is_set: v = x[1:5]; v.shape = (2, 2); v[0] *= x[5]; x
 """
 for _line in filter(None, _TABLE.splitlines()):

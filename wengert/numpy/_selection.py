@@ -11,9 +11,9 @@ from .. import ops
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes, Out, ShapeLike
 from .._core.engine import ndarray_of
-from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.counting import require_places
+from ..ops.indexing import falling
 from ..ops.promotion import (
     as_ndarray,
     as_tensor,
@@ -236,19 +236,7 @@ def sort(
 ) -> Any:
     """The elements in order along an axis. At a tie each keeps its own gradient, in the order they came."""
     accept("np.sort", kind=kind, stable=stable)
-    if descending is NO_VALUE or not descending:
-        return ops.sort(a, axis=axis)
-    x = as_tensor(a, "np.sort")
-    x, axis = (ops.ravel(x), 0) if axis is None else (x, axis)
-    return ops.take_along_axis(x, _falling_order(x, axis), axis=axis)
-
-
-def _falling_order(x: Tensor, axis: Any) -> Any:
-    """Where the largest element is, and so on: not a number comes last, and equal elements as they came."""
-    if dtypes.is_inexact(x.dtype):
-        return ops.argsort(ops.negative(x), axis=axis)
-    # integers may have no negative: what is last from the back is first
-    return ops.subtract(x.shape[axis] - 1, ops.flip(ops.argsort(ops.flip(x, axis=axis), axis=axis), axis=axis))
+    return ops.sort(a, axis=axis) if descending is NO_VALUE or not descending else falling(a, axis)[0]
 
 
 @as_numpy
@@ -263,10 +251,7 @@ def argsort(
 ) -> Any:
     """The integers that would put the elements in order: constants to a gradient."""
     accept("np.argsort", kind=kind, stable=stable)
-    if descending is NO_VALUE or not descending:
-        return ops.argsort(a, axis=axis)
-    x = as_tensor(a, "np.argsort")
-    return _falling_order(*((ops.ravel(x), 0) if axis is None else (x, axis)))
+    return ops.argsort(a, axis=axis) if descending is NO_VALUE or not descending else falling(a, axis)[1]
 
 
 @as_numpy

@@ -356,12 +356,14 @@ def nonzero(self: Tensor) -> Any:
 
 @_method
 def sort(
-    self: Tensor, axis: int = -1, kind: str | None = None, order: str | None = None, *, stable: bool | None = None
-) -> None:
+    self: Tensor, axis: int = -1, kind: str | None = None, order: str | None = None, *, stable: bool | None = None,
+    descending: bool | None = None,
+) -> None:  # fmt: skip
     """Sorts along an axis, in place; `np.sort(x)` is a new tensor."""
     if order is not None:
         raise ValueError(at_user_line(f"Tensor.sort: order={order!r} names fields, which tensors do not have"))
-    memory.write_all(self, indexing.sort(self, axis), "Tensor.sort")
+    ordered = indexing.falling(self, axis)[0] if descending else indexing.sort(self, axis)
+    memory.write_all(self, ordered, "Tensor.sort")
 
 
 @_method
@@ -405,12 +407,13 @@ def __setitem__(self: Tensor, index: Index, value: ArrayLike) -> None:
 
 @_method
 def argsort(
-    self: Tensor, axis: Axes = -1, kind: str | None = None, order: str | None = None, *, stable: bool | None = None
-) -> Any:
+    self: Tensor, axis: Axes = -1, kind: str | None = None, order: str | None = None, *, stable: bool | None = None,
+    descending: bool | None = None,
+) -> Any:  # fmt: skip
     """The positions that sort along an axis: `wg.ops.argsort`."""
     if order is not None:
         raise ValueError(at_user_line(f"Tensor.argsort: order={order!r} names fields, which tensors do not have"))
-    return indexing.argsort(self, axis)
+    return indexing.falling(self, axis)[1] if descending else indexing.argsort(self, axis)
 
 
 @_method

@@ -496,7 +496,7 @@ def _ordered(op: Callable[..., Any], x: ArrayLike, axis: Axes, descending: bool,
 
 @public
 def sort(x: ArrayLike, axis: Axes = -1, *, descending: bool = False) -> Any:
-    """x sorted along an axis; equal elements keep their order, NaN come last.
+    """x sorted along an axis; equal elements keep their order, NaN count as larger than all.
 
     Args:
         x: an array; complex numbers are ordered by real parts, equal ones by imaginary parts.
@@ -516,7 +516,7 @@ def sort(x: ArrayLike, axis: Axes = -1, *, descending: bool = False) -> Any:
 
 @public
 def argsort(x: ArrayLike, axis: Axes = -1, *, descending: bool = False) -> Any:
-    """The positions that sort x along an axis; equal elements keep their order, NaN come last.
+    """The positions that sort x along an axis; equal elements keep their order, NaN count as larger than all.
 
     Args:
         x: an array; complex numbers are ordered by real parts, equal ones by imaginary parts.
@@ -532,6 +532,17 @@ def argsort(x: ArrayLike, axis: Axes = -1, *, descending: bool = False) -> Any:
         array([1, 2, 0])
     """
     return _ordered(O.argsort, x, axis, bool(descending), "argsort")
+
+
+def falling(x: ArrayLike, axis: Axes) -> tuple[Tensor, Tensor]:
+    """The elements from the largest on, as NumPy orders them, NaN last, and their positions."""
+    a = as_tensor(x, "sort")
+    a, place = (flat(a), 0) if axis is None else (a, normal_axis(axis, a.ndim, "sort"))
+    if dtypes.is_inexact(a.dtype):
+        order = _ordered(O.argsort, S.neg(a), place, False, "sort")
+    else:
+        order = _ordered(O.argsort, a, place, True, "sort")
+    return take_along_axis(a, order, place), order
 
 
 __all__ = [

@@ -19,6 +19,7 @@ from .._core.tensor import Tensor
 from .._prims import structural as S
 from .._prims.buffer import buffer_get, buffer_set
 from . import choices
+from .shapes import part as part_of
 from .shapes import permuted, reshaped
 from .subscript import look_of_index
 
@@ -136,7 +137,9 @@ def read(held: Tensor, layout: np.ndarray[Any, Any], blank: Any) -> Tensor:
     if not layout.size:
         return _nothing(held, layout)
     found = _slices(blank.shape, layout, offset, strides)
-    if found is None:
+    if found is None and not blank.ndim:
+        taken = S.broadcast_to(buffer_get(held, template=()), shape=layout.shape)
+    elif found is None:
         numbers = _numbers(blank.shape, layout, offset, strides)
         taken = buffer_get(held, *numbers, template=(None,) * blank.ndim)
     else:
@@ -165,6 +168,9 @@ def written(held: Tensor, layout: np.ndarray[Any, Any], blank: Any, value: Tenso
         other = choices.real(now) if part else choices.imag(now)
         value = S.as_complex(*((other, value) if part else (value, other)))
     found = _slices(blank.shape, layout, offset, strides)
+    if found is None and not blank.ndim:
+        row = reshaped(value, (layout.size,))  # all in one place: what comes last stays
+        return buffer_set(reshaped(part_of(row, 0, layout.size - 1, layout.size), ()), held, template=())
     if found is None:
         numbers = _numbers(blank.shape, layout, offset, strides)
         return buffer_set(value, held, *numbers, template=(None,) * blank.ndim)
