@@ -56,6 +56,17 @@ def test_each_part_has_its_line_and_what_runs_it() -> None:
     assert abs(sum(report.by().values()) - 1) < 1e-9
 
 
+def test_what_an_op_is_expanded_into_has_its_line() -> None:
+    def f(x: Any) -> Any:
+        return wg.sum(wg.linalg.norm(wg.reshape(x, (-1, 2)), axis=1))
+
+    program = wg.function(f)
+    program(np.arange(8.0))
+    report = program.report(np.arange(8.0))
+    first = f.__code__.co_firstlineno
+    assert {line.partition(":")[2] for line in re.findall(r"test_report.py:\d+", str(report))} == {str(first + 1)}
+
+
 def test_functions_of_libraries_are_named() -> None:
     def fitted(a: Any) -> Any:
         return np.linalg.cholesky(a).sum()

@@ -95,6 +95,8 @@ class _Preparing:
         if inner is None and node.op.facts.in_float32 and any(is_half(v.dtype) for v in inputs):
             inner = _in_float32(node, inputs, attrs)
         if inner is not None:
+            if name != "call":
+                _placed_at(inner, node)
             self.inline(inner, inputs, node.outputs)
             return
         if name == "loop" and type(attrs[0].length) is Dim:
@@ -149,6 +151,12 @@ def _renamed(node: Node, inputs: tuple[Value, ...]) -> tuple[Value, ...] | None:
 
 
 # -- expansions -------------------------------------------------------------------------------------------------------
+
+
+def _placed_at(graph: Graph, node: Node) -> None:
+    """What an op is expanded into has the op's place in the program, not the place that had it compiled."""
+    for inner in graph.nodes:
+        inner.site, inner.label, inner.is_quiet = node.site, node.label, node.is_quiet
 
 
 def _expansion(
