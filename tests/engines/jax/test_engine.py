@@ -381,3 +381,23 @@ def test_a_traced_array_is_an_index() -> None:
     )
     with pytest.raises(wg.TracingError, match="how many elements"):
         jax.jit(lambda x: wg.tensor(x)[wg.tensor(x) > 1.0].native)(x)
+
+
+@pytest.mark.parametrize("name", ["erfcx", "expi", "jv", "logm", "log_ndtr"])
+def test_an_op_on_the_host_alone_has_our_derivatives_and_batches(name: str) -> None:
+    op = wg.linalg.logm if name == "logm" else getattr(wg.special, name)
+    f = {"jv": lambda x: op(1.0, x)}.get(name, op)
+    x = A @ A.T if name == "logm" else X
+
+    def total(x: Any) -> Any:
+        return f(x).sum()
+
+    with jax.enable_x64() if hasattr(jax, "enable_x64") else jax.experimental.enable_x64():
+        given, want = jnp.asarray(x), wg.grad(total)(x)
+        for _ in range(2):
+            close(jax.grad(total)(given), want, 1e-9)
+            close(jax.jit(jax.grad(total))(given), want, 1e-9)
+            close(jax.vmap(f)(jnp.stack([given, 2 * given])), np.stack([f(x), f(2 * x)]), 1e-9)
+            close(jax.jvp(total, (given,), (given,))[1], np.sum(want * x), 1e-9)
+        close(jax.hessian(total)(given), wg.hessian(total)(x), 1e-8)
+        assert "wengert" in str(jax.make_jaxpr(f)(given))

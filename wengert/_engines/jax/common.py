@@ -15,6 +15,7 @@ from ..._core import dtypes
 from ..._core.types import type_of
 from ..on_host import host_kernel
 from .callbacks import called_back
+from .meshes import as_program
 
 Kernel = Callable[..., Any]
 
@@ -74,8 +75,19 @@ def host_call(function: Callable[..., Any], natives: Any, types: tuple[Any, ...]
 
 
 def on_host(name: str) -> Kernel:
-    """NumPy's kernel of a primitive, for those that JAX has no functions for."""
-    return host_kernel(name, host_call, type_of)
+    """NumPy's kernel of a primitive, for those that JAX has no functions for.
+
+    Where JAX follows an operand of the op alone it is a program, whose derivatives and batches are ours: JAX has none
+    of a function on the host.
+    """
+    kernel = host_kernel(name, host_call, type_of)
+
+    def run(*operands: object) -> Any:
+        is_followed = any(isinstance(x, jax.core.Tracer) for x in operands)
+        return as_program(name, operands) if is_followed and not getattr(TRACING, "depth", 0) else kernel(*operands)
+
+    setattr(run, "is_on_host", True)  # noqa: B010 - read by `support_of`
+    return run
 
 
 def _canonical_array(x: np.generic | np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -111,15 +111,20 @@ def as_program(name: str, operands_and_attrs: Sequence[Any]) -> Any:
     op = REGISTRY[name]
     end = len(operands_and_attrs) - len(op.attrs)
     operands, attrs = operands_and_attrs[:end], operands_and_attrs[end:]
-    graph = Graph(name)
-    with building(graph), pausing():
-        inputs = (*[graph.add_input(x.shape, x.dtype) for x in operands],)
-        outs = apply(op, inputs, (*attrs,))
-        results = [graph.value_of(y) for y in (outs if op.is_multi else (outs,))]
-        values = [graph.value_of(x) for x in inputs]
-    whole = Program(Graph.of(name, values, graph.nodes, results, graph.guards))
+    whole = _program_of(name, (*[((*x.shape,), x.dtype) for x in operands],), (*attrs,))
     found = ENGINES["jax"].kernels["call"](*operands, whole)
     return found if op.is_multi else found[0]
+
+
+@functools.lru_cache(maxsize=256)
+def _program_of(name: str, types: tuple[Any, ...], attrs: tuple[Any, ...]) -> Program:
+    graph, op = Graph(name), REGISTRY[name]
+    with building(graph), pausing():
+        inputs = (*[graph.add_input(shape, dtype) for shape, dtype in types],)
+        outs = apply(op, inputs, attrs)
+        results = [graph.value_of(y) for y in (outs if op.is_multi else (outs,))]
+        values = [graph.value_of(x) for x in inputs]
+    return Program(Graph.of(name, values, graph.nodes, results, graph.guards))
 
 
 def whole_where_it_varies(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
