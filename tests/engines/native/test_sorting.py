@@ -195,3 +195,13 @@ def test_sorts_and_orders_of_what_a_loop_carries(dtype: str) -> None:
     for _ in range(5):
         x = np.sort(x)[::-1] + np.argsort(x, kind="stable").astype(x.dtype) % 3
     np.testing.assert_array_equal(found, x)
+
+
+@pytest.mark.parametrize("is_descending", [False, True])
+def test_keys_in_order_keep_their_places(is_descending: bool) -> None:
+    x = np.linspace(-1.0, 1.0, 100)
+    for keys in (x, np.zeros(100), np.where(np.arange(100) % 2, 0.0, -0.0), np.append(x, [np.nan] * 3), np.arange(100)):
+        lanes = np.stack([keys, keys[::-1], np.roll(keys, 1)])
+        order = np.argsort(-lanes if is_descending else lanes, -1, kind="stable")
+        found = wg.function(lambda x: wg.argsort(x, axis=-1, descending=is_descending))(lanes)
+        np.testing.assert_array_equal(found, order)

@@ -116,6 +116,34 @@ class _Sorter:
             if given.places is not None:
                 self._number(given.places, 0, self.n)
             return self._merged(given, self.other)
+        if given.places is None:
+            self._in_parts(given)
+            return self._merged(given, self.other)
+        b = self.b
+        with b.when(self._is_sorted(given)) as branch:
+            self._keep(given)
+        with b.inside(branch.other):
+            self._in_parts(given)
+            self._merged(self.other, given)
+        return self.other
+
+    def _is_sorted(self, given: _Room) -> Operand:
+        """Whether keys are in order already: a pass of vectors, where ordering equal ones takes as long as sorting."""
+        b = self.b
+        overtakes = b.var("bool", False)
+        with b.loop(1, self.n) as i:
+            is_less = before(b, self.type, given.key(b, i), given.key(b, b.sub(i, 1)), self.is_descending)
+            b.set(overtakes, b.either(b.get(overtakes), is_less))
+        return b.negated(b.get(overtakes))
+
+    def _keep(self, given: _Room) -> None:
+        """All keys go to the other room as they are."""
+        assert self.other.places is not None
+        self.b.copy(self.other.keys, self.other.first, given.keys, given.first, self.n)
+        self._number(self.other.places, 0, self.n)
+
+    def _in_parts(self, given: _Room) -> None:
+        """NumPy sorts some keys at a time."""
         b, n = self.b, self.n
         with b.loop(0, b.divided(b.add(n, self.most - 1), self.most)) as part:
             start = b.mul(part, self.most)
@@ -126,7 +154,6 @@ class _Sorter:
                 self._sort_places(given, start, count)
             if type(self.room) is not int or self.room > self.most:
                 b.poll(1)
-        return self._merged(given, self.other) if given.places is None else self._merged(self.other, given)
 
     # -- counting -----------------------------------------------------------------------------------------------------
 
