@@ -311,3 +311,12 @@ def test_zeta_of_the_largest_numbers() -> None:
     np.testing.assert_allclose(wg.special.zeta(s, q), value, rtol=1e-13)
     slope = wg.grad(lambda s: wg.sum(wg.special.zeta(s, q)))(s)
     np.testing.assert_allclose(slope, -value * (np.log(q) + 1 / (s - 1)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["rel_entr", "kl_div"])
+@pytest.mark.parametrize("shape", [(2,), (0, 1)])
+def test_divergences_of_complex_numbers_are_refused(name: str, shape: tuple[int, ...]) -> None:
+    f, z = getattr(wg.special, name), np.ones(shape, complex)
+    for way in (f, wg.function(f)):
+        with pytest.raises(TypeError, match="complex"):
+            way(wg.tensor(z), 1)

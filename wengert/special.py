@@ -298,12 +298,16 @@ def rel_entr(x: ArrayLike, y: ArrayLike) -> Any:
     Returns:
         The values in the kind of array that came in.
 
+    Raises:
+        TypeError: for complex numbers.
+
     Example:
         >>> import wengert as wg
         >>> wg.special.rel_entr([0.0, 1.0], 0.5).round(6)
         array([0.      , 0.693147])
     """
     a, b = map(as_float, promotion.meet(*tensors_of(x, y, "rel_entr"), "rel_entr"))
+    promotion.require_order(a, "rel_entr")
     return outward(_relative_entropy(a, b), x, y)
 
 
@@ -338,12 +342,16 @@ def kl_div(x: ArrayLike, y: ArrayLike) -> Any:
     Returns:
         The values in the kind of array that came in.
 
+    Raises:
+        TypeError: for complex numbers.
+
     Example:
         >>> import wengert as wg
         >>> wg.special.kl_div([0.0, 1.0], 0.5).round(6)
         array([0.5     , 0.193147])
     """
     a, b = map(as_float, promotion.meet(*tensors_of(x, y, "kl_div"), "kl_div"))
+    promotion.require_order(a, "kl_div")
     entropy = _relative_entropy(a, b)
     none = S.fill(a, 0)
     is_inside = apply(D.logical_and, (apply(D.ge, (a, none)), apply(D.ge, (b, none))))
