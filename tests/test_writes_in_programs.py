@@ -147,3 +147,29 @@ def test_in_place_operators_have_numpys_rules() -> None:
         operator.iadd(wnp.zeros(4, dtype=int), wg.tensor(X))
     with pytest.raises(ValueError, match=r"\+="):
         operator.iadd(wg.tensor(X), X.reshape(1, 4))
+
+
+def into_out(policy: Any, x: Any) -> Any:
+    a = x * 1.0
+    wg.fori_loop(0, 6, lambda i, c: (wnp.multiply(a, wnp.sin(c * x), a), c + 0.1)[1], 0.3, checkpoint=policy)
+    return a
+
+
+def by_scan(policy: Any, x: Any) -> Any:
+    a = x * 1.0
+
+    def step(c: Any, y: Any) -> Any:
+        a[1:] += a[:-1] * y
+        return c + y, None
+
+    wg.scan(step, 0.0, x, checkpoint=policy)
+    return a
+
+
+@pytest.mark.parametrize("program", [into_out, by_scan])
+@pytest.mark.parametrize("policy", ["sqrt", 1, 3, "auto"])
+def test_first_writes_in_a_loop_have_gradients_by_every_policy(program: Any, policy: Any) -> None:
+    """The memory of a tensor begins with its first write, in the loop; the tensor is older."""
+    wanted = wg.grad(lambda x: program("all", x) @ np.cos(X))(X)
+    for way in (lambda f: f, wg.function):
+        np.testing.assert_allclose(way(wg.grad(lambda x: program(policy, x) @ np.cos(X)))(X), wanted, rtol=1e-13)

@@ -99,16 +99,15 @@ class Keeper(Observer):
             self.pins.setdefault(variable._key, tensor)
 
     def on_write(self, buffer: object) -> None:
-        """A buffer from outside is written to."""
-        self.on_effect("writes to a buffer", buffer)
+        """A buffer from outside is written to; a tensor of before may have become one in the loop, by this write."""
+        self._refuse_to_repeat("writes to a buffer")
 
     def on_effect(self, what: str, owner: Any) -> None:
         """The loop does something that cannot be repeated."""
-        if isinstance(owner, Tape):
-            if owner not in self.tapes:
-                return
-        elif owner._key >= self.captures.start:
-            return
+        if owner in self.tapes if isinstance(owner, Tape) else owner._key < self.captures.start:
+            self._refuse_to_repeat(what)
+
+    def _refuse_to_repeat(self, what: str) -> None:
         if self.is_paused:
             raise RuntimeError(
                 at_user_line(
