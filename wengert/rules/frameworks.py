@@ -24,6 +24,7 @@ from .._core.state import STATE
 from .._core.structure import flatten, unflatten
 from .._engines import engine_named
 from ..ops.promotion import cast, common_dtype
+from ..programs.kept_traces import KeptTraces
 
 __all__ = ["from_jax", "from_tensorflow", "from_torch"]
 
@@ -200,16 +201,18 @@ def _wrapped(f: Callable[..., Any], make: Any, what: str, name: str = "") -> Cal
     engine = getattr(make, "func", make).engine
     name = name or getattr(f, "__name__", what)
 
+    def applied(*tensors: object, **named: object) -> Any:  # not the wrapper: no function holds itself
+        return _applied(f, make, known, tensors, named)
+
+    traces = KeptTraces(applied)
+
     @functools.wraps(f)
     @public
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if not _is_at_home(args, kwargs, engine) and has_tracers((args, kwargs)):
-
-            def again(*tensors: object, **named: object) -> Any:  # not the wrapper: no function holds itself
-                return _applied(f, make, known, tensors, named)
-
-            return as_program(again, args, kwargs, name)
-        return _applied(f, make, known, args, kwargs)
+        if _is_at_home(args, kwargs, engine) or not has_tracers((args, kwargs)):
+            return _applied(f, make, known, args, kwargs)
+        result = traces.run(args, kwargs)
+        return as_program(applied, args, kwargs, name) if result is NotImplemented else result
 
     return wrapper
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.rules import frameworks
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -184,3 +185,19 @@ def test_half_floats_in_products_beside_whole_ones() -> None:
             assert f(a, b).dtype is dtype
         wide = (a.double() @ b.double()).to(dtype)
         torch.testing.assert_close(f(a, b), wide)
+
+
+def test_bridges_from_other_frameworks_are_traced_once() -> None:
+    """A function of JAX's under torch's own differentiation: JAX traces it for a signature, not for each call."""
+    jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
+    bridged = wg.from_jax(lambda x, power: jnp.sum(jnp.sin(x) ** power))
+    gradient = torch.func.grad(lambda x: bridged(x, power=2))
+    x = torch.tensor([0.5, 1.0], dtype=torch.float64)
+    wanted = torch.sin(2 * x)
+    for _ in range(2):
+        torch.testing.assert_close(gradient(x), wanted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(frameworks, "as_program", None)  # what traces anew
+        torch.testing.assert_close(gradient(x), wanted)
+        torch.testing.assert_close(torch.func.vmap(gradient)(torch.stack([x, x])), torch.stack([wanted, wanted]))
+    torch.testing.assert_close(torch.func.grad(lambda x: bridged(x, power=3))(x), 3 * torch.sin(x) ** 2 * torch.cos(x))
