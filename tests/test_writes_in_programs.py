@@ -173,3 +173,30 @@ def test_first_writes_in_a_loop_have_gradients_by_every_policy(program: Any, pol
     wanted = wg.grad(lambda x: program("all", x) @ np.cos(X))(X)
     for way in (lambda f: f, wg.function):
         np.testing.assert_allclose(way(wg.grad(lambda x: program(policy, x) @ np.cos(X)))(X), wanted, rtol=1e-13)
+
+
+def recomputed_steps(x: Any) -> Any:
+    """Steps that write to arrays of before, and return something else; a buffer and a tensor."""
+    a, b = x * 1.0, wg.buffer(x * 2.0)
+
+    def step(y: Any) -> Any:
+        a[1:] += wnp.sin(a[:-1]) * y[0]
+        b[0] = y[1] * a[2]
+        return y * 1.0
+
+    y = wg.checkpoint(step)(x)
+    return (a * b.value) @ wnp.cos(y)
+
+
+def test_writes_of_recomputed_functions_in_traces_have_gradients() -> None:
+    """They are results of the function as what it returns is; eagerly they are refused."""
+    plain = np.array([(recomputed_steps(X + e) - recomputed_steps(X - e)) / 2e-6 for e in 1e-6 * np.eye(4)])
+    slope = wg.function(wg.grad(recomputed_steps))
+    np.testing.assert_allclose(slope(X), plain, rtol=1e-7)
+    np.testing.assert_allclose(wg.function(wg.jacobian(recomputed_steps, mode="forward"))(X), plain, rtol=1e-7)
+    curves = np.array([(slope(X + e) - slope(X - e)) / 2e-5 for e in 1e-5 * np.eye(4)])
+    np.testing.assert_allclose(wg.function(wg.hessian(recomputed_steps))(X), curves, rtol=1e-5, atol=1e-7)
+    rows = wg.function(wg.vmap(wg.grad(recomputed_steps)))(np.stack([X, X + 0.1]))
+    np.testing.assert_allclose(rows, [slope(X), slope(X + 0.1)], rtol=1e-12)
+    with pytest.raises(TypeError, match="recompute_grad: a buffer"):
+        wg.grad(recomputed_steps)(X)

@@ -44,6 +44,7 @@ from .._core.tensor import Tensor, is_tensor_or_variable
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import at_user_line
 from .._prims.structural import alias
+from ..ops.memory import Memory
 from ..ops.promotion import as_tensor, cast
 from ..programs.kept_traces import KeptTraces
 from ..programs.state import Variable
@@ -1083,13 +1084,20 @@ def _under_another_name(x: Tensor) -> Tensor:
 
 
 def _recompute_traced(repeated: _Repeated, name: str, keep: Kind) -> Any:
-    """f as a graph of its own: replayed once now, without recorders, and again in the backward pass."""
+    """f as a graph of its own: replayed once now, without recorders, and again in the backward pass.
+
+    What arrays from outside hold at the end, where f writes to them, are results like those that it returns.
+    """
     inputs = repeated.inputs()
     found: list[_Output] = []
+    arrays: list[Memory] = []
 
     def whole(tensors: list[Tensor]) -> list[Tensor]:
         found.append(repeated.first(with_weak(tensors, [x._weak for x in inputs])))
-        return found[0].tensors
+        assert STATE.builder is not None
+        written = [(v, t) for v, t in STATE.builder.writes.values() if isinstance(v, Memory)]
+        arrays[:] = [v for v, _ in written]
+        return [*found[0].tensors, *[t for _, t in written]]
 
     closed = Closed(whole, [type_of(x) for x in inputs], name)
     if closed.error is not None:
@@ -1098,14 +1106,19 @@ def _recompute_traced(repeated: _Repeated, name: str, keep: Kind) -> Any:
     variables = closed.take_reads()
     held = [*inputs, *closed.captured, *(v._held for v in variables)]
     closed.captured = ()
-    count = len(output.tensors)
+    returned = len(output.tensors)
+    count = returned + len(arrays)
     with pausing(watchers()):
         values = closed.values(held)
     for variable, value in zip(closed.writes, values[count:], strict=True):
-        variable._put(value)
+        if not isinstance(variable, Memory):
+            variable._put(value)
     if not count:
         return output.result((), keep)
-    for y, value in zip(output.tensors, values[:count], strict=True):
+    for y, value in zip(output.tensors, values[:returned], strict=True):
         value._weak = y._weak
     rule = RecomputeRule(name, ClosedRun(closed, count), len(inputs), len(held), len(held), count)
-    return output.result(follow(rule, held, _with_dtype(values[:count], inputs), held), keep)
+    results = follow(rule, held, [*_with_dtype(values[:returned], inputs), *values[returned:count]], held)
+    for array, value in zip(arrays, results[returned:], strict=True):
+        array._put(value)
+    return output.result(results[:returned], keep)
