@@ -96,3 +96,26 @@ def test_options_that_are_not_ours_are_named():
     with pytest.raises(TypeError, match="exact=True is not supported"):
         wg.grad(lambda n: special.comb(n, 2, exact=True))(4.0)
     assert special.comb(5, 2, exact=True) == 10
+
+
+def test_the_mean_of_numbers_far_apart_and_its_slopes() -> None:
+    """The parameter of the elliptic integral rounds to 1, where the integral is infinite."""
+    for a, b in (
+        (1e-20, 1.0),
+        (1e-120, 1e120),
+        (1e120, 1e-120),
+        (1e-31, 1.0),
+        (3.0, 1e9),
+        (-1e-40, -1.0),
+        (-1.0, -2.0),
+    ):
+        value, slopes = wg.value_and_grad(special.agm, argnums=(0, 1))(a, b)
+        np.testing.assert_allclose(value, reference.agm(a, b), rtol=1e-14)
+        np.testing.assert_allclose(value, a * slopes[0] + b * slopes[1], rtol=1e-13)  # as Euler has it of means
+        step = 1e-6 * abs(b)
+        rise = reference.agm(a, b + step) - reference.agm(a, b - step)
+        np.testing.assert_allclose(slopes[1], rise / (2 * step), rtol=1e-7)
+    assert np.isnan(wg.value_and_grad(special.agm)(1e-40, -1.0)[0]) == np.isnan(reference.agm(1e-40, -1.0))
+    narrow = wg.value_and_grad(special.agm)(np.float32(1e-12), np.float32(1))
+    wide = wg.value_and_grad(special.agm)(1e-12, 1.0)
+    np.testing.assert_allclose(narrow, wide, rtol=1e-5)

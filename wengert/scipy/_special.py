@@ -355,8 +355,12 @@ def radian(d: ArrayLike, m: ArrayLike, s: ArrayLike) -> Any:
 def agm(a: ArrayLike, b: ArrayLike) -> Any:
     """The arithmetic-geometric mean of positive numbers, by the elliptic integral."""
     x, y = _float(a, "agm"), _float(b, "agm")
-    ratio = (x - y) / (x + y)
-    return outward((x + y) * (math.pi / 4) / raw("ellipk", ratio * ratio), a, b)
+    total = x + y
+    rest = 4 * (x / total) * (y / total)  # 1 - m: of numbers far apart m itself rounds to 1
+    is_far = where(less(0.0, where(less(0.0, x), y, -y)), less(rest, 1e-30), False)
+    u, v, w = (log(magnitude(where(is_far, z, 1.0))) for z in (x, y, total))
+    integral = where(is_far, math.log(2) + w - 0.5 * (u + v), raw("ellipkm1", where(is_far, 1.0, rest)))
+    return outward(total * (math.pi / 4) / integral, a, b)
 
 
 @_ours
