@@ -13,7 +13,7 @@ from .._core.argument_types import ArrayLike, Axes, Out, ShapeLike
 from .._core.engine import ndarray_of
 from .._core.where import at_user_line
 from ..ops.counting import require_places
-from ..ops.indexing import falling
+from ..ops.indexing import falling, falling_order
 from ..ops.promotion import (
     as_ndarray,
     as_tensor,
@@ -236,7 +236,7 @@ def sort(
 ) -> Any:
     """The elements in order along an axis. At a tie each keeps its own gradient, in the order they came."""
     accept("np.sort", kind=kind, stable=stable)
-    return ops.sort(a, axis=axis) if descending is NO_VALUE or not descending else falling(a, axis)[0]
+    return ops.sort(a, axis=axis) if descending is NO_VALUE or not descending else falling(a, axis)
 
 
 @as_numpy
@@ -251,7 +251,7 @@ def argsort(
 ) -> Any:
     """The integers that would put the elements in order: constants to a gradient."""
     accept("np.argsort", kind=kind, stable=stable)
-    return ops.argsort(a, axis=axis) if descending is NO_VALUE or not descending else falling(a, axis)[1]
+    return ops.argsort(a, axis=axis) if descending is NO_VALUE or not descending else falling_order(a, axis)
 
 
 @as_numpy

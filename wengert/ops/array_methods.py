@@ -362,7 +362,7 @@ def sort(
     """Sorts along an axis, in place; `np.sort(x)` is a new tensor."""
     if order is not None:
         raise ValueError(at_user_line(f"Tensor.sort: order={order!r} names fields, which tensors do not have"))
-    ordered = indexing.falling(self, axis)[0] if descending else indexing.sort(self, axis)
+    ordered = indexing.falling(self, axis) if descending else indexing.sort(self, axis)
     memory.write_all(self, ordered, "Tensor.sort")
 
 
@@ -413,7 +413,7 @@ def argsort(
     """The positions that sort along an axis: `wg.ops.argsort`."""
     if order is not None:
         raise ValueError(at_user_line(f"Tensor.argsort: order={order!r} names fields, which tensors do not have"))
-    return indexing.falling(self, axis)[1] if descending else indexing.argsort(self, axis)
+    return indexing.falling_order(self, axis) if descending else indexing.argsort(self, axis)
 
 
 @_method

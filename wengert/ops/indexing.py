@@ -534,15 +534,18 @@ def argsort(x: ArrayLike, axis: Axes = -1, *, descending: bool = False) -> Any:
     return _ordered(O.argsort, x, axis, bool(descending), "argsort")
 
 
-def falling(x: ArrayLike, axis: Axes) -> tuple[Tensor, Tensor]:
-    """The elements from the largest on, as NumPy orders them, NaN last, and their positions."""
+def falling_order(x: ArrayLike, axis: Axes) -> Tensor:
+    """The positions of the elements from the largest on, as NumPy orders them, NaN last."""
+    a = as_tensor(x, "argsort")
+    is_inexact = dtypes.is_inexact(a.dtype)
+    return _ordered(O.argsort, S.neg(a) if is_inexact else a, axis, not is_inexact, "argsort")
+
+
+def falling(x: ArrayLike, axis: Axes) -> Tensor:
+    """The elements in the order of `falling_order`."""
     a = as_tensor(x, "sort")
     a, place = (flat(a), 0) if axis is None else (a, normal_axis(axis, a.ndim, "sort"))
-    if dtypes.is_inexact(a.dtype):
-        order = _ordered(O.argsort, S.neg(a), place, False, "sort")
-    else:
-        order = _ordered(O.argsort, a, place, True, "sort")
-    return take_along_axis(a, order, place), order
+    return take_along_axis(a, falling_order(a, place), place)
 
 
 __all__ = [
