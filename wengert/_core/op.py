@@ -65,10 +65,10 @@ Holds = Literal["", "a program", "branches", "a loop", "a loop's backward pass"]
 # only, and results that only a backward pass would read can be left out.
 BRANCHES_AND_LOOPS: tuple[Holds, ...] = ("branches", "a loop")
 
-ARITHMETIC = ("+", "-", "*", "/")
 _OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operators.add, "-": operators.sub, "*": operators.mul, "/": operators.truediv,
 }  # fmt: skip
+ARITHMETIC = (*_OF_NUMBERS,)
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 

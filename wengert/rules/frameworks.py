@@ -204,6 +204,7 @@ def _wrapped(f: Callable[..., Any], make: Any, what: str, name: str = "") -> Cal
     def applied(*tensors: object, **named: object) -> Any:  # not the wrapper: no function holds itself
         return _applied(f, make, known, tensors, named)
 
+    applied.__name__ = applied.__qualname__ = name
     traces = KeptTraces(applied)
 
     @functools.wraps(f)
