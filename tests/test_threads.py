@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import wengert as wg
-from wengert._core.state import STATE
+from tests.support.threads import in_threads
 from wengert._core.verifier import verify
 
 THREADS = 8
@@ -23,29 +22,6 @@ def frequent_switches() -> Iterator[None]:
     sys.setswitchinterval(1e-5)
     yield
     sys.setswitchinterval(before)
-
-
-def in_threads(work: Callable[[int], None]) -> None:
-    """Runs work(0) to work(7) at once; the first error of one of them is raised here."""
-    barrier = threading.Barrier(THREADS)
-    errors: list[BaseException] = []
-
-    def run(k: int) -> None:
-        try:
-            barrier.wait()
-            work(k)
-            assert STATE.recorders == () and STATE.builder is None and STATE.reading == ()
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(k,)) for k in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    assert not any(thread.is_alive() for thread in threads), "a thread waits for another"
-    if errors:
-        raise errors[0]
 
 
 def test_one_graph_is_built_differentiated_and_run_by_all():

@@ -4,7 +4,6 @@ tapes in functions, around functions, nested, interleaved, interrupted and used 
 from __future__ import annotations
 
 import gc
-import threading
 import warnings
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ import pytest
 
 import wengert as wg
 from tests.support.profiled import growth_of_calls, uncollected
+from tests.support.threads import in_threads
 from wengert._core.state import STATE
 from wengert._core.tensor import Tensor
 
@@ -714,33 +714,24 @@ def test_errors_close_the_tape(error):
 
 def test_interleaved_threads():
     shared = wg.Variable(2.0)
-    barrier = threading.Barrier(8)
     wrong = []
 
     def work(number):
-        try:
-            x = wg.tensor(float(number))
-            barrier.wait()
-            for _ in range(60):
-                with wg.GradientTape() as outer:
-                    outer.watch(x)
-                    with wg.GradientTape() as inner:
-                        inner.watch(x)
-                        y = x * x * x * shared
-                    g, gv = inner.gradient(y, [x, shared])
-                gg = outer.gradient(g, x)
-                if (g.item(), gv.item(), gg.item()) != (6.0 * number**2, number**3, 12.0 * number):
-                    wrong.append((number, g, gv, gg))
-            if STATE.recorders or STATE.reading:
-                wrong.append(STATE.recorders)
-        except BaseException as error:
-            wrong.append(error)
+        x = wg.tensor(float(number))
+        for _ in range(60):
+            with wg.GradientTape() as outer:
+                outer.watch(x)
+                with wg.GradientTape() as inner:
+                    inner.watch(x)
+                    y = x * x * x * shared
+                g, gv = inner.gradient(y, [x, shared])
+            gg = outer.gradient(g, x)
+            if (g.item(), gv.item(), gg.item()) != (6.0 * number**2, number**3, 12.0 * number):
+                wrong.append((number, g, gv, gg))
+        if STATE.recorders or STATE.reading:
+            wrong.append(STATE.recorders)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert not wrong
 
 

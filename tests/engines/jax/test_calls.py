@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 
 import wengert as wg
 from tests.support.profiled import python_calls
+from tests.support.threads import in_threads
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
@@ -196,11 +196,7 @@ def test_threads(kind: str) -> None:
             if not np.allclose(found["sum"], a + b * X) or not np.allclose(found["pair"][0], a * b):
                 wrong.append(found)
 
-    threads = [threading.Thread(target=run, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(run, 4)
     assert not wrong
 
 

@@ -9,7 +9,6 @@ import os
 import random
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -36,6 +35,7 @@ from tests.support.native_checks import (
     require_same,
     specials,
 )
+from tests.support.threads import in_threads
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
@@ -469,24 +469,14 @@ def test_many_threads_at_once() -> None:
             wg.value_and_grad(lambda x: wg.sum(wg.scan(lambda c, y: (wg.sin(c + y), c), x[0], x)[1] * x))
         )
         wanted = [_leaves(plain(x)) for x in operands]
-    barrier, failures = threading.Barrier(8), []
 
     def work(seed: int) -> None:
         rng = random.Random(seed)
-        barrier.wait()
-        try:
-            for _ in range(100):
-                k = rng.randrange(len(operands))
-                require_same(_leaves(f(operands[k])), wanted[k], f"thread {seed}", TOLERANCE)
-        except BaseException as error:
-            failures.append(error)
+        for _ in range(100):
+            k = rng.randrange(len(operands))
+            require_same(_leaves(f(operands[k])), wanted[k], f"thread {seed}", TOLERANCE)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures, failures[0]
+    in_threads(work)
 
 
 ERRORS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
