@@ -7,11 +7,12 @@ nobody can ask for any more is freed at once, and a program that goes on from th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..._core import dtypes, forking
 from ..places import are_many, front, whole_place
@@ -20,10 +21,14 @@ from ..places import are_many, front, whole_place
 _lock = forking.short_lock()
 
 
-class BufferArray:
-    """The elements of one version; immutable as seen from outside. To other kernels it is the copy that it gives."""
+class BufferArray(NDArrayOperatorsMixin):
+    """The elements of one version; immutable as seen from outside. To other kernels it is the copy that it gives.
+
+    Python asks a class for what operators and `len` mean, never `__getattr__`: the mixin makes each operator a ufunc.
+    """
 
     __slots__ = ("_array", "_newer", "_replaced", "dtype", "shape")
+    __hash__ = object.__hash__  # as of whatever has an identity; the mixin compares elements
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.shape = array.shape
@@ -51,8 +56,11 @@ class BufferArray:
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(self)[index]
 
-    def __add__(self, other: object) -> Any:  # of two cotangents, each of which may be a version
-        return np.asarray(self) + np.asarray(other)
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(np.asarray(self))
 
     def __getattr__(self, name: str) -> Any:
         # what a kernel of another op may ask of an array (`astype`, `real`) is asked of a copy
