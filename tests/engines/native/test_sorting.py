@@ -86,6 +86,16 @@ def firsts(x: Any) -> Any:
     return [order[:3] for order in orders[:2]], [order[..., :40] for order in orders[2:]]
 
 
+def arranged(x: Any) -> list[Any]:
+    """Lanes that get better, worse, neither, and first better and then worse; and where every so manieth element, which
+    a sample of the first 40 may consist of, is better than all others."""
+    in_order, misleading = np.sort(x, -1), np.zeros_like(x)
+    pipe = np.concatenate([in_order[..., ::2], in_order[..., 1::2][..., ::-1]], -1)
+    misleading[..., :: max(1, x.shape[-1] // 160)] = 1
+    others = (1 - misleading.astype("i1")).astype(x.dtype)
+    return [in_order, in_order[..., ::-1].copy(), np.ones_like(x), pipe, misleading, others]
+
+
 @pytest.mark.parametrize("is_numpys", [True, False])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_first_places_of_an_order_are_selected(
@@ -96,7 +106,7 @@ def test_the_first_places_of_an_order_are_selected(
     compiled = wg.function(firsts)
     for shape in ((3001,), (400, 3), (5, 331)):
         for x in samples(dtype, shape):
-            for given in (x, np.sort(x, -1), np.sort(x, -1)[::-1].copy(), np.ones_like(x)):
+            for given in (x, *arranged(x)):
                 for some, all_ in zip(compiled(given), firsts(given), strict=True):
                     for found, wanted in zip(some, all_, strict=True):
                         np.testing.assert_array_equal(found, wanted)

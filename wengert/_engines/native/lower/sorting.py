@@ -32,16 +32,19 @@ KEYS, PLACES = 1 << 22, 1 << 20
 CANDIDATES, CHUNK, SELECTED = 128, 16, 1 << 12
 
 
-def before(b: Builder, t: str, x: Operand, y: Operand, is_descending: bool = False) -> Operand:
-    """Whether x stands before y in NumPy's order, in which NaN is the largest."""
+def before(
+    b: Builder, t: str, x: Operand, y: Operand, is_descending: bool = False, or_equal: bool = False
+) -> Operand:  # fmt: skip
+    """Whether x stands before y in NumPy's order, in which NaN is the largest; `or_equal`: or equals it."""
     if is_descending:
         x, y = y, x
     if t == "bool":
-        return b.both(b.negated(x), y)
+        return b.either(b.negated(x), y) if or_equal else b.both(b.negated(x), y)
+    name = "le" if or_equal else "lt"
     if t in FLOATS:
         bits = t.replace("f", "i")
-        return b.let("lt", bits, _order_number(b, t, bits, x), _order_number(b, t, bits, y))
-    return b.let("lt", t, x, y)
+        return b.let(name, bits, _order_number(b, t, bits, x), _order_number(b, t, bits, y))
+    return b.let(name, t, x, y)
 
 
 def _order_number(b: Builder, t: str, bits: str, x: Operand) -> Operand:
@@ -411,6 +414,8 @@ class _Selection:
 
     An element is a candidate if it stands before the last of those that were selected so far, so that most are passed
     over a chunk at a time. Those selected stand before later candidates that equal them, as a stable sort has them.
+    Before any are selected, an element of a sorted sample takes that one's place: so lanes that get better and better
+    have few candidates, too. It is an early one; where too few stand before it, a later one is tried.
     """
 
     def __init__(self, block: Block, x: Stored, axis: int, is_descending: bool, count: Operand) -> None:
@@ -422,48 +427,81 @@ class _Selection:
         self.given = _Room.of(b, x.type, self.most, has_places=True)
         self.origins, self.spare = b.alloc("i64", self.most), b.alloc("i64", self.most)
         self.sorter = _Sorter(block, x.type, self.most, is_descending, has_places=True)
-        self.sorter.room = 4 * SELECTED
+        self.sample = _Room.of(b, x.type, self.most, has_places=False)
+        self.sample_sorter = _Sorter(block, x.type, self.most, is_descending, has_places=False)
+        self.sorter.room = self.sample_sorter.room = 4 * SELECTED
 
     def run(self, index: Index) -> Array:
         """The places of a lane, in order."""
         b = self.b
-        place, held, selected = b.var("i64", 0), b.var("i64", 0), b.var("i64", 0)
-        last = b.var(self.x.type, False if self.x.type == "bool" else 0)
+        self._sort_sample(index)
+        worst = b.sub(self.count, 1)  # so many are not after this element of the sample in any case
+        among = b.divided(b.mul(self.count, self.most), self.n)  # of these as many are in the sample, on the average
+        rank, is_found = b.var("i64", at_most(b, worst, b.add(b.mul(among, 2), 1))), b.var("bool", False)
+
+        def attempt() -> None:
+            self._scan(index, self.sample.key(b, b.get(rank)), is_found)
+            b.set(rank, at_most(b, worst, b.add(b.mul(b.get(rank), 2), 1)))
+
+        b.repeat(lambda: b.negated(b.get(is_found)), attempt)
+        return self.origins
+
+    def _sort_sample(self, index: Index) -> None:
+        b = self.b
+        apart = b.divided(self.n, self.most)
+        with b.loop(0, self.most) as i:
+            self.sample.set_key(b, i, self._key(index, b.mul(i, apart)))
+        self.sample_sorter.run(self.sample)
+
+    def _scan(self, index: Index, bound: Operand, is_found: Var) -> None:
+        """Selects from what is not after the bound, if that is enough."""
+        b = self.b
+        place, held, selected = b.var("i64", 0), b.var("i64", 0), b.var("bool", False)
+        last = b.var(self.x.type, bound)
 
         def has_room() -> Operand:
             fits = b.let("le", "i64", b.add(b.get(held), CHUNK), self.most)
             return b.both(fits, b.let("lt", "i64", b.get(place), self.n))
 
+        def look() -> None:
+            with b.when(b.get(selected)) as branch:
+                self._look_at_chunk(index, place, held, last, is_strict=True)
+            with b.inside(branch.other):
+                self._look_at_chunk(index, place, held, last, is_strict=False)
+            poll_often(b, self.n)
+
         def fill_and_select() -> None:
-            b.repeat(has_room, lambda: self._look_at_chunk(index, place, held, selected, last))
-            self._select(held, last)
-            b.set(selected, 1)
+            b.repeat(has_room, look)
+            b.set(is_found, b.let("le", "i64", self.count, b.get(held)))
+            with b.when(b.get(is_found)):
+                self._select(held, last)
+                b.set(selected, True)
 
         b.repeat(lambda: b.let("lt", "i64", b.get(place), self.n), fill_and_select)
-        return self.origins
 
     def _key(self, index: Index, place: Operand) -> Operand:
         return self.x.at(self.b, with_place(index, self.axis, place))
 
-    def _look_at_chunk(self, index: Index, place: Var, held: Var, selected: Var, last: Var) -> None:
-        b, t = self.b, self.x.type
-        start = b.get(place)
-        end, bound, is_first = b.add(start, CHUNK), b.get(last), b.let("eq", "i64", b.get(selected), 0)
+    def _is_candidate(self, key: Operand, last: Operand, is_strict: bool) -> Operand:
+        return before(self.b, self.x.type, key, last, self.is_descending, or_equal=not is_strict)
+
+    def _look_at_chunk(self, index: Index, place: Var, held: Var, last: Var, is_strict: bool) -> None:
+        b = self.b
+        start, bound = b.get(place), b.get(last)
+        end = b.add(start, CHUNK)
         stop = b.select("i64", b.let("lt", "i64", end, self.n), end, self.n)
-        takes = b.var("i64", 1)
-        with b.when(b.both(b.negated(is_first), b.let("le", "i64", end, self.n))):
+        takes = b.var("bool", True)
+        with b.when(b.let("le", "i64", end, self.n)):
             found: Operand = False
             for i in range(CHUNK):
-                found = b.either(found, before(b, t, self._key(index, b.add(start, i)), bound, self.is_descending))
-            b.set(takes, b.convert("i64", "bool", found))
-        with b.when(b.let("eq", "i64", b.get(takes), 1)), b.loop(start, stop) as i:
+                found = b.either(found, self._is_candidate(self._key(index, b.add(start, i)), bound, is_strict))
+            b.set(takes, found)
+        with b.when(b.get(takes)), b.loop(start, stop) as i:
             key, at = self._key(index, i), b.get(held)
             self.given.set_key(b, at, key)
             b.store(self.origins, at, i)
-            is_candidate = b.either(is_first, before(b, t, key, bound, self.is_descending))
-            b.set(held, b.add(at, b.convert("i64", "bool", is_candidate)))
+            b.set(held, b.add(at, b.convert("i64", "bool", self._is_candidate(key, bound, is_strict))))
         b.set(place, stop)
-        poll_often(b, self.n)
 
     def _select(self, held: Var, last: Var) -> None:
         """Keeps the first of the candidates."""
