@@ -129,7 +129,8 @@ def test_tangents_may_be_batched(f: Callable[[Any], Any]) -> None:
     x = vector()[:5].detach().requires_grad_()
     assert torch.autograd.gradcheck(f, (x,), check_forward_ad=True, check_batched_forward_grad=True)
     found = torch.autograd.functional.jacobian(f, x, vectorize=True, strategy="forward-mode")
-    np.testing.assert_allclose(found.numpy(), wg.jacobian(f)(x.detach().numpy()), rtol=1e-12, atol=1e-12)
+    assert found.requires_grad  # as torch's own
+    np.testing.assert_allclose(found.detach().numpy(), wg.jacobian(f)(x.detach().numpy()), rtol=1e-12, atol=1e-12)
 
 
 def test_cotangents_may_be_batched_or_missing() -> None:
@@ -139,6 +140,64 @@ def test_cotangents_may_be_batched_or_missing() -> None:
     assert torch.autograd.gradcheck(counted, (x,), check_batched_grad=True)
     found = torch.autograd.functional.jacobian(counted, x, vectorize=True)
     np.testing.assert_allclose(found.numpy(), wg.jacobian(counted)(x.detach().numpy()), rtol=1e-12)
+
+
+def by_jax(x: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.sin(x) * x * x[::-1]
+
+
+BATCHED: dict[str, Callable[[], Callable[[Any], Any]]] = {
+    "from_jax": lambda: wg.from_jax(by_jax),
+    "host": lambda: wg.function(lambda x: wg.special.jv(1.0, x) * x[::-1]),
+    "torch": lambda: wg.function(lambda x: wg.sin(x) * x * x[::-1]),
+    "while_loop": lambda: wg.function(
+        lambda x: wg.while_loop(lambda c: wg.sum(c) < 20.0, lambda c: 1.3 * c + wg.sin(c), wg.abs(x) + 0.1)
+    ),
+    "custom": lambda: wg.custom_gradient(lambda x: (wg.exp(x) * x, lambda u: u * wg.exp(x) * (x + 1.0))),
+}
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("make", BATCHED.values(), ids=BATCHED)
+def test_older_batching(make: Callable[[], Callable[[Any], Any]]) -> None:
+    """What runs elsewhere than on torch has no rule there, and torch's own lose second derivatives in it."""
+    if make is BATCHED["from_jax"]:
+        pytest.importorskip("jax").config.update("jax_enable_x64", True)
+    f, x = make(), vector()[:4].detach()
+    wanted = wg.jacobian(f)(x.numpy())
+    for strategy in ("reverse-mode", "forward-mode"):
+        for _ in range(3):
+            found = torch.autograd.functional.jacobian(f, x, vectorize=True, strategy=strategy)
+            np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-10, atol=1e-12)
+
+    def once(x: Any) -> Any:
+        return torch.autograd.functional.jacobian(f, x, vectorize=True, create_graph=True)
+
+    twice = torch.autograd.functional.jacobian(once, x, vectorize=True)
+    np.testing.assert_allclose(twice.numpy(), wg.jacobian(wg.jacobian(f))(x.numpy()), rtol=1e-10, atol=1e-12)
+    for outer in ("reverse-mode", "forward-mode"):
+        found = torch.autograd.functional.hessian(
+            lambda x: f(x).sum(), x, vectorize=True, outer_jacobian_strategy=outer
+        )  # fmt: skip
+        wanted = wg.hessian(lambda x: wg.sum(f(x)))(x.numpy())
+        np.testing.assert_allclose(found.detach().numpy(), wanted, rtol=1e-10, atol=1e-12)
+    leaf = x.clone().requires_grad_()
+    assert torch.autograd.gradcheck(f, (leaf,), check_batched_grad=True)
+    assert torch.autograd.gradgradcheck(f, (leaf,), check_batched_grad=True)
+
+
+def test_words_for_the_older_batching() -> None:
+    """Of torch's private parts, which say what is a batch."""
+    from wengert._engines.torch.lanes import has_lanes
+
+    met: list[bool] = []
+    x = vector()[:4]
+    x.register_hook(lambda ct: met.append(has_lanes([None, ct])))
+    torch.autograd.grad(2.0 * x, x, torch.eye(4, dtype=x.dtype), is_grads_batched=True)
+    torch.autograd.grad(2.0 * x, x, torch.ones_like(x))
+    assert met == [True, False]
 
 
 @pytest.mark.parametrize("reduced", [wg.mean, wg.std, lambda x: wg.mean((x - 1.0) ** 2)], ids=["mean", "std", "mse"])

@@ -24,6 +24,7 @@ from ..._core.dtypes import is_inexact
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .common import Array, torch_dtype
+from .lanes import by_lanes, has_lanes
 from .programs import Form, device_of, form_for, form_on
 from .structural import OPAQUE
 
@@ -239,6 +240,8 @@ def held_for(program: Program, active: tuple[bool, ...]) -> _Held:
 
 def bound(program: Program, tensors: Tensors) -> tuple[Any, ...]:
     """The results of a program as torch's transformations see them."""
+    if has_lanes(tensors):
+        return by_lanes(bound, program, tensors)
     followed = followed_among(tensors)
     if True not in followed:
         return form_for(program, tensors).run(*tensors)
@@ -505,6 +508,8 @@ def _pulled_at_once(held: _Held, ctx: Any, cts: Tensors) -> tuple[Any, ...] | No
         return None
     seeds = [cts[i] for i in stage.seeded]
     if not held.backward.graph.outputs or any(ct is None for ct in seeds) or not are_none(cts[held.count :]):
+        return None
+    if has_lanes(seeds):
         return None
     saved = ctx.saved_tensors
     operands = [*[saved[place] for place in held.order], *[ct.resolve_conj() for ct in seeds]]
