@@ -1,6 +1,6 @@
 """torch's older batching, by which `torch.autograd` takes many cotangents or tangents at once.
 
-It knows how to batch kernels of torch's, and not all of them: what a program gives for batches the batched program gives.
+It batches kernels of torch's, and not all of them. What a program gives for batches, the batched program gives.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ..._control.call import Program
 Run = Callable[[Program, Sequence[Any]], tuple[Any, ...]]
 _C: Any = torch._C  # torch's stubs know none of these names
 _is_batch: Callable[[torch.Tensor], bool] = _C._functorch.is_legacy_batchedtensor
-_whole: Any = torch._remove_batch_dim  # pyright: ignore[reportAttributeAccessIssue]
-_batch_of: Any = torch._add_batch_dim  # pyright: ignore[reportAttributeAccessIssue]
+_whole: Any = torch._remove_batch_dim  # pyright: ignore[reportPrivateImportUsage]
+_batch_of: Any = torch._add_batch_dim  # pyright: ignore[reportPrivateImportUsage]
 
 
 def has_lanes(values: Sequence[object]) -> bool:
