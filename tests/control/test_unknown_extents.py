@@ -102,3 +102,34 @@ def test_a_bridge_in_a_tf_function_of_unknown_extents(bridge: str) -> None:
             np.testing.assert_allclose(got, want, rtol=2e-5)
     lines = tf.function(followed, input_signature=[tf.TensorSpec([None, 2], tf.float32)])
     assert lines.get_concrete_function().structured_outputs.shape.as_list() == [None, 2]
+
+
+@pytest.mark.parametrize("policy", ["all", "sqrt", "auto", 2])
+@pytest.mark.parametrize("outer", ["scan", "while"])
+def test_lanes_of_gradients_of_a_loop_inside_a_loop(outer: str, policy: Any) -> None:
+    """The inner loop has no stacks, so nothing tells how many steps it takes: no program may need it."""
+
+    def inner(x: Any) -> Any:
+        c = 2 * x
+        return wg.sum(wg.while_loop(
+            lambda i, v: i < 3, lambda i, v: (i + 1, wg.broadcast_to(v, c.shape) * 0.5 + wg.sin(c) * v), [0, x],
+            checkpoint=policy,
+        )[1])  # fmt: skip
+
+    def of_lanes(m: Any) -> Any:
+        return wg.sum(wg.vmap(wg.grad(inner))(m))
+
+    def program(xs: Any) -> Any:
+        if outer == "scan":
+            return wg.scan(lambda c, m: (0.5 * c + of_lanes(m), c), 0 * wg.sum(xs), xs)[0]
+        return wg.while_loop(lambda i, c: i < 2, lambda i, c: (i + 1, 0.5 * c + of_lanes(xs[i])), [0, 0 * wg.sum(xs)])[
+            1
+        ]
+
+    compiled = wg.function(wg.value_and_grad(program))
+    for shape in ((3, 2, 4), (2, 3, 3)):
+        xs = np.random.default_rng(0).uniform(0.3, 1.2, shape)
+        value, gradient = wg.value_and_grad(program)(xs)
+        found = compiled(xs)
+        np.testing.assert_allclose(found[0], value, rtol=1e-12)
+        np.testing.assert_allclose(found[1], gradient, rtol=1e-10)

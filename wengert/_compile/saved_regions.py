@@ -61,7 +61,7 @@ def _loop_data(encoder: Encoder, loop: Loop) -> dict[str, Any]:
 def _back_data(encoder: Encoder, back: LoopBack) -> dict[str, Any]:
     return {
         "is": "back", "spec": region_data(encoder, back.spec), "program": region_data(encoder, back.step.program),
-        "length": encoder.attribute(back.length), "lanes": back.lanes,
+        "lanes": back.lanes,
         "carries": [*back.reading.carries], "saved": [*back.reading.saved], "history": back.reading.history,
         "step": {name: [*getattr(back.step, name)] for name in _STEP},
     }  # fmt: skip
@@ -156,7 +156,7 @@ def _back(decoder: Decoder, data: dict[str, Any]) -> LoopBack:
     saved = (*[_place(p, outputs) for p in data["saved"]],)
     carries = (*[_place(p, inputs) for p in data["carries"]],)
     reading = Reading(carries, saved, _whole(data["history"]))
-    return LoopBack(spec, reading, step, decoder.attribute(data["length"]), _whole(data["lanes"]))
+    return LoopBack(spec, reading, step, _whole(data["lanes"]))
 
 
 def _whole(data: object) -> int:

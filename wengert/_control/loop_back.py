@@ -7,12 +7,12 @@ the same order. Its own derivative is that of the same computation with everythi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply
-from .._core.dims import DimLike
+from .._core.dims import Dim, DimLike
 from .._core.domains import require_equal_extents
 from .._core.graph import quietly
 from .._core.op import ZERO, batch_size, general, repeat, tensor_type
@@ -42,16 +42,13 @@ class LoopBack:
             Stacks of cotangents have them behind their first axis.
     """
 
-    __slots__ = ("lanes", "length", "reading", "spec", "step")
+    __slots__ = ("lanes", "reading", "spec", "step")
 
-    def __init__(
-        self, spec: Loop, reading: Reading, step: BackwardStep, length: DimLike, lanes: int = 0
-    ) -> None:  # fmt: skip
+    def __init__(self, spec: Loop, reading: Reading, step: BackwardStep, lanes: int = 0) -> None:
         self.lanes = lanes
         self.spec = spec
         self.reading = reading
         self.step = step
-        self.length = length
 
     @property
     def inputs(self) -> int:
@@ -94,7 +91,7 @@ class LoopBack:
 
     def _again_in_lanes(self, operands: Sequence[Tensor]) -> list[Tensor]:
         """The results anew, the outermost lanes by batching those of one lane."""
-        one = LoopBack(self.spec, self.reading, self.step, self.length, self.lanes - 1)
+        one = LoopBack(self.spec, self.reading, self.step, self.lanes - 1)
         start = 1 + self.inputs
         last = start + len(self.step.carries)
         given = [swapped(x) if i >= last else x for i, x in enumerate(operands[1:])]
@@ -107,6 +104,10 @@ class LoopBack:
         """How many results are no stacks."""
         return len(self.step.carries) + len(self.step.sums)
 
+    def __wengert_map_dims__(self, change: Callable[[Dim], DimLike]) -> LoopBack:
+        spec = self.spec.__wengert_map_dims__(change)
+        return self if spec is self.spec else LoopBack(spec, self.reading, self.step, self.lanes)
+
     def __repr__(self) -> str:
         return f"<back through {self.spec}>"
 
@@ -115,7 +116,7 @@ def _back(
     spec: Loop, stage: LoopBackward, step: BackwardStep, history: Tensor, steps: Tensor, inputs: Sequence[Tensor],
     finals: Sequence[Tensor], of_stacks: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    attr = LoopBack(spec, stage.reading, step, spec.steps(inputs))
+    attr = LoopBack(spec, stage.reading, step)
     return apply(loop_back, (history, steps, *inputs, *finals, *of_stacks), (attr,))
 
 
@@ -244,7 +245,7 @@ def _in_lanes(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool],
     wide = [i < back.summed or read <= i < count - len(step.invariants) for i in range(count)]
     everything = (True,) * len(step.program.graph.outputs)
     many = step._replace(program=Program(batched_graph(step.program.graph, wide, everything, size_inside(size))))
-    attr = LoopBack(back.spec, back.reading, many, back.length, back.lanes + 1)
+    attr = LoopBack(back.spec, back.reading, many, back.lanes + 1)
     outs = apply(loop_back, (*operands[:start], *given), (attr,))
     return (*outs[: back.summed], *map(swapped, outs[back.summed :]))
 
@@ -264,9 +265,12 @@ def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], 
     ]
     wide = [flag or i in wanted for i, flag in enumerate(have)]
     counts = [operands[1]] if spec.is_counted else []
+    # without stacks nothing may tell how many steps a conditional loop has taken
+    stacks = zip(operands[start + len(step.carries) :], flags[start + len(step.carries) :], strict=True)
+    length = next((x.shape[int(flag)] for x, flag in stacks), spec.length)
     thin = Loop(
         spec.condition, spec.thin, carries=spec.carries, xs=spec.xs, is_reversed=spec.is_reversed, policy=spec.policy,
-        length=back.length, varying=[*spec.varying], most=spec.most,
+        length=length, varying=[*spec.varying], most=spec.most,
     )  # fmt: skip
     tape = Tape(inputs[i]._key for i in wanted if dtypes.is_inexact(inputs[i].dtype))
     with recording(tape):

@@ -398,7 +398,7 @@ class _LoopBackRun:
         self.read = [_sliced(block, x) for x in (*(self.inputs[i] for i in step.xs), *rest[width:])]
         self.invariants = _invariant_forms(block, [self.inputs[i] for i in step.invariants])
         rows = [_sliced(block, x) for x in self.inputs[spec.carries : spec.invariants_from()]]
-        _check_count(block, self.count, [*rows, *self.read], back.length)
+        _check_count(block, self.count, [*rows, *self.read], spec.length)
         self.graph, found = hoisted(block, self.graph, self.invariants)
         self.invariants += found
         self.slices = [

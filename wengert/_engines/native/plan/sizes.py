@@ -188,9 +188,7 @@ class _Renaming:
             return self._loop(attribute)
         if kind is LoopBack:
             step = attribute.step._replace(program=self._program(attribute.step.program))
-            return LoopBack(
-                self._loop(attribute.spec), attribute.reading, step, self._length(attribute.length), attribute.lanes
-            )
+            return LoopBack(self._loop(attribute.spec), attribute.reading, step, attribute.lanes)
         if kind is Branches:
             programs = (*map(self._program, attribute.programs),)
             return Branches(programs, attribute.own, attribute.declared, attribute.stages, attribute.results)
