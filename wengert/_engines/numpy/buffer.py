@@ -56,6 +56,10 @@ class BufferArray(NDArrayOperatorsMixin):
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(self)[index]
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **options: Any) -> Any:
+        arrays = [np.asarray(x) if type(x) is BufferArray else x for x in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
     def __len__(self) -> int:
         return self.shape[0]
 
