@@ -17,7 +17,7 @@ from wengert._core.graph import Graph
 from wengert._engines.native import engine
 from wengert._engines.native.llvm import microtiles
 from wengert._engines.native.llvm.microtiles import Tile
-from wengert._engines.native.lower import convolutions, direct
+from wengert._engines.native.lower import convolutions, direct, planes
 from wengert._engines.native.plan import pooling
 from wengert._engines.native.run.callable import CALLABLE
 from wengert._prims import windows as prims
@@ -65,7 +65,8 @@ def same(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> None:
 
 TILES = [
     Tile("f64", 1, 1, 0, 0, 1, 2, 1), Tile("f64", 2, 3, 40, 7, 2, 4, 2), Tile("f32", 1, 14, 0, 3, 2, 16, 2),
-    Tile("f32", 3, 2, -50, -5, 3, 8, 3), Tile("f64", 1, 5, 9, 0, 1, 8, 4), Tile("f32", 4, 1, 1, 0, 1, 4, 1),
+    Tile("f32", 3, 2, -50, -5, 3, 8, 3), Tile("f64", 3, 1, 40, 0, 2, 8, 2, True), Tile("f32", 2, 1, 9, 0, 1, 1, 3, True),
+    Tile("f64", 1, 5, 9, 0, 1, 8, 4), Tile("f32", 4, 1, 1, 0, 1, 4, 1),
 ]  # fmt: skip
 
 
@@ -86,7 +87,8 @@ def test_a_tile_is_what_its_name_says(tile: Tile, keeps: int, counts: tuple[int,
         for index in np.ndindex(*[n for n, _, _ in levels]):
             in_a = start + i * tile.down_step + j * tile.along_step + sum(k * s[1] for k, s in zip(index, levels))
             in_b = sum(k * s[2] for k, s in zip(index, levels))
-            total = total + float(a[in_a]) * b[in_b : in_b + tile.columns].astype(np.float64)
+            own = a[in_a : in_a + tile.columns].astype(np.float64) if tile.is_by_lane else float(a[in_a])
+            total = total + own * b[in_b : in_b + tile.columns].astype(np.float64)
         wanted[row] = total
     run_tile(tile, a[start:], b, c, [keeps, down, along, *(n for level in levels for n in level)])
     same(c, wanted)
@@ -154,7 +156,13 @@ def always_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         seen.append(1)
         return convolved(*args)
 
+    def noting_planes(*args: Any) -> None:
+        seen.append(1)
+        of_planes(*args)
+
+    of_planes = planes.convolved
     monkeypatch.setattr(convolutions, "convolved", noting)
+    monkeypatch.setattr(planes, "convolved", noting_planes)
     yield seen
     assert seen, "no convolution went by tiles"
 
@@ -189,10 +197,54 @@ def with_gradients(f: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_convolutions_by_tiles(case: Case, is_last: bool, dtype: str, always_tiles: list[int]) -> None:
-    if case["groups"] > 60 and not is_last:
-        always_tiles.append(0)  # there, groups lie apart: image by image, a product of matrices
     f, shape = of_order(case, is_last)
     check(with_gradients(f), draw(shape, dtype), of_kernel(case, dtype), calls=1)
+
+
+PLANES = [
+    *(Case((2, n, 9, 17), (n, 1, 3, 5), groups=n, padding=((1, 1), (2, 2))) for n in (2, 3, 5, 9, 16, 20, 37, 150)),
+    Case((3, 3, 8, 61), (3, 1, 5, 4), groups=3, rhs_dilation=(1, 2), padding=((3, 1), (0, 2))),
+    Case((2, 4, 9, 40), (4, 1, 2, 3), groups=4, strides=(3, 1)),
+    Case((1, 6, 4, 5, 40), (6, 1, 2, 3, 3), groups=6, padding=((1, 0), (0, 1), (1, 1))),
+    Case((5, 3, 70), (3, 1, 7), groups=3, padding=((3, 3),)),
+    Case((2, 3, 6, 20), (3, 1, 2, 2), groups=3, padding=((-1, 2), (4, -3))),
+    Case((2, 3, 6, 5), (3, 1, 6, 5), groups=3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
+@pytest.mark.parametrize("case", PLANES, ids=str)
+def test_convolutions_of_each_channel(case: Case, is_last: bool, dtype: str, always_tiles: list[int]) -> None:
+    f, shape = of_order(case, is_last)
+    check(with_gradients(f), draw(shape, dtype), of_kernel(case, dtype), calls=1)
+
+
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
+def test_planes_whose_number_a_run_tells_and_rows_that_the_cache_does_not_hold(
+    is_last: bool, always_tiles: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planes, "CACHED", 2000)
+    f, shape = of_order(PLANES[1], is_last)
+    spec = [wg.TensorSpec((None, *shape[1:])), wg.TensorSpec(PLANES[1].kernel)]
+    compiled = wg.function(with_gradients(f), input_signature=spec)
+    for batch in (0, 1, 11):
+        x, w = draw((batch, *shape[1:])), draw(PLANES[1].kernel)
+        found = compiled(x, w)
+        with wg.eager():
+            wanted = compiled(x, w)
+        for ours, theirs in zip(found, wanted, strict=True):
+            same(np.asarray(ours), np.asarray(theirs))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
+def test_what_is_not_finite_in_a_plane_stays_where_it_is(is_last: bool, bad: float, always_tiles: list[int]) -> None:
+    f, shape = of_order(PLANES[1], is_last)
+    for place in ((1, 4), (0, 0), (-1, -1)):
+        x = draw(shape)
+        x[(1, *place, 0) if is_last else (1, 0, *place)] = bad
+        check(lambda x, w: (f(x, w), wg.grad(lambda w: wg.sum(f(x, w)))(w)), x, draw(PLANES[1].kernel))
 
 
 PORTIONS = {
@@ -288,6 +340,8 @@ LARGE = {
     "channels last": (Case((16, 8, 20, 20), (32, 8, 3, 3), padding=((1, 1), (1, 1))), True),
     "channels second": (Case((16, 8, 20, 20), (33, 8, 3, 3), padding=((1, 1), (1, 1))), False),
     "one image": (Case((1, 8, 70, 80), (32, 8, 3, 3), padding=((1, 1), (1, 1))), True),
+    "few groups": (Case((9, 3, 40, 40), (3, 1, 3, 3), padding=((1, 1), (1, 1)), groups=3), True),
+    "groups apart": (Case((9, 3, 40, 40), (3, 1, 3, 3), padding=((1, 1), (1, 1)), groups=3), False),
     "depthwise": (Case((16, 64, 20, 20), (64, 1, 3, 3), padding=((1, 1), (1, 1)), groups=64), True),
 }  # fmt: skip
 

@@ -97,7 +97,11 @@ def _tile(name: str, given: _Given) -> list[Reach]:
     columns = (tile.columns, 1)
     return [
         given.reach(
-            0, (tile.down, tile.down_step), (tile.along, tile.along_step), *((given[i], given[i + 1]) for i in levels)
+            0,
+            (tile.down, tile.down_step),
+            (tile.along, tile.along_step),
+            *((given[i], given[i + 1]) for i in levels),
+            *([columns] if tile.is_by_lane else []),
         ),
         given.reach(1, columns, *((given[i], given[i + 2]) for i in levels)),
         given.reach(2, columns, (tile.down, given[4]), (tile.along, given[5])),

@@ -5,8 +5,9 @@ A tile is a few rows of a result by a few vectors of its columns, all held in re
     c[r, j] (+)= sum over k of a[row r, k] * b[k, j]
 
 Rows and terms lie anywhere in a, by strides: so windows of images are read where they are, and nothing is copied into
-matrices. The columns of b and c lie side by side. A function is made for each form of tile (`Tile`), once in a process;
-compiled code calls it by the name that says the form, `tile.NAME`:
+matrices. In tiles by lane each column has its own elements in a, side by side: a[row r, k, j] in place of a[row r, k].
+The columns of b and c lie side by side. A function is made for each form of tile (`Tile`), once in a process; compiled
+code calls it by the name that says the form, `tile.NAME`:
 
     void (ptr a, ptr b, ptr c, i64 keeps, i64 down, i64 along, then for each level of k: i64 count, i64 in_a, i64 in_b)
 
@@ -26,7 +27,7 @@ from .jit import WRITTEN, Loaded, library
 from .target import is_x86, vector_bits
 from .vectors import Vectors
 
-_NAME = re.compile(r"(f32|f64)_(\d+)x(\d+)_(m?\d+)_(m?\d+)_(\d+)x(\d+)_(\d+)")
+_NAME = re.compile(r"(f32|f64)_(\d+)x(\d+)_(m?\d+)_(m?\d+)_(\d+)x(\d+)_(\d+)(l?)")
 
 
 class Tile(NamedTuple):
@@ -39,6 +40,7 @@ class Tile(NamedTuple):
         vectors: how many stand side by side.
         lanes: columns of a vector.
         levels: the depth of the loops that the sum takes.
+        is_by_lane: whether each column has elements of its own in a.
     """
 
     type: str
@@ -49,12 +51,15 @@ class Tile(NamedTuple):
     vectors: int
     lanes: int
     levels: int
+    is_by_lane: bool = False
 
     @property
     def name(self) -> str:
         """What compiled code calls the function."""
         steps = "_".join(str(s).replace("-", "m") for s in (self.down_step, self.along_step))
-        return f"tile.{self.type}_{self.down}x{self.along}_{steps}_{self.vectors}x{self.lanes}_{self.levels}"
+        return f"tile.{self.type}_{self.down}x{self.along}_{steps}_{self.vectors}x{self.lanes}_{self.levels}" + (
+            "l" if self.is_by_lane else ""
+        )
 
     @property
     def columns(self) -> int:
@@ -73,9 +78,9 @@ def tile_of(name: str) -> Tile | None:
     found = _NAME.fullmatch(name.removeprefix("tile."))
     if found is None:
         return None
-    type_, *rest = found.groups()
+    type_, *rest, by_lane = found.groups()
     down, along, down_step, along_step, vectors, lanes, levels = (int(n.replace("m", "-")) for n in rest)
-    return Tile(type_, down, along, down_step, along_step, vectors, lanes, levels)
+    return Tile(type_, down, along, down_step, along_step, vectors, lanes, levels, bool(by_lane))
 
 
 # -- code -------------------------------------------------------------------------------------------------------------
@@ -156,7 +161,8 @@ def _body(tile: Tile, t: Vectors) -> list[str]:
     depth = tile.levels - 1
     steps = [divmod(r, tile.along) for r in _rows(tile)]
     elements = [(f"%pa{depth}", i * tile.down_step + j * tile.along_step) for i, j in steps]
-    return [*t.term(elements, f"%pb{depth}", tile.vectors, f"%s{depth}."), f"  br label %latch{depth}"]
+    given = elements, f"%pb{depth}", tile.vectors, f"%s{depth}."
+    return [*(t.term_by_lane(*given) if tile.is_by_lane else t.term(*given)), f"  br label %latch{depth}"]
 
 
 def _latch(tile: Tile, depth: int, t: Vectors) -> list[str]:

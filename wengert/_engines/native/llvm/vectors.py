@@ -88,6 +88,21 @@ class Vectors:
             lines += [self.fma(f"%n{i}.{v}", f"%w{i}", f"%b{v}", f"{totals}{i}.{v}") for v in range(vectors)]
         return lines
 
+    def term_by_lane(
+        self, elements: Sequence[tuple[str, str | int]], row: str, vectors: int, totals: str
+    ) -> list[str]:  # fmt: skip
+        """As `term`, of as many elements of each row of a as there are of b."""
+        lines: list[str] = []
+        for v in range(vectors):
+            lines += [self.at(f"%b.at{v}", row, v * self.lanes), self.load(f"%b{v}", f"%b.at{v}")]
+        for i, (base, index) in enumerate(elements):
+            lines.append(self.at(f"%a.at{i}", base, index))
+            for v in range(vectors):
+                own = f"{i}.{v}"
+                lines += [self.at(f"%a.at{own}", f"%a.at{i}", v * self.lanes), self.load(f"%x{own}", f"%a.at{own}")]
+                lines.append(self.fma(f"%n{own}", f"%x{own}", f"%b{v}", f"{totals}{own}"))
+        return lines
+
     def declarations(self) -> list[str]:
         vec, mask = self.vec, self.mask
         return [

@@ -96,7 +96,7 @@ def convolved(
     block: Block, node: Node, x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]
 ) -> Stored:  # fmt: skip
     """The convolution of an operand (images, channels, *spatial) and a kernel (columns, channels, *taps)."""
-    target = _target(block, node.outputs[0], x.type)
+    target = target_of(block, node.outputs[0], x.type)
     phases = [*map(phases_of, windows)]
     if prod(map(len, phases)) > MOST_PHASES:
         phases = [[Phase(w, 0, 1, 0, 1)] for w in windows]
@@ -111,7 +111,7 @@ def convolved(
     return target
 
 
-def _target(block: Block, value: Value, type_: str) -> Stored:
+def target_of(block: Block, value: Value, type_: str) -> Stored:
     """Where the result goes, in the order of its readers."""
     order = None if value.key in block.targets else readers_order(block.graph, value)
     return block.room(value) if order is None else fresh_in(block, block.shape(value), order, type_)
@@ -570,4 +570,4 @@ def _is_few(n: Operand | None) -> bool:
     return type(n) is int and n <= PARTS // 2
 
 
-__all__ = ["Shape", "convolved", "serves"]
+__all__ = ["Shape", "convolved", "is_depthwise", "serves", "target_of"]
