@@ -226,6 +226,7 @@ class Op:
     """A primitive. Calling it with operands, and attributes by name, applies it.
 
     `walks` marks an op whose attribute sweeps entries of its own (`walk_back`), into the sums of the sweep under way.
+    `is_given` marks one whose attribute tells what it contributes (`pull`, in `_control/given.py`).
     `prepare`, set by ops that hold programs or rules, gives the attributes with which the op is to be applied to these
     operands under the open recorders (or raises); `apply_prepared` asks it. `check` takes what the type rule takes and
     raises where attributes leave the operands (`_core/domains.py`); only the verifier asks it.
@@ -236,7 +237,7 @@ class Op:
         type_rule: Callable[..., Any], batch_rule: Callable[..., Any] | None, is_variadic: bool = False,
         inserts_zeros: bool = False, leaves_zeros: bool = False, has_effect: bool = False, can_raise: bool = False,
         has_many_outs: bool = False,
-        takes_missing: bool = False, walks: bool = False, facts: Facts | None = None,
+        takes_missing: bool = False, walks: bool = False, is_given: bool = False, facts: Facts | None = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.operands = operands
@@ -253,6 +254,7 @@ class Op:
         self.has_many_outs = has_many_outs
         self.takes_missing = takes_missing
         self.walks = walks
+        self.is_given = is_given
         self.facts = Facts() if facts is None else facts
         self.rules: tuple[Rule | None, ...] = ()
         self.joint: Rule | None = None
@@ -266,9 +268,9 @@ class Op:
         self.attr_names = frozenset(attrs)
         self.has_rule_per_operand = False  # set once the rules are known
         self.has_own_formula = False  # so is whether one function may tell what an entry contributes,
-        self.goes_alone = False  # and whether nothing is gained by telling it with that of others
         # whether its rules apply primitives to what it was given, and do nothing else
-        self.is_open = kind in _OPEN and not (has_many_outs or walks)
+        self.is_open = kind in _OPEN and not (has_many_outs or walks or is_given)
+        self.goes_alone = not self.is_open  # whether nothing is gained by telling what it contributes with others
         self.check: Callable[..., None] | None = None
         self.body: Callable[..., Any] | None = None
         # what computes it of two lone numbers in double precision, in a tenth of the time that a kernel takes
@@ -386,7 +388,7 @@ def _declare(
     op.has_rule_per_operand = bool(op.rules) and not (op.is_variadic or op.is_multi)
     # what inserts zeros may contribute rows
     op.has_own_formula = op.has_rule_per_operand or (op.is_open and not op.is_multi and not inserts_zeros)
-    op.goes_alone = op.has_own_formula or not op.is_open
+    op.goes_alone |= op.has_own_formula
     table = REGISTRY if registry is None else registry
     if name in table:
         raise KeyError(f"an op named {name!r} is registered already")

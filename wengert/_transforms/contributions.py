@@ -15,11 +15,21 @@ if TYPE_CHECKING:
 
 def results_of(entry: Entry, ct: object, times: Op) -> Sequence[Any]:
     """What an entry contributes to each flat operand; `ct` is a tuple where the op has several results."""
-    op, count = entry.op, len(entry.in_keys)
-    sources = (ct, times, entry.plan.tracked, *_saved(entry), *entry.attrs)
+    op, attrs, plan, in_keys, in_types, _, out_types, saved = entry
+    count, fixed = len(in_keys), op.fixed
+    if op.is_given:  # what its rule comes to, without the questions
+        ct, out = (ct, saved[count]) if op.is_multi else ((ct,), (saved[count],))
+        return attrs[0].pull(ct, plan.tracked, saved[:count], out)
+    types = typed(in_types)
+    if op.has_many_outs:
+        out_types = (out_types,)
+    if op.is_variadic:  # what was kept and what is known by type only, in the order of the op's rule layout
+        saved = (*saved[:fixed], saved[fixed:count], *saved[count:])
+        types = (*types[:fixed], types[fixed:])
+    sources = (ct, times, plan.tracked, *saved, *types, *out_types, *attrs)
     if op.joint is not None:
         return _flat(op, op.joint.fn(*op.joint.pick(sources)), count)
-    return _with_tail(op, sources, entry.plan.wanted, count)
+    return _with_tail(op, sources, plan.wanted, count)
 
 
 def _with_tail(op: Op, sources: tuple[Any, ...], wanted: Sequence[int], count: int) -> list[Any]:
@@ -36,13 +46,6 @@ def _with_tail(op: Op, sources: tuple[Any, ...], wanted: Sequence[int], count: i
         tail = rule.fn(*rule.pick(sources)) if tail is None else tail
         found[index] = tail[index - op.fixed] if type(tail) is tuple else tail
     return found
-
-
-def _saved(entry: Entry) -> tuple[Any, ...]:
-    """What was kept and what is known by type only, in the order of the op's rule layout."""
-    op, count = entry.op, len(entry.in_keys)
-    out_types = (entry.out_types,) if op.has_many_outs else entry.out_types
-    return (*op.group(entry.saved[:count]), *entry.saved[count:], *op.group(typed(entry.in_types)), *out_types)
 
 
 def _flat(op: Op, results: object, count: int) -> Sequence[Any]:

@@ -108,16 +108,13 @@ def plain_tree(tree: object) -> Any:
     return map_tree(plain, tree)
 
 
-def numbers(box: Tensor) -> Any:
-    """The array in a box; what is traced has none, and says so."""
-    return onp.asarray(box, box.dtype) if type(box._data) is Value else ndarray_of(box._data)
-
-
 def getval(value: object) -> Any:
     """The numbers of a box, also of those in a container; anything else as it is."""
     if isinstance(value, Tensor):
-        array = numbers(value)
-        return array if array.shape else array[()]
+        data = value._data
+        if type(data) is not onp.ndarray:  # what is traced has no numbers, and says so
+            data = onp.asarray(value, value.dtype) if type(data) is Value else ndarray_of(data)
+        return data if data.shape else data[()]
     if isinstance(value, CONTAINERS) and any(isinstance(leaf, Tensor) for leaf in leaves(value)):
         return map_tree(getval, value)
     return value
@@ -144,6 +141,15 @@ class _Rules(threading.local):
 
 
 RULES = _Rules()
+
+
+def taking(pull: Callable[[Any], Any], ct: object) -> Any:
+    """What a primitive's rule makes of a cotangent where boxes may be taken out of what it holds."""
+    before, RULES.taken = RULES.taken, set()
+    try:
+        return pull(ct)
+    finally:
+        RULES.taken = before
 
 
 def value_below(box: Tensor) -> Any:

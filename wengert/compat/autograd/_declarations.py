@@ -14,16 +14,15 @@ from .util import subval
 from .wrap_util import get_name
 
 
-def _by_argument(kind: str, fun: Any, given: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[int], Any]:
+class _ByArgument(dict[int, Any]):
     """What was given for an argument, by its number; `argnums` says which arguments, if not the first ones."""
-    table = dict(zip(kwargs.get("argnums", itertools.count()), given))
 
-    def of(argnum: int) -> Any:
-        if argnum not in table:
-            raise NotImplementedError(f"{kind} of {get_name(fun)} wrt argnum {argnum} not defined")
-        return table[argnum]
+    def __init__(self, kind: str, fun: Any, given: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        super().__init__(zip(kwargs.get("argnums", itertools.count()), given))
+        self.whose = f"{kind} of {get_name(fun)}"
 
-    return of
+    def __missing__(self, argnum: int) -> Any:
+        raise NotImplementedError(f"{self.whose} wrt argnum {argnum} not defined")
 
 
 def defvjp_argnums(fun: Callable[..., Any], vjpmaker: Callable[..., Any]) -> None:
@@ -35,18 +34,18 @@ def defvjp_argnum(fun: Callable[..., Any], vjpmaker: Callable[..., Any]) -> None
     """`vjpmaker(argnum, ans, args, kwargs)` gives the function from g to the cotangent."""
 
     def maker(argnums: Sequence[int], *rest: Any) -> Any:
-        pulls = [vjpmaker(argnum, *rest) for argnum in argnums]
-        return lambda g: (*[pull(g) for pull in pulls],)
+        first, *others = [vjpmaker(argnum, *rest) for argnum in argnums]
+        return lambda g: (first(g), *[pull(g) for pull in others]) if others else (first(g),)
 
     defvjp_argnums(fun, maker)
 
 
 def defvjp(fun: Callable[..., Any], *vjpmakers: Any, **kwargs: Any) -> None:
     """`vjpmaker(ans, *args, **kwargs)` for each argument (or for those at `argnums`); None for a derivative of zero."""
-    maker_of = _by_argument("VJP", fun, vjpmakers, kwargs)
+    makers = _ByArgument("VJP", fun, vjpmakers, kwargs)
 
     def one(argnum: int, ans: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        maker = maker_of(argnum)
+        maker = makers[argnum]
         return (lambda g: vspace(args[argnum]).zeros()) if maker is None else maker(ans, *args, **kwargs)
 
     defvjp_argnum(fun, one)
@@ -71,10 +70,10 @@ def defjvp_argnum(fun: Callable[..., Any], jvpmaker: Callable[..., Any]) -> None
 
 def defjvp(fun: Callable[..., Any], *jvpfuns: Any, **kwargs: Any) -> None:
     """`jvpfun(g, ans, *args, **kwargs)` for each argument; "same" where fun is linear, None where it is constant."""
-    rule_of = _by_argument("JVP", fun, jvpfuns, kwargs)
+    rules = _ByArgument("JVP", fun, jvpfuns, kwargs)
 
     def one(argnum: int, g: object, ans: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        rule = rule_of(argnum)
+        rule = rules[argnum]
         if rule is None:
             return vspace(ans).zeros()
         return fun(*subval(args, argnum, g), **kwargs) if isinstance(rule, str) else rule(g, ans, *args, **kwargs)

@@ -165,7 +165,6 @@ class SparseObject:
     """A vector that says how it is added to a dense one: `mut_add(dense)`."""
 
     __slots__ = ("mut_add", "vs")
-    __wengert_sparse__ = True
 
     def __init__(self, vs: object, mut_add: Callable[[Any], Any]) -> None:
         self.vs, self.mut_add = vs, mut_add

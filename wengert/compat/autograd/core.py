@@ -11,7 +11,7 @@ import numpy as onp
 from ..._core.graph import quietly
 from ..._core.op import ZERO
 from ..._core.tensor import Tensor, held_now
-from ..._core.types import type_of
+from ..._core.types import as_type
 from ..._transforms.forward import Tangents
 from ..._transforms.reverse import ones_like_type, sweep
 from ..._transforms.tape import Tape, entry_of
@@ -66,7 +66,7 @@ class Run:
         """The gradient of the sum of the result."""
         y = self.y
         follows = type(y) is Tensor and y._key in self.tracked
-        return self.swept([(y._key, ones_like_type(type_of(y)))] if follows else [])
+        return self.swept([(y._key, ones_like_type(as_type((y._data.shape, y._data.dtype))))] if follows else [])
 
     def swept(self, seeds: list[tuple[int, Tensor]]) -> Any:
         if not seeds:
@@ -85,7 +85,7 @@ def _given(found: Tensor | None, leaf: Tensor) -> Any:
     """What a sweep found for a source, in autograd's convention and as the caller's own."""
     if found is None or found is ZERO:
         return onp.zeros(leaf.shape, leaf.dtype)[()]
-    return plain(conjugate(found))
+    return plain(conjugate(found) if found._data.dtype.kind == "c" else found)
 
 
 def backward_pass(g: Any, end_node: object) -> Any:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as onp
 
 from ..._core.public import at_home
-from ._boxes import plain
+from ..._core.tensor import Tensor
+from ._boxes import plain, plain_tree
 from .core import Run, defvjp_argnum, vspace
 from .core import make_jvp as _make_jvp
 from .core import make_vjp as _make_vjp
 from .numpy import numpy_wrapper as np
-from .tracer import plain_tree, primitive
+from .tracer import primitive
 from .util import subval
 from .wrap_util import unary_to_nary
 
@@ -24,8 +25,9 @@ make_jvp = at_home(unary_to_nary(_make_jvp), __name__, "make_jvp")
 
 
 def _require_real_scalar(y: Any, name: str, instead: str) -> None:
-    data = None if isinstance(y, (list, tuple, dict)) else y if hasattr(y, "dtype") else onp.asarray(y)
-    if data is None or (data.shape != () and data.size != 1) or data.dtype.kind not in "fiu":
+    whole: Any = None if isinstance(y, (list, tuple, dict)) else y if hasattr(y, "dtype") else onp.asarray(y)
+    data = whole._data if type(whole) is Tensor else whole
+    if data is None or (data.shape != () and whole.size != 1) or data.dtype.kind not in "fiu":
         raise TypeError(f"{name} only applies to real scalar-output functions. Try {instead}.")
 
 

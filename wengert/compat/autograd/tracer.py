@@ -12,37 +12,45 @@ from typing import Any
 
 import numpy as onp
 
+from ..._control.given import Given, given, given_one
 from ..._core.apply import apply, apply_prepared
-from ..._core.engine import ENGINES, Engine, ndarray_of, register_host_kernel, transferred
-from ..._core.op import Facts, Op, Rule
-from ..._core.state import STATE, pausing
+from ..._core.op import Op
+from ..._core.state import STATE
 from ..._core.tensor import Tensor
-from ..._core.types import type_of
+from ..._core.types import TensorType, type_of
 from ..._transforms.steps import Steps
 from . import _boxes
-from ._boxes import conjugate, fitted, following, getval, isbox, leaves, map_tree, plain, plain_tree, source
-from .util import subval, subvals, toposort
+from ._boxes import conjugate, fitted, following, getval, isbox, leaves, map_tree, plain, source
+from ._spaces import SparseObject
+from .util import subval, toposort
 from .wrap_util import get_name, wraps
 
 primitive_vjps: dict[Any, Callable[..., Any]] = {}
 primitive_jvps: dict[Any, Callable[..., Any]] = {}
-_RAW = frozenset((onp.ndarray, onp.float64, float, int, str))  # lone values without a box
+_ARRAYS = (onp.ndarray, onp.float64)
+_RAW = frozenset((*_ARRAYS, float, int, str))  # lone values without a box
 
 Box = Tensor
 
 
-class Call:
+class Call(Given):
     """One call of a primitive: the function, its arguments with places for tensors, and the form of its result."""
 
+    is_nested = False  # whether operands may lie in arguments
+    result: Any = None
+
     def __init__(self, wrapped: Callable[..., Any], f: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> None:
-        self.wrapped, self.f, self.kwargs = wrapped, f, kwargs
+        self.wrapped, self.f, self.args, self.kwargs = wrapped, f, (given := [*args]), kwargs
         # the operands, and for each the number of the argument that it is, or lies in
-        self.operands, self.holders = list[Tensor](), list[int]()
-        self.is_nested = False  # whether operands may lie in arguments
-        self.args = (*[arg if type(arg) in _RAW else self._placed(number, arg) for number, arg in enumerate(args)],)
-        self.result: Any = None
-        self.natives: tuple[Any, ...] | None = None
+        self.operands, self.holders = operands, holders = [], []
         self.rules: dict[Any, Any] = {}  # what vjpmakers gave, where nobody followed what they read
+        for number, arg in enumerate(args):
+            if type(arg) is Tensor and arg.is_followed:  # as below, said shortly for the most common case
+                given[number] = _Place(len(operands))
+                operands.append(arg)
+                holders.append(number)
+            elif type(arg) not in _RAW:
+                given[number] = self._placed(number, arg)
 
     def _placed(self, number: int, arg: Any) -> Any:
         """An argument with places for its operands."""
@@ -58,15 +66,22 @@ class Call:
     def filled(self, values: Sequence[Any]) -> Any:
         """The arguments with values at the places."""
         if self.is_nested:
-            return map_tree(lambda leaf: values[leaf.index] if type(leaf) is _Place else leaf, self.args)
-        return subvals(self.args, zip(self.holders, values))
+            return map_tree(lambda leaf: values[leaf] if type(leaf) is _Place else leaf, (*self.args,))
+        filled = [*self.args]
+        for holder, value in zip(self.holders, values):
+            filled[holder] = value
+        return (*filled,)
 
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Runs the function on raw values; the floating-point leaves of what it gives."""
-        with pausing():
-            result = self.f(*self.filled([a if a.shape else a[()] for a in arrays]), **self.kwargs)
+        values = self.filled(arrays)
+        before, STATE.recorders = STATE.recorders, ()  # in place: a context manager takes three calls
+        try:
+            result = self.f(*values, **self.kwargs)
+        finally:
+            STATE.recorders = before
         self.result = result if type(result) in _RAW else map_tree(getval, result)
-        is_ready = type(result) in (onp.ndarray, onp.float64) and result.dtype.kind in "fc"
+        is_ready = type(result) in _ARRAYS and result.dtype.kind in "fc"
         return (result,) if is_ready else (*map(onp.asarray, self.numbers()),)
 
     def numbers(self) -> list[Any]:
@@ -80,18 +95,45 @@ class Call:
         waiting = iter(outs)
         return map_tree(lambda leaf: next(waiting) if _boxes.is_differentiable(leaf) else leaf, self.result)
 
+    def types(self) -> tuple[TensorType, ...]:
+        return (*map(type_of, map(source, self.numbers())),)
+
     def argnums(self, needed: Sequence[bool]) -> tuple[int, ...]:
         """The positions of arguments that hold one of the operands asked for."""
-        return (*dict.fromkeys(itertools.compress(self.holders, needed)),)
+        held = itertools.compress(self.holders, needed) if False in needed else self.holders
+        return (*(dict.fromkeys(held) if self.is_nested else held),)
+
+    def pull(self, ct: Sequence[Any], needed: Sequence[bool], inputs: Sequence[Tensor], outs: Sequence[Tensor]) -> Any:
+        argnums, is_watched = self.argnums(needed), bool(STATE.recorders)
+        pull = None if is_watched else self.rules.get(argnums)
+        if pull is None:
+            args, maker = self.filled([*map(plain, inputs)]), rule_of(self.wrapped, "VJP", argnums)
+            pull = maker(argnums, self.answer([*map(plain, outs)]), args, self.kwargs)
+            if not is_watched:
+                self.rules[argnums] = pull
+        cts = [plain(conjugate(c)) if type(c) is Tensor else onp.zeros(y.shape, y.dtype)[()] for c, y in zip(ct, outs)]
+        found: list[Any] = [None] * len(inputs)
+        pulled = _boxes.taking(pull, self.answer(cts)) if is_watched else pull(self.answer(cts))
+        for argnum, grads in zip(argnums, pulled, strict=True):
+            _gather(self.args[argnum], grads, needed, inputs, found)
+        return found
+
+    def push(self, dots: Sequence[Any], inputs: Sequence[Tensor], outs: Sequence[Tensor]) -> Any:
+        active = [isinstance(d, Tensor) for d in dots]
+        argnums = self.argnums(active)
+        rule = rule_of(self.wrapped, "JVP", argnums)
+        dots = [plain(d) if a else onp.zeros(x.shape, x.dtype)[()] for d, a, x in zip(dots, active, inputs)]
+        args, tangents = self.filled([*map(plain, inputs)]), self.filled(dots)
+        found = rule(argnums, [tangents[i] for i in argnums], self.answer([*map(plain, outs)]), args, self.kwargs)
+        moved = itertools.compress(leaves(found), map(_boxes.is_differentiable, leaves(self.result)))
+        return [fitted(d, y) for d, y in zip(moved, outs, strict=True)]
+
+    def __repr__(self) -> str:
+        return get_name(self.wrapped)
 
 
-class _Place:
-    """Where an operand stands among the arguments."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: int) -> None:
-        self.index = index
+class _Place(int):
+    """The number of an operand, where it stands among the arguments."""
 
 
 def rule_of(wrapped: Callable[..., Any], kind: str, argnums: object) -> Any:
@@ -102,80 +144,18 @@ def rule_of(wrapped: Callable[..., Any], kind: str, argnums: object) -> Any:
     return rule
 
 
-def _vjp(
-    ct: tuple[Any, ...], needed: tuple[bool, ...], inputs: tuple[Tensor, ...], outs: tuple[Tensor, ...], call: Call
-) -> Any:
-    argnums = call.argnums(needed)
-    cts = [plain(conjugate(c)) if isinstance(c, Tensor) else onp.zeros(y.shape, y.dtype)[()] for c, y in zip(ct, outs)]
-    pull = None if STATE.recorders else call.rules.get(argnums)
-    if pull is None:
-        maker = rule_of(call.wrapped, "VJP", argnums)
-        pull = maker(argnums, plain_tree(call.answer(outs)), call.filled([*map(plain, inputs)]), call.kwargs)
-        if not STATE.recorders:
-            call.rules[argnums] = pull
-    found: list[Any] = [None] * len(inputs)
-    before, _boxes.RULES.taken = _boxes.RULES.taken, set()
-    try:
-        pulled = pull(call.answer(cts))
-    finally:
-        _boxes.RULES.taken = before
-    for argnum, grads in zip(argnums, pulled, strict=True):
-        _gather(call.args[argnum], grads, needed, inputs, found)
-    return (found,)
-
-
 def _gather(arg: Any, grads: Any, needed: Sequence[bool], inputs: Sequence[Tensor], found: list[Any]) -> None:
     """Puts the cotangents of an argument at the numbers of its operands."""
-    if type(arg) is _Place and needed[arg.index]:
-        if hasattr(type(grads), "__wengert_sparse__"):
-            grads = grads.dense(inputs[arg.index])
-        found[arg.index] = conjugate(fitted(grads, inputs[arg.index]))
+    if type(arg) is _Place and needed[arg]:
+        if isinstance(grads, SparseObject):
+            grads = grads.dense(inputs[arg])
+        found[arg] = conjugate(fitted(grads, inputs[arg]))
     elif isinstance(arg, dict):
         for key, value in arg.items():
             _gather(value, grads[key], needed, inputs, found)
     elif isinstance(arg, (list, tuple)):
         for value, grad in zip(arg, grads, strict=False):
             _gather(value, grad, needed, inputs, found)
-
-
-def _jvp(inputs_dot: tuple[Any, ...], inputs: tuple[Tensor, ...], outs: tuple[Tensor, ...], call: Call) -> Any:
-    active = [isinstance(d, Tensor) for d in inputs_dot]
-    argnums = call.argnums(active)
-    rule = rule_of(call.wrapped, "JVP", argnums)
-    dots = [plain(d) if a else onp.zeros(x.shape, x.dtype)[()] for d, a, x in zip(inputs_dot, active, inputs)]
-    args = call.filled([plain(x) for x in inputs])
-    tangents = call.filled(dots)
-    found = rule(argnums, [tangents[i] for i in argnums], plain_tree(call.answer(outs)), args, call.kwargs)
-    moved = [d for d, leaf in zip(leaves(found), leaves(call.result), strict=True) if _boxes.is_differentiable(leaf)]
-    return (*[fitted(d, y) for d, y in zip(moved, outs, strict=True)],)
-
-
-def _batch(op: Op, operands: Sequence[Any], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Any:
-    raise NotImplementedError(f"{get_name(attrs[0].wrapped)} cannot be run on batches")
-
-
-_op = Op(
-    name="autograd_primitive", operands=("inputs",), attrs=("call",), outs=("outs",), kind="general",
-    type_rule=lambda inputs, call: (*map(type_of, map(source, call.numbers())),), batch_rule=_batch,
-    is_variadic=True, has_many_outs=True, takes_missing=True,
-    facts=Facts(doc="the results of a function whose derivative is given apart", dtypes="any"),
-)  # fmt: skip
-_op.joint = Rule(_vjp, _op.reverse_layout(), "autograd_primitive")
-_op.jvp = Rule(_jvp, _op.forward_layout(), "autograd_primitive")
-
-
-def _for_engine(engine: Engine) -> Any:
-    def kernel(*natives_and_call: Any) -> tuple[Any, ...]:
-        call = natives_and_call[-1]
-        found, call.natives = call.natives, None  # the first time they are there; a replay runs the function again
-        if found is None:
-            found = call.run([ndarray_of(x) for x in natives_and_call[:-1]])
-        return found if engine is ENGINES["numpy"] else (*[transferred(y, engine) for y in found],)
-
-    return kernel
-
-
-register_host_kernel("autograd_primitive", _for_engine)
 
 
 def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
@@ -187,8 +167,10 @@ def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
         call = Call(f_wrapped, f_raw, args, {k: getval(v) for k, v in kwargs.items()} if kwargs else kwargs)
         if not call.operands:
             return f_raw(*map(getval, args), **call.kwargs)
-        call.natives = call.run([*map(_boxes.numbers, call.operands)])
-        return call.answer(apply(_op, (*call.operands,), (call,))) if call.natives else call.result
+        call.natives = call.run([*map(getval, call.operands)])
+        if call.natives and type(call.result) in _RAW:
+            return apply(given_one, (*call.operands,), (call,))
+        return call.answer(apply(given, (*call.operands,), (call,))) if call.natives else call.result
 
     f_wrapped.fun = f_raw
     f_wrapped._is_autograd_primitive = True
@@ -265,7 +247,7 @@ def trace(start_node: Any, fun: Callable[..., Any], x: object) -> tuple[Any, Any
     for op, operands, attrs, outs in graph.steps:
         held = [x._key in nodes for x in operands]
         args, parents = (*map(plain, operands),), [nodes[x._key] for x, is_held in zip(operands, held) if is_held]
-        if op is _op:
+        if op.is_given:
             call = attrs[0]
             rest = call.filled(args), call.kwargs, call.argnums(held), parents
             steps = [call.wrapped] * len(outs)
