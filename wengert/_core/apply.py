@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from numpy import float64
 
 from .engine import ENGINE_OF, ENGINES, KERNELS_OF, default_engine, on_one_engine, only_engine
-from .state import STATE, next_serial
-from .tensor import Cut, Tensor, Value
+from .state import SERIALS, STATE, next_serial
+from .tensor import Tensor, Value
 from .where import at_user_line, error_at_user_line
 
 if TYPE_CHECKING:
@@ -65,13 +65,15 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
             if explained is error:
                 raise
             raise explained from error
-        out = (*map(_fresh, result),) if op.is_multi else Tensor(result, next_serial())
+        out = (*map(Tensor, result, SERIALS),) if op.is_multi else Tensor(result, next_serial())
     recorders = STATE.recorders
     if recorders:
         outs: Any = out if op.is_multi else (out,)
         for operand in operands:
-            if operand._cut is not None:
-                _pass_on(operand._cut, outs)
+            cut = operand._cut
+            if cut is not None:  # in place: behind a comparison each op has one
+                for y in outs:
+                    y._cut = cut if y._cut is None or y._cut is cut else y._cut.joined(cut)
         # outermost first: what a forward recorder computes from `out` must find it known to those outside it
         for recorder in recorders:
             recorder.observe(op, operands, attrs, outs)
@@ -94,15 +96,6 @@ def _run(name: str, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any
         return default_engine().kernels[name](*attrs)
     natives, kernels = on_one_engine(map(_data_of, operands))
     return kernels[name](*natives, *attrs)
-
-
-def _fresh(native: object) -> Tensor:
-    return Tensor(native, next_serial())
-
-
-def _pass_on(cut: Cut, outs: tuple[Tensor, ...]) -> None:
-    for out in outs:
-        out._cut = cut if out._cut is None else out._cut.joined(cut)
 
 
 def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], error: Exception) -> Exception:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 next_serial = itertools.count(1).__next__
 """Hands out the serial numbers that identify tensors, values and graphs (never `id()`: those are reused)."""
 
+SERIALS = iter(next_serial, None)
+"""The same numbers as an iterator without end, for C code that makes many."""
+
 
 class State(threading.local):
     """The thread's open contexts. Tuples are replaced, never changed, so that restoring one is an assignment."""

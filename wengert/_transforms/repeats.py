@@ -54,7 +54,8 @@ def look_of(f: object, operands: Sequence[Any], tapes: Sequence[Any]) -> tuple[A
     for tape in tapes:
         if type(tape) is not Tape or tape.trail is not None:
             return None
-    kernels, found = ENGINES["numpy"].kernels, list[Any]((f, default_float(), len(tapes)))
+    kernels = ENGINES["numpy"].kernels
+    found: list[Any] = [f, default_float(), len(tapes)]
     for x in operands:
         if type(x) is not Tensor:
             return None

@@ -17,7 +17,7 @@ from .._core.dtypes import is_inexact
 from .._core.engine import ENGINE_OF, ENGINES, KERNELS_OF, Kernel
 from .._core.op import ZERO, Op
 from .._core.recurring import UNKNOWN
-from .._core.state import STATE, next_serial
+from .._core.state import SERIALS, STATE, next_serial
 from .._core.tensor import Tensor, Value, Written, as_recorded
 from .._core.types import TensorType, as_type, same_shape, type_of, typed
 from .._core.where import at_user_line
@@ -145,7 +145,10 @@ def _sweep(
     if cts is None:
         cts = Cotangents(sparse)
     for index, (key, seed) in enumerate(seeds):
-        cts.add(key, seed, masked is not None and masked[index])
+        if masked is None and not is_part and key not in cts.terms:
+            cts.terms[key] = seed
+        else:
+            cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
     # of a few entries their own formulas are found sooner than that of a stretch
     is_short = len(entries) <= FEW and kernels is not None and all(map(_goes_alone, entries))
@@ -224,7 +227,8 @@ def _back_at_once(
     entries: Sequence[Entry], cts: Cotangents, sources: Sequence[int], kernels: dict[str, Kernel] | None, is_last: bool
 ) -> bool:
     """Sweeps over a stretch by one function for the whole of it; whether there is one, and it worked."""
-    terms, masked, natives = cts.terms, cts.masked, list[Any]()
+    terms, masked = cts.terms, cts.masked
+    natives: list[Any] = []
     if cts.idle:
         return False
     if kernels is None:
@@ -240,7 +244,7 @@ def _back_at_once(
         found = stretch.run(kernels, natives, entries)
     except Exception:  # what is wrong is said by the rules, which run next
         return False
-    stretch.left.put(map(Tensor, found, iter(next_serial, None)), entries, terms, masked)
+    stretch.left.put(map(Tensor, found, SERIALS), entries, terms, masked)
     return True
 
 
@@ -455,16 +459,20 @@ def _pull_back(entry: Entry, ct: object, may_hold_zeros: bool, cts: Cotangents) 
         raise LookupError(at_user_line(f"no gradient is defined for the op {op.name}, which is on the path"))
     results = results_of(entry, ct, scale if may_hold_zeros else mul)
     for index in wanted:
-        if type(results[index]) is Rows:
-            _add_rows(results[index], keys[index], cts)
-        elif type(results[index]) is Masked:
-            _contribute(entry, index, keys[index], results[index].cotangent, True, cts)
-        elif type(results[index]) is Idle:
-            cts.add_idle(keys[index], results[index])
-        elif type(results[index]) is Update:
-            cts.add(keys[index], results[index], True)
-        elif results[index] is not None:
-            _contribute(entry, index, keys[index], results[index], may_hold_zeros or op.inserts_zeros, cts)
+        result = results[index]
+        kind = type(result)
+        if kind is Tensor or kind is type(ZERO):
+            _contribute(entry, index, keys[index], result, may_hold_zeros or op.inserts_zeros, cts)
+        elif kind is Rows:
+            _add_rows(result, keys[index], cts)
+        elif kind is Masked:
+            _contribute(entry, index, keys[index], result.cotangent, True, cts)
+        elif kind is Idle:
+            cts.add_idle(keys[index], result)
+        elif kind is Update:
+            cts.add(keys[index], result, True)
+        elif result is not None:
+            _contribute(entry, index, keys[index], result, may_hold_zeros or op.inserts_zeros, cts)
 
 
 def _is_narrowed(data: Any, dtype: Any) -> bool:

@@ -116,7 +116,10 @@ class Tape(Recorder):
             saved = (*saved[:-1], self.trail)
         out_keys = (*map(_key_of, outs),)
         self.entries.append(_new_entry((op, attrs, plan, keys, types, out_keys, out_types, saved)))
-        self.tracked.update(map(_key_of, filter(_carries, outs)))
+        if len(outs) == 1:  # which carries
+            self.tracked.add(out_keys[0])
+        else:
+            self.tracked.update(map(_key_of, filter(_carries, outs)))
 
     def extend(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         """Takes note that an op has more results now than when it was observed (a call, a branch or a loop)."""

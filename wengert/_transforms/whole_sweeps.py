@@ -90,7 +90,8 @@ def _is_in_one(entry: Any) -> bool:
 def look_of_stretch(entries: Sequence[Any], terms: dict[int, Tensor], masked: set[int], sources: Sequence[int]) -> Any:
     """What a stretch looks like to the cotangents that arrive at it, by key, some of them masked."""
     # programs that do the same hand out serial numbers at the same distances; what is older goes by its number here
-    base, older = entries[0][5][0], dict[int, int]()
+    base = entries[0][5][0]
+    older: dict[int, int] = {}
     read = [entry[3][i] for entry in entries for i in entry[2].wanted]
     written = chain.from_iterable(map(_out_keys, entries))
     # lists, since Python keeps dead tuples of each small size for later ones

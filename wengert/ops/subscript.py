@@ -298,7 +298,7 @@ def take_index(x: Tensor, index: Index, what: str = "get_item") -> Tensor:
 
 def look_of_index(index: Index) -> tuple[Any, ...] | None:
     """What an index of integers, slices, new axes and dots looks like; None for any other, and for dimensions."""
-    look = list[Any]()
+    look: list[Any] = []
     item: Any
     for item in index if type(index) is tuple else (index,):
         kind = type(item)
