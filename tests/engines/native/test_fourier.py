@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -17,9 +18,10 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.op import REGISTRY
 from wengert._engines.native import engine
-from wengert._engines.native.llvm import numpy_transforms
+from wengert._engines.native.llvm import lane_transforms, numpy_transforms
 from wengert._engines.native.llvm.numpy_transforms import transforms
 from wengert._engines.native.plan.support import reason_against
+from wengert._engines.native.run.callable import CALLABLE
 
 TOLERANCE = {"float64": 1e-15, "complex128": 1e-15, "float32": 1e-6, "complex64": 1e-6}
 F = wnp.fft
@@ -54,6 +56,56 @@ def test_lengths_and_axes(dtype: Any) -> None:
         return of_axes, of_real, of_views, [(F.fft(line), F.hfft(line, 9), F.rfft(wnp.real(line))) for line in lines]
 
     require_same(*Twins(f).both(z, x, *lines), str(dtype), TOLERANCE)
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64], ids=["double", "single"])
+@pytest.mark.parametrize("lines", [3, 4, 13, 39])
+def test_many_lines_are_transformed_at_once(dtype: Any, lines: int) -> None:
+    lengths = (1, 2, 3, 5, 6, 7, 8, 10, 15, 16, 18, 60, 75, 97, 128)
+    z = [_complex(lines, n).astype(dtype) for n in lengths]
+
+    def f(*z: Any) -> Any:
+        def of(x: Any) -> Any:
+            return F.fft(x), F.ifft(x), F.fft(x.T, axis=0), F.ifft(x.T, axis=0), F.fft2(x), F.ifft(x[None], axis=1)
+
+        return [of(x) for x in z]
+
+    require_same(*Twins(f).both(*z), str(dtype), TOLERANCE)
+
+
+def test_lengths_that_a_run_tells_are_transformed_at_once() -> None:
+    compiled = wg.function(lambda z: (F.fft(z), F.ifft(z, axis=0), F.fft2(z)), input_signature=[
+        wg.TensorSpec((None, None), "complex128")
+    ])  # fmt: skip
+    for shape in ((12, 30), (8, 8), (9, 7), (64, 200), (1, 15), (70, 1), (11, 22)):
+        z = _complex(*shape)
+        for found, wanted in zip(compiled(z), (np.fft.fft(z), np.fft.ifft(z, axis=0), np.fft.fft2(z)), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-15 * np.max(np.abs(wanted)))
+
+
+@pytest.mark.parametrize("kind", ["fft", "ifft"])
+@pytest.mark.parametrize("place", ["apart", "beside"])
+@pytest.mark.parametrize(("type_", "lanes"), [("c128", 4), ("c128", 8), ("c64", 4), ("c64", 8), ("c64", 16)])
+def test_functions_of_lanes_do_what_their_names_say(kind: str, place: str, type_: str, lanes: int) -> None:
+    name = f"lines.{kind}_{lanes}_{place}.{type_}"
+    form = lane_transforms.form_of(name)
+    assert form is not None
+    assert form.name == name
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 5)(CALLABLE.address(name))
+    dtype = np.dtype(np.complex128 if type_ == "c128" else np.complex64)
+    for n in (1, 2, 9, 20, 96, 135):
+        x = _complex(lanes, n).astype(dtype)
+        wanted = np.fft.fft(x) if kind == "fft" else np.fft.ifft(x, norm="forward")
+        given = np.ascontiguousarray(x if place == "apart" else x.T)
+        rooms = np.empty((2, 2 * n * lanes), dtype.char.lower())
+        roots = np.exp(-2j * np.pi * np.arange(n) / n).astype(dtype)
+        steps = (n, 1) if place == "apart" else (1, lanes)
+        arrays = (given, given, rooms[0], rooms[1], roots)  # in place
+        function(*(a.ctypes.data for a in arrays), n, *steps, *steps)
+        found = given if place == "apart" else given.T
+        tolerance = TOLERANCE[dtype.name] * np.max(np.abs(wanted))
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
+    assert lane_transforms.form_of("lines.fft_8_apart.f64") is None
 
 
 def test_long_batches_are_transformed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

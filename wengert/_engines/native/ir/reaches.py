@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from ..llvm import multiply
+from ..llvm.lane_transforms import form_of
 from ..llvm.microtiles import tile_of
 from ..llvm.vectors import most_lanes
 from .loops import WIDTHS, Address, Argument, Call, Typed
@@ -82,6 +83,8 @@ def reaches(call: Call, arithmetic: Arithmetic) -> list[Reach]:
     given = _Given(call.args, arithmetic)
     if family == "tile":
         return _tile(call.name, given)
+    if family == "lines":
+        return _lines_in_lanes(call.name, given)
     # behind a letter for the type, or before its name
     name = rest.partition(".")[0] if family in ("product", "numpy", "fourier") else rest[1:]
     rule = _RULES.get(f"{family}.{name}")
@@ -106,6 +109,17 @@ def _tile(name: str, given: _Given) -> list[Reach]:
         given.reach(1, columns, *((given[i], given[i + 2]) for i in levels)),
         given.reach(2, columns, (tile.down, given[4]), (tile.along, given[5])),
     ]
+
+
+def _lines_in_lanes(name: str, given: _Given) -> list[Reach]:
+    form = form_of(name)
+    assert form is not None
+    n = given[5]
+    room = given.compute("mul", n, 2 * form.lanes)
+    return [
+        *(given.reach(i, (form.lanes, given[6 + 2 * i]), (n, given[7 + 2 * i])) for i in (0, 1)),
+        given.reach(2, (room, 1)), given.reach(3, (room, 1)), given.reach(4, (n, 1)),
+    ]  # fmt: skip
 
 
 # -- our own products of matrices -------------------------------------------------------------------------------------

@@ -1,12 +1,19 @@
-"""Fourier transforms: NumPy's own C functions (`llvm/numpy_transforms.py`), along one axis after the other; where code
-stands alone, loops of our own (`transforms.py`)."""
+"""Fourier transforms, along one axis after the other: of as many lines as fill vectors by functions of our own
+(`llvm/lane_transforms.py`), of others by NumPy's C functions (`llvm/numpy_transforms.py`); where code stands alone, by
+loops (`transforms.py`)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
+from ..ir.builder import Builder
 from ..ir.loops import COMPLEX, WIDTHS, Address, Operand, Status, Typed
+from ..ir.pairs import Pair
+from ..llvm.lane_transforms import FACTORS, Lines, real_type
+from ..llvm.vectors import most_lanes
 from . import transforms
 from .alone import is_alone
 from .blocks import Block, singles
@@ -15,6 +22,7 @@ from .nests import copy
 from .scalars import smaller
 
 AT_ONCE = 1 << 15  # numbers of one call: between calls the user may interrupt
+LEAST_LANES = 4
 
 
 def _dft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -65,11 +73,17 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
         return
     blocks, lines = count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
     step, between = lines, (1, 1)  # within a line, and from one line of a block to the next
-    if type(lines) is int and lines == 1:
+    is_last = type(lines) is int and lines == 1
+    if is_last:
         lines, blocks, between = blocks, 1, (n, m)
     if any(type(k) is int and k == 0 for k in (n, m, lines, blocks)):
         return
     complex_ = x.type if x.type in COMPLEX else out.type
+    done: Operand = 0
+    if x.type == out.type:
+        done = _InLanes(block, x, out, name, n, step, between[0], is_last).run(blocks, lines)
+        if type(done) is int and done == lines:
+            return
     most = max(1, AT_ONCE // n) if type(n) is int else 64
 
     def address(a: Stored, length: Operand, gap: Operand, number: Operand, first: Operand) -> Address:
@@ -77,13 +91,115 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
 
     steps = [b.mul(gap, WIDTHS[a.type]) for a, gap in zip((x, out), between, strict=True)]
     steps += [b.mul(step, WIDTHS[a.type]) for a in (x, out)]
-    parts = b.divided(b.add(lines, most - 1), most)
+    parts = b.divided(b.add(b.sub(lines, done), most - 1), most)
     with b.when(b.let("gt", "i64", n, 0)), b.loop(0, blocks) as i, b.loop(0, parts) as part:
-        first = b.mul(part, most)
+        first = b.add(done, b.mul(part, most))
         count = smaller(b, "i64", most, b.sub(lines, first))
         places = [address(x, n, between[0], i, first), address(out, m, between[1], i, first)]
         b.call(f"fourier.{name}.{complex_}", [*places, *(Typed("i64", k) for k in (count, n, m, *steps))])
         b.poll(1)
+
+
+class _InLanes(NamedTuple):
+    """Transforms of some lines at once, each in a lane of vectors.
+
+    Attributes:
+        block: the graph's block.
+        x, out: what is transformed, and to where.
+        name: "fft" or "ifft".
+        n: the length of a line.
+        step, gap: from number to number of a line, and from line to line.
+        is_apart: whether the numbers of a line lie side by side, or the lines do.
+    """
+
+    block: Block
+    x: Stored
+    out: Stored
+    name: str
+    n: Operand
+    step: Operand
+    gap: Operand
+    is_apart: bool
+
+    def run(self, blocks: Operand, lines: Operand) -> Operand:
+        """As many lines of each block as fill vectors, if their length has small factors; how many of them."""
+        b = self.block.b
+        if type(lines) is int and lines < LEAST_LANES:
+            return 0
+        serves = _has_small_factors(b, self.n)
+        if type(serves) is bool:
+            return self._all_groups(blocks, lines) if serves else 0
+        done = b.var("i64", 0)
+        with b.when(serves):
+            b.set(done, self._all_groups(blocks, lines))
+        return b.get(done)
+
+    def _all_groups(self, blocks: Operand, lines: Operand) -> Operand:
+        b, n, done = self.block.b, self.n, cast(Operand, 0)
+        real = real_type(self.x.type)
+        lanes = most_lanes(real)
+        room, roots = self.block.fresh((b.mul(4, n), lanes), real), self.block.fresh((n,), self.x.type)
+        _set_roots(b, roots)
+        while lanes >= LEAST_LANES:
+            groups = b.divided(b.sub(lines, done), lanes)
+            if groups != 0:
+                self._groups(blocks, lines, (done, groups), lanes, (room, roots))
+                done = b.add(done, b.mul(groups, lanes))
+            if type(lines) is not int:
+                break
+            lanes //= 2
+        for made in (room, roots):
+            self.block.free.setdefault((made.type, count_of(b, made.shape)), []).append(made.array)
+        return done
+
+    def _groups(
+        self, blocks: Operand, lines: Operand, some: tuple[Operand, Operand], lanes: int, made: tuple[Stored, Stored]
+    ) -> None:  # fmt: skip
+        """Some groups of lines of each block, from a first line on."""
+        b, n, (done, groups), (room, roots) = self.block.b, self.n, some, made
+        form = Lines(self.x.type, lanes, self.name == "ifft", self.is_apart)
+        rooms = [Address(room.array, b.mul(i * 2 * lanes, n)) for i in range(2)]
+        steps = [Typed("i64", k) for k in (n, *(self.gap, self.step) * 2)]
+        with b.loop(0, blocks) as i, b.loop(0, groups) as group:
+            first = b.mul(b.add(done, b.mul(group, lanes)), self.gap)
+            place = b.add(b.mul(b.mul(i, n), lines), first)
+            places = [Address(a.array, b.add(a.offset, place)) for a in (self.x, self.out)]
+            b.call(form.name, [*places, *rooms, Address(roots.array, roots.offset), *steps])
+            b.poll(16)
+
+
+def _has_small_factors(b: Builder, n: Operand) -> Operand:
+    """Whether a length is a product of the factors that lanes are transformed by."""
+    if type(n) is int:
+        while n > 1 and any(n % p == 0 for p in FACTORS):
+            n //= next(p for p in FACTORS if n % p == 0)
+        return n == 1
+    rest = b.var("i64", n)
+    with b.when(b.let("gt", "i64", n, 0)):
+        for p in FACTORS[1:]:
+            b.repeat(
+                lambda p=p: b.let("eq", "i64", b.remainder(b.get(rest), p), 0),
+                lambda p=p: b.set(rest, b.divided(b.get(rest), p)),
+            )
+    return b.let("eq", "i64", b.get(rest), 1)
+
+
+def _set_roots(b: Builder, roots: Stored) -> None:
+    """e^(-2 pi i k / n) for each k below n, by angles of up to an eighth of the circle."""
+    (n,) = roots.shape
+    whole = b.convert("f64", "i64", n)
+    with b.loop(0, n) as k:
+        four = b.mul(k, 4)
+        quarter = b.divided(b.add(four, b.divided(n, 2)), n)
+        near = b.convert("f64", "i64", b.sub(four, b.mul(quarter, n)))
+        angle = b.let("div", "f64", b.let("mul", "f64", near, math.pi / 2), whole)
+        cos, sin = b.let("cos", "f64", angle), b.let("sin", "f64", angle)
+        is_odd = b.let("eq", "i64", b.remainder(quarter, 2), 1)
+        re, im = b.select("f64", is_odd, sin, cos), b.select("f64", is_odd, cos, sin)
+        is_second = b.both(b.let("ge", "i64", quarter, 1), b.let("le", "i64", quarter, 2))
+        re = b.select("f64", is_second, b.let("neg", "f64", re), re)
+        im = b.select("f64", b.let("ge", "i64", b.remainder(b.add(quarter, 4), 4), 2), im, b.let("neg", "f64", im))
+        b.store(roots.array, b.add(roots.offset, k), b.convert(roots.type, "c128", cast(Any, Pair(re, im))))
 
 
 LOWERED = singles({"dft": _dft, "rfft": _rfft, "irfft": _irfft}, of_complex=True)

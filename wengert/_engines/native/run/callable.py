@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ..ir import accesses
-from ..llvm import libraries, microtiles, multiply, numpy_functions, numpy_transforms, runtime
+from ..llvm import lane_transforms, libraries, microtiles, multiply, numpy_functions, numpy_transforms, runtime
 from ..llvm.symbols import Family, Table
 from . import memory, outside
 
@@ -20,6 +20,7 @@ CALLABLE = Table(
     {
         "fourier": Family(numpy_transforms.address, is_compiled=True),
         "kernel": Family(outside.address, is_compiled=True),
+        "lines": Family(lane_transforms.address, is_compiled=True),
         "numpy": Family(numpy_functions.sorting),
         "product": Family(multiply.address, is_compiled=True),
         "tile": Family(microtiles.address, is_compiled=True),

@@ -1,0 +1,417 @@
+"""Fourier transforms of as many lines at once as a vector has lanes, as functions in vector code.
+
+`lines.fft_8_apart.c128(in, out, one, two, roots, n, in line, in step, out line, out step)` transforms 8 lines of n
+numbers; steps, between lines and between the numbers of a line, are in numbers. "apart" are lines whose own numbers lie
+side by side, in "beside" those of all lines do. `ifft` has the opposite sign; nothing is scaled. `one` and `two` are
+room for 2 x n x 8 real numbers each, `roots` are e^(-2 pi i k / n) for each k below n; out may be in.
+
+Real and imaginary parts are vectors of their own meanwhile. A line goes from one room to the other once for each factor
+of its length (Stockham's order, which needs no reversal of bits), of which there are 2, 3, 4 and 5.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from .jit import WRITTEN, Loaded, library
+from .vectors import Vectors
+
+FACTORS = (4, 2, 3, 5)
+_NAME = re.compile(r"(i?fft)_(\d+)_(apart|beside)\.(c64|c128)")
+_REAL = {"c64": "f32", "c128": "f64"}
+
+
+class Lines(NamedTuple):
+    """What is transformed: complex numbers of a type, in so many lanes."""
+
+    type: str
+    lanes: int
+    is_inverse: bool
+    is_apart: bool
+
+    @property
+    def name(self) -> str:
+        """What compiled code calls the function."""
+        kind, place = "ifft" if self.is_inverse else "fft", "apart" if self.is_apart else "beside"
+        return f"lines.{kind}_{self.lanes}_{place}.{self.type}"
+
+
+def real_type(type_: str) -> str:
+    """The type of the parts of complex numbers."""
+    return _REAL[type_]
+
+
+def form_of(name: str) -> Lines | None:
+    """The form that a name says."""
+    found = _NAME.fullmatch(name.removeprefix("lines."))
+    if found is None:
+        return None
+    kind, lanes, place, type_ = found.groups()
+    return Lines(type_, int(lanes), kind == "ifft", place == "apart")
+
+
+# -- code -------------------------------------------------------------------------------------------------------------
+
+
+class _Text:
+    """Lines of IR, with names for what they compute."""
+
+    def __init__(self, form: Lines) -> None:
+        self.form, self.t = form, Vectors(real_type(form.type), form.lanes)
+        self.lines: list[str] = []
+        self.count = 0
+
+    def name(self) -> str:
+        self.count += 1
+        return f"%v{self.count}"
+
+    def let(self, code: str) -> str:
+        found = self.name()
+        self.lines.append(f"  {found} = {code}")
+        return found
+
+    def label(self, name: str) -> None:
+        """The beginning of a block, to which the one before goes on."""
+        self.lines += [f"  br label %{name}", f"{name}:"]
+
+    def loop(self, count: str, body: Callable[[str], None], first: int = 0, step: int = 1) -> None:
+        """`body(i)` for each step from a first one to below a count."""
+        self.count += 1
+        mark = self.count
+        self.label(f"before{mark}")
+        self.label(f"head{mark}")
+        self.lines += [
+            f"  %i{mark} = phi i64 [ {first}, %before{mark} ], [ %next{mark}, %latch{mark} ]",
+            f"  %more{mark} = icmp slt i64 %i{mark}, {count}",
+            f"  br i1 %more{mark}, label %body{mark}, label %done{mark}",
+            f"body{mark}:",
+        ]
+        body(f"%i{mark}")
+        self.label(f"latch{mark}")
+        self.lines += [f"  %next{mark} = add nuw nsw i64 %i{mark}, {step}", f"  br label %head{mark}", f"done{mark}:"]
+
+    def times(self, x: str, n: int | str) -> str:
+        return x if n == 1 else "0" if x == "0" else self.let(f"mul i64 {x}, {n}")
+
+    def plus(self, x: str, n: int | str) -> str:
+        return x if n in (0, "0") else str(n) if x == "0" else self.let(f"add i64 {x}, {n}")
+
+    def at(self, base: str, index: str | int) -> str:
+        found = self.name()
+        self.lines.append(self.t.at(found, base, index))
+        return found
+
+    def load(self, base: str, index: str | int) -> str:
+        place, found = self.at(base, index), self.name()
+        self.lines.append(self.t.load(found, place))
+        return found
+
+    def store(self, value: str, base: str, index: str | int) -> None:
+        self.lines.append(self.t.store(value, self.at(base, index)))
+
+    def op(self, name: str, x: str, y: str) -> str:
+        return self.let(f"{name} {self.t.vec} {x}, {y}")
+
+    def number(self, x: float) -> str:
+        """A number in all lanes."""
+        kind = self.t.kind
+        word = np.float64(np.float32(x) if kind == "float" else x).view(np.uint64)
+        return "<" + ", ".join([f"{kind} 0x{int(word):016X}"] * self.t.lanes) + ">"
+
+    def splat(self, base: str, index: str) -> str:
+        """An element of an array in all lanes."""
+        element, found = self.let(f"load {self.t.kind}, ptr {self.at(base, index)}"), self.name()
+        self.lines += self.t.splat(found, element)
+        return found
+
+    def shuffle(self, x: str, y: str, lanes: list[int]) -> str:
+        """Lanes of two vectors, counted through both."""
+        mask = ", ".join(f"i32 {i}" for i in lanes)
+        return self.let(f"shufflevector {self.t.vec} {x}, {self.t.vec} {y}, <{len(lanes)} x i32> <{mask}>")
+
+
+Pair = tuple[str, str]
+
+
+class _Numbers:
+    """Operations on vectors of complex numbers."""
+
+    def __init__(self, text: _Text) -> None:
+        self.text = text
+
+    def add(self, x: Pair, y: Pair) -> Pair:
+        return self.text.op("fadd", x[0], y[0]), self.text.op("fadd", x[1], y[1])
+
+    def sub(self, x: Pair, y: Pair) -> Pair:
+        return self.text.op("fsub", x[0], y[0]), self.text.op("fsub", x[1], y[1])
+
+    def scaled(self, x: Pair, number: float) -> Pair:
+        constant = self.text.number(number)
+        return self.text.op("fmul", x[0], constant), self.text.op("fmul", x[1], constant)
+
+    def plus(self, total: Pair, *terms: tuple[Pair, float]) -> Pair:
+        """A total and multiples of other numbers."""
+        text = self.text
+        for x, number in terms:
+            found: list[str] = []
+            for part, before in zip(x, total, strict=True):
+                name = text.name()
+                text.lines.append(text.t.fma(name, part, text.number(number), before))
+                found.append(name)
+            total = (found[0], found[1])
+        return total
+
+    def less_turned(self, x: Pair, y: Pair) -> Pair:
+        """x - i y."""
+        return self.text.op("fadd", x[0], y[1]), self.text.op("fsub", x[1], y[0])
+
+    def more_turned(self, x: Pair, y: Pair) -> Pair:
+        """x + i y."""
+        return self.text.op("fsub", x[0], y[1]), self.text.op("fadd", x[1], y[0])
+
+    def product(self, x: Pair, w: Pair) -> Pair:
+        text, (re, im), (wre, wim) = self.text, x, w
+        names = text.name(), text.name()
+        negated = text.let(f"fneg {text.t.vec} {text.op('fmul', im, wim)}")
+        text.lines += [text.t.fma(names[0], re, wre, negated), text.t.fma(names[1], re, wim, text.op("fmul", im, wre))]
+        return names
+
+    def transform(self, x: list[Pair]) -> list[Pair]:
+        """Of as many numbers as a factor."""
+        return {2: self._two, 3: self._three, 4: self._four, 5: self._five}[len(x)](x)
+
+    def _two(self, x: list[Pair]) -> list[Pair]:
+        return [self.add(*x), self.sub(*x)]
+
+    def _three(self, x: list[Pair]) -> list[Pair]:
+        both = self.add(x[1], x[2])
+        middle = self.plus(x[0], (both, -0.5))
+        turned = self.scaled(self.sub(x[1], x[2]), math.sqrt(0.75))
+        return [self.add(x[0], both), self.less_turned(middle, turned), self.more_turned(middle, turned)]
+
+    def _four(self, x: list[Pair]) -> list[Pair]:
+        even, odd = self.add(x[0], x[2]), self.sub(x[0], x[2])
+        other, turned = self.add(x[1], x[3]), self.sub(x[1], x[3])
+        one, three = self.less_turned(odd, turned), self.more_turned(odd, turned)
+        return [self.add(even, other), one, self.sub(even, other), three]
+
+    def _five(self, x: list[Pair]) -> list[Pair]:
+        near, far = self.add(x[1], x[4]), self.add(x[2], x[3])
+        near_turned, far_turned = self.sub(x[1], x[4]), self.sub(x[2], x[3])
+        cos = [math.cos(2 * math.pi * k / 5) for k in (1, 2)]
+        sin = [math.sin(2 * math.pi * k / 5) for k in (1, 2)]
+        one = self.plus(x[0], (near, cos[0]), (far, cos[1]))
+        two = self.plus(x[0], (near, cos[1]), (far, cos[0]))
+        one_turned = self.plus(self.scaled(near_turned, sin[0]), (far_turned, sin[1]))
+        two_turned = self.plus(self.scaled(near_turned, sin[1]), (far_turned, -sin[0]))
+        return [
+            self.add(x[0], self.add(near, far)), self.less_turned(one, one_turned), self.less_turned(two, two_turned),
+            self.more_turned(two, two_turned), self.more_turned(one, one_turned),
+        ]  # fmt: skip
+
+
+def text_of(form: Lines) -> str:
+    """The module of a form's function, under the name `lines`."""
+    text = _Text(form)
+    _take(text)
+    text.label("begin")
+    text.label("pass")
+    text.lines += [
+        "  %left = phi i64 [ %n, %begin ], [ %rest, %again ]",
+        "  %done = phi i64 [ 1, %begin ], [ %more, %again ]",
+        "  %source = phi ptr [ %one, %begin ], [ %target, %again ]",
+        "  %target = phi ptr [ %two, %begin ], [ %source, %again ]",
+        "  %goes.on = icmp sgt i64 %left, 1",
+        "  br i1 %goes.on, label %choose, label %end",
+        "choose:",
+    ]
+    factor = str(FACTORS[-1])
+    for p in reversed(FACTORS[:-1]):
+        divides = text.let(f"icmp eq i64 {text.let(f'urem i64 %left, {p}')}, 0")
+        factor = text.let(f"select i1 {divides}, i64 {p}, i64 {factor}")
+    text.lines += [f"  %rest = udiv i64 %left, {factor}", f"  %more = mul i64 %done, {factor}"]
+    cases = " ".join(f"i64 {p}, label %of{p}" for p in FACTORS)
+    text.lines.append(f"  switch i64 {factor}, label %end [ {cases} ]")
+    for p in FACTORS:
+        text.lines.append(f"of{p}:")
+        _pass(text, p)
+        text.lines.append("  br label %again")
+    text.lines += ["again:", "  br label %pass", "end:"]
+    _give(text)
+    return "\n".join([
+        "define void @lines(ptr %in, ptr %out, ptr noalias %one, ptr noalias %two, ptr noalias readonly %roots, "
+        "i64 %n, i64 %in.line, i64 %in.step, i64 %out.line, i64 %out.step) #0 {",
+        "entry:", *text.lines, "  ret void", "}", *text.t.declarations(), "attributes #0 = { nounwind }", "",
+    ])  # fmt: skip
+
+
+def _pass(text: _Text, p: int) -> None:
+    """From one room to the other: p numbers become their transform, `done` of them side by side."""
+    each, numbers = 2 * text.form.lanes, _Numbers(text)
+    wide = text.times("%done", each)
+    apart = text.times(wide, "%rest")
+
+    def of_row(row: str) -> None:
+        first, turns = text.times(row, "%done"), list[Pair]()
+        for k in range(1, p) if row != "0" else ():
+            root = text.times(first, 2 * k)
+            turns.append((text.splat("%roots", root), text.splat("%roots", text.plus(root, 1))))
+        read, write = text.times(row, wide), text.times(row, text.times(wide, p))
+
+        def of_number(q: str) -> None:
+            place = text.times(q, each)
+            at, to = text.plus(read, place), text.plus(write, place)
+            x: list[Pair] = []
+            for _ in range(p):
+                x.append(_loaded(text, "%source", at))
+                at = text.plus(at, apart)
+            for k, found in enumerate(numbers.transform(x)):
+                _stored(text, numbers.product(found, turns[k - 1]) if k and turns else found, "%target", to)
+                to = text.plus(to, wide)
+
+        text.loop("%done", of_number)
+
+    of_row("0")  # which is not turned
+    text.loop("%rest", of_row, first=1)
+
+
+def _loaded(text: _Text, base: str, index: str) -> Pair:
+    return text.load(base, index), text.load(base, text.plus(index, text.form.lanes))
+
+
+def _stored(text: _Text, x: Pair, base: str, index: str) -> None:
+    text.store(x[0], base, index)
+    text.store(x[1], base, text.plus(index, text.form.lanes))
+
+
+# -- lines and rooms --------------------------------------------------------------------------------------------------
+
+
+def _take(text: _Text) -> None:
+    """From lines to the first room; the parts of what is transformed back change places."""
+    form, lanes = text.form, text.form.lanes
+    if form.is_apart:
+        _in_squares(text, lambda i: _take_square(text, i), lambda i: _take_one(text, i))
+        return
+
+    def take(i: str) -> None:
+        place = text.times(text.times(i, "%in.step"), 2)
+        x, y = text.load("%in", place), text.load("%in", text.plus(place, lanes))
+        _stored(text, _in_order(form, _parts(text, x, y)), "%one", text.times(i, 2 * lanes))
+
+    text.loop("%n", take)
+
+
+def _give(text: _Text) -> None:
+    """From the room that has the results to lines."""
+    form, lanes = text.form, text.form.lanes
+    if form.is_apart:
+        _in_squares(text, lambda i: _give_square(text, i), lambda i: _give_one(text, i))
+        return
+
+    def give(i: str) -> None:
+        re, im = _in_order(form, _loaded(text, "%source", text.times(i, 2 * lanes)))
+        place = text.times(text.times(i, "%out.step"), 2)
+        mixed = [k // 2 + lanes * (k % 2) for k in range(2 * lanes)]
+        text.store(text.shuffle(re, im, mixed[:lanes]), "%out", place)
+        text.store(text.shuffle(re, im, mixed[lanes:]), "%out", text.plus(place, lanes))
+
+    text.loop("%n", give)
+
+
+def _in_order(form: Lines, x: Pair) -> Pair:
+    return (x[1], x[0]) if form.is_inverse else x
+
+
+def _parts(text: _Text, x: str, y: str) -> Pair:
+    """Real and imaginary parts of as many complex numbers as there are lanes."""
+    lanes = text.form.lanes
+    return text.shuffle(x, y, [*range(0, 2 * lanes, 2)]), text.shuffle(x, y, [*range(1, 2 * lanes, 2)])
+
+
+def _transposed(text: _Text, rows: list[str]) -> list[str]:
+    """As many vectors as they have lanes: element j of vector i is element i of vector j."""
+    lanes, half = len(rows), len(rows) // 2
+    while half:
+        for i in (i for i in range(lanes) if not i & half):
+            x, y = rows[i], rows[i + half]
+            low = [k if not k & half else lanes + k - half for k in range(lanes)]
+            rows[i], rows[i + half] = (
+                text.shuffle(x, y, low),
+                text.shuffle(x, y, [k + half if not k & half else lanes + k for k in range(lanes)]),
+            )
+        half //= 2
+    return rows
+
+
+def _take_square(text: _Text, i: str) -> None:
+    """Some numbers of all lines, half as many as a vector has lanes."""
+    form, lanes = text.form, text.form.lanes
+    rows = [text.load("%in", _place(text, "in", line, i)) for line in range(lanes)]
+    rows = _transposed(text, rows)
+    first = text.times(i, 2 * lanes)
+    for k in range(lanes // 2):
+        x = _in_order(form, (rows[2 * k], rows[2 * k + 1]))
+        _stored(text, x, "%one", text.plus(first, 2 * lanes * k))
+
+
+def _give_square(text: _Text, i: str) -> None:
+    form, lanes = text.form, text.form.lanes
+    first, rows = text.times(i, 2 * lanes), list[str]()
+    for k in range(lanes // 2):
+        rows += _in_order(form, _loaded(text, "%source", text.plus(first, 2 * lanes * k)))
+    for line, row in enumerate(_transposed(text, rows)):
+        text.store(row, "%out", _place(text, "out", line, i))
+
+
+def _in_squares(text: _Text, square: Callable[[str], None], one: Callable[[str], None]) -> None:
+    """The numbers of a line: half as many at once as a vector has lanes, and then one by one."""
+    each = text.form.lanes // 2
+    whole = text.let(f"sub i64 %n, {text.let(f'urem i64 %n, {each}')}")
+    text.loop(whole, square, step=each)
+    text.loop(text.let(f"sub i64 %n, {whole}"), lambda i: one(text.plus(i, whole)))
+
+
+def _take_one(text: _Text, i: str) -> None:
+    """A number of each line."""
+    form, t = text.form, text.t
+    found: list[str] = []
+    for part in (0, 1):
+        vector = "poison"
+        for line in range(form.lanes):
+            place = text.plus(_place(text, "in", line, i), part)
+            element = text.let(f"load {t.kind}, ptr {text.at('%in', place)}")
+            vector = text.let(f"insertelement {t.vec} {vector}, {t.kind} {element}, i64 {line}")
+        found.append(vector)
+    _stored(text, _in_order(form, (found[0], found[1])), "%one", text.times(i, 2 * form.lanes))
+
+
+def _give_one(text: _Text, i: str) -> None:
+    form, t = text.form, text.t
+    for part, vector in enumerate(_in_order(form, _loaded(text, "%source", text.times(i, 2 * form.lanes)))):
+        for line in range(form.lanes):
+            element = text.let(f"extractelement {t.vec} {vector}, i64 {line}")
+            place = text.plus(_place(text, "out", line, i), part)
+            text.lines.append(f"  store {t.kind} {element}, ptr {text.at('%out', place)}")
+
+
+def _place(text: _Text, side: str, line: int, i: str) -> str:
+    """Where a number of a line is, counted in parts."""
+    return text.times(text.plus(i, text.let(f"mul i64 %{side}.line, {line}")), 2)
+
+
+@functools.cache  # for as long as the process: other modules call them
+def _loaded_function(form: Lines) -> Loaded:
+    return library(text_of(form), "lines", effort=WRITTEN)
+
+
+def address(name: str) -> int:
+    """The address of the function of a form, for compiled code; 0 for what is no form's name."""
+    form = form_of(name)
+    return 0 if form is None else _loaded_function(form).address
