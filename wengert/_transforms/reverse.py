@@ -151,7 +151,7 @@ def _sweep(
             cts.add(key, seed, masked is not None and masked[index])
     wanted = set(sources)
     # of a few entries their own formulas are found sooner than that of a stretch
-    is_short = len(entries) <= FEW and kernels is not None and all(map(_goes_alone, entries))
+    is_short = len(entries) <= (FEW if kernels is not None else 1) and all(map(_goes_alone, entries))
     if is_short or cts.holds or sparse or STATE.builder is not None:
         _back_over(entries, wanted, cts, None if cts.holds else kernels, sparse)
     else:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as onp
 
+from ..._core.apply import apply
 from ..._core.dtypes import is_inexact, is_supported
 from ..._core.engine import ENGINE_OF, ENGINES, ndarray_of
 from ..._core.recorder import Recorder
@@ -60,9 +61,9 @@ def source(value: Any) -> Tensor:
     if kind is onp.ndarray and value.dtype.char in "dfFD":
         return Tensor(value, next_serial())
     if kind is Tensor:
-        if value.dtype.kind not in "fc":
+        if value._data.dtype.kind not in "fc":
             return source(getval(value))
-        found = alias(value) if STATE.recorders else Tensor(value._data, next_serial())
+        found = apply(alias, (value,)) if STATE.recorders else Tensor(value._data, next_serial())
         found._weak = value._weak
         return found
     if kind is float or kind is int or kind is complex:  # weak, as Python's numbers are

@@ -52,8 +52,8 @@ class Run:
 
     def connected(self, seeds: Any) -> list[tuple[int, Tensor]]:
         """The keys and cotangents of the results that depend on the argument."""
-        if type(y := self.y) is Tensor:
-            return [(y._key, conjugate(fitted(seeds, y)))] if y._key in self.tracked else []
+        if not isinstance(y := self.y, (list, tuple, dict)):
+            return [(y._key, conjugate(fitted(seeds, y)))] if type(y) is Tensor and y._key in self.tracked else []
         pairs: list[tuple[Any, Any]] = []
         map_tree(lambda leaf, g: pairs.append((leaf, g)), self.y, seeds)
         return [(t._key, conjugate(fitted(g, t))) for t, g in pairs if type(t) is Tensor and t._key in self.tracked]
