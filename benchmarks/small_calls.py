@@ -21,6 +21,7 @@ import wengert as wg
 WIDTH = 8
 X = np.linspace(0.1, 1.0, 10)
 RNG = np.random.default_rng(0)
+WARM = 5
 LAYERS = [RNG.normal(size=(WIDTH, WIDTH)) / WIDTH for _ in range(3)]
 BATCH = RNG.normal(size=(4, WIDTH))
 
@@ -192,6 +193,8 @@ ROWS = {"torch": torch_rows, "jax": jax_rows, "tensorflow": tensorflow_rows}
 def measured(row: Row, rounds: int, turn: float) -> tuple[float, float]:
     """What a call of theirs and one of ours takes, in microseconds of processor time."""
     calls = (("theirs", row.theirs), ("ours", row.ours))
+    for _, call in calls * WARM:  # or the number of calls in a turn would follow from one that compiles
+        call()
     contenders = [harness.Contender(name, "eager", call, _arrays) for name, call in calls]
     found = harness.measure(contenders, turn, rounds, 1e-10, time.process_time)
     for one in found:
