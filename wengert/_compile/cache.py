@@ -13,7 +13,7 @@ from .._core import forking
 from .._core.analysis import dim_sources
 from .._core.constant import Kind, callers_own, native_result, strong, to_numpy_result
 from .._core.dims import Atom, Dim, evaluate
-from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine
+from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine, array_of, framework_of
 from .._core.kinds import ARRAYS
 from .._core.moving import moved
 from .._core.state import STATE, next_serial
@@ -46,9 +46,9 @@ class Compiled:
     """
 
     __slots__ = (
-        "_captured", "_direct", "_sources", "captures", "dims", "executable", "form", "graph", "guards", "home",
-        "is_plain", "limits", "program", "rebuild", "result_count", "scalars", "seconds", "traced", "uploads",
-        "variables", "written",
+        "_captured", "_direct", "_sources", "_stands_for_others", "captures", "dims", "executable", "form", "graph",
+        "guards", "home", "is_plain", "limits", "program", "rebuild", "result_count", "scalars", "seconds", "traced",
+        "uploads", "variables", "written",
     )  # fmt: skip
 
     def __init__(
@@ -66,13 +66,14 @@ class Compiled:
         self._captured = [tensor for tensor, _ in graph.captures.values()]
         sources = enumerate(map(source_of, self._captured))
         self._sources = [(place, variable) for place, variable in sources if variable is not None]
+        self._stands_for_others = any(array_of(variable) is not variable for _, variable in self._sources)
         self.variables = [variable for variable, _ in graph.reads.values()]
         self.written = [variable for variable, _ in graph.writes.values()]
         self.result_count = len(graph.outputs) - len(self.written)
         self.guards = graph.guards
         self.dims = dim_sources(graph.inputs)
         others = [tensor._data for tensor in self._captured if not isinstance(tensor._data, ARRAYS)]
-        homes = {PLAIN_TYPES.get(type(x)) for x in others}
+        homes = {*map(_plain_home, others)}
         self.home = homes.pop() if len(homes) == 1 else None
         self.is_plain = bool(self.home or not others) and not self.variables and not self.written
         self.rebuild = rebuilder(traced.results, traced.places)
@@ -189,7 +190,10 @@ class Compiled:
         return self._direct[kinds, version]
 
     def _direct_on(self, home: Engine, arguments: Sequence[Any]) -> Callable[..., Any] | None:
-        like = None if self._sources else home.looks(arguments)
+        if self._stands_for_others:
+            return None
+        own = [home.leave(x) for x in self.natives if ENGINE_OF[type(x)] is home]
+        like = home.looks([*arguments, *own])
         if like is None:
             return None
         version = 0 if self.captures is None else self.captures.version
@@ -211,12 +215,15 @@ class Compiled:
         if ready is None:
             return None
         natives: list[Any] = [*there]
+        own: list[Any] = []
         for place, array in enumerate(captured):
-            if isinstance(array, np.ndarray):
-                move = self.uploads.mover(place, array, home.enter(arguments[0]), home)
-                natives[place] = Moving(lambda x, move=move: home.leave(move(x)), array)
+            if not isinstance(array, np.ndarray):
+                own.append(natives[place])
+            else:
+                natives[place] = Moving(self.uploads.mover(place, array, home.enter(arguments[0]), home), array)
         make = partial(guarded, ()) if self.captures is None else self.captures.guarded
-        return make(ready.run, natives, Alike(ready, arguments, self.rebuild))
+        conditions = (("not {}.reading", STATE),) if self._sources else ()  # nobody waits to hear what is read
+        return make(ready.run, natives, Alike(ready, arguments, own, self.rebuild, conditions))
 
     def run(self, arguments: Sequence[Tensor], kind: Kind, engine: Engine | None = None) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success.
@@ -260,6 +267,12 @@ class Compiled:
         with _commit_lock:
             for variable, tensor in zip(self.written, fresh, strict=True):
                 variable._tensor = tensor
+
+
+def _plain_home(native: Any) -> Engine | None:
+    """The engine of a captured native that users know as an array that always holds values."""
+    engine = framework_of(type(native))
+    return None if engine is None else PLAIN_TYPES.get(type(engine.leave(native)))
 
 
 def _moved(x: Tensor, native: Any) -> Tensor:

@@ -20,12 +20,14 @@ class Ready(NamedTuple):
     Attributes:
         run: from such arrays to outputs.
         attributes: the names of an array's attributes that say how it looks.
+        changing: those of them that one and the same array may change.
         conditions: what else must hold at a call: an expression with `{}` where a value stands, and the value.
         own: what makes outputs the caller's own, where they may not be.
     """
 
     run: Callable[..., tuple[Any, ...]]
     attributes: tuple[str, ...]
+    changing: tuple[str, ...] = ()
     conditions: tuple[tuple[str, Any], ...] = ()
     own: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None
 

@@ -201,3 +201,65 @@ def test_bridges_from_other_frameworks_are_traced_once() -> None:
         torch.testing.assert_close(gradient(x), wanted)
         torch.testing.assert_close(torch.func.vmap(gradient)(torch.stack([x, x])), torch.stack([wanted, wanted]))
     torch.testing.assert_close(torch.func.grad(lambda x: bridged(x, power=3))(x), 3 * torch.sin(x) ** 2 * torch.cos(x))
+
+
+def test_captured_tensors_may_change_in_every_way() -> None:
+    held = {"w": tensor(2.0, 3.0)}
+    f = wg.function(lambda x: wg.sin(x) * held["w"])
+    x = tensor(0.3, 0.4)
+
+    def check() -> None:
+        for _ in range(4):
+            y, w = f(x), held["w"]
+            torch.testing.assert_close(y, torch.sin(x) * w)
+            assert y.requires_grad is w.requires_grad
+            if w.requires_grad:
+                torch.testing.assert_close(torch.autograd.grad(y.sum(), w)[0], torch.sin(x).to(w.dtype))
+
+    check()
+    held["w"].mul_(2.0)
+    check()
+    held["w"].requires_grad_()
+    check()
+    with torch.no_grad():
+        assert not f(x).requires_grad
+    check()
+    held["w"].requires_grad_(False)
+    check()
+    for other in (tensor(5.0, 6.0), tensor(5.0), torch.tensor([5.0, 6.0])):
+        held["w"].data = other
+        check()
+    held["w"] = torch.nn.Parameter(tensor(7.0, 8.0))
+    check()
+    held["w"].data = tensor(1.0, 2.0)
+    check()
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = torch.nn.Parameter(tensor(1.0, 2.0))
+        self.f = wg.function(lambda x: wg.sin(x) * self.w)
+
+    def forward(self, x: Any) -> Any:
+        return self.f(x)
+
+
+def test_warm_calls_are_seen_by_what_asks_for_the_parameters_read() -> None:
+    module, x = Scaled(), tensor(0.3, 0.4)
+    warm(module, x)
+    given = {"w": tensor(3.0, 4.0)}
+    found = torch.func.grad(lambda given: torch.func.functional_call(module, given, (x,)).sum())(given)
+    torch.testing.assert_close(found["w"], torch.sin(x))
+    torch.testing.assert_close(module(x), torch.sin(x) * module.w)
+    with pytest.raises(TypeError, match="must take the keyword argument 'variables'"):
+        wg.custom_gradient(lambda x: (module.f(x), lambda upstream: upstream))(x)
+
+
+@pytest.mark.parametrize("make", [tensor, lambda *v: torch.nn.Parameter(tensor(*v))], ids=["tensor", "parameter"])
+def test_captured_tensors_cost_no_more_calls_than_arguments(make: Callable[..., Any]) -> None:
+    w, x = make(2.0, 3.0), tensor(0.3, 0.4)
+    captured, given = wg.function(lambda x: wg.sin(x) * w), wg.function(lambda x, w: wg.sin(x) * w)
+    warm(captured, x)
+    warm(given, x, w)
+    assert python_calls(lambda: captured(x)) <= python_calls(lambda: given(x, w))

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..._core import forking
 from ..._core.graph import Graph
-from ..._core.tensor import Tensor, Written, source_of
+from ..._core.tensor import Tensor, source_of
 from .changing import global_sources, random_state, torch_sources
 from .foreign import array_behind, held_by, memory_of, same_held
-from .guard import Alike, Guard, Moving, guard_of, guarded
+from .guard import Alike, Guard, Moving, Unwritten, guard_of, guarded
 from .inputs import Inputs, tensor_around
 from .reach import Reach, Slot, is_array
 from .watch import MISSING, Contents, Elements, Layout, StaticAt, Watch, bytes_of, same_bytes, same_printing
@@ -172,18 +172,7 @@ class Captures:
         for place, array in self._arrays():
             given = natives[place]  # our view of it: the code is to see what has become of it
             natives[place] = given._replace(array=array) if type(given) is Moving else array
-        call = guarded(self._watches, run, natives, alike)
-        tensors = (*[tensor for tensor in self.tensors if is_array(tensor)],)
-        if not tensors:
-            return call
-
-        def unwritten(*arguments: object) -> Any:
-            """The call, unless a captured tensor was written to: its array is another one each time."""
-            if Written in map(type, tensors):
-                return NotImplemented
-            return call(*arguments)
-
-        return unwritten
+        return guarded([*self._watches, *map(Unwritten, self.tensors)], run, natives, alike)
 
     def holds(self, statics: Sequence[Any] = ()) -> bool:
         """Whether the program is still what f would be traced to; arrays that were replaced by others like them are

@@ -9,6 +9,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
 from ..._core.engine import Ready
+from ..._core.tensor import Tensor, Written
 from .watch import Bind, Item, Watch
 
 Guard = Callable[[Sequence[Any]], bool]
@@ -36,6 +37,16 @@ class Moving(NamedTuple):
     array: Any
 
 
+class Unwritten(NamedTuple):
+    """That a captured tensor was not written to: the array of one that was is another one at each call."""
+
+    tensor: Tensor
+
+    def text(self, bind: Bind) -> str:
+        """The test as an expression."""
+        return f"{bind(self.tensor)}.__class__ is not {bind(Written)}"
+
+
 class Alike:
     """That arguments look like those for which an engine has made a program ready.
 
@@ -43,13 +54,20 @@ class Alike:
         ready: the program.
         count: how many arguments there are.
         rebuild: from its outputs to what a call gives.
+        conditions: further ones, as those of the program.
     """
 
-    def __init__(self, ready: Ready, arguments: Sequence[object], rebuild: Callable[..., Any]) -> None:
+    def __init__(
+        self, ready: Ready, arguments: Sequence[object], captured: Sequence[object], rebuild: Callable[..., Any],
+        conditions: tuple[tuple[str, Any], ...],
+    ) -> None:  # fmt: skip
         self.ready = ready
         self.count = len(arguments)
         self.rebuild = rebuild
-        self._held = (*[getattr(x, name) for x in arguments for name in ready.attributes],)
+        self.conditions = (*ready.conditions, *conditions)
+        self._captured = captured
+        of_arguments = [getattr(x, name) for x in arguments for name in ready.attributes]
+        self._held = (*of_arguments, *[getattr(x, name) for x in captured for name in ready.changing])
 
     def arguments(self) -> str:
         """The names of the arguments in the code."""
@@ -57,9 +75,10 @@ class Alike:
 
     def text(self, bind: Bind) -> str:
         """The test as an expression."""
-        parts = [text.format(bind(value)) for text, value in self.ready.conditions]
+        parts = [text.format(bind(value)) for text, value in self.conditions]
         if self._held:
             looks = [f"_wga{place}.{name}" for place in range(self.count) for name in self.ready.attributes]
+            looks += [f"{bind(x)}.{name}" for x in self._captured for name in self.ready.changing]
             parts.append(f"({', '.join(looks)},) == {bind(self._held)}")
         return " and ".join(parts) or "True"
 
@@ -70,20 +89,20 @@ class Alike:
 
 
 def guarded(
-    watches: Sequence[Watch], run: Callable[..., Any], natives: Sequence[Any], alike: Alike | None = None
+    tests: Sequence[Test], run: Callable[..., Any], natives: Sequence[Any], alike: Alike | None = None
 ) -> Callable[..., Any]:
     """A function of arguments that runs compiled code on them and on captured arrays if the guard of no signature's
     values holds, and the arguments look like others, if these are given; it gives NotImplemented else.
 
     Guard and call are one piece of code: at ten elements a call of Python costs as much as a kernel.
     """
-    if not watches and not natives and alike is None:
+    if not tests and not natives and alike is None:
         return run
-    binder = _binder(watches)
+    binder = _binder(tests)
     moves, captured = _captured(natives, binder)
-    names, unpacked, tests = "*arguments, ", "", [*watches]
+    names, unpacked = "*arguments, ", ""
     if alike is not None:
-        names, tests = alike.arguments(), [*watches, alike]
+        names, tests = alike.arguments(), [*tests, alike]
         unpacked = f"   {names.strip() or '()'} = arguments\n"
     call = f"{binder(run)}({names}{captured})"
     other = binder(NotImplemented)
@@ -107,6 +126,9 @@ def _captured(natives: Sequence[Any], binder: Binder) -> tuple[str, str]:
     return moves, operands
 
 
+Test = Watch | Unwritten | Alike
+
+
 class Binder:
     """Gives values names in the code, and says whose globals can be read by their own."""
 
@@ -123,13 +145,14 @@ class Binder:
         return name
 
 
-def _binder(watches: Sequence[Watch]) -> Binder:
-    homes = Counter(id(w.owner) for w in watches if type(w) is Item)
+def _binder(tests: Sequence[Test]) -> Binder:
+    owners = [w.owner for w in tests if isinstance(w, Item)]
+    homes = Counter(map(id, owners))
     commonest = homes.most_common(1)[0][0] if homes else 0
-    return Binder(next((w.owner for w in watches if id(w.owner) == commonest and type(w.owner) is dict), {}))
+    return Binder(next((owner for owner in owners if id(owner) == commonest and type(owner) is dict), {}))
 
 
-def _test(tests: Sequence[Watch | Alike], binder: Binder) -> str:
+def _test(tests: Sequence[Test], binder: Binder) -> str:
     return " and ".join([test.text(binder) for test in tests]) or "True"
 
 
@@ -153,4 +176,4 @@ def _code(text: str, count: int) -> CodeType:
     return names["maker"]().__code__
 
 
-__all__ = ["Alike", "Guard", "Moving", "guard_of", "guarded"]
+__all__ = ["Alike", "Guard", "Moving", "Unwritten", "guard_of", "guarded"]

@@ -289,7 +289,7 @@ def same_bytes(array: np.ndarray[Any, Any], kept: tuple[Any, ...]) -> bool:
     *looks, held = kept
     if looks != _looks(array):
         return False
-    if array.nbytes > _COMPARED_IN_PLACE and array.flags.c_contiguous:
+    if array.nbytes > COPIED and array.flags.c_contiguous:
         return _memcmp()(array.ctypes.data, held, array.nbytes) == 0
     return array.tobytes() == held
 
@@ -303,7 +303,7 @@ def _looks(array: np.ndarray[Any, Any]) -> list[Any]:
     return [array.shape, array.dtype, array.strides, array.flags.writeable]
 
 
-_COMPARED_IN_PLACE = 1 << 14  # bytes; for fewer a copy is made sooner than a call by ctypes
+COPIED = 1 << 14  # bytes; for fewer a copy is made sooner than a call by ctypes
 
 
 def _memcmp() -> Any:
@@ -350,7 +350,7 @@ def _labels(frame: object) -> Any:
 
 
 __all__ = [
-    "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "Layout", "StaticAt",
-    "Watch", "all_same", "bytes_of", "flat", "same", "same_bytes", "same_context", "same_data", "same_frame",
-    "same_printing", "same_token",
+    "COPIED", "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "Layout",
+    "StaticAt", "Watch", "all_same", "bytes_of", "flat", "same", "same_bytes", "same_context", "same_data",
+    "same_frame", "same_printing", "same_token",
 ]  # fmt: skip

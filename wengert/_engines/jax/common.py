@@ -24,6 +24,8 @@ TRACING = threading.local()  # `depth`: how many programs are being traced by JA
 
 def canonical(dtype: object) -> np.dtype[Any]:
     """A dtype as JAX's own 64-bit switch, which is the user's, has it."""
+    if jax.config.jax_enable_x64 and isinstance(dtype, np.dtype):  # pyright: ignore[reportAttributeAccessIssue]  # set by JAX as it loads
+        return dtype
     return np.dtype(jax.dtypes.canonicalize_dtype(dtype))
 
 

@@ -15,6 +15,7 @@ from .bridge import followed_among, held_for, is_transforming, node_of
 from .programs import form_for
 
 _ATTRIBUTES = ("__class__", "shape", "dtype", "device", "requires_grad")
+_CHANGING = ("shape", "dtype", "device", "requires_grad")  # of one tensor
 _look = attrgetter(*_ATTRIBUTES)
 _interpreter: Callable[[], object] = torch._C._functorch.peek_interpreter_stack  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
 
@@ -39,7 +40,7 @@ def ready(program: Program, tensors: Sequence[torch.Tensor]) -> Ready:
         ("{}._current_level < 0", forward_ad), ("{}() is None", _interpreter),
         (f"{{}}() is {torch.is_grad_enabled()}", torch.is_grad_enabled),
     )  # fmt: skip
-    return Ready(run, _ATTRIBUTES, conditions, own)
+    return Ready(run, _ATTRIBUTES, _CHANGING, conditions, own)
 
 
 def _plain(program: Program, tensors: Sequence[Any]) -> tuple[Callable[..., tuple[Any, ...]], Any]:
