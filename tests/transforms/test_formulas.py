@@ -216,10 +216,18 @@ def test_a_tensor_that_is_written_to_after_it_was_read_keeps_what_was_read() -> 
 
 
 def test_sweeps_that_are_new_at_each_call_do_not_fill_the_memory() -> None:
-    for count in range(1, 200):
-        wg.grad(lambda x: np.sum(np.sinh(x) * np.cosh(x) * x))(np.ones(count))
     kept = whole_sweeps.FORMULAS
+    for count in range(1, kept.most + 50):
+        wg.grad(lambda x: np.sum(np.sinh(x) * np.cosh(x) * x))(np.ones(count))
     assert max(len(kept), len(kept.seen)) <= kept.most
+
+
+def test_what_was_made_first_makes_room_for_what_comes_often_now() -> None:
+    kept = Recurring[int](8)
+    for look in range(9):
+        for _ in range(kept.again + 1):
+            kept.met(look, lambda: 1)
+    assert [*kept] == [2, 3, 4, 5, 6, 7, 8]
 
 
 def test_a_constant_that_is_older_than_the_program_does_not_make_its_sweep_new() -> None:

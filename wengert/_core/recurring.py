@@ -31,8 +31,9 @@ class Recurring(dict[Any, Made | None]):
                 self.seen.clear()
             self.seen[look] = often + 1
             return None
-        if len(self) >= self.most:
-            self.clear()
+        if len(self) >= self.most:  # what was made first goes, so that a program that needs few never begins anew
+            for old in [*self][: self.most // 4]:
+                self.pop(old, None)
         self.seen.pop(look, None)  # another thread may have come first
         made = self[look] = make()
         return made

@@ -65,7 +65,7 @@ class Stretch(NamedTuple):
     left: Left
 
 
-FORMULAS = Recurring[Stretch](64)  # by what stretches look like
+FORMULAS = Recurring[Stretch](256)  # by what stretches look like
 
 
 def stretches(entries: Sequence[Any]) -> list[tuple[bool, Sequence[Any]]]:
