@@ -28,7 +28,8 @@ class BufferArray(NDArrayOperatorsMixin):
     """
 
     __slots__ = ("_array", "_newer", "_replaced", "dtype", "shape")
-    __hash__ = object.__hash__  # as of whatever has an identity; the mixin compares elements
+    # as of whatever has an identity: the mixin, which compares elements, has none
+    __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType]
 
     def __init__(self, array: np.ndarray[Any, Any]) -> None:
         self.shape = array.shape
