@@ -137,3 +137,53 @@ def test_least_squares_meets_a_masked_root() -> None:
 
     found = wg.optimize.least_squares(residuals, np.array([-1.0, 2.0]))
     assert np.isfinite(np.asarray(found.x)).all()
+
+
+# -- programs between a function and its gradient ----------------------------------------------------------------------
+
+REGIONS: dict[str, Any] = {
+    "function": wg.function,
+    "cond": lambda f: lambda x: wg.cond(wg.sum(x) > 0, f, lambda x: x, x),
+    "fori_loop": lambda f: lambda x: wg.fori_loop(0, 1, lambda i, c: f(c), x),
+    "while_loop": lambda f: lambda x: wg.while_loop(lambda i, c: i < 1, lambda i, c: (i + 1, f(c)), [0, x])[1],
+    "scan": lambda f: lambda x: wg.scan(lambda c, y: (c, f(y)), 0.0, np.ones((1, 1)) * x)[1].sum(0),
+    "snapshots": lambda f: lambda x: wg.scan(lambda c, y: (f(c), y), x, np.ones((1, 1)), checkpoint="sqrt")[0],
+    "loop in a loop": lambda f: REGIONS["fori_loop"](REGIONS["fori_loop"](f)),
+    "loop in a function": lambda f: wg.function(REGIONS["fori_loop"](f)),
+    "function in a loop": lambda f: REGIONS["fori_loop"](wg.function(f)),
+    "function in a branch": lambda f: REGIONS["cond"](wg.function(f)),
+    "checkpoint": wg.checkpoint,
+    "vmap": wg.vmap,
+}
+
+
+def modes_of(f: Any) -> Any:
+    """The gradient of the sum, eagerly, compiled, and of what is compiled."""
+    yield wg.grad(lambda x: wg.sum(f(x)))
+    yield wg.function(wg.grad(lambda x: wg.sum(f(x))))
+    yield wg.grad(lambda x: wg.sum(wg.function(f)(x)))
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_zeros_of_slopes_are_no_zeros_of_choices_in_a_program(name: str) -> None:
+    """sqrt(x)^2 has slope 1 at 0: its rule finds 0 times infinity there, which must not be a number that is wrong."""
+    for gradient in modes_of(REGIONS[name](lambda x: wg.sqrt(x) ** 2)):
+        np.testing.assert_allclose(gradient(np.array(AT_ZERO)), [np.nan, 1.0])
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_zeros_of_choices_behind_a_program_stay_zero_in_it(name: str) -> None:
+    f = REGIONS[name](wg.sqrt)
+    for choose in (lambda x: wg.where(x > 0, f(x), 0.0), lambda x: f(x)[1:]):
+        for gradient in modes_of(choose):
+            np.testing.assert_allclose(gradient(np.array(AT_ZERO)), [0.0, 0.25])
+
+
+@pytest.mark.parametrize(("step", "wanted"), [
+    (lambda x, c: wg.where(x > 0, 2 * wg.sqrt(c), 1.0), [0.0, 0.125]),
+    (lambda x, c: wg.sqrt(c) * wg.where(x > 0, 1.0, 0.0), [np.nan, 0.25 * 4**-0.75]),
+], ids=["choices", "products"])  # fmt: skip
+def test_a_step_back_finds_the_zeros_of_the_step_behind_it(step: Any, wanted: list[float]) -> None:
+    count = 3 if np.isfinite(wanted[0]) else 2
+    for gradient in modes_of(lambda x: wg.fori_loop(0, count, lambda i, c: step(x, c), x)):
+        np.testing.assert_allclose(gradient(np.array(AT_ZERO)), wanted)

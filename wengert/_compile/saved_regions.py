@@ -63,7 +63,7 @@ def _back_data(encoder: Encoder, back: LoopBack) -> dict[str, Any]:
         "is": "back", "spec": region_data(encoder, back.spec), "program": region_data(encoder, back.step.program),
         "lanes": back.lanes,
         "carries": [*back.reading.carries], "saved": [*back.reading.saved], "history": back.reading.history,
-        "step": {name: [*getattr(back.step, name)] for name in _STEP},
+        "step": {name: [*getattr(back.step, name)] for name in _STEP}, "masked": [*back.step.masked],
     }  # fmt: skip
 
 
@@ -152,7 +152,9 @@ def _back(decoder: Decoder, data: dict[str, Any]) -> LoopBack:
     places = {name: (*[_whole(p) for p in data["step"][name]],) for name in _STEP}
     if any(p >= inputs for name in _STEP if name != "stacked" for p in places[name]):
         raise ValueError("a backward pass asks for an input that is not there")
-    step = BackwardStep(program=_program(decoder, data["program"]), **places)
+    # files of before have programs for cotangents that may all hold structural zeros
+    masked = data.get("masked", [True] * (len(places["carries"]) + len(places["stacked"])))
+    step = BackwardStep(program=_program(decoder, data["program"]), **places, masked=(*map(bool, masked),))
     saved = (*[_place(p, outputs) for p in data["saved"]],)
     carries = (*[_place(p, inputs) for p in data["carries"]],)
     reading = Reading(carries, saved, _whole(data["history"]))

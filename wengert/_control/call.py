@@ -21,7 +21,7 @@ from .._core.printer import held_by
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
 from .._core.types import TensorType, tensor_type, type_of
-from .._prims.structural import zeros_of
+from .._prims.structural import scale, zeros_of
 from .._transforms.batch import batch, batched_graph
 from .._transforms.forward import Tangents
 from .._transforms.pushing import Masked
@@ -30,7 +30,7 @@ from .._transforms.rows import Rows
 from .._transforms.tape import cut_reason
 from .executables import Executables
 from .fitting import require_inputs
-from .joint import BackwardPass, Joint, RowsAt, extended, joint_of, prepared, preparing, serving
+from .joint import BackwardPass, Joint, RowsAt, extended, joint_of, places_among, prepared, preparing, serving
 
 BATCHES = 16  # sizes and choices of batched inputs for which a program keeps its batched form
 
@@ -149,22 +149,25 @@ class CallBackward(BackwardPass):
         inputs = [*residuals, *joint.seeds]
         guards = joint.back_guards(inputs, joint.backward)
         self.backward = Program(Graph.of(f"{name}.backward", inputs, joint.backward, joint.gradients, guards))
-        self.places = places_among(joint, residuals)
+        self.places = places_among(joint.inputs, joint.forward, residuals)
         self.slots = (*range(stop, stop + len(residuals)),)  # where the residuals lie
         self.results = joint.results  # for each input: a position among the backward outputs, RowsAt, ZERO or None
-        self.masked = joint.masked  # for each input whether the program puts structural zeros into its cotangent
+        self.masked = joint.masked  # for each input whether its cotangent may hold structural zeros
         self._whole = Graph.of(name, joint.inputs, joint.forward, joint.outputs, joint.guards)
-        self._without: dict[frozenset[int], CallBackward] = {}
+        self._others: dict[tuple[frozenset[int], frozenset[int]], CallBackward] = {}
 
-    def without(self, unread: frozenset[int]) -> CallBackward:
-        """The pass from results of which some have no cotangent: zeros in their place could meet infinities.
+    def reading(self, unread: frozenset[int], masked: frozenset[int]) -> CallBackward:
+        """The pass from results of which some have no cotangent, in whose place zeros could meet infinities, and from
+        cotangents of which some may hold structural zeros.
 
         It is that of the forward half as it stands, not of the program anew: what loops in it keep lies where this pass
         found it, whatever a pass from fewer results would have had them keep there.
         """
-        if unread not in self._without:
+        if not unread and not masked:
+            return self
+        if (unread, masked) not in self._others:
             whole = self._whole
-            joint = joint_of(whole, self.active, True, unread)
+            joint = joint_of(whole, self.active, True, unread, masked)
             other = CallBackward(whole.name, self.active, joint, _read_across(joint), self.stop)
             slots = dict(zip(self.places, self.slots, strict=True))
             is_same = [node.op for node in joint.forward] == [node.op for node in whole.nodes]
@@ -176,15 +179,8 @@ class CallBackward(BackwardPass):
                 other.slots = (*[slots[place] for place in other.places],)
                 both = zip(self.results, other.results, strict=True)
                 other.results = (*[ZERO if r is None and whole is not None else r for whole, r in both],)
-            self._without[unread] = other
-        return self._without[unread]
-
-
-def places_among(joint: Joint, values: Sequence[Value]) -> list[tuple[int, int]]:
-    """Where a program computes values: numbers of its nodes (-1 for its inputs), and of their results."""
-    columns = [joint.inputs, *(node.outputs for node in joint.forward)]
-    places = {v.key: (row - 1, i) for row, column in enumerate(columns) for i, v in enumerate(column)}
-    return [places[v.key] for v in values]
+            self._others[unread, masked] = other
+        return self._others[unread, masked]
 
 
 def closed(graph: Graph) -> Graph:
@@ -308,7 +304,7 @@ def _forward(program: Program, active: tuple[bool, ...], masked: tuple[bool, ...
 
 def _pull_back(
     ct: tuple[Any, ...], needed: tuple[bool, ...], operands_type: tuple[TensorType, ...], outs: tuple[Tensor, ...],
-    outs_type: tuple[TensorType, ...], program: Program,
+    outs_type: tuple[TensorType, ...], times: Op, program: Program,
 ) -> Any:  # fmt: skip
     """The joint rule: the stage behind every output that has a cotangent, for the operands that want one, works."""
     last = max(i for i, c in enumerate(ct) if isinstance(c, Tensor))
@@ -319,7 +315,8 @@ def _pull_back(
         stage = program.stages[-1]
     # zeros of arrays count as structural ones, but that of a lone number does not
     unread = frozenset(i for i in stage.seeded if not isinstance(ct[i], Tensor) and outs_type[i].shape == ())
-    stage = stage.without(unread) if unread else stage
+    arrays = (i for i in stage.seeded if outs_type[i].shape != ())
+    stage = stage.reading(unread, frozenset(i for i in arrays if times is scale or not isinstance(ct[i], Tensor)))
     residuals = [outs[slot] for slot in stage.slots]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()

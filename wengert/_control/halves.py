@@ -7,7 +7,7 @@ depends on its invariants alone is computed again, too, at each step back, inste
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from .._core.analysis import atoms_named, atoms_told, holders, makers, values_with_own_dims
@@ -15,7 +15,7 @@ from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .._core.types import Guards
 from .crossing import bytes_of, computed_again
-from .joint import joint_of
+from .joint import joint_of, places_among
 
 
 class Halves(NamedTuple):
@@ -43,10 +43,43 @@ class Halves(NamedTuple):
     masked: tuple[bool, ...]
     guards: Guards
 
+    def reads_as(self, other: Halves) -> bool:
+        """Whether the backward half reads what that of other halves of the same body reads."""
+        return (self.given, self.seeded, self._residual_places()) == (
+            other.given, other.seeded, other._residual_places()
+        )  # fmt: skip
+
+    def _residual_places(self) -> list[tuple[int, int]]:
+        return places_among(self.inputs, self.nodes, self.residuals)
+
+
+class Cuttings:
+    """The halves of one body for cotangents that may hold structural zeros, or not: all read the same.
+
+    Attributes:
+        usual: for cotangents without any.
+    """
+
+    def __init__(self, graph: Graph, active: Sequence[bool], **how: Any) -> None:
+        self._asked = (graph, (*active,), how)
+        self.usual = halves_of(graph, active, **how)
+        self._others: dict[frozenset[int], Halves] = {}
+
+    def of(self, masked: Iterable[int]) -> Halves:
+        """The halves where the cotangents of these outputs may hold structural zeros."""
+        key = frozenset(i for i in masked if i in self.usual.seeded and self.usual.outputs[i].shape != ())
+        if not key:
+            return self.usual
+        if key not in self._others:
+            graph, active, how = self._asked
+            found = halves_of(graph, active, **how, masked=key)
+            self._others[key] = found if found.reads_as(self.usual) else self.usual
+        return self._others[key]
+
 
 def halves_of(
     graph: Graph, active: Sequence[bool], invariants: Collection[int] = (), sparse: bool = False,
-    carried: Collection[int] = (), unread: Collection[int] = (),
+    carried: Collection[int] = (), unread: Collection[int] = (), masked: Collection[int] = (),
 ) -> Halves:  # fmt: skip
     """Both halves of a closed graph.
 
@@ -57,8 +90,9 @@ def halves_of(
         sparse: whether the cotangents of what only rows are gathered from stay rows.
         carried: positions of the inputs that are kept for each step if the backward half reads them; others are there.
         unread: positions of the outputs that get no cotangent.
+        masked: positions of those whose cotangents may hold structural zeros.
     """
-    joint = joint_of(graph, active, sparse, unread)
+    joint = joint_of(graph, active, sparse, unread, masked)
     keys = [v.key for v in joint.inputs]
     cut = _Cut(
         joint.inputs, joint.forward, joint.backward, joint.gradients, {keys[i] for i in invariants},

@@ -34,7 +34,7 @@ class Joint(NamedTuple):
         backward: the nodes of the sweep that its results need.
         gradients: the results of the sweep.
         results: for each input a position among the gradients, `RowsAt`, ZERO or None.
-        masked: for each input whether the program puts structural zeros into its cotangent.
+        masked: for each input whether its cotangent may hold structural zeros.
         guards: what must hold of dimensions in both; the first `checked` of what is equal is so in the program.
     """
 
@@ -56,7 +56,9 @@ class Joint(NamedTuple):
         return self.guards.cut(self.checked, lambda: atoms_told(values))
 
 
-def joint_of(graph: Graph, active: Sequence[bool], sparse: bool, unread: Collection[int] = ()) -> Joint:
+def joint_of(
+    graph: Graph, active: Sequence[bool], sparse: bool, unread: Collection[int] = (), masked: Collection[int] = ()
+) -> Joint:
     """The joint graph of a closed graph and its sweep to the active inputs.
 
     Args:
@@ -64,6 +66,7 @@ def joint_of(graph: Graph, active: Sequence[bool], sparse: bool, unread: Collect
         active: which inputs want a cotangent.
         sparse: whether the cotangents of what only rows are gathered from stay rows.
         unread: positions of the outputs that get no cotangent.
+        masked: positions of those whose cotangents may hold structural zeros; that of a lone number never does.
     """
     joint = Graph(graph.name)
     with building(joint):
@@ -79,16 +82,24 @@ def joint_of(graph: Graph, active: Sequence[bool], sparse: bool, unread: Collect
         seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
         with quietly():
             pairs = [(outs[i]._key, seed) for i, seed in zip(seeded, seeds, strict=True)]
-            # cotangents that arrive from outside may hold structural zeros, unless there is just one number
-            found = sweep(tape.entries, pairs, keys, [outs[i].shape != () for i in seeded], sparse)
+            flags = [i in masked and outs[i].shape != () for i in seeded]
+            found = sweep(tape.entries, pairs, keys, flags, sparse)
             gradients: list[Tensor] = []
             results = (*[_placed(g, gradients) if flag else None for g, flag in zip(found, active, strict=True)],)
         values = [joint.value_of(g) for g in gradients]
         return Joint(
             [joint.value_of(x) for x in inputs], joint.nodes[:boundary], [joint.value_of(out) for out in outs], seeded,
             [joint.value_of(seed) for seed in seeds], live(joint.nodes[boundary:], values), values, results,
-            zeros_inserted(tape.entries, keys), joint.guards, checked,
+            zeros_inserted(tape.entries, keys, (key for (key, _), flag in zip(pairs, flags, strict=True) if flag)),
+            joint.guards, checked,
         )  # fmt: skip
+
+
+def places_among(inputs: Sequence[Value], nodes: Sequence[Node], values: Sequence[Value]) -> list[tuple[int, int]]:
+    """Where a program computes values: numbers of its nodes (-1 for its inputs), and of their results."""
+    columns = [inputs, *(node.outputs for node in nodes)]
+    places = {v.key: (row - 1, i) for row, column in enumerate(columns) for i, v in enumerate(column)}
+    return [places[v.key] for v in values]
 
 
 def _placed(gradient: object, outputs: list[Tensor]) -> Any:

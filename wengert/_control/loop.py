@@ -24,20 +24,20 @@ from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike
 from .._core.domains import require_equal_extents
 from .._core.graph import Graph, quietly
-from .._core.op import ZERO, batch_size, general, repeat, tensor_type
+from .._core.op import ZERO, Op, batch_size, general, repeat, tensor_type
 from .._core.state import building
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._core.where import at_user_line
 from .._prims.discrete import lt
 from .._prims.reductions import reduce_max
-from .._prims.structural import absent, add, broadcast_to, concatenate, convert, full, sub, zeros_of
+from .._prims.structural import absent, add, broadcast_to, concatenate, convert, full, scale, sub, zeros_of
 from .._transforms.batch import add_lanes, batched_graph, lanes_of, reached
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .call import Program, Pushed, marked
 from .fitting import require_inputs, require_same_extent
-from .halves import Halves, halves_of
+from .halves import Cuttings, Halves
 from .joint import BackwardPass, extended, is_growing, prepared, preparing, serving, unread_of
 from .lanes import (
     both,
@@ -85,17 +85,17 @@ class LoopBackward(BackwardPass):
     that reach a result with a cotangent, and what is stacked in one, are live.
 
     Attributes:
-        halves: of the body.
+        cuttings: of the body.
         reading: what it finds of the steps forward.
         given: positions of the carries whose value before each step is read.
     """
 
     def __init__(
-        self, active: tuple[bool, ...], stop: int, halves: Halves, reading: Reading, given: tuple[int, ...],
+        self, active: tuple[bool, ...], stop: int, cuttings: Cuttings, reading: Reading, given: tuple[int, ...],
         live: frozenset[int] | None,
     ) -> None:  # fmt: skip
-        super().__init__(active, stop, halves.seeded, live)
-        self.halves = halves
+        super().__init__(active, stop, cuttings.usual.seeded, live)
+        self.cuttings = cuttings
         self.reading = reading
         self.given = given
 
@@ -242,7 +242,10 @@ class Loop:
         unread = unread_of(self.body.graph, live)
         flags = (*[flag and (i >= self.carries or i not in unread) for i, flag in enumerate(flags)],)
         invariants = range(self.invariants_from(), len(flags))
-        halves = halves_of(self.body.graph, flags, invariants, carried=range(self.carries), unread=unread)
+        cuttings = Cuttings(
+            self.body.graph, flags, invariants=invariants, carried=range(self.carries), unread=unread
+        )  # fmt: skip
+        halves = cuttings.usual
         carries = (*[i for i in range(self.carries) if flags[i]],)
         given = (*[i for i in halves.given if i < self.carries],)
         outputs = list(halves.outputs)
@@ -265,7 +268,7 @@ class Loop:
             emits.append(History((*saved,), self.policy))
             history = stop
         divided.emits = (*emits,)
-        stage = LoopBackward(active, stop, halves, Reading(carries, (*saved,), history), given, live)
+        stage = LoopBackward(active, stop, cuttings, Reading(carries, (*saved,), history), given, live)
         divided.stages = (*self.stages, stage)
         return divided
 
@@ -418,18 +421,45 @@ class BackwardStep(NamedTuple):
     stacked: tuple[int, ...]  # positions among the results of the stacks that have cotangents
     invariants: tuple[int, ...]
     slices: tuple[int, ...]  # positions of the consumed arrays that get a cotangent
+    masked: tuple[bool, ...]  # for each cotangent of a carry, then of a stack, whether it may hold structural zeros
 
 
-def step_back(spec: Loop, stage: LoopBackward, stacked: tuple[int, ...], wanted: Sequence[bool]) -> BackwardStep:
-    """The program of one step back.
+def _halves_for(spec: Loop, stage: LoopBackward, stacked: Sequence[int], masked: Sequence[bool]) -> Halves:
+    """The halves of the body for cotangents that may hold structural zeros from outside or from a step behind.
 
     Args:
         spec: the loop.
         stage: the backward pass.
         stacked: which results that are stacks have cotangents.
+        masked: for each cotangent of a carry, then of a stack, whether it may hold some from outside.
+    """
+    carries = stage.reading.carries
+    emitted = [spec.emits[i - spec.first_emit] for i in stacked]
+    marked = {p for p, flag in zip([*carries, *emitted], masked, strict=True) if flag}
+    # what neither goes to a carry nor to a stack has zeros for a cotangent
+    marked.update({*stage.seeded}.difference(carries, emitted))
+    while True:
+        halves = stage.cuttings.of(p for p in marked if isinstance(p, int))
+        more = {i for i in carries if halves.masked[i] or not isinstance(halves.results[i], int)}
+        if more <= marked:
+            return halves
+        marked |= more
+
+
+def step_back(
+    spec: Loop, stage: LoopBackward, halves: Halves, stacked: tuple[int, ...], masked: Sequence[bool],
+    wanted: Sequence[bool],
+) -> BackwardStep:  # fmt: skip
+    """The program of one step back.
+
+    Args:
+        spec: the loop.
+        stage: the backward pass.
+        halves: of the body, for these cotangents.
+        stacked: which results that are stacks have cotangents.
+        masked: for each cotangent of a carry, then of a stack, whether it may hold structural zeros.
         wanted: which inputs of the body (as operands) want a cotangent.
     """
-    halves = stage.halves
     first = spec.invariants_from()
     made = [i for i, r in enumerate(halves.results) if isinstance(r, int) and i < len(wanted) and wanted[i]]
     sums = (*[i for i in made if i >= first],)
@@ -461,7 +491,7 @@ def step_back(spec: Loop, stage: LoopBackward, stacked: tuple[int, ...], wanted:
                 *(found[halves.results[i]] for i in slices),
             ]
         )
-    return BackwardStep(Program(graph), stage.reading.carries, sums, xs, stacked, invariants, slices)
+    return BackwardStep(Program(graph), stage.reading.carries, sums, xs, stacked, invariants, slices, (*masked,))
 
 
 def _inputs(graph: Graph, types: Sequence[TensorType]) -> list[Tensor]:
@@ -482,7 +512,8 @@ def _made(found: Sequence[Tensor], place: int | None, type_: TensorType) -> Tens
 
 
 def _pull_back(
-    ct: tuple[Any, ...], needed: tuple[bool, ...], operands: tuple[Tensor, ...], outs: tuple[Tensor, ...], spec: Loop
+    ct: tuple[Any, ...], needed: tuple[bool, ...], operands: tuple[Tensor, ...], outs: tuple[Tensor, ...], times: Op,
+    spec: Loop,
 ) -> Any:  # fmt: skip
     offset = int(spec.is_counted)
     inputs = operands[offset:]
@@ -495,14 +526,17 @@ def _pull_back(
         spec, outs = extended(outs, wanted, spec, live)
         stage = spec.stages[-1]
     stacked = (*[i for i in seeds if i >= spec.first_emit],)
-    step = step_back(spec, stage, stacked, wanted)
+    given = [*(isinstance(ct[i], Tensor) for i in stage.reading.carries), *[True] * len(stacked)]
+    masked = [times is scale or not is_given for is_given in given]
+    halves = _halves_for(spec, stage, stacked, masked)
+    step = step_back(spec, stage, halves, stacked, masked, wanted)
     finals = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(type_of(outs[i])) for i in stage.reading.carries]
     steps = operands[0] if spec.is_counted else outs[spec.carries]
     if stage.reading.history < 0:
         found = _loop_of_steps(spec, stage, step, steps, inputs, outs, finals, [ct[i] for i in stacked])
     else:
         found = BACK[0](spec, stage, step, outs[stage.reading.history], steps, inputs, finals, [ct[i] for i in stacked])
-    results = cotangents_of(step, stage, found, wanted)
+    results = cotangents_of(step, halves, found, wanted)
     return ((None,) * offset + results,)
 
 
@@ -511,14 +545,14 @@ BACK: list[Callable[..., tuple[Tensor, ...]]] = []
 
 
 def cotangents_of(
-    step: BackwardStep, stage: LoopBackward, found: Sequence[Tensor], wanted: Sequence[bool]
+    step: BackwardStep, halves: Halves, found: Sequence[Tensor], wanted: Sequence[bool]
 ) -> tuple[Any, ...]:
     """For each input of the loop its cotangent: loop variables and invariants always count as connected."""
     results: list[Any] = [ZERO if flag else None for flag in wanted]
     for place, gradient in zip([*step.carries, *step.sums, *step.slices], found, strict=True):
         if wanted[place]:
             # after no step at all the cotangent of an invariant is a zero that no product has made
-            is_masked = stage.halves.masked[place] or place in step.sums
+            is_masked = halves.masked[place] or place in step.sums
             results[place] = Masked(gradient) if is_masked else gradient
     return (*results,)
 

@@ -85,7 +85,7 @@ class LoopBack:
         # what is stacked among the user's results has the same place behind the carries here
         stacks = [outs[spec.carries + i - self.spec.first_emit]._key for i in self.step.stacked]
         seeds = [*zip([*finals, *stacks], rest, strict=True)]
-        found = sweep(tape.entries, seeds, [inputs[i]._key for i in places], [ct.shape != () for _, ct in seeds])
+        found = sweep(tape.entries, seeds, [inputs[i]._key for i in places], self.step.masked)
         wanted = [inputs[i] for i in places]
         return [g if isinstance(g, Tensor) else zeros_of(type_of(x)) for g, x in zip(found, wanted, strict=True)]
 
@@ -279,7 +279,7 @@ def _own_way(back: LoopBack, operands: Sequence[Tensor], flags: Sequence[bool], 
     targets = [*(outs[i] for i in step.carries), *(outs[thin.first_emit + i - spec.first_emit] for i in step.stacked)]
     seeds = [(y._key, ct) for y, ct in zip(targets, cotangents, strict=True)]
     with quietly():
-        found = sweep(tape.entries, seeds, [inputs[i]._key for i in places], [True] * len(seeds))
+        found = sweep(tape.entries, seeds, [inputs[i]._key for i in places], step.masked)
     return [g if isinstance(g, Tensor) else zeros_of(type_of(inputs[i])) for g, i in zip(found, places, strict=True)]
 
 

@@ -16,13 +16,13 @@ from .._core.analysis import atoms_in, atoms_told
 from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike, dims_in, is_late, map_attribute
 from .._core.graph import Graph, quietly
-from .._core.op import ZERO, batch_size, general, tensor_type
+from .._core.op import ZERO, Op, batch_size, general, tensor_type
 from .._core.state import STATE, building
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._core.where import at_user_line
 from .._prims.discrete import eq, logical_not, logical_or
-from .._prims.structural import absent, attach, cast, concatenate, fill, full, iota, reshape, zeros_of
+from .._prims.structural import absent, attach, cast, concatenate, fill, full, iota, reshape, scale, zeros_of
 from .._transforms.batch import add_lanes, batched_graph, lanes_of
 from .._transforms.idle import Idle
 from .._transforms.pushing import Masked
@@ -30,7 +30,7 @@ from .._transforms.replay import bind_dims, replay
 from .._transforms.rows import Rows
 from .call import Program, marked
 from .fitting import require_inputs, require_type
-from .halves import Halves, halves_of
+from .halves import Cuttings, Halves
 from .joint import BackwardPass, RowsAt, extended, is_growing, prepared, preparing, serving, unread_of
 from .lanes import guarded, is_harmless, neither, size_inside, some, where_live
 
@@ -39,17 +39,17 @@ class SwitchBackward(BackwardPass):
     """One backward pass through a `switch`, whose index is none of the operands.
 
     Attributes:
-        halves: of each branch.
+        cuttings: of each branch.
         slots: for each branch where its residuals lie among the results.
         saved: how many slots the stage added.
     """
 
     def __init__(
-        self, active: tuple[bool, ...], stop: int, halves: list[Halves], slots: list[tuple[int, ...]], saved: int,
+        self, active: tuple[bool, ...], stop: int, cuttings: list[Cuttings], slots: list[tuple[int, ...]], saved: int,
         live: frozenset[int] | None,
     ) -> None:  # fmt: skip
-        super().__init__(active, stop, sorted({i for half in halves for i in half.seeded}), live)
-        self.halves = halves
+        super().__init__(active, stop, sorted({i for each in cuttings for i in each.usual.seeded}), live)
+        self.cuttings = cuttings
         self.slots = slots
         self.saved = saved
 
@@ -85,10 +85,11 @@ class Branches:
         that are live (all, if that is not said)."""
         stop = len(self.programs[0].graph.outputs)
         unread = unread_of(self.programs[0].graph, live)
-        halves = [halves_of(program.graph, active, sparse=True, unread=unread) for program in self.programs]
+        cuttings = [Cuttings(program.graph, active, sparse=True, unread=unread) for program in self.programs]
+        halves = [each.usual for each in cuttings]
         kinds, slots = _shared_slots(halves, stop)
         programs = (*[_with_slots(h, p, kinds, s, stop) for h, p, s in zip(halves, self.programs, slots, strict=True)],)
-        stage = SwitchBackward(active, stop, halves, slots, len(kinds), live)
+        stage = SwitchBackward(active, stop, cuttings, slots, len(kinds), live)
         return Branches(programs, self.own, self.declared, (*self.stages, stage), (*self.results, *kinds), self.outside)
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
@@ -202,7 +203,7 @@ def _types(index: TensorType, operands: tuple[TensorType, ...], branches: Branch
 
 def _pull_back(
     ct: tuple[Any, ...], needed: tuple[bool, ...], index: Tensor, operands: tuple[Tensor, ...],
-    outs: tuple[Tensor, ...], branches: Branches,
+    outs: tuple[Tensor, ...], times: Op, branches: Branches,
 ) -> Any:  # fmt: skip
     wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed[1:], operands, strict=True)],)
     seeds = [i for i, c in enumerate(ct) if isinstance(c, Tensor)]
@@ -212,7 +213,9 @@ def _pull_back(
     if stage is None or (is_growing(outs[0]) and not stage.reads_only(live)):
         branches, outs = extended(outs, wanted, branches, live)
         stage = branches.stages[-1]
-    found = _cotangents(index, operands, outs, {i: ct[i] for i in seeds}, stage, wanted)
+    masked = [i for i in stage.seeded if times is scale or i not in live]
+    halves = [each.of(masked) for each in stage.cuttings]
+    found = _cotangents(index, operands, outs, {i: ct[i] for i in seeds}, stage, halves, wanted)
     connected = (*[
         ZERO if g is None and flag and i < branches.declared else g for i, (g, flag) in enumerate(zip(found, wanted))
     ],)  # fmt: skip
@@ -221,24 +224,24 @@ def _pull_back(
 
 def _cotangents(
     index: Tensor, operands: Sequence[Tensor], outs: Sequence[Tensor], ct: dict[int, Tensor], stage: SwitchBackward,
-    wanted: Sequence[bool],
+    halves: Sequence[Halves], wanted: Sequence[bool],
 ) -> list[Any]:  # fmt: skip
     """The operands' cotangents: one `switch` over the backward halves; ZERO or None where none gives a tensor."""
-    results = [half.results for half in stage.halves]
+    results = [half.results for half in halves]
     targets = [i for i, flag in enumerate(wanted) if flag and any(isinstance(r[i], _MADE) for r in results)]
     in_rows = {i for i in targets if any(type(r[i]) is RowsAt for r in results)}
     found: list[Any] = [_unmade([r[i] for r in results]) if flag else None for i, flag in enumerate(wanted)]
     if not targets:
         return found
-    given = sorted({i for half in stage.halves for i in half.given})
+    given = sorted({i for half in halves for i in half.given})
     slots = sorted({s for places in stage.slots for s in places})
-    slots += [s for s in _shape_holders(stage, ct) if s not in slots]
+    slots += [s for s in _shape_holders(halves, ct) if s not in slots]
     others = [outs[s] for s in slots] + [*ct.values()]
     holders = _dim_holders(operands, targets, given, others)
     inputs = [operands[i] for i in (*given, *holders)] + others
     programs = [
         _backward(half, places, [*given, *holders], slots, [*ct], targets, inputs, operands, in_rows)
-        for half, places in zip(stage.halves, stage.slots, strict=True)
+        for half, places in zip(halves, stage.slots, strict=True)
     ]
     branches = Branches((*programs,), len(programs[0].graph.outputs), results=_met_rows(programs))
     gradients = iter(switch_branches(index, inputs, branches))
@@ -247,11 +250,11 @@ def _cotangents(
         if target in in_rows:
             found[target] = Rows(type_of(operands[target]), [(gradient, next(gradients))])
             continue
-        without = [not isinstance(h.results[target], int) for h in stage.halves]
+        without = [not isinstance(h.results[target], int) for h in halves]
         if any(without):
             found[target] = Idle(gradient, _taken(index, without))
         else:
-            found[target] = Masked(gradient) if any(h.masked[target] for h in stage.halves) else gradient
+            found[target] = Masked(gradient) if any(h.masked[target] for h in halves) else gradient
     return found
 
 
@@ -312,10 +315,10 @@ def _dim_holders(
     return holders
 
 
-def _shape_holders(stage: SwitchBackward, ct: dict[int, Tensor]) -> list[int]:
+def _shape_holders(halves: Sequence[Halves], ct: dict[int, Tensor]) -> list[int]:
     """The results without cotangents whose zeros need a dimension that only the forward run knows."""
     return sorted({
-        i for half in stage.halves for i in half.seeded
+        i for half in halves for i in half.seeded
         if i not in ct and _unknown(half.outputs[i].shape, half.inputs)
     })  # fmt: skip
 
