@@ -899,3 +899,32 @@ def test_forward_over_reverse_at_infinity_has_no_term_of_what_has_no_tangent() -
     slope = lambda x: wg.jvp(wg.grad(f), (x,), (weights,))[1]
     for g in (slope, wg.function(slope), lambda x: wg.jvp(wg.grad(wg.function(f)), (x,), (weights,))[1]):
         np.testing.assert_array_equal(g(x), 8 * weights)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "bool", "complex128", "complex64", "float16"])
+def test_numbers_of_numpys_take_the_way_of_arrays(dtype: str) -> None:
+    def f(x: Any, k: Any) -> Any:
+        return wg.sum(wg.abs(x * k)), x + k
+
+    compiled = wg.function(f)
+    x = np.linspace(0.1, 2.0, 5)
+    for value in (1, 0, 1, 1):
+        number = np.dtype(dtype).type(value)
+        for given in (number, np.asarray(number), number, float(value), number):
+            for found, wanted in zip(compiled(x, given), f(x, given), strict=True):
+                np.testing.assert_allclose(found, wanted, rtol=1e-3 if dtype == "float16" else 1e-6)
+                assert np.asarray(found).dtype == np.asarray(wanted).dtype
+    assert compiled._last is not None  # as arrays of no axes have it
+    compiled(x, number)
+    calls: list[int] = []
+    compiled._call = lambda *args: calls.append(1)
+    compiled(x, number)
+    assert not calls, "a number went the general way"
+
+
+def test_bare_integers_of_numpys_become_floats_and_arrays_do_not() -> None:
+    slope = wg.function(wg.grad(lambda x: x * x))
+    for _ in range(3):
+        assert slope(np.int64(3)) == 6.0
+        with pytest.raises(TypeError):
+            slope(np.asarray(3))

@@ -69,6 +69,7 @@ R = TypeVar("R")
 
 CACHE_LIMIT = 256  # signatures kept for one function; the oldest goes first
 _WARN_AT = 5  # traces
+_NUMBERS = frozenset(np.dtype(letter).type for letter in "?bhilqBHILQefdFD")  # NumPy's, as arguments
 VARIANTS = 8  # traces kept for one signature, for different states of what f has read
 
 
@@ -246,6 +247,9 @@ class Function(Generic[P, R]):
                     elif kind is int and self._ints.are_inputs:
                         key.append(int)
                         natives.append(a)
+                    elif kind in _NUMBERS and home is None:
+                        key.append(kind)
+                        natives.append(np.asarray(a))
                     else:
                         break
                 else:
@@ -344,6 +348,8 @@ class Function(Generic[P, R]):
                 key.append(float)
             elif type(a) is int and compiled.limits is not None and place in compiled.limits:
                 key.append(int)
+            elif type(a) in _NUMBERS and compiled.home is None and self._signature is None:
+                key.append(type(a))
             else:
                 return
         self._plain[tuple(key)] = compiled

@@ -93,9 +93,9 @@ class Code(NamedTuple):
         return bound(self.loaded, self.takes, self.gives, **self.options)
 
     def direct(self, arguments: Sequence[Any], form: type | None) -> Callable[..., Any] | None:
-        """A built-in for arguments like these (arrays and Python floats) that returns results in a form."""
-        pairs = zip(self.takes, arguments, strict=True)
-        takes = [take._replace(kind="float") if type(a) is float else take for take, a in pairs]
+        """A built-in for arguments like these (arrays, NumPy's and Python's numbers) that returns results in a form."""
+        kinds = ["float" if type(a) is float else "scalar" if isinstance(a, np.generic) else "" for a in arguments]
+        takes = [take._replace(kind=kind or take.kind) for take, kind in zip(self.takes, kinds, strict=True)]
         options = {
             **self.options, "on_failure": _shaped(self.takes, self.options.get("on_failure"), form),
             "on_flags": _of_natives(takes, self.options.get("on_flags")),
