@@ -111,6 +111,9 @@ GUARDED: dict[str, Any] = {
     "quotient, the other way": lambda x, y: x / wn.where(y != 0, y, 1.0),
     "product with an infinity": lambda x, y: x * wn.where(y == 0, 1.0, wn.where(y == 0, np.inf, y)),
     "gradient of the dividend": wg.grad(lambda x, y: wn.sum(x / wn.where(y == 0, 1.0, y))),
+    "root": lambda x, y: wn.where(x > 0, wn.sqrt(wn.where(x > 0, x, 1.0)), 2.0),
+    "root of the larger": lambda x, y: wn.where(x > 0, wn.sqrt(wn.where(x > 0, x, 0.0)), 2.0),
+    "gradient of a root": wg.grad(lambda x, y: wn.sum(wn.where(x > 0, wn.sqrt(wn.where(x > 0, x, 1.0)), 2.0))),
     "root of complex numbers": lambda x, y: wn.sqrt(y * (0.5 - 1j)),
     "quotient of complex numbers": lambda x, y: x / wn.where(y == 0, 1.0, y + 1j),
 }

@@ -89,7 +89,7 @@ class Builder:
         self.spans: dict[Reg, tuple[int, int, set[int]]] = {}
         self.width = 0  # of the `lanes` around, if any
         self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
-        self._ones: dict[Operand, Select] = {}  # registers that are 1.0 or another register
+        self._chosen: dict[Operand, Select] = {}  # registers that are a number or another register
         self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
         self.prologue: Block = []  # what is done first of all
         self.node = ""  # what is being lowered, where accesses are checked
@@ -140,10 +140,11 @@ class Builder:
             found = self._with_zero(type_, args[0], args[1])
             if found is not None:
                 return found
-        elif self._ones and op in ("div", "mul"):
-            for arg in args if op == "mul" else args[1:]:
-                if arg in self._ones:
-                    self._ones[arg].guards = True
+        elif self._chosen and op in ("div", "mul", "sqrt"):
+            for arg in args[1:] if op == "div" else args:
+                chosen = self._chosen.get(arg)
+                if chosen is not None and (op == "sqrt" or 1.0 in (chosen.x, chosen.y)):
+                    chosen.guards = True
         return self._let(op, type_, args)
 
     def _let_of_parts(self, op: str, type_: str, args: tuple[Operand, ...]) -> Operand:
@@ -269,8 +270,8 @@ class Builder:
         out = self.reg(type_)
         chosen = Select(out, cond, x, y)
         self.block.append(chosen)
-        if type_ in FLOATS and isinstance(x, Reg) != isinstance(y, Reg) and 1.0 in (x, y):
-            self._ones[out] = chosen
+        if type_ in FLOATS and isinstance(x, Reg) != isinstance(y, Reg):
+            self._chosen[out] = chosen
         return out
 
     def convert(self, target: str, source: str, x: Operand, bits: bool = False) -> Operand:

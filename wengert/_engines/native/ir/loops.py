@@ -171,8 +171,9 @@ class Let:
 class Select:
     """`out = x if cond else y`; both are known, so that no branch is taken.
 
-    `guards` says of a divisor or a factor that is 1 or a register that where it is 1, nothing may be computed with the
-    register: that would leave a flag of what the program guards against.
+    `guards` says of a divisor or a factor that is 1 or a register, or of what a root is taken of and is a number or a
+    register, that where it is the number, nothing may be computed with the register: that would leave a flag of what
+    the program guards against.
     """
 
     out: Reg

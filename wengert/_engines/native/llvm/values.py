@@ -221,16 +221,17 @@ class Values(ABC):
         type_ = item.out.type
         kind, cond = self.kind(type_), self.operand(item.cond, "bool")
         x, y = (
-            self._hidden_one(type_) if item.guards and type(value) is not Reg else self.operand(value, type_)
+            self._hidden(value, type_) if item.guards and type(value) is not Reg else self.operand(value, type_)
             for value in (item.x, item.y)
         )
         self.lines.append(f"  %v{item.out.number} = select {self.kind('bool')} {cond}, {kind} {x}, {kind} {y}")
 
-    def _hidden_one(self, type_: str) -> str:
-        """1.0, of which LLVM does not know that it is: with AVX-512, it makes of `x / select(c, 1.0, y)` a division by
-        y everywhere and a selection of x."""
-        kind, name = self.kind(type_), f"one.{self.suffix(type_)}"
-        self.declare(name, f"@{name} = internal externally_initialized global {kind} {self.constant(1.0, type_)}")
+    def _hidden(self, number: Any, type_: str) -> str:
+        """A number that LLVM does not know: with AVX-512, it makes of `x / select(c, 1.0, y)` a division by y
+        everywhere and a selection of x, and takes the roots of all numbers where some of them are selected."""
+        word = float(number).hex().replace("+", "")
+        kind, name = self.kind(type_), f"number.{word}.{self.suffix(type_)}"
+        self.declare(name, f"@{name} = internal externally_initialized global {kind} {self.constant(number, type_)}")
         return self.line(f"load {kind}, ptr @{name}, !invariant.load !{{}}")
 
     # -- converting -----------------------------------------------------------------------------------------------
