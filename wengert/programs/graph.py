@@ -482,7 +482,8 @@ class Function(Generic[P, R]):
             concrete = [k if not isinstance(k, ArrayKey) else with_dims(k, i) for i, k in enumerate(keys)]
             opened = functools.partial(captures.open, takes_arrays=takes_arrays)
             try:
-                traced = trace(self._f, spec, concrete, self._name, names, opened)
+                with captures.watching():
+                    traced = trace(self._f, spec, concrete, self._name, names, opened)
             except TracingError:
                 if not takes_arrays or not captures.took_arrays:
                     captures.drop()

@@ -228,3 +228,24 @@ def test_parameters_that_only_ops_take_cause_no_new_trace() -> None:
     ]  # fmt: skip
     for f in programs:
         assert _follows_training(f, (p, layer.weight), 2) == 1
+
+
+@pytest.mark.parametrize("kind", ["called", "computed"])
+def test_what_torch_computes_of_weights_by_itself_follows_them(kind: str) -> None:
+    """A module that is called on something else than the argument, and a weight that is computed of others."""
+    linear, x, ones = torch.nn.Linear(3, 3).double(), torch.linspace(0.3, 1.1, 3).double(), torch.ones(3).double()
+    if kind == "computed":
+        linear = torch.nn.utils.parametrizations.weight_norm(linear)
+        f = wg.function(lambda x: wg.tanh(linear.weight @ x))
+    else:
+        f = wg.function(lambda x: wg.sin(x) * linear(ones))
+    other = torch.nn.Linear(3, 3)  # another layer's weights are nobody's business
+    with torch.no_grad():
+        for step in range(3):
+            wanted = torch.tanh(linear.weight @ x) if kind == "computed" else torch.sin(x) * linear(ones)
+            for _ in range(3):
+                torch.testing.assert_close(f(x), wanted)
+            assert f.trace_count == step + 1
+            other.weight.add_(1.0)
+            for weight in linear.parameters():
+                weight.add_(0.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..._core import forking
 from ..._core.graph import Graph
 from ..._core.tensor import Tensor, source_of
 from .changing import global_sources, random_state, torch_sources
-from .foreign import array_behind, held_by, memory_of, same_held
+from .foreign import array_behind, held_by, memory_of, met_by_torch, same_held
 from .guard import Alike, Guard, Moving, Unwritten, guard_of, guarded
 from .inputs import Inputs, tensor_around
 from .reach import Reach, Slot, is_array
@@ -54,6 +55,7 @@ class Captures:
         self.version = 0
         self._compared = 0
         self.warnings: list[str] = []
+        self._met: set[int] = set()  # the tensors, by `id`, that torch's own functions took in the trace
         self.tensors: list[Tensor] = []
 
     def _sources(self) -> list[tuple[str, Any]]:
@@ -69,6 +71,10 @@ class Captures:
         self.drop()
         self._inputs = Inputs(self._reach, graph)
         graph.arrays = self._inputs if takes_arrays else None
+
+    def watching(self) -> AbstractContextManager[object]:
+        """Around the trace: what torch computes of weights by itself, as a module that is called, is its constant."""
+        return met_by_torch([array for _, array in self._reach.unread], self._met)
 
     @property
     def took_arrays(self) -> bool:
@@ -114,6 +120,7 @@ class Captures:
 
         What an op takes is looked up at each call; variables are written to at each step of a training.
         """
+        self._reach.natives += [found for found in self._reach.unread if id(found[1]) in self._met]
         if not self._reach.natives:
             return
         kept = [(path, array, held_by(array)) for path, array in self._reach.natives]  # before any is looked at by us

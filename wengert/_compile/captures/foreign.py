@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..._core.engine import ENGINE_OF, array_of, stands_in
@@ -50,9 +54,47 @@ def memory_of(array: Any) -> Any:
         return id(array)
 
 
+_ASKS_FOR_NO_CONTENTS = frozenset({"__get__", "data_ptr"})  # the former is an attribute, as shape and dtype are
+
+
+def met_by_torch(arrays: Sequence[object], met: set[int]) -> AbstractContextManager[object]:
+    """Notes by `id` which of these torch's own functions take meanwhile."""
+    waiting = {id(array) for array in arrays if _is_torchs(array)}
+    return _met_mode()(waiting, met) if waiting else nullcontext()
+
+
+@functools.cache
+def _met_mode() -> Any:
+    overrides: Any = sys.modules["torch.overrides"]
+
+    class Met(overrides.TorchFunctionMode):
+        def __init__(self, waiting: set[int], met: set[int]) -> None:
+            super().__init__()
+            self._waiting, self._met = waiting, met
+
+        def __torch_function__(self, func: Any, types: object, args: Any = (), kwargs: Any = None) -> Any:
+            if func.__name__ not in _ASKS_FOR_NO_CONTENTS:
+                self._met |= self._waiting.intersection(map(id, _leaves((*args, *(kwargs or {}).values()))))
+            return func(*args, **(kwargs or {}))
+
+    return Met
+
+
+def _leaves(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _leaves(value)
+        else:
+            yield value
+
+
+def _is_torchs(array: object) -> bool:
+    return type(array).__module__.partition(".")[0] == "torch"
+
+
 def _numbers(array: Any) -> Any:
     """The contents as an array of NumPy's, if they are at hand and may change."""
-    if not (stands_in(type(array)) or type(array).__module__.partition(".")[0] == "torch"):
+    if not (stands_in(type(array)) or _is_torchs(array)):
         return None  # the arrays of TensorFlow and JAX hold what they were made with
     plain = array_of(array)
     engine = ENGINE_OF[type(plain)]
@@ -67,4 +109,4 @@ def _numbers(array: Any) -> Any:
         return None
 
 
-__all__ = ["array_behind", "held_by", "memory_of", "same_held"]
+__all__ = ["array_behind", "held_by", "memory_of", "met_by_torch", "same_held"]

@@ -138,6 +138,7 @@ class Reach:
         sources: random numbers' sources, with their paths.
         chains: those of all code reached.
         natives: frameworks' arrays and variables, with their paths.
+        unread: those that objects of libraries hold under names that no code reads.
         standing: where code loads these, by `id`.
         is_read: which of them (by `id`) some code reads by a method that gives plain numbers.
     """
@@ -149,6 +150,7 @@ class Reach:
         self.sources: list[tuple[str, Any]] = []
         self.chains: list[tuple[CodeType, Chain]] = []
         self.natives: list[tuple[str, Any]] = []
+        self.unread: list[tuple[str, Any]] = []
         self.standing: dict[int, Slot] = {}
         self.is_read: set[int] = set()
         self._held: list[tuple[set[str], Any]] = []  # what objects of libraries hold, with the names that it goes by
@@ -193,6 +195,7 @@ class Reach:
         """Leaves those out that objects of libraries hold under names that no code reads: other layers' weights."""
         if not self.names & _ALL_WEIGHTS:
             unread = {id(value) for names, value in self._held if not names & self.names}
+            self.unread = [found for found in self.natives if id(found[1]) in unread]
             self.natives = [found for found in self.natives if id(found[1]) not in unread]
         pairs = {(a.key, b.key) for _, chain in self.chains for a, b in itertools.pairwise(chain.steps)}
         if self.names & _HANDS_OUT:
@@ -207,6 +210,7 @@ class Reach:
         self._objects.clear()
         self.chains.clear()
         self.natives.clear()
+        self.unread.clear()
         self.standing.clear()
         self._held.clear()
         self._attribute_of.clear()
