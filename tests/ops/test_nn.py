@@ -52,12 +52,36 @@ def test_kinks(f, at, slopes):
     np.testing.assert_allclose(wg.grad(lambda x: ops.sum(f(x)))(np.array(at)), slopes, rtol=1e-12, atol=1e-300)
 
 
+def test_the_roundness_of_squareplus_has_its_slope_everywhere():
+    x, b = np.array([0.5, -3.0, 1e160, 1e200]), np.array([4.0, 0.25, 1e300, 1e-10])
+    wanted = 0.25 / np.hypot(x, np.sqrt(b))
+    for f in (
+        wg.grad(lambda b: wg.sum(nn.squareplus(x, b))),
+        wg.function(wg.grad(lambda b: wg.sum(nn.squareplus(x, b)))),
+    ):
+        np.testing.assert_allclose(f(b), wanted, rtol=1e-14)
+    np.testing.assert_allclose(nn.squareplus(x, b), (x + np.hypot(x, np.sqrt(b))) / 2, rtol=1e-14)
+
+
 def test_far_out_nothing_is_spoilt():
     x = np.array([-1e4, 1e4])
     for f in (nn.elu, nn.selu, nn.celu, nn.softplus, nn.gelu, nn.silu, nn.squareplus, nn.softsign):
         value, gradient = wg.value_and_grad(lambda x, f=f: f(x))(x)
         assert np.isfinite(value).all()
         assert np.isfinite(gradient).all()
+    for dtype, x in (
+        (np.float16, 300),
+        (np.float16, 6e4),
+        (np.float32, 1e20),
+        (np.float64, 1e160),
+        (np.float64, 1e300),
+    ):
+        x = np.array([-x, x], dtype)
+        for f in (nn.silu, nn.squareplus, nn.gelu if dtype == np.float16 else nn.celu):
+            for way in (wg.value_and_grad(f), wg.function(wg.value_and_grad(f))):
+                value, gradient = way(x)
+                assert value[1] == x[1]
+                np.testing.assert_allclose(gradient, [0, 1], atol=np.finfo(dtype).eps)
     assert np.isnan(nn.relu6(np.nan))
     assert np.isnan(nn.hard_shrink(np.nan))
 

@@ -122,6 +122,12 @@ def eps_of(dtype: np.dtype[Any]) -> float:
 
 
 @cache
+def largest_exponent(dtype: np.dtype[Any]) -> int:
+    """The smallest power of 2 that is out of the range of an inexact dtype."""
+    return int(np.finfo(dtype).maxexp) if dtype.kind in "fc" else 128
+
+
+@cache
 def is_integer(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "iu"
 

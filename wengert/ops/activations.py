@@ -296,6 +296,9 @@ def silu(x: ArrayLike) -> Any:
 swish = silu
 
 
+_SATURATED = 900.0  # a square beyond which the tanh of gelu is 1 to the last digit
+
+
 @public
 def gelu(x: ArrayLike, approximate: bool = True) -> Any:
     """x times the normal distribution function at x.
@@ -315,8 +318,11 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Any:
     a = _float(x, "gelu")
     if not approximate:
         return S.mul(a, P.ndtr(a))
-    cube = S.times_number(S.mul(a, E.square(a)), number=0.044715)
-    inner = S.times_number(S.add(a, cube), number=math.sqrt(2 / math.pi))
+    square = E.square(a)
+    if a.dtype.itemsize == 2:  # float16 has none of 256, and then slopes would be 0 times infinity
+        square = W.minimum(square, S.fill(a, _SATURATED))
+    slope = S.add_number(S.times_number(square, number=0.044715), number=1)
+    inner = S.times_number(S.mul(a, slope), number=math.sqrt(2 / math.pi))
     return S.mul(a, S.times_number(S.add_number(E.tanh(inner), number=1), number=0.5))
 
 
@@ -395,8 +401,16 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Any:
         array([1., 2.])
     """
     a = _float(x, "squareplus")
-    root = E.sqrt(S.add(E.square(a), _number(a, b)))
-    return S.times_number(S.add(a, root), number=0.5)
+    return S.add(S.times_number(a, number=0.5), _half_root_of_squares(a, _number(a, b)))
+
+
+def _half_root_of_squares(x: Tensor, b: Tensor) -> Tensor:
+    """Half the square root of x^2 + b, of smaller numbers where x^2 leaves the range."""
+    half = dtypes.largest_exponent(x.dtype) // 2
+    is_large = _compare(D.gt, W.abs_(x), 2.0 ** (half - 1))
+    small = S.select(is_large, S.fill(x, 2.0 ** (-half - 1)), S.fill(x, 1))
+    root = E.sqrt(S.add(E.square(S.mul(x, small)), S.mul(b, E.square(small))))
+    return S.mul(root, S.select(is_large, S.fill(x, 2.0**half), S.fill(x, 0.5)))
 
 
 @public
