@@ -68,7 +68,34 @@ def scan_writes_to_its_carry(x: Any) -> Any:
     return wg.scan(step, wnp.ones(2) * x[0], x, checkpoint="sqrt")[1]
 
 
+def sorted_in_place(x: Any) -> Any:
+    a = wnp.stack([x[::-1], x * 1.5])
+
+    def body(i: Any, s: Any) -> Any:
+        a[i].sort()
+        a[:, i].partition(0)
+        a[0, i] = a[1, i] * a[i, 0]
+        return s + a[0, 0]
+
+    a[1, 3] = wg.fori_loop(0, 2, body, 0.0)
+    return wg.sum(a * wnp.arange(1.0, 9).reshape(2, 4), axis=0)
+
+
+def flat_places_that_a_trace_does_not_know(x: Any) -> Any:
+    a = wnp.outer(x, x)[:2]
+
+    def body(i: Any, s: Any) -> Any:
+        a.flat[2 * i] = a.flat[-i - 1] * x[i]
+        a.flat[wnp.stack([i, i + 3])] = x[1:3]
+        return s + a.flat[i + 1] * a.flat[wnp.stack([i, i + 2])].sum()
+
+    a[1, 3] = wg.fori_loop(0, 3, body, 0.0)
+    return wg.sum(a * wnp.arange(1.0, 9).reshape(2, 4), axis=0)
+
+
 PROGRAMS = {
+    sorted_in_place: None,
+    flat_places_that_a_trace_does_not_know: None,
     recurrence: [1.0, 2.0, 6.0, 24.0],
     first_write_inside: [10.0, 29.0, 75.0, 4.0],
     view_read_before: None,

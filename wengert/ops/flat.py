@@ -5,15 +5,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from copy import copy
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from .._core import dtypes
 from .._core.argument_types import ArrayLike, Index
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from . import memory, promotion, shapes
-from .indexing import take
+from .indexing import take, unravel_index
 from .subscript import known_values
 
 
@@ -52,20 +53,24 @@ class Flat:
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, (int, np.integer)) and not isinstance(index, (bool, np.bool_)):
             return copy(promotion.as_tensor(self.base[self._place(int(index))]))
+        if _are_unknown(index):
+            return copy(promotion.as_tensor(self.base[unravel_index(index, self.base.shape)]))
         return take(shapes.ravel(self.base), self._positions(index), axis=0)
 
     def __setitem__(self, index: Index, value: ArrayLike) -> None:
         if isinstance(index, (int, np.integer)) and not isinstance(index, (bool, np.bool_)):
             self.base[self._place(int(index))] = value
             return
-        numbers = self._positions(index)
+        numbers = index if _are_unknown(index) else self._positions(index)
         given = promotion.as_tensor(value, "x.flat")
         if given.ndim:
             given = shapes.ravel(given)
             if not given.shape[0]:
                 raise ValueError(at_user_line("x.flat: no values to write"))
-            if given.shape[0] != numbers.size:
-                given = take(given, np.arange(numbers.size) % given.shape[0], axis=0)
+            count = operator.index(numbers.size)
+            if given.shape[0] != count:
+                given = take(given, np.arange(count) % given.shape[0], axis=0)
+            given = shapes.reshape(given, numbers.shape)
         self.base[self._coordinates(numbers)] = given
 
     def _place(self, number: int) -> tuple[int, ...]:
@@ -80,8 +85,15 @@ class Flat:
             known_values(promotion.as_tensor(index), "x.flat") if isinstance(index, (list, Tensor)) else index
         ]
 
-    def _coordinates(self, numbers: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    def _coordinates(self, numbers: Tensor | np.ndarray[Any, Any]) -> tuple[Any, ...]:
+        if isinstance(numbers, Tensor):
+            return unravel_index(numbers, self.base.shape)
         return np.unravel_index(numbers, self.base.shape) if self.base.ndim else (...,)
+
+
+def _are_unknown(index: object) -> TypeGuard[Tensor]:
+    """Whether these are integers that a trace does not know."""
+    return isinstance(index, Tensor) and dtypes.is_integer(index.dtype) and promotion.is_symbolic(index)
 
 
 __all__ = ["Flat"]
