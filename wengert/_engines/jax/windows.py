@@ -60,7 +60,7 @@ def _place(choose: Callable[..., Any], worst: Callable[..., Any]) -> Any:
         lead = x.ndim - len(window)
         places = places_of(x.shape[lead:], window, strides, padding, dilation)
         is_inside = places >= 0
-        flat = x.reshape((*x.shape[:lead], -1))
+        flat = x.reshape((*x.shape[:lead], prod(x.shape[lead:])))
         values = jnp.where(is_inside, flat[..., np.where(is_inside, places, 0)], worst(x.dtype))
         best = choose(values, -1)[..., None]
         whole = jnp.broadcast_to(places, values.shape)

@@ -63,11 +63,9 @@ def _triu(x: tf.Tensor, k: int) -> Any:
 
 
 def _diagonal(x: Any) -> Any:
-    size = min(x.shape[-2:])
-    index = tf.range(size)
-    turned = tf.transpose(x, [len(x.shape) - 2, len(x.shape) - 1, *range(len(x.shape) - 2)])
-    found = tf.gather_nd(turned, tf.stack([index, index], -1))
-    return tf.transpose(found, [*range(1, len(found.shape)), 0])
+    rows, columns = x.shape[-2:]
+    flat = tf.reshape(x, [*extents(x)[:-2], rows * columns])
+    return tf.gather(flat, np.arange(min(rows, columns)) * (columns + 1), axis=-1)
 
 
 def _make_diagonal(x: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def _place(choose: Callable[..., Any], worst: Callable[..., Any]) -> Any:
         known = places_of(x.shape[lead:], window, strides, padding, dilation)
         places = torch.from_numpy(np.array(known)).to(x.device)
         is_inside = places >= 0
-        flat = x.reshape((*x.shape[:lead], -1))
+        flat = x.reshape((*x.shape[:lead], prod(x.shape[lead:])))
         values = torch.where(is_inside, flat[..., places.clamp(min=0)], worst(x.dtype))
         if not values.numel():
             return torch.zeros(values.shape[:-1], dtype=torch.int64, device=x.device)
@@ -214,6 +215,23 @@ def _dft(x: torch.Tensor, axes: tuple[int, ...], inverse: bool) -> Any:
     return torch.fft.ifftn(x, dim=axes, norm="forward") if inverse else torch.fft.fftn(x, dim=axes)
 
 
+def _rfft(x: torch.Tensor, axis: int) -> torch.Tensor:
+    x = widened(x)
+    if not x.numel():  # which torch's transforms of real numbers refuse
+        return x.new_zeros(_resized(x, axis, x.shape[axis] // 2 + 1), dtype=x.dtype.to_complex())
+    return torch.fft.rfft(x, dim=axis)
+
+
+def _irfft(x: torch.Tensor, axis: int, size: int) -> torch.Tensor:
+    if not x.numel():
+        return x.new_zeros(_resized(x, axis, size), dtype=x.dtype.to_real())
+    return torch.fft.irfft(x, size, axis, norm="forward")
+
+
+def _resized(x: torch.Tensor, axis: int, extent: int) -> list[int]:
+    return [extent if i == axis else n for i, n in enumerate(x.shape)]
+
+
 def _paired_scale(x: torch.Tensor, axis: int, size: int, factor: float) -> Any:
     out = x.clone()
     out[(slice(None),) * axis + (slice(1, (size + 1) // 2),)] *= factor
@@ -233,7 +251,7 @@ KERNELS: dict[str, TableKernel] = {
     "cummin": _directed(lambda x, axis: torch.cummin(x, axis)[0]),
     "cumlogsumexp": _directed(torch.logcumsumexp),
     "dft": view(_dft),
-    "rfft": lambda x, axis: torch.fft.rfft(widened(x), dim=axis),
-    "irfft": lambda x, axis, size: torch.fft.irfft(x, size, axis, norm="forward"),
+    "rfft": _rfft,
+    "irfft": _irfft,
     "paired_scale": _paired_scale,
 }
