@@ -68,6 +68,20 @@ def scan_writes_to_its_carry(x: Any) -> Any:
     return wg.scan(step, wnp.ones(2) * x[0], x, checkpoint="sqrt")[1]
 
 
+def branch_scans_over_what_it_writes_to(x: Any) -> Any:
+    a = x * 1.0
+
+    def step(c: Any, row: Any) -> Any:
+        a[0] = a[1] * a[2] + row * c[3]
+        return c * 1.5, a[0]
+
+    def scanned() -> Any:
+        c, rows = wg.scan(step, a, a)
+        return a * c + rows
+
+    return wg.cond(x[0] > 0, scanned, lambda: a)
+
+
 def sorted_in_place(x: Any) -> Any:
     a = wnp.stack([x[::-1], x * 1.5])
 
@@ -94,6 +108,7 @@ def flat_places_that_a_trace_does_not_know(x: Any) -> Any:
 
 
 PROGRAMS = {
+    branch_scans_over_what_it_writes_to: [313.75, 38.25, 78.5625, 141.0],
     sorted_in_place: None,
     flat_places_that_a_trace_does_not_know: None,
     recurrence: [1.0, 2.0, 6.0, 24.0],

@@ -106,6 +106,7 @@ class Graph:
         self.outputs: list[Value] = []
         self.nodes: list[Node] = []
         self.captures: dict[int, tuple[Tensor, Value]] = {}
+        self.adopted: dict[int, Any] = {}  # what would be captures, and are states
         self.reads: dict[int, tuple[Any, Value]] = {}  # Variable key -> the variable, its value at entry
         self.writes: dict[int, tuple[Any, Tensor]] = {}  # Variable key -> the variable, its value at exit
         # in a trace of a `function`: the arrays beside its arguments that are inputs, too
@@ -211,6 +212,8 @@ class Graph:
         known = self.captures.get(tensor._key)
         if known is not None:
             return known[1]
+        if tensor._key in self.adopted:
+            return self.entry_value(self.adopted[tensor._key])._data
         if type(data) is Value and not self._encloses(data.graph):
             raise ValueError(
                 at_user_line(
@@ -225,10 +228,12 @@ class Graph:
         return value
 
     def adopt_capture(self, key: int, state: Any) -> None:
-        """Makes a capture what a state (the memory of a tensor that is written to) holds when the graph starts."""
+        """Makes a capture, of before or to come, what a state (the memory of a tensor that is written to) holds when
+        the graph starts."""
         found = self.captures.pop(key, None)
         if found is not None:
             self.reads[state._key] = (state, found[1])
+        self.adopted[key] = state
 
     def _encloses(self, serial: int) -> bool:
         return any(graph.serial == serial for graph in self.enclosing())
