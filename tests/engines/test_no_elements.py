@@ -28,6 +28,7 @@ LINES: dict[str, Callable[[Any], Any]] = {
     "conv": lambda x: wg.ops.conv(x, np.ones((2, 4, 3)), padding="same"),
     "top_k": lambda x: wg.ops.top_k(x, 2)[0],
     "take": lambda x: wg.ops.take(x, [1, 0], axis=-1),
+    "unfold": lambda x: wg.ops.unfold(x[..., None, :, :], 2),
     "product": lambda x: wg.matmul(x, np.ones((4, 2))),
 }  # fmt: skip
 MATRICES: dict[str, Callable[[Any], Any]] = {
@@ -49,7 +50,7 @@ def outcome(f: Callable[[Any], Any], x: Any) -> Any:
 @pytest.mark.parametrize("shape", [(0, 2, 4), (2, 0, 4)])
 @pytest.mark.parametrize("name", LINES)
 def test_lines(name: str, shape: tuple[int, ...], engine: str) -> None:
-    if name in ("rfft2", "irfft2", "pool", "conv") and 0 in shape[1:]:
+    if name in ("rfft2", "irfft2", "pool", "conv", "unfold") and 0 in shape[1:]:
         pytest.skip("a transform, and a window, need at least one number along their axes")
     x = np.zeros(shape)
     assert outcome(LINES[name], native(engine, x)) == outcome(LINES[name], x)
@@ -60,3 +61,10 @@ def test_lines(name: str, shape: tuple[int, ...], engine: str) -> None:
 def test_matrices(name: str, engine: str) -> None:
     x = np.zeros((0, 3, 3))
     assert outcome(MATRICES[name], native(engine, x)) == outcome(MATRICES[name], x)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, wg.function], ids=["eager", "traced"])
+@pytest.mark.parametrize("shapes", [((1, 0), (0, 1), (1, 0)), ((0, 0), (1, 1), (2, 1))])
+def test_matrices_that_do_not_fit_are_refused_without_elements(shapes: Any, wrap: Any) -> None:
+    with pytest.raises(ValueError, match="solve_sylvester: .*(wanted square matrices|do not fit together)"):
+        wrap(wg.linalg.solve_sylvester)(*map(np.zeros, shapes))

@@ -11,6 +11,7 @@ from .._core.apply import apply
 from .._core.argument_types import ArrayLike
 from .._core.op import Op
 from .._core.tensor import Tensor
+from .._core.types import type_of
 from .._core.where import at_user_line
 from .._prims import decompositions as F
 from .._prims import matrix_functions as M
@@ -187,6 +188,7 @@ def solve_sylvester(a: ArrayLike, b: ArrayLike, q: ArrayLike) -> Any:
             raise ValueError(at_user_line(f"solve_sylvester: wanted matrices, got shape {t.shape}"))
         lead = promotion.broadcast_shapes(lead, tuple(t.shape[:-2]), "solve_sylvester")
     wide = [promotion.broadcast(promotion.cast(t, dtype), (*lead, *t.shape[-2:])) for t in tensors]
+    M.sylvester.type_rule(*map(type_of, wide), False)  # kernels refuse nothing of what has no elements
     return outward(M.sylvester(*wide, or_nan=False), a, b, q)
 
 

@@ -55,6 +55,8 @@ def _gather(x: tf.Tensor, *indices: object, counted: Callable[..., Any] = _count
     _require_inside(sizes, indices)
     if len(indices) == 1:
         return tf.gather(x, counted(indices[0], sizes[0]))
+    if 0 in sizes[len(indices) :]:  # which `gather_nd` refuses
+        return tf.zeros([*extents(indices[0]), *sizes[len(indices) :]], x.dtype)
     return tf.gather_nd(x, _together(sizes, indices, counted))
 
 
