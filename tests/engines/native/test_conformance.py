@@ -68,7 +68,7 @@ ROUNDED = {
     "segmented_cumsum", "reduce_prod", "cofactor", "inv_or_inf", "eigh", "svd", "qr", "complement", "pinv", "expm",
     "expm_along",
     # functions computed otherwise than NumPy's, without a function of C's (`is_rounded` finds those that have one)
-    "rsqrt", "erfinv", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
+    "rsqrt", "erfinv", "over_square_radius", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
     "rfft",  # of single precision, which NumPy's own module transforms in double precision
     "i0", "i0e", "i1", "i1e", "iv", "ive", "polygamma", "polygamma_step",
     # what programs hold, and a body with exp between functions that NumPy's kernels run
