@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from .._core.apply import apply
 from .._core.domains import ANY, DOMAINS, is_number
 from .._core.dtypes import is_inexact
 from .._core.graph import Graph, Node
@@ -30,11 +31,22 @@ class Formula(NamedTuple):
     steps: Callable[[list[Any], str], Steps]
 
 
+class Applied(NamedTuple):
+    """The same by ops, which open recorders are shown: `run(cotangent, saved)` gives tensors."""
+
+    wanted: tuple[int, ...]
+    run: Callable[[Any, Any], tuple[Tensor, ...]]
+
+
 class Told(NamedTuple):
-    """The same without a function: which operands, and from names for the cotangents to the text."""
+    """What entries contribute, without a function: which operands, and from names for the cotangents to the text.
+
+    `by_ops()` gives the text of an `Applied`, and its constants.
+    """
 
     wanted: tuple[int, ...]
     steps: Callable[[list[Any], str], Steps]
+    by_ops: Callable[[], tuple[list[str], dict[str, Any]]]
 
 
 class Steps(NamedTuple):
@@ -54,6 +66,12 @@ def formula_of(entry: object, ct_type: TensorType, masked: bool) -> Formula | No
     lines, names, _, constants = told.steps(["ct"], "")
     text = ["run(kernels, ct, saved):", *lines, f"return ({''.join(f'{name}, ' for name in names)})"]
     return Formula(told.wanted, function_of(text, constants), told.steps)
+
+
+def applied_of(entry: object, ct_type: TensorType, masked: bool) -> Applied | None:
+    """As `formula_of`, for sweeps that recorders watch."""
+    told = told_of(entry, (ct_type,), masked)
+    return None if told is None else Applied(told.wanted, function_of(*told.by_ops()))
 
 
 def told_of(entry: Any, ct_types: Sequence[TensorType | None], masked: bool) -> Told | None:
@@ -83,7 +101,8 @@ def told_of(entry: Any, ct_types: Sequence[TensorType | None], masked: bool) -> 
         return None
     if any(node.op.is_multi or node.op.has_effect or node.op.facts.holds for node in graph.nodes):
         return None
-    return Told((*wanted,), partial(_steps, graph.nodes, cts, kept, terms))
+    steps = partial(_steps, graph.nodes, cts, kept, terms)
+    return Told((*wanted,), steps, partial(_by_ops, graph.nodes, [("ct", ct) for ct in cts], kept, terms))
 
 
 def numbers_read(op: Op, attrs: tuple[Any, ...]) -> list[Any]:
@@ -122,7 +141,7 @@ def _fits(term: object, wanted: object) -> bool:
 
 def function_of(text: list[str], constants: dict[str, Any]) -> Callable[..., Any]:
     """A function of Python's own: its head without `def`, and its lines."""
-    exec(compile("def " + "\n    ".join(text), "<a formula of wengert>", "exec"), constants)
+    exec(compile("def " + "\n    ".join(text), "<wengert's formula>", "exec"), constants)
     return constants["run"]
 
 
@@ -149,6 +168,21 @@ def _steps(
         names[node.outputs[0].key] = between[-1]
         lines.append(f"v{number} = {step_of(node, operands)}")
     return Steps(lines, [names[term._key] for term in terms], between, constants)
+
+
+def _by_ops(
+    nodes: list[Node], cts: list[tuple[str, Any]], kept: list[Any], terms: list[Tensor]
+) -> tuple[list[str], dict[str, Any]]:
+    """The text of a function that applies a graph's ops to a cotangent and to what was kept, and its constants."""
+    named = [*cts, *[(f"saved[{place}]", x) for place, x in enumerate(kept)]]
+    names = {x._key: name for name, x in named if x is not None}
+    lines, constants = ["run(ct, saved):"], dict[str, Any](apply=apply)
+    for number, node in enumerate(nodes):
+        operands = "".join(f"{names[value.key]}, " for value in node.inputs)
+        constants |= {f"op{number}": node.op, f"attrs{number}": node.attrs}
+        names[node.outputs[0].key] = f"v{number}"
+        lines.append(f"v{number} = apply(op{number}, ({operands}), attrs{number})")
+    return [*lines, f"return ({''.join(f'{names[term._key]}, ' for term in terms)})"], constants
 
 
 def step_of(node: Node, operands: list[str]) -> str:

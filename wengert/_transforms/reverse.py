@@ -27,7 +27,7 @@ from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
 from .contributions import results_of
-from .formulas import formula_of
+from .formulas import applied_of, formula_of
 from .idle import Idle, idle_flag, kept_at_zero, makes_more_of_zeros
 from .limits import Trail, following_sweep
 from .pushing import Masked
@@ -176,7 +176,8 @@ def _back_over(
 ) -> None:
     """Sweeps over entries one by one."""
     holds, terms = cts.holds, cts.terms
-    is_lazy = sparse or not holds
+    is_lazy, may_be_told = sparse or not holds, not holds and STATE.builder is None
+    numpys = ENGINES["numpy"].kernels
     entry: Entry | None = None
     try:
         for entry in reversed(entries):
@@ -204,9 +205,10 @@ def _back_over(
                 ct = ct.dense()
                 if key in wanted and not sparse:
                     terms[key] = ct
-            may_run = op.has_own_formula and ct is not ZERO
-            if kernels is not None and may_run and _pull_back_at_once(entry, ct, key in cts.masked, cts, kernels):
-                continue
+            if may_be_told and op.has_own_formula and ct is not ZERO:
+                at_once = _pull_back_at_once if kernels is not None else _pull_back_by_ops
+                if at_once(entry, ct, key in cts.masked, cts, numpys):
+                    continue
             if op.has_rule_per_operand and ct is not ZERO:
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
             elif kernels is not None and op is buffer_set and len(entry[3]) == 2 and _is_numpys(ct, kernels):
@@ -358,6 +360,26 @@ def _pull_back_at_once(
             cts.add(key, Tensor(term, next_serial()), masks)
         if masks:
             cts.masked.add(key)
+    return True
+
+
+def _pull_back_by_ops(
+    entry: Entry, ct: Tensor, may_hold_zeros: bool, cts: Cotangents, kernels: dict[str, Kernel]
+) -> bool:
+    """The same in a sweep that recorders watch: by what the rules come to in ops."""
+    op, attrs, plan, in_keys, in_types, _, _, saved = entry
+    key = (_pull_back_by_ops, may_hold_zeros, in_types, attrs, *map(type, attrs))
+    try:
+        applied = plan.formulas.get(key, UNKNOWN)
+    except TypeError:  # attributes that cannot be compared
+        return False
+    if applied is UNKNOWN:
+        applied = plan.formulas.met(key, partial(applied_of, entry, type_of(ct), may_hold_zeros))
+    if applied is None or (len(ENGINES) > 1 and not _is_on(kernels, (ct, *saved))):
+        return False
+    masks = may_hold_zeros or op.inserts_zeros
+    for index, term in zip(applied[0], applied[1](ct, saved)):
+        _contribute(entry, index, in_keys[index], term, masks, cts)
     return True
 
 
