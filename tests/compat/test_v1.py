@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.threads import in_threads
 from wengert._core.state import building
 from wengert._prims.structural import barrier
 
@@ -196,26 +197,22 @@ def test_building_while_running() -> None:
         x = v1.placeholder("float64")
         y = wg.sin(x)
     session = v1.Session(graph)
-    errors: list[BaseException] = []
     done = threading.Event()
 
     def build() -> None:
         with graph.as_default():
             for k in range(100):
                 wg.gradients(wg.cos(y) * float(k), [x, y])
-        done.set()
 
     def run(k: int) -> None:
-        try:
-            while not done.is_set():
-                assert session.run(y, {x: float(k)}) == np.sin(float(k))
-                assert v1.Session(graph).run(y, {x: 0.0}) == 0
-        except BaseException as error:
-            errors.append(error)
+        while not done.is_set():
+            assert session.run(y, {x: float(k)}) == np.sin(float(k))
+            assert v1.Session(graph).run(y, {x: 0.0}) == 0
 
-    threads = [threading.Thread(target=build), *(threading.Thread(target=run, args=(k,)) for k in range(7))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    def work(k: int) -> None:
+        try:
+            run(k) if k else build()
+        finally:
+            done.set()
+
+    in_threads(work)

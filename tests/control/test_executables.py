@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 
 import pytest
 
 import wengert as wg
+from tests.support.threads import in_threads
 from wengert._control.call import Program
 from wengert._control.executables import once_per_program
 
@@ -60,7 +60,6 @@ def test_a_failure_is_not_kept() -> None:
 
 
 def test_threads_wait_for_one_form() -> None:
-    started = threading.Barrier(4)
     made: list[object] = []
 
     @once_per_program
@@ -70,15 +69,7 @@ def test_threads_wait_for_one_form() -> None:
 
     shared, found = program(), []
 
-    def ask() -> None:
-        started.wait()
-        found.append(form(shared))
-
-    threads = [threading.Thread(target=ask) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: found.append(form(shared)), 4)
     assert len(made) == 1
     assert found == made * 4
 

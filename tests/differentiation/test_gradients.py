@@ -5,7 +5,6 @@ A test names the decision (docs/semantics/decisions.md) where we differ from Ten
 
 from __future__ import annotations
 
-import threading
 import tracemalloc
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.threads import in_threads
 from wengert._control.call import Program, closed
 from wengert._core.analysis import last_uses
 from wengert._core.graph import Graph
@@ -881,11 +881,7 @@ def test_building_from_several_threads() -> None:
                 y = wg.sin(x * float(k)) * shared
                 (results[k],) = wg.gradients(y, x)
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     graph.finish([results[k] for k in range(8)])
     verify(graph)
     assert len(graph.captures) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import threading
 import warnings
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ import pytest
 import wengert as wg
 from tests.support.profiled import python_calls
 from tests.support.python_engine import PYTHON
+from tests.support.threads import in_threads
 from wengert._core.state import STATE, recording
 from wengert._prims.structural import reduce_sum
 from wengert._transforms.forward import Tangents
@@ -558,21 +558,15 @@ def test_eight_threads_ten_thousand_calls_first_one_concurrent():
     g = wg.function(wg.value_and_grad(f))
     # compiled and eager agree to rounding only: what is expected is what one call alone gives
     expected = wg.function(wg.value_and_grad(lambda x: total(wg.sin(x) * x)))(X)
-    barrier = threading.Barrier(8)
     failures = []
 
-    def work():
-        barrier.wait()
+    def work(_):
         for _ in range(10_000):
             value, grad = g(X)
             if value != expected.value or not np.array_equal(grad, expected.grad):
                 failures.append((value, grad))
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(work)
     assert not failures and len(traces) == 1 and g.trace_count == 1
 
 

@@ -9,7 +9,6 @@ import random
 import struct
 import subprocess
 import sys
-import threading
 import time
 import zlib
 from pathlib import Path
@@ -19,6 +18,7 @@ import pytest
 
 import wengert as wg
 from tests.support.paths import ROOT
+from tests.support.threads import in_threads
 from wengert._core.dims import size_of
 from wengert._core.state import recording
 from wengert._transforms.forward import Tangents
@@ -470,23 +470,15 @@ def test_who_loads_while_others_save_sees_one_whole_file(tmp_path, others):
     sizes = [10, 100_000, 1000]
     functions = [_sized(n) for n in sizes]
     wg.save(functions[0], path)
-    stop, errors = time.monotonic() + 1.0, []
+    stop = time.monotonic() + 1.0
 
     def work(k: int) -> None:
-        try:
-            while time.monotonic() < stop:
-                wg.save(functions[k], path)
-                assert wg.load(path)(1.0) in sizes
-        except BaseException as error:
-            errors.append(error)
+        while time.monotonic() < stop:
+            wg.save(functions[k], path)
+            assert wg.load(path)(1.0) in sizes
 
     if others == "threads":
-        threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not errors, errors
+        in_threads(work, 3)
     else:
         program = (
             "import sys, time, numpy as np, wengert as wg\n"

@@ -30,7 +30,18 @@ from .._transforms.rows import Rows
 from .._transforms.tape import cut_reason
 from .executables import Executables
 from .fitting import require_inputs
-from .joint import BackwardPass, Joint, RowsAt, extended, joint_of, places_among, prepared, preparing, serving
+from .joint import (
+    BackwardPass,
+    Joint,
+    RowsAt,
+    arrays_among,
+    extended,
+    joint_of,
+    places_among,
+    prepared,
+    preparing,
+    serving,
+)
 
 BATCHES = 16  # sizes and choices of batched inputs for which a program keeps its batched form
 
@@ -313,10 +324,10 @@ def _pull_back(
     if stage is None:
         program, outs = extended(outs, wanted, program)
         stage = program.stages[-1]
-    # zeros of arrays count as structural ones, but that of a lone number does not
-    unread = frozenset(i for i in stage.seeded if not isinstance(ct[i], Tensor) and outs_type[i].shape == ())
-    arrays = (i for i in stage.seeded if outs_type[i].shape != ())
-    stage = stage.reading(unread, frozenset(i for i in arrays if times is scale or not isinstance(ct[i], Tensor)))
+    arrays = arrays_among(stage.seeded, outs_type)
+    absent = frozenset(i for i in stage.seeded if not isinstance(ct[i], Tensor))
+    # zeros in place of an absent cotangent count as structural ones, but that of a lone number does not
+    stage = stage.reading(absent - arrays, arrays if times is scale else arrays & absent)
     residuals = [outs[slot] for slot in stage.slots]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()

@@ -15,7 +15,7 @@ from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .._core.types import Guards
 from .crossing import bytes_of, computed_again
-from .joint import joint_of, places_among
+from .joint import arrays_among, joint_of, places_among
 
 
 class Halves(NamedTuple):
@@ -67,7 +67,7 @@ class Cuttings:
 
     def of(self, masked: Iterable[int]) -> Halves:
         """The halves where the cotangents of these outputs may hold structural zeros."""
-        key = frozenset(i for i in masked if i in self.usual.seeded and self.usual.outputs[i].shape != ())
+        key = arrays_among({*masked}.intersection(self.usual.seeded), self.usual.outputs)
         if not key:
             return self.usual
         if key not in self._others:

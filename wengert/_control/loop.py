@@ -285,6 +285,10 @@ class Loop:
                 return (*flags,)
             flags[: self.carries] = found
 
+    def emitted(self, stacked: Sequence[int]) -> list[int]:
+        """The outputs of the body whose stacks are these results; a history, which has no cotangent, is no stack."""
+        return [e for i in stacked if isinstance(e := self.emits[i - self.first_emit], int)]
+
     def live(self, seeds: Sequence[int]) -> frozenset[int] | None:
         """Which outputs of the body have cotangents: what is stacked, and carries that reach such results at some step.
 
@@ -434,12 +438,12 @@ def _halves_for(spec: Loop, stage: LoopBackward, stacked: Sequence[int], masked:
         masked: for each cotangent of a carry, then of a stack, whether it may hold some from outside.
     """
     carries = stage.reading.carries
-    emitted = [spec.emits[i - spec.first_emit] for i in stacked]
+    emitted = spec.emitted(stacked)
     marked = {p for p, flag in zip([*carries, *emitted], masked, strict=True) if flag}
     # what neither goes to a carry nor to a stack has zeros for a cotangent
     marked.update({*stage.seeded}.difference(carries, emitted))
     while True:
-        halves = stage.cuttings.of(p for p in marked if isinstance(p, int))
+        halves = stage.cuttings.of(marked)
         more = {i for i in carries if halves.masked[i] or not isinstance(halves.results[i], int)}
         if more <= marked:
             return halves
@@ -447,19 +451,19 @@ def _halves_for(spec: Loop, stage: LoopBackward, stacked: Sequence[int], masked:
 
 
 def step_back(
-    spec: Loop, stage: LoopBackward, halves: Halves, stacked: tuple[int, ...], masked: Sequence[bool],
-    wanted: Sequence[bool],
-) -> BackwardStep:  # fmt: skip
-    """The program of one step back.
+    spec: Loop, stage: LoopBackward, stacked: tuple[int, ...], masked: Sequence[bool], wanted: Sequence[bool]
+) -> tuple[BackwardStep, tuple[bool, ...]]:
+    """The program of one step back, and for each input of the body whether its cotangent may hold structural zeros.
 
     Args:
         spec: the loop.
         stage: the backward pass.
-        halves: of the body, for these cotangents.
         stacked: which results that are stacks have cotangents.
         masked: for each cotangent of a carry, then of a stack, whether it may hold structural zeros.
         wanted: which inputs of the body (as operands) want a cotangent.
     """
+    halves = _halves_for(spec, stage, stacked, masked)
+    emitted = spec.emitted(stacked)
     first = spec.invariants_from()
     made = [i for i, r in enumerate(halves.results) if isinstance(r, int) and i < len(wanted) and wanted[i]]
     sums = (*[i for i in made if i >= first],)
@@ -468,7 +472,6 @@ def step_back(
     invariants = (*[i for i in halves.given if i >= first],)
     types = [type_of(v) for v in halves.inputs]
     outputs = [type_of(v) for v in halves.outputs]
-    emitted = [e for i in stacked if isinstance(e := spec.emits[i - spec.first_emit], int)]
     residuals = [type_of(v) for v in halves.residuals]
     graph = Graph(halves.backward.name)
     with building(graph):
@@ -491,7 +494,9 @@ def step_back(
                 *(found[halves.results[i]] for i in slices),
             ]
         )
-    return BackwardStep(Program(graph), stage.reading.carries, sums, xs, stacked, invariants, slices, (*masked,))
+    carries = stage.reading.carries
+    step = BackwardStep(Program(graph), carries, sums, xs, stacked, invariants, slices, (*masked,))
+    return step, halves.masked
 
 
 def _inputs(graph: Graph, types: Sequence[TensorType]) -> list[Tensor]:
@@ -528,15 +533,14 @@ def _pull_back(
     stacked = (*[i for i in seeds if i >= spec.first_emit],)
     given = [*(isinstance(ct[i], Tensor) for i in stage.reading.carries), *[True] * len(stacked)]
     masked = [times is scale or not is_given for is_given in given]
-    halves = _halves_for(spec, stage, stacked, masked)
-    step = step_back(spec, stage, halves, stacked, masked, wanted)
+    step, zeroed = step_back(spec, stage, stacked, masked, wanted)
     finals = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(type_of(outs[i])) for i in stage.reading.carries]
     steps = operands[0] if spec.is_counted else outs[spec.carries]
     if stage.reading.history < 0:
         found = _loop_of_steps(spec, stage, step, steps, inputs, outs, finals, [ct[i] for i in stacked])
     else:
         found = BACK[0](spec, stage, step, outs[stage.reading.history], steps, inputs, finals, [ct[i] for i in stacked])
-    results = cotangents_of(step, halves, found, wanted)
+    results = cotangents_of(step, zeroed, found, wanted)
     return ((None,) * offset + results,)
 
 
@@ -545,14 +549,14 @@ BACK: list[Callable[..., tuple[Tensor, ...]]] = []
 
 
 def cotangents_of(
-    step: BackwardStep, halves: Halves, found: Sequence[Tensor], wanted: Sequence[bool]
+    step: BackwardStep, masked: Sequence[bool], found: Sequence[Tensor], wanted: Sequence[bool]
 ) -> tuple[Any, ...]:
     """For each input of the loop its cotangent: loop variables and invariants always count as connected."""
     results: list[Any] = [ZERO if flag else None for flag in wanted]
     for place, gradient in zip([*step.carries, *step.sums, *step.slices], found, strict=True):
         if wanted[place]:
             # after no step at all the cotangent of an invariant is a zero that no product has made
-            is_masked = halves.masked[place] or place in step.sums
+            is_masked = masked[place] or place in step.sums
             results[place] = Masked(gradient) if is_masked else gradient
     return (*results,)
 

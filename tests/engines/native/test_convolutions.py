@@ -145,6 +145,18 @@ CASES = [
 ]
 
 
+# of each channel by itself
+PLANES = [
+    *(Case((2, n, 9, 17), (n, 1, 3, 5), groups=n, padding=((1, 1), (2, 2))) for n in (2, 3, 5, 9, 16, 20, 37, 150)),
+    Case((3, 3, 8, 61), (3, 1, 5, 4), groups=3, rhs_dilation=(1, 2), padding=((3, 1), (0, 2))),
+    Case((2, 4, 9, 40), (4, 1, 2, 3), groups=4, strides=(3, 1)),
+    Case((1, 6, 4, 5, 40), (6, 1, 2, 3, 3), groups=6, padding=((1, 0), (0, 1), (1, 1))),
+    Case((5, 3, 70), (3, 1, 7), groups=3, padding=((3, 3),)),
+    Case((2, 3, 6, 20), (3, 1, 2, 2), groups=3, padding=((-1, 2), (4, -3))),
+    Case((2, 3, 6, 5), (3, 1, 6, 5), groups=3),
+]  # fmt: skip
+
+
 @pytest.fixture
 def always_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Tiles compute all convolutions that they can; a number for each."""
@@ -195,27 +207,8 @@ def with_gradients(f: Callable[..., Any]) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", [*CASES, *PLANES], ids=str)
 def test_convolutions_by_tiles(case: Case, is_last: bool, dtype: str, always_tiles: list[int]) -> None:
-    f, shape = of_order(case, is_last)
-    check(with_gradients(f), draw(shape, dtype), of_kernel(case, dtype), calls=1)
-
-
-PLANES = [
-    *(Case((2, n, 9, 17), (n, 1, 3, 5), groups=n, padding=((1, 1), (2, 2))) for n in (2, 3, 5, 9, 16, 20, 37, 150)),
-    Case((3, 3, 8, 61), (3, 1, 5, 4), groups=3, rhs_dilation=(1, 2), padding=((3, 1), (0, 2))),
-    Case((2, 4, 9, 40), (4, 1, 2, 3), groups=4, strides=(3, 1)),
-    Case((1, 6, 4, 5, 40), (6, 1, 2, 3, 3), groups=6, padding=((1, 0), (0, 1), (1, 1))),
-    Case((5, 3, 70), (3, 1, 7), groups=3, padding=((3, 3),)),
-    Case((2, 3, 6, 20), (3, 1, 2, 2), groups=3, padding=((-1, 2), (4, -3))),
-    Case((2, 3, 6, 5), (3, 1, 6, 5), groups=3),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
-@pytest.mark.parametrize("case", PLANES, ids=str)
-def test_convolutions_of_each_channel(case: Case, is_last: bool, dtype: str, always_tiles: list[int]) -> None:
     f, shape = of_order(case, is_last)
     check(with_gradients(f), draw(shape, dtype), of_kernel(case, dtype), calls=1)
 

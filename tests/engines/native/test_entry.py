@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.native_kernels import FILLED, SUM_X_SIN_X, failing_ir, map_ir
+from tests.support.threads import in_threads
 from wengert._engines.native.ir import loops
 from wengert._engines.native.llvm import jit
 from wengert._engines.native.run import entry
@@ -182,17 +182,13 @@ def test_threads_may_call_at_once(sum_x_sin_x: Any) -> None:
     wanted = sum_x_sin_x(X)[0]
     wrong: list[Any] = []
 
-    def work() -> None:
+    def work(_: int) -> None:
         for _ in range(2000):
-            value, _ = sum_x_sin_x(X)
+            value = sum_x_sin_x(X)[0]
             if value != wanted:
                 wrong.append(value)
 
-    workers = [threading.Thread(target=work) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    in_threads(work, 4)
     assert not wrong
 
 

@@ -191,7 +191,7 @@ def test_sizes_known_at_run_time(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("module", "made", "name"),
     [(runtime, runtime._library, runtime.NAMES[0]), (memory, memory._library, memory.NAMES[0]),
-     (multiply, multiply._loaded, "row.f32")],
+     (multiply, jit.written, "row.f32")],
     ids=["runtime", "memory", "products"],
 )  # fmt: skip
 def test_code_that_two_threads_make_at_once_stays_both_times(

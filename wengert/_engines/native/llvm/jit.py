@@ -17,13 +17,14 @@ What callers may rely on:
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import itertools
 import re
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
@@ -188,6 +189,12 @@ def library(
     made = load(ir, entry, exports=exports, effort=effort, table=table)
     _libraries.append(made)
     return made
+
+
+@functools.cache
+def written(text: Callable[..., str], entry: str, *form: Hashable) -> Loaded:
+    """The vector code that a generator writes for a form: LLVM's passes would take their time and change nothing."""
+    return library(text(*form), entry, effort=WRITTEN)
 
 
 def shared(ir: str, entry: str, table: Table) -> Loaded:

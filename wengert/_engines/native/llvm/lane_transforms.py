@@ -11,7 +11,6 @@ of its length (Stockham's order, which needs no reversal of bits), of which ther
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .jit import WRITTEN, Loaded, library
+from .jit import written
 from .vectors import Vectors
 
 FACTORS = (4, 2, 3, 5)
@@ -406,12 +405,7 @@ def _place(text: _Text, side: str, line: int, i: str) -> str:
     return text.times(text.plus(i, text.let(f"mul i64 %{side}.line, {line}")), 2)
 
 
-@functools.cache  # for as long as the process: other modules call them
-def _loaded_function(form: Lines) -> Loaded:
-    return library(text_of(form), "lines", effort=WRITTEN)
-
-
 def address(name: str) -> int:
     """The address of the function of a form, for compiled code; 0 for what is no form's name."""
     form = form_of(name)
-    return 0 if form is None else _loaded_function(form).address
+    return 0 if form is None else written(text_of, "lines", form).address

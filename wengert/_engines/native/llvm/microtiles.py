@@ -18,12 +18,11 @@ do not depend on how they are cut into tiles.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .jit import WRITTEN, Loaded, library
+from .jit import written
 from .target import is_x86, vector_bits
 from .vectors import Vectors
 
@@ -178,13 +177,7 @@ def _latch(tile: Tile, depth: int, t: Vectors) -> list[str]:
     ]
 
 
-@functools.cache  # for as long as the process: other modules call them
-def _loaded(tile: Tile) -> Loaded:
-    # vector code already: LLVM's passes have nothing to do
-    return library(text_of(tile), "tile", effort=WRITTEN)
-
-
 def address(name: str) -> int:
     """The address of the function of a form, for compiled code; 0 for what is no form's name."""
     tile = tile_of(name)
-    return 0 if tile is None else _loaded(tile).address
+    return 0 if tile is None else written(text_of, "tile", tile).address

@@ -19,11 +19,10 @@ A tile of the result stays in registers while the terms go by: as many rows and 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 
 from ..ir.loops import FLOATS
-from .jit import WRITTEN, Loaded, library
+from .jit import written
 from .target import is_x86, vector_bits
 from .vectors import Vectors, most_lanes
 
@@ -451,13 +450,9 @@ def module_text(function: str, type_: str) -> str:
     return "\n".join([*parts, *t.declarations(), *attributes, ""])
 
 
-@functools.cache
-def _loaded(function: str, type_: str) -> Loaded:
-    # every instruction is chosen already: LLVM's passes would take their time and change nothing
-    return library(module_text(function, type_), f"product.{function}.{type_}", effort=WRITTEN)
-
-
 def address(name: str) -> int:
     """The address of the function `product.NAME`, for compiled code; 0 where there is none."""
     function, _, type_ = name.partition(".")
-    return _loaded(function, type_).address if function in FUNCTIONS and type_ in FLOATS else 0
+    if function not in FUNCTIONS or type_ not in FLOATS:
+        return 0
+    return written(module_text, f"product.{name}", function, type_).address
