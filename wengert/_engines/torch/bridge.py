@@ -25,6 +25,7 @@ from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .common import Array, torch_dtype
 from .lanes import by_lanes, has_lanes
+from .light_nodes import light_node
 from .programs import Form, device_of, form_for, form_on
 from .structural import OPAQUE
 
@@ -101,6 +102,7 @@ class _Held:
         is_opaque: whether there are values that are no tensors, histories of loops.
         likes: shape and dtype of each place; None where the shape of one is told by a call only.
         nothing: the cotangents of what a node takes, where there are none.
+        light: what makes its node on the CPU, where it is light (`light_nodes`); None before it was asked for.
     """
 
     def __init__(self, program: Program, active: tuple[bool, ...]) -> None:
@@ -126,6 +128,7 @@ class _Held:
         self.nothing = (None,) * (1 + len(active))
         self.order = [self.saved.index(place) for place in self.read]  # of what it reads among what a node saves
         self.forms: dict[torch.device, tuple[Form, Form]] = {}  # of both halves
+        self.light: Callable[..., tuple[Any, ...]] | None = None
         self._is_light: bool | None = None
         self._is_closed: bool | None = None
 
@@ -262,9 +265,19 @@ def followed_results(program: Program, tensors: Tensors, followed: Sequence[bool
     return _Direct.apply(held, *tensors)[: held.count]
 
 
-def node_of(held: _Held) -> Callable[..., tuple[Any, ...]]:
+def node_of(held: _Held, device: torch.device) -> Callable[..., tuple[Any, ...]]:
     """What makes a node where nothing but torch's reverse mode is at work, from the operands to all that it gives."""
+    if held.is_light and held.backward.graph.outputs and device.type == "cpu":
+        if held.light is None:
+            held.light = light_node(held, held.forms_on(device), _pulled_slowly, _placed)
+        return held.light
     return partial(_Direct.apply, held) if held.is_closed else partial(_apart, held)
+
+
+def _pulled_slowly(held: _Held, ctx: Any, *cts: torch.Tensor | None) -> Any:
+    """The backward pass of a light node, whatever is asked of it."""
+    ctx.held, ctx.places = held, held.saved
+    return _Node.backward(ctx, *cts)[1:]
 
 
 class _Node(torch.autograd.Function):

@@ -12,7 +12,7 @@ from torch.autograd import forward_ad
 from ..._control.call import Program
 from ..._core.engine import Ready
 from .bridge import followed_among, held_for, is_transforming, node_of
-from .programs import form_for
+from .programs import device_of, form_for
 
 _ATTRIBUTES = ("__class__", "shape", "dtype", "device", "requires_grad")
 _CHANGING = ("shape", "dtype", "device", "requires_grad")  # of one tensor
@@ -54,7 +54,9 @@ def _followed(program: Program, tensors: Sequence[Any]) -> tuple[Callable[..., t
         return None
     held = held_for(program, (*followed,))
     count = held.count
-    return node_of(held), None if count == len(held.forward.graph.outputs) else lambda outs: outs[:count]
+    return node_of(held, device_of(tensors)), None if count == len(held.forward.graph.outputs) else lambda outs: outs[
+        :count
+    ]
 
 
 __all__ = ["looks", "ready"]

@@ -1,0 +1,105 @@
+"""The nodes of small programs as Python source: a call costs them little more than their kernels.
+
+What `bridge` asks of a node at every turn is told beforehand by the program and by operands like the last:
+how many there are, which of them and of the results the backward pass reads, that all lie on the CPU. What only the
+backward pass knows it asks there, and goes the long way where anything but a plain first derivative is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.autograd import forward_ad
+
+from ..._control.call import RowsAt
+from .programs import Form
+
+if TYPE_CHECKING:
+    from .bridge import _Held
+
+_functorch = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
+
+
+def light_node(
+    held: _Held, forms: tuple[Form, Form], slow: Callable[..., Any], placed: Callable[..., Any]
+) -> Callable[..., tuple[Any, ...]]:
+    """What makes a node of a light program, from operands on the CPU to all that it gives.
+
+    Args:
+        held: the program.
+        forms: of both its halves.
+        slow: the backward pass in general, from a node and the cotangents.
+        placed: the cotangent of an operand of gathered rows.
+    """
+    forward, backward = forms
+    names: dict[str, Any] = {
+        "Function": torch.autograd.Function, "follows": torch.is_grad_enabled, "alive": _functorch.unwrap_if_dead,
+        "transform": _functorch.peek_interpreter_stack, "is_batch": _functorch.is_legacy_batchedtensor,
+        "modes": forward_ad, "run": forward.compiled(), "own": forward.own, "slow": slow, "placed": placed,
+        "held": held,
+    }  # fmt: skip
+
+    def back(*operands: torch.Tensor) -> tuple[Any, ...]:
+        names["back"] = run = backward.compiled()
+        return run(*operands)
+
+    names["back"] = back
+    text = "\n".join(_source(held, forward.are_owned))
+    exec(compile(text, f"<wengert node of {held.forward.graph.name}>", "exec"), names)
+    return names["call"]
+
+
+def _source(held: _Held, are_owned: bool) -> list[str]:
+    stage = held.stage
+    assert stage is not None
+    operands = [f"x{i}" for i in range(len(held.active))]
+    outs = [f"y{i}" for i in range(len(held.forward.graph.outputs))]
+    cts = [f"ct{i}" for i in range(len(outs))]
+    values = [*operands, *outs]
+    views = " or ".join(f"{y}._is_view()" for y in outs)
+    kept = [f"s{i}" for i in range(len(held.saved))]
+    seeds = [
+        f"{cts[i]}.resolve_conj()" if held.forward.graph.outputs[i].dtype.kind == "c" else cts[i] for i in stage.seeded
+    ]
+    asked = [
+        "follows()", "transform() is not None", "modes._current_level >= 0",
+        *[f"{cts[i]} is None or is_batch({cts[i]})" for i in stage.seeded],
+        *[f"{ct} is not None" for ct in cts[held.count :]],
+    ]  # fmt: skip
+    found = [f"g{i}" for i in range(len(held.backward.graph.outputs))]
+    gradients = [_gradient(place, i, found) for i, place in enumerate(stage.results)]
+    return [
+        "class Node(Function):",
+        "    @staticmethod",
+        f"    def forward(ctx, {_listed(operands)}):",
+        f"        {_listed(outs)} = run({_listed(operands)})",
+        f"        if {views if are_owned else True}: {_listed(outs)} = own(({_listed(outs)}))",
+        "        ctx.set_materialize_grads(False)",
+        f"        ctx.save_for_backward({_listed([values[place] for place in held.saved])})",
+        f"        return {_listed(outs)}",
+        "    @staticmethod",
+        f"    def backward(ctx, {_listed(cts)}):",
+        f"        if {' or '.join(asked)}: return slow(held, ctx, {_listed(cts)})",
+        *([f"        {_listed(kept)} = ctx.saved_tensors"] if kept else []),
+        f"        {_listed(found)} = back({_listed([*[kept[place] for place in held.order], *seeds])})",
+        f"        return {_listed(gradients)}",
+        "apply = super(Function, Node).apply",  # torch's own without what it asks there: whether a transform is at work
+        f"def call({_listed(operands)}):",
+        f"    return apply({_listed([f'alive({x})' for x in operands])})",
+    ]
+
+
+def _listed(names: list[str]) -> str:
+    return "".join(f"{name}, " for name in names)
+
+
+def _gradient(place: object, operand: int, found: list[str]) -> str:
+    """The cotangent of an operand as source."""
+    if type(place) is int:
+        return found[place]
+    if type(place) is RowsAt:
+        rows = f"held.stage.results[{operand}], ({_listed(found)}), held.likes[{operand}]"
+        return f"placed({rows})"
+    return "None"
