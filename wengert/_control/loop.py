@@ -23,10 +23,10 @@ from .._core.analysis import needed_for
 from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike
 from .._core.domains import require_equal_extents
-from .._core.graph import Graph, quietly
+from .._core.graph import Graph, Node, quietly
 from .._core.op import ZERO, Op, batch_size, general, repeat, tensor_type
 from .._core.state import building
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, type_of
 from .._core.where import at_user_line
 from .._prims.discrete import lt
@@ -308,24 +308,76 @@ class Loop:
                 return frozenset(p for p in places if isinstance(p, int)).union(i for i, f in enumerate(flags) if f)
             flags = found
 
-    def pruned(self, used: Sequence[bool]) -> tuple[Loop, Sequence[bool]]:
+    def pruned(self, used: Sequence[bool], matters: Callable[[Node], bool]) -> tuple[Loop, Sequence[bool]]:
         """The loop without the emitted results that nothing uses, and which results are kept; for a program about to
-        run."""
+        run. Steps give on as they are the carries that nothing needs.
+
+        Args:
+            used: which results are.
+            matters: whether a node of a step has to run though nothing uses its results.
+        """
         kept = [*[True] * self.first_emit, *used[self.first_emit :]]
+        slim = self if all(kept) else self._emitting(kept[self.first_emit :])
+        return slim._resting(used[: self.carries], matters), kept
+
+    def _emitting(self, kept: Sequence[bool]) -> Loop:
+        """The loop with these of the emitted results alone."""
         slim = copy.copy(self)
-        slim.emits = (*[e for e, is_kept in zip(self.emits, kept[self.first_emit :], strict=True) if is_kept],)
+        slim.emits = (*[e for e, is_kept in zip(self.emits, kept, strict=True) if is_kept],)
         if not any(isinstance(e, History) for e in slim.emits):
             wanted = [*range(self.carries), *(e for e in slim.emits if isinstance(e, int))]
             body = self.body.graph
-            outputs = [body.outputs[i] for i in wanted]
-            slim.body = slim.thin = Program(Graph.of(body.name, body.inputs, body.nodes, outputs, body.guards))
+            slim.body = slim.thin = _with_outputs(self.body, [body.outputs[i] for i in wanted])
             slim.even = frozenset(place for place, e in enumerate(wanted) if e in self.even)
             slim.emits = (*range(self.carries, len(wanted)),)
             slim.own = len(slim.emits)
-        return slim, kept
+        return slim
+
+    def _resting(self, used: Sequence[bool], matters: Callable[[Node], bool]) -> Loop:
+        """The loop whose steps give on the carries that neither these results nor anything in a step needs."""
+        needed = self._needed(used, matters)
+        graph = self.body.graph
+        found = [
+            i for i, (x, y) in enumerate(zip(graph.inputs, graph.outputs[: self.carries], strict=False))
+            if not needed[i] and x.key != y.key and (x.shape, x.dtype) == (y.shape, y.dtype)
+        ]  # fmt: skip
+        if not found or self.varying:
+            return self
+        slim = copy.copy(self)
+        slim.body = _giving_on(self.body, found)
+        slim.thin = slim.body if self.thin is self.body else _giving_on(self.thin, found)
+        return slim
+
+    def _needed(self, used: Sequence[bool], matters: Callable[[Node], bool]) -> list[bool]:
+        """Which carries are needed: in the end, by the condition, or in a step by what it emits or has to run."""
+        body, flags = self.body.graph, list(used)
+        if self.condition is not None:
+            test = self.condition.graph
+            asked = needed_for(test.nodes, [v.key for v in test.outputs], matters)[1]
+            flags = [flag or v.key in asked for flag, v in zip(flags, test.inputs, strict=False)]
+        places = [p for e in self.emits for p in (e.positions if isinstance(e, History) else (e,))]
+        read = {body.outputs[p].key for p in places}
+        while True:
+            wanted = read | {v.key for v, flag in zip(body.outputs, flags, strict=False) if flag}
+            keys = needed_for(body.nodes, wanted, matters)[1]
+            found = [flag or v.key in keys for v, flag in zip(body.inputs, flags, strict=False)]
+            if found == flags:
+                return flags
+            flags = found
 
     def __repr__(self) -> str:
         return f"<{'scan' if self.is_counted else 'while'}, {self.carries} carries>"
+
+
+def _with_outputs(program: Program, outputs: list[Value]) -> Program:
+    graph = program.graph
+    return Program(Graph.of(graph.name, graph.inputs, graph.nodes, outputs, graph.guards))
+
+
+def _giving_on(program: Program, places: Sequence[int]) -> Program:
+    """A step that gives on as they are the carries at these places."""
+    graph = program.graph
+    return _with_outputs(program, [graph.inputs[i] if i in places else v for i, v in enumerate(graph.outputs)])
 
 
 def _reached(graph: Graph, active: Sequence[bool]) -> set[int]:

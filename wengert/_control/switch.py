@@ -114,7 +114,7 @@ class Branches:
             return self
         return Branches(self.programs, self.own, self.declared, self.stages, self.results)
 
-    def pruned(self, used: Sequence[bool]) -> tuple[Branches, Sequence[bool]]:
+    def pruned(self, used: Sequence[bool], matters: object) -> tuple[Branches, Sequence[bool]]:
         """The branches without the results that nothing uses, and which are kept; for a program about to run."""
         programs = []
         for graph in (program.graph for program in self.programs):

@@ -41,12 +41,14 @@ def _is_dim(extent: DimLike) -> bool:
 
 
 def _pruned(node: Node, live: set[int]) -> Node:
-    """A branch or a loop without the results beyond the user's own that nothing uses."""
+    """A branch or a loop without the results beyond the user's own that nothing uses, and what is there for those."""
     if node.op.facts.holds not in BRANCHES_AND_LOOPS:
         return node
     used = [v.key in live for v in node.outputs]
-    attr, kept = node.attrs[-1].pruned(used)
-    if all(kept):
+    if all(used):
+        return node
+    attr, kept = node.attrs[-1].pruned(used, _matters)
+    if attr is node.attrs[-1]:
         return node
     outputs = (*[v for v, is_kept in zip(node.outputs, kept, strict=True) if is_kept],)
     return Node(node.op, node.inputs, outputs, (*node.attrs[:-1], attr), node.site, node.is_quiet, node.label)

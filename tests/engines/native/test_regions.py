@@ -221,7 +221,28 @@ def until_invariants_say(x: Any, c: Any) -> Any:
     return wg.sum(wg.while_loop(lambda y: wg.sum(y * y) < limit, lambda y: y + 0.1 * wg.log(x), c))
 
 
-@pytest.mark.parametrize("f", [with_invariants, products_of_invariants, until_invariants_say])
+def total_of_products(x: Any, c: Any) -> Any:
+    """The cotangent of the total stays, and so does its product with the matrix."""
+    matrix = wg.outer(wg.sin(c), c)
+    return wg.fori_loop(0, 9, lambda i, total: total + wg.sum(wg.matmul(matrix, x * (i + 1.0)) ** 2), 0.0)
+
+
+def total_inside(x: Any, c: Any) -> Any:
+    """What goes round both loops and is of no use to slopes but by one of two."""
+
+    def inner(i: Any, state: Any) -> Any:
+        y, total, other = state
+        return wg.sin(y), total + wg.sum(y * y), other + total
+
+    def outer(i: Any, state: Any) -> Any:
+        return wg.fori_loop(0, 3, inner, state)
+
+    return wg.fori_loop(0, 4, outer, (x, wg.sum(c), 0.0))[1]
+
+
+@pytest.mark.parametrize(
+    "f", [with_invariants, products_of_invariants, until_invariants_say, total_of_products, total_inside]
+)
 @pytest.mark.parametrize("form", [wg.value_and_grad, lambda f, **k: wg.grad(lambda *a: wg.sum(wg.grad(f)(*a)), **k)])
 def test_invariants_beside_numpys_kernels(f: Any, form: Any) -> None:
     x, c = RNG.uniform(0.1, 0.5, size=40), RNG.normal(size=40)
@@ -236,6 +257,67 @@ def test_what_invariants_decide_is_computed_once() -> None:
     before, steps = loops.split("poll", 1)
     assert "exp.f64" in before and "sin.f64" in before and "cos.f64" in steps
     assert "exp.f64" not in steps and "sin.f64" not in steps
+
+
+def loops_of(f: Any, *arguments: Any) -> str:
+    return str(lowered(ready(optimise(wg.function(f).trace(*arguments))), "f").function)
+
+
+def test_what_no_result_needs_does_not_go_round() -> None:
+    """The gradient needs sin and not cos: of the total, which only the value needs, nothing is left."""
+
+    def f(x: Any, is_while: bool) -> Any:
+        def step(i: Any, total: Any) -> Any:
+            return total + wg.sum(wg.cos(x * (1.0 + i)))
+
+        if is_while:
+            return wg.while_loop(lambda i, total: i < 50, lambda i, total: (i + 1, step(i, total)), (0, 0.0))[1]
+        return wg.fori_loop(0, 50, step, 0.0)
+
+    x = RNG.normal(size=30)
+    for is_while in (False, True):
+        value, slope = loops_of(lambda x, w=is_while: f(x, w), x), loops_of(wg.grad(lambda x, w=is_while: f(x, w)), x)
+        assert "cos.f64" in value and "cos.f64" not in slope and "sin.f64" in slope
+        slope = wg.function(wg.grad(lambda x, w=is_while: f(x, w)))(x)
+        np.testing.assert_allclose(slope, wg.grad(lambda x, w=is_while: f(x, w))(x), rtol=1e-12)
+
+
+def test_what_goes_round_as_it_is_decides_before_the_steps() -> None:
+    x = RNG.normal(size=40)
+
+    def f(x: Any) -> Any:
+        return wg.fori_loop(0, 9, lambda i, total: total + wg.sum(wg.cumsum(x * (1.0 + i))), 0.0)
+
+    back = loops_of(wg.grad(f), x).rsplit("poll", 1)[1]
+    assert "add.f64" in back and back.count("for ") <= 1, back
+    np.testing.assert_allclose(wg.function(wg.grad(f))(x), wg.grad(f)(x), rtol=1e-12)
+
+
+def test_what_nothing_needs_raises_all_the_same() -> None:
+    def f(x: Any) -> Any:
+        return wg.fori_loop(0, 9, lambda i, c: (c[0] * 1.5, c[1] + x[i]), (wg.sum(x), 0.0))[0]
+
+    for form in (f, wg.grad(f)):
+        with pytest.raises(IndexError):
+            form(np.ones(5))
+        with pytest.raises(IndexError):
+            wg.function(form)(np.ones(5))
+
+
+def test_bounds_of_many_loops_are_looked_at_in_machine_code() -> None:
+    def f(x: Any, most: Any) -> Any:
+        def bounded(x: Any, most: Any) -> Any:
+            return wg.while_loop(lambda y: y < 100.0, lambda y: y * 2.0, x, maximum_iterations=most)
+
+        return wg.fori_loop(0, 3, lambda i, y: wg.vmap(bounded)(y, most) - 1.0, x)
+
+    compiled = wg.function(f)
+    x = np.array([1.0, 2.0, 3.0])
+    for most in ([1, 0, 9], [4, 4, 4]):
+        np.testing.assert_array_equal(compiled(x, np.array(most)), f(x, np.array(most)))
+    assert not [part for part in compiled.report(x, np.array([1, 0, 9])).parts if part.by != "machine code"]
+    with pytest.raises(ValueError, match="negative"):
+        compiled(x, np.array([1, -1, 9]))
 
 
 @pytest.mark.parametrize("is_nested", [False, True])

@@ -79,7 +79,17 @@ def mixed(n: int, policy: Any) -> Callable[[Any], Any]:
     return lambda x: wg.sum(wg.fori_loop(0, n, lambda i, c: inner(c) * 0.5, x))
 
 
-PROGRAMS = [counted, until, scanned, nested, mixed]
+def summed(n: int, policy: Any) -> Callable[[Any], Any]:
+    """No slope needs the totals, nor their own values: steps do not compute them."""
+
+    def step(i: Any, state: Any) -> Any:
+        c, total = state
+        return wg.sin(c) * 1.1, total + c * c
+
+    return lambda x: wg.sum(wg.fori_loop(0, n, step, (x, wg.cos(x)), checkpoint=policy)[1])
+
+
+PROGRAMS = [counted, until, scanned, nested, mixed, summed]
 CASES = [(make, n, SMALL) for make in PROGRAMS for n in (0, 1, 2, 3, 7, 50)] + [(make, 23, WIDE) for make in PROGRAMS]
 
 

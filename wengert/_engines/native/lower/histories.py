@@ -108,6 +108,11 @@ class Snapshots(Form):
         self.budget = budget
         self.is_even = is_even
 
+    @property
+    def moving(self) -> list[bool]:
+        """Which of the carries change from step to step, so that each row has them."""
+        return [type(place) is not Out for place in self.states.template.places[1:]]
+
 
 class OneOf(Form):
     """The history of a branch; the backward pass takes the same branch, and knows which history is its own."""

@@ -9,6 +9,7 @@ a loop may have no steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from ...._control.joint import live
 from ...._core.graph import Graph, Node
@@ -17,15 +18,28 @@ from .blocks import Block, kind_of
 from .forms import Form
 
 
-def hoisted(block: Block, graph: Graph, invariants: Sequence[Form]) -> tuple[Graph, list[Form]]:
+class Held(Protocol):
+    """What goes round a loop."""
+
+    def form(self) -> Form:
+        """The value now."""
+        ...
+
+
+def hoisted(
+    block: Block, graph: Graph, carries: Sequence[Held], invariants: Sequence[Form]
+) -> tuple[Graph, list[Form]]:  # fmt: skip
     """A step without what its invariants decide, and that, as further invariants behind the others.
 
     Args:
         block: the one that the loop is in; what is hoisted is emitted into it.
-        graph: the step, whose last inputs are the invariants.
+        graph: the step, whose first inputs are the carries, and the last the invariants.
+        carries: what goes round; what each step gives on as it is is an invariant, too.
         invariants: the invariants.
     """
-    given = graph.inputs[len(graph.inputs) - len(invariants) :]
+    places = range(len(carries))
+    resting = [i for i in places if graph.inputs[i].key == graph.outputs[i].key and graph.inputs[i].dtype != object]
+    given = [*(graph.inputs[i] for i in resting), *graph.inputs[len(graph.inputs) - len(invariants) :]]
     before = _before(graph, given)
     if not before:
         return graph, []
@@ -34,7 +48,7 @@ def hoisted(block: Block, graph: Graph, invariants: Sequence[Form]) -> tuple[Gra
     read = {v.key for node in left for v in node.inputs} | {v.key for v in graph.outputs}
     found = [v for node in before for v in node.outputs if v.key in read]
     outside = Graph.of(f"{graph.name}.invariants", given, live(_invariant_nodes(graph, given), found), found)
-    forms = Block(block.setting, outside, invariants, block.sizes).run()
+    forms = Block(block.setting, outside, [*(carries[i].form() for i in resting), *invariants], block.sizes).run()
     return Graph.of(graph.name, [*graph.inputs, *found], left, graph.outputs), forms
 
 

@@ -198,9 +198,9 @@ class _Loop:
         self.invariants = _invariant_forms(block, forms[first:])
         if self.count is not None:
             _check_count(block, self.count, self.xs, spec.length)
-        self.graph, self.hoisted = hoisted(block, self.graph, self.invariants)
         values = self.graph.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(forms[: spec.carries], values, strict=True)]
+        self.graph, self.hoisted = hoisted(block, self.graph, self.carries, self.invariants)
         # numbers that carries start with
         self.starts = {i: f.items[0] for i, f in enumerate(forms[: spec.carries]) if type(f) is Elements and f.items}
         self.rows: dict[int, Rows] = {}
@@ -399,7 +399,7 @@ class _LoopBackRun:
         self.invariants = _invariant_forms(block, [self.inputs[i] for i in step.invariants])
         rows = [_sliced(block, x) for x in self.inputs[spec.carries : spec.invariants_from()]]
         _check_count(block, self.count, [*rows, *self.read], spec.length)
-        self.graph, found = hoisted(block, self.graph, self.invariants)
+        self.graph, found = hoisted(block, self.graph, self.state, self.invariants)
         self.invariants += found
         self.slices = [
             Rows(block, (*lanes, *self.inputs[i].shape[1:]), self.inputs[i].type, self.count) for i in step.slices
@@ -447,7 +447,7 @@ class _Again:
             carry.target()  # several loops use it, of which any may run no step
         self.xs = [_sliced(block, x) for x in back.inputs[spec.carries : first]]
         self.invariants = _invariant_forms(block, back.inputs[first:])
-        self.moving = moving_of(spec)
+        self.moving = taken.moving
         self.states = States(block, [c.form() for c in self.carries], self.moving)
 
     def arrays(self) -> set[Array]:

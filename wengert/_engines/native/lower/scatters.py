@@ -193,24 +193,28 @@ def _last_writes(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     return [target]
 
 
-def _not_negative(block: Block, node: Node, forms: list[Form]) -> list[Form]:
-    """The bound of a loop; of a negative one NumPy's kernel tells."""
-    number = block.number(forms[0])
-    with block.b.when(block.b.let("lt", forms[0].type, number, 0)):
-        block.b.leave(Status.REFUSED)
-    return [Elements(forms[0].shape, forms[0].type, [number])]
+def _refused(is_bad: Callable[[Builder, str, Operand], Operand]) -> Callable[[Block, Node, list[Form]], list[Form]]:
+    """Gives its operand on, unless an element is one with which the code lacks what is needed: NumPy's kernel tells."""
+
+    def lower(block: Block, node: Node, forms: list[Form]) -> list[Form]:
+        (x,), b = forms, block.b
+        if is_numbers(x.shape) and count_of(b, x.shape) == 1:
+            x = block.elements(x)
+            found = is_bad(b, x.type, x.items[0])
+        else:
+            some = b.var("bool", False)
+            over(b, x.shape, lambda index: b.set(some, b.either(b.get(some), is_bad(b, x.type, x.at(b, index)))))
+            found = b.get(some)
+        with b.when(found):
+            b.leave(Status.REFUSED)
+        return [x]
+
+    return lower
 
 
-def _refused_where_set(block: Block, node: Node, forms: list[Form]) -> list[Form]:
-    """Flags for which the code lacks what is needed where they are set."""
-    (flags,) = forms
-
-    def look(index: Index) -> None:
-        with block.b.when(flags.at(block.b, index)):
-            block.b.leave(Status.REFUSED)
-
-    over(block.b, flags.shape, look)
-    return [flags]
+# the bounds of loops, and flags
+_not_negative = _refused(lambda b, t, x: b.let("lt", t, x, 0))
+_refused_where_set = _refused(lambda b, t, x: x)
 
 
 def _multiplied(b: Builder, t: str, old: Operand, new: Operand) -> Operand:

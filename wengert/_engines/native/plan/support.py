@@ -173,10 +173,6 @@ def _first_order(node: Node) -> str:
     return "a derivative in a parameter is a series" if any(node.attrs) else ""
 
 
-def _one(node: Node) -> str:
-    return "" if static_size(node.inputs[0].shape) == 1 else "more than one number"
-
-
 def _some(node: Node) -> str:
     """For what has no place of the largest."""
     n = node.inputs[0].shape[node.attrs[0]]
@@ -243,7 +239,7 @@ def _loop_back(node: Node) -> str:
 
 
 _CHECKS: dict[str, Any] = {
-    "maximum_iterations": _one, "argmax": _some, "argmin": _some,
+    "argmax": _some, "argmin": _some,
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs, "dft": _transform, "rfft": _transform, "irfft": _transform,
