@@ -230,15 +230,121 @@ def recomputed_steps(x: Any) -> Any:
     return (a * b.value) @ wnp.cos(y)
 
 
-def test_writes_of_recomputed_functions_in_traces_have_gradients() -> None:
-    """They are results of the function as what it returns is; eagerly they are refused."""
-    plain = np.array([(recomputed_steps(X + e) - recomputed_steps(X - e)) / 2e-6 for e in 1e-6 * np.eye(4)])
-    slope = wg.function(wg.grad(recomputed_steps))
-    np.testing.assert_allclose(slope(X), plain, rtol=1e-7)
-    np.testing.assert_allclose(wg.function(wg.jacobian(recomputed_steps, mode="forward"))(X), plain, rtol=1e-7)
-    curves = np.array([(slope(X + e) - slope(X - e)) / 2e-5 for e in 1e-5 * np.eye(4)])
-    np.testing.assert_allclose(wg.function(wg.hessian(recomputed_steps))(X), curves, rtol=1e-5, atol=1e-7)
-    rows = wg.function(wg.vmap(wg.grad(recomputed_steps)))(np.stack([X, X + 0.1]))
-    np.testing.assert_allclose(rows, [slope(X), slope(X + 0.1)], rtol=1e-12)
-    with pytest.raises(TypeError, match="recompute_grad: a buffer"):
-        wg.grad(recomputed_steps)(X)
+def nested_recomputed_steps(x: Any) -> Any:
+    a, row = wg.buffer(np.zeros(4)), wnp.array(x)
+    view = row[1:]
+
+    def outer(y: Any) -> Any:
+        def inner(z: Any) -> Any:
+            a[1] = a[0] * z[0]
+            view[0] = z[1] * z[0]
+            return z * 2.0
+
+        r = wg.checkpoint(inner)(y)
+        a[2] = a[1] * r[1]
+        return r * a[2]
+
+    a[0] = x[0]
+    for _ in range(3):
+        x = wg.checkpoint(outer)(x * 0.5)
+    return wg.sum(x) + wg.sum(a.value * row * X)
+
+
+def recomputed_steps_of_a_loop(x: Any) -> Any:
+    a = wg.buffer(np.zeros(5))
+
+    def step(i: Any, s: Any) -> Any:
+        def f(s: Any) -> Any:
+            a[i] = s * x[0] + a[i - 1]
+            return wg.sin(s) * x[1]
+
+        return wg.checkpoint(f)(s)
+
+    return wg.fori_loop(1, 5, step, x[2]) + wg.sum(a.value**2)
+
+
+def recomputed_loop(x: Any) -> Any:
+    a, b = wg.buffer(np.zeros(5)), wnp.zeros(3)
+
+    def f(x: Any) -> Any:
+        def step(i: Any, s: Any) -> Any:
+            a[i] = s * x[0] + a[i - 1]
+            return wg.sin(s) * x[1]
+
+        b[1:] = x[:2] * x[3]
+        return wg.fori_loop(1, 5, step, x[2])
+
+    return wg.checkpoint(f)(x) * wg.sum(b) + wg.sum(a.value**2)
+
+
+def recomputed_function(x: Any) -> Any:
+    a = wg.buffer(np.zeros(5))
+
+    @wg.function
+    def f(x: Any) -> Any:
+        a[1] = x[0] * x[1]
+        a[2] = a[1] * x[2]
+        return x[0] * a[2]
+
+    return wg.checkpoint(f)(x) + wg.sum(a.value**2)
+
+
+def recomputed_with_the_argument_as_target(x: Any) -> Any:
+    """What is written to is what the function is called with, which it keeps as it was."""
+    y = x * 1.0
+
+    def f(c: Any) -> Any:
+        wnp.multiply(c, 3.0, y)
+        y[1] = c[2] * y[0]
+        return c * c
+
+    return wg.sum(wg.checkpoint(f)(y)) + y @ y
+
+
+RECOMPUTED = [
+    recomputed_steps, nested_recomputed_steps, recomputed_steps_of_a_loop, recomputed_loop, recomputed_function,
+    recomputed_with_the_argument_as_target,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", RECOMPUTED)
+def test_writes_of_recomputed_functions_have_gradients(f: Any) -> None:
+    """They are results of the function as what it returns is."""
+
+    def value(x: Any) -> float:
+        return f(wg.tensor(x)).item()  # by value: an array of NumPy would share its memory with the argument
+
+    plain = np.array([(value(X + e) - value(X - e)) / 2e-6 for e in 1e-6 * np.eye(4)])
+    slope = wg.function(wg.grad(f))
+    for way in (lambda g: g, wg.function):
+        np.testing.assert_allclose(way(wg.grad(f))(X), plain, rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(way(wg.jacobian(f, mode="forward"))(X), plain, rtol=1e-7, atol=1e-8)
+        curves = np.array([(slope(X + e) - slope(X - e)) / 2e-5 for e in 1e-5 * np.eye(4)])
+        for second in (wg.hessian(f), wg.jacobian(wg.grad(f), mode="reverse")):
+            np.testing.assert_allclose(way(second)(X), curves, rtol=1e-5, atol=1e-7)
+        rows = way(wg.vmap(wg.grad(f)))(np.stack([X, X + 0.1]))
+        np.testing.assert_allclose(rows, [slope(X), slope(X + 0.1)], rtol=1e-12)
+
+
+def test_a_recomputed_loop_may_assign_a_variable() -> None:
+    """The loop of a backward pass that is traced leaves what it assigned where that pass reads it."""
+    w = wg.Variable(2.0)
+
+    def f(x: Any) -> Any:
+        def step(i: Any, s: Any) -> Any:
+            w.assign(w + i + 1.0)
+            return s * w
+
+        return wg.fori_loop(0, 3, step, wg.sum(x * x)) * w * x[0]
+
+    def loss(x: Any) -> Any:
+        w.assign(2.0)
+        return wg.checkpoint(f)(x)
+
+    # w is 3, 5, 8 in the loop, and 8 behind it
+    slope = 3 * 5 * 8 * 8 * (2 * X * X[0] + (X @ X) * np.eye(4)[0])
+    np.testing.assert_allclose(wg.grad(loss)(X), slope, rtol=1e-12)
+    first = np.outer(np.eye(4)[0], X)
+    wanted = 3 * 5 * 8 * 8 * 2 * (np.eye(4) * X[0] + first + first.T)
+    np.testing.assert_allclose(wg.hessian(loss)(X), wanted, rtol=1e-12)
+    np.testing.assert_allclose(wg.jacobian(wg.grad(loss), mode="reverse")(X), wanted, rtol=1e-12)

@@ -56,7 +56,10 @@ class Closure(NamedTuple):
         builder = STATE.builder
         assert builder is not None
         for state, value in zip(self.written, values, strict=True):
-            builder.write_variable(state, value)
+            if STATE.pins is None:
+                builder.write_variable(state, value)
+            else:  # a computation is repeated: what it writes stays inside
+                state._put(value)
 
 
 def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], name: str) -> Body:
@@ -74,6 +77,8 @@ def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], nam
     graph.lines = None if STATE.builder is None else Lines()
     # reads of Variables are told to observers once, by the construct as a whole
     before, STATE.reading = STATE.reading, ()
+    # what is pinned is state to a body, which it reads and writes by its own graph
+    pins, STATE.pins = STATE.pins, None
     STATE.regions = depth = STATE.regions + 1
     try:
         with building(graph):
@@ -87,7 +92,7 @@ def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], nam
     except RecursionError as error:
         raise _too_deep(error, depth) from None
     finally:
-        STATE.reading = before
+        STATE.reading, STATE.pins = before, pins
         STATE.regions = depth - 1
     return Body(graph, [*graph.inputs], results)
 

@@ -61,7 +61,7 @@ class Observer:
     def on_read(self, variable: Any, tensor: Tensor) -> None:
         """Hears that a Variable or a buffer is read, and what it held."""
 
-    def on_write(self, buffer: object) -> None:
+    def on_write(self, buffer: Any) -> None:
         """Hears that a buffer is written to; what is written is computed by recorded ops, which have gradients."""
 
     def on_standing(self, variable: Any, tensor: Tensor) -> None:

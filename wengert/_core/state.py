@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Set
 from typing import TYPE_CHECKING, Any
 
 from .refusal import reworded
@@ -30,6 +31,7 @@ class State(threading.local):
     eager_functions: bool = False  # inside `wg.eager()`: `function`s run as plain Python
     reading: tuple[Observer, ...] = ()  # observers of Variable reads (custom gradients, recomputation)
     pins: dict[int, Any] | None = None  # Variable key -> what it holds while a computation is repeated
+    lent: Set[int] = frozenset()  # keys of what is pinned, also in traces of that computation's bodies, without pins
     lets_captures_go: bool = False  # custom gradients do not refuse what they close over: the caller has asked already
     regions: int = 0  # how many functions of branches and loops are being traced inside one another
     scalars: Any = None  # what the trace under way does with NumPy's scalars (`scalars.Scalars`)
@@ -153,8 +155,8 @@ class observing_reads:
 class pinning:
     """Context manager: the Variables with these keys hold these tensors; assignments change them inside only.
 
-    Nobody outside is told of the reads: the repeated computation stands for one that they have seen. None pins
-    nothing and keeps the reads from observers all the same.
+    Nobody outside is told of the reads, and of effects: the repeated computation stands for one that they have seen.
+    None pins nothing and keeps the reads from observers all the same.
     """
 
     __slots__ = ("_before", "_pins")
@@ -163,8 +165,10 @@ class pinning:
         self._pins = pins
 
     def __enter__(self) -> None:
-        self._before = (STATE.pins, STATE.reading)
+        self._before = (STATE.pins, STATE.reading, STATE.effects, STATE.lent)
         STATE.pins, STATE.reading = self._pins, ()
+        if self._pins is not None:
+            STATE.effects, STATE.lent = (), self._pins.keys()
 
     def __exit__(self, *exc: object) -> None:
-        STATE.pins, STATE.reading = self._before
+        STATE.pins, STATE.reading, STATE.effects, STATE.lent = self._before

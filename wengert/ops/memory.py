@@ -75,11 +75,11 @@ class Memory:
 
     def _put(self, version: Tensor) -> None:
         """Makes a tensor what the memory holds from now on."""
+        self._note_write()
         if STATE.pins is not None and self._key in STATE.pins:
             tell_effect("writes to a buffer", self)
             STATE.pins[self._key] = version
             return
-        self._note_write()
         if STATE.builder is None:
             self._tensor = version
         else:
@@ -342,6 +342,8 @@ class Place:
         if self.layout is not None and not self.layout.flags.writeable:
             raise ValueError(at_user_line("x[...]: the assignment destination is read-only, as NumPy's view here is"))
         builder = STATE.builder
+        if memory._key in STATE.lent:
+            return  # a computation is repeated: what it writes stays inside
         if builder is not None and memory._home not in (builder.serial, *[g.serial for g in builder.enclosing()]):
             _refuse_outer(memory.shape)
 

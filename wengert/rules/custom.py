@@ -951,9 +951,10 @@ def _takes_saved(grad_func: Callable[..., Any]) -> str:
 
 
 class _Captures(Telling, Observer):
-    """The recorder of a first run: follows what depends on the inputs, and notes followed tensors from elsewhere."""
+    """The recorder of a first run: follows what depends on the inputs, and notes followed tensors from elsewhere and
+    buffers from outside that are written to."""
 
-    __slots__ = ("found", "keys", "outer", "own", "since")
+    __slots__ = ("found", "keys", "outer", "own", "since", "written")
     is_passive = True
 
     def __init__(self, keys: set[int], outer: tuple[Recorder, ...], own: Iterable[Tensor]) -> None:
@@ -962,6 +963,7 @@ class _Captures(Telling, Observer):
         self.keys = keys
         self.outer = outer
         self.found: dict[int, Tensor] = {}
+        self.written: dict[int, Memory] = {}
 
     def tracks(self, key: int) -> bool:
         return key in self.keys or any(recorder.tracks(key) for recorder in self.outer)
@@ -969,13 +971,10 @@ class _Captures(Telling, Observer):
     def on_read(self, variable: Variable, tensor: Tensor) -> None:
         self.keys.add(tensor._key)
 
-    def on_write(self, buffer: object) -> None:
-        raise TypeError(
-            at_user_line(
-                "recompute_grad: a buffer that was made outside is written to inside, where no gradient can follow; "
-                "write what the function returns"
-            )
-        )
+    def on_write(self, buffer: Memory) -> None:
+        if buffer._key not in self.written:
+            self.written[buffer._key] = buffer
+            self.keys.add(buffer._held._key)  # what it held before is an input: it counts as read, for all observers
 
     def observe(self, op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], outs: tuple[Tensor, ...]) -> None:
         is_followed = False
@@ -1025,15 +1024,16 @@ class _Repeated:
         args, kwargs = unflatten(self._spec, leaves)
         return _Output(self._f(*self._head, *args, **kwargs), self._name)
 
-    def pin(self, variables: Sequence[Variable], constants: dict[int, Tensor]) -> Run:
-        """f as a function of its arguments and of these Variables, the rest of which hold what they held."""
+    def pin(self, variables: Sequence[Variable], constants: dict[int, Tensor], written: Iterable[int]) -> Run:
+        """f as a function of its arguments and of these Variables, the rest of which hold what they held; what these
+        buffers hold at the end are results."""
         count = len(self._places)
         keys = [v._key for v in variables]
 
         def run(inputs: Sequence[Tensor]) -> list[Tensor]:
             pins = {**constants, **dict(zip(keys, inputs[count:], strict=True))}
             with pinning(pins):
-                return self.first(inputs[:count]).tensors
+                return [*self.first(inputs[:count]).tensors, *map(pins.__getitem__, written)]
 
         return run
 
@@ -1061,9 +1061,11 @@ def _recompute_eager(repeated: _Repeated, name: str, keep: Kind) -> Any:
     captures, reads = _Captures(keys, outer, own), _Reads(own)
     with pausing(watchers()), recording(captures), observing_reads(reads), observing_reads(captures):
         output = repeated.first(own)
-    captures.note_results(output.tensors)
+    arrays = [*captures.written.values()]
+    found = [*output.tensors, *[array._held for array in arrays]]
+    captures.note_results(found)
     del own
-    if not output.tensors:
+    if not found:
         return output.result((), keep)
     floats = {k: (v, t) for k, (v, t) in reads.first.items() if dtypes.is_inexact(t.dtype)}
     constants = {k: t for k, (_, t) in reads.first.items() if k not in floats}
@@ -1071,10 +1073,13 @@ def _recompute_eager(repeated: _Repeated, name: str, keep: Kind) -> Any:
     captured = [t for key, t in captures.found.items() if key not in read_keys]
     held = [*inputs, *(t for _, t in floats.values())]
     everything = [*held, *captured]
-    run = repeated.pin([v for v, _ in floats.values()], constants)
-    rule = RecomputeRule(name, run, len(inputs), len(held), len(everything), len(output.tensors))
-    results = _with_dtype(output.tensors, inputs)
-    return output.result(follow(rule, everything, results, everything), keep)
+    run = repeated.pin([v for v, _ in floats.values()], constants, [*captures.written])
+    rule = RecomputeRule(name, run, len(inputs), len(held), len(everything), len(found))
+    returned = len(output.tensors)
+    results = follow(rule, everything, [*_with_dtype(found[:returned], inputs), *found[returned:]], everything)
+    for array, value in zip(arrays, results[returned:], strict=True):
+        array._put(value)
+    return output.result(results[:returned], keep)
 
 
 def _under_another_name(x: Tensor) -> Tensor:
