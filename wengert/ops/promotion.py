@@ -246,6 +246,16 @@ def broadcast_shapes(x: Shape, y: Shape, what: str) -> Shape:
         return x
     if not x:
         return y
+    return _met(x, y, what) if STATE.builder is not None else _met_before(x, y, what)
+
+
+@functools.lru_cache(512)
+def _met_before(x: Shape, y: Shape, what: str) -> Shape:
+    """The same of known extents, which come again."""
+    return _met(x, y, what)
+
+
+def _met(x: Shape, y: Shape, what: str) -> Shape:
     width = max(len(x), len(y))
     wide_x, wide_y = (1,) * (width - len(x)) + tuple(x), (1,) * (width - len(y)) + tuple(y)
     met: list[DimLike] = []
@@ -390,11 +400,11 @@ def for_two(kinds: str) -> Callable[[Callable[[Op, Any, Any], Any]], Callable[[O
                 elif type(y) is np.ndarray and type(x) is Tensor:
                     beside = _array_beside(y, x)
                     if beside is not None and beside._data.dtype.kind in kinds:
-                        return apply(op, (x, beside))
+                        return apply(op, (broadcast(x, y.shape), beside))
                 elif type(x) is np.ndarray and type(y) is Tensor:
                     beside = _array_beside(x, y)
                     if beside is not None and beside._data.dtype.kind in kinds:
-                        return apply(op, (beside, y))
+                        return apply(op, (beside, broadcast(y, x.shape)))
                 return rule(op, x, y)
             except Exception as error:
                 if isinstance(error, Symbolic):
@@ -501,9 +511,14 @@ def filled_beside(value: float, partner: Tensor) -> Tensor | None:
 
 
 def _array_beside(value: np.ndarray[Any, Any], partner: Tensor) -> Tensor | None:
-    """A NumPy array of a tensor's shape in the tensor's dtype, if they meet in that; None where it takes thought."""
+    """A NumPy array of the shape of a tensor, or of any where that is a lone number, in the tensor's dtype.
+
+    None where they do not meet in that, or it takes thought.
+    """
     data = partner._data
-    if type(data) is not np.ndarray or STATE.builder is not None or partner._weak or data.shape != value.shape:
+    if STATE.builder is not None or partner._weak or type(data) not in _OF_NUMPY:
+        return None
+    if data.shape and data.shape != value.shape:
         return None
     if value.dtype is data.dtype:
         return Tensor(value.view(), next_serial()) if value.dtype.kind in "fc" else None

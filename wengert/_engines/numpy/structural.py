@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,8 @@ def _broadcast_to(x: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Any:
     # A 0-d or contiguous operand becomes a view with zero strides without NumPy's costly iterator set-up.
     own = x.shape
     if shape and (not own or (x.flags.c_contiguous and 0 not in shape)):
-        lead = len(shape) - len(own)
-        if not own or (lead >= 0 and all(map(_spreads, own, shape[lead:]))):
-            strides = (*(0,) * lead, *map(_stride_of, own, x.strides)) if own else (0,) * len(shape)
+        strides = _spread(own, x.strides, shape) if own else (0,) * len(shape)
+        if strides is not None:
             try:
                 view = _ndarray(shape, x.dtype, x, 0, strides)
                 view.flags.writeable = False
@@ -38,12 +38,13 @@ def _broadcast_to(x: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Any:
     return np.broadcast_to(x, shape)
 
 
-def _spreads(own: int, wanted: int) -> bool:
-    return own in (1, wanted)
-
-
-def _stride_of(extent: int, stride: int) -> int:
-    return 0 if extent == 1 else stride
+@functools.lru_cache(2048)
+def _spread(own: tuple[int, ...], strides: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The strides with which an array is seen in a wider shape; None where it does not broadcast to that."""
+    lead = len(shape) - len(own)
+    if lead < 0 or any(extent not in (1, wanted) for extent, wanted in zip(own, shape[lead:])):
+        return None
+    return (*(0,) * lead, *[0 if extent == 1 else stride for extent, stride in zip(own, strides)])
 
 
 def _reduce_sum(x: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
