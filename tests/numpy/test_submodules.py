@@ -59,6 +59,18 @@ def test_strides_that_leave_the_memory_are_refused() -> None:
         wg.grad(lambda t: wnp.lib.stride_tricks.as_strided(t, (3,), (16,)).sum())(x)
 
 
+@pytest.mark.parametrize("lock", [lambda x: x.setflags(write=False), lambda x: setattr(x.flags, "writeable", False)])
+def test_views_that_a_locked_tensor_had_are_written_to(lock: Callable[[Any], None]) -> None:
+    x = wnp.arange(4.0)
+    part = x[1:]
+    rest = part[1:]
+    lock(x)
+    part[0], rest[0] = 7.0, 8.0
+    assert x.numpy().tolist() == [0.0, 7.0, 8.0, 3.0]
+    with pytest.raises(ValueError, match="read-only"):
+        x[1:][0] = 1.0
+
+
 def test_a_locked_tensor_is_not_written_to() -> None:
     x = wnp.arange(4.0)
     x.setflags(write=False)

@@ -25,14 +25,14 @@ from .._core.moving import beside
 from .._core.recorder import Observer
 from .._core.state import STATE, next_serial, tell_effect
 from .._core.tensor import Tensor, Value, Written, tell_twin
-from .._core.types import TensorType, same_dim, type_of
+from .._core.types import TensorType, as_type, same_dim, type_of
 from .._core.where import Site, at_user_line
 from .._prims import buffer as prims
 from ..errors import TracingError
 from . import chosen, layouts, places, promotion
 from .at import At, filling
 from .indexing import where
-from .subscript import look_of_index, take_index
+from .subscript import look_of_index, take_alike, take_index
 
 
 class Memory:
@@ -133,7 +133,7 @@ class Family:
     __slots__ = ("_blank", "_limit", "_members", "memory", "origin")
 
     def __init__(self, root: Tensor) -> None:
-        self.origin = copy(root)
+        self.origin = root.__copy__()
         self.memory: Memory | None = None
         self._blank: Any = None
         self._members: list[weakref.ref[Tensor]] = []
@@ -160,6 +160,12 @@ class Family:
         self._members.append(weakref.ref(tensor))
         if self.memory is not None:
             place.become_written(tensor)
+
+    def lay_out(self) -> None:
+        """Finds all layouts that have been put off until now."""
+        for tensor in (member() for member in self._members):
+            if tensor is not None:
+                tensor._link.lay_out()
 
     def written(self) -> Memory:
         """The memory: from now on all members stand for what they see of it."""
@@ -208,18 +214,23 @@ def _refuse_outer(shape: Shape) -> NoReturn:
     )
 
 
+_OF_ROOT: tuple[None, None] = (None, None)
+
+
 class Place:
     """Where a tensor lies in its family's memory: NumPy's view of the blank array, or a way from another place."""
 
-    __slots__ = ("_cached", "_pull", "family", "index", "layout", "origin", "parent", "type")
+    __slots__ = ("_cached", "_late", "_layout", "_pull", "family", "index", "origin", "parent", "type")
 
     def __init__(
         self, family: Family, type_: TensorType, layout: np.ndarray[Any, Any] | None, parent: Place | None = None,
         index: Index | None = None, pull: Callable[[Tensor], Tensor] | None = None,
+        late: tuple[Place | None, Index] | None = None,
     ) -> None:  # fmt: skip
         self.family = family
         self.type = type_
-        self.layout = layout
+        self._layout = layout
+        self._late = late  # what the layout is made of once somebody asks, for most views are only read
         self.parent = parent
         self.index = index
         self._pull = pull
@@ -227,8 +238,26 @@ class Place:
         self._cached: tuple[int, Any, Any, Tensor | None] | None = None
 
     @property
+    def layout(self) -> np.ndarray[Any, Any] | None:
+        """NumPy's view of the blank array; None where nobody knows it before a run."""
+        self.lay_out()
+        return self._layout
+
+    @layout.setter
+    def layout(self, layout: np.ndarray[Any, Any] | None) -> None:
+        self._layout, self._late = layout, None
+
+    def lay_out(self) -> None:
+        """Finds the layout, if that has been put off until now."""
+        if self._late is not None:
+            base, index = self._late
+            self.layout = self.family.blank if base is None else layouts.indexed(base.layout, index)
+
+    @property
     def is_root(self) -> bool:
         """Whether this is the whole memory as it is."""
+        if self._late is not None:
+            return self._late is _OF_ROOT
         return self.parent is None and (self.layout is None or self.layout is self.family._blank)
 
     def is_at(self, index: Index, other: Place) -> bool:
@@ -362,7 +391,10 @@ def place_of(x: Tensor) -> Place:
     """Where a tensor lies; a family of its own where it has none yet."""
     if x._link is None:
         family = Family(x)
-        family.take_in(x, Place(family, type_of(x), family.blank))
+        if type(x._data) is Value:
+            family.take_in(x, Place(family, type_of(x), family.blank))
+        else:
+            family.take_in(x, Place(family, as_type((x._data.shape, x._data.dtype)), None, late=_OF_ROOT))
     place: Any = x._link
     return place
 
@@ -399,6 +431,10 @@ def _is_position(i: Any) -> bool:
 
 def item_of(x: Tensor, index: Index) -> Any:
     """`x[index]`: a view where NumPy gives one."""
+    if STATE.builder is None and type(x) is Tensor and type(x._data) is not Value:
+        found = _everyday_item(x, index)
+        if found is not None:
+            return found
     try:
         found = take_index(x, index, "x[...]") if type(x) is Tensor else x._link.read_at(index)
     except TracingError:
@@ -411,10 +447,38 @@ def item_of(x: Tensor, index: Index) -> Any:
         place = place_of(x)
         layout = layouts.indexed(place.layout, index)
         away: tuple[Any, ...] = (place, index) if layout is None or place.is_root else ()
-        at = Place(place.family, type_of(found), layout, *away)
-        found = found if found._link is None else copy(found)
-        place.family.take_in(found, at)
-        at.remember()
+        found = _entered(place, found, Place(place.family, type_of(found), layout, *away))
+    return found
+
+
+def _everyday_item(x: Tensor, index: Index) -> Tensor | None:
+    """The same of an array by integers, slices, new axes and dots, without the questions; None for any other index."""
+    if type(index) is int:
+        found = take_index(x, index)
+        if not found._data.shape:
+            return found
+    else:
+        look = look_of_index(index)
+        if look is None:
+            return None
+        found = take_alike(x, index, look, "x[...]")
+        if not found._data.shape and not _keeps_axes(x, index):
+            return found
+    if found is x:
+        return x
+    place = place_of(x)
+    if place._layout is None and place._late is None:
+        return None
+    parent, at = (place, index) if place.is_root else (None, None)
+    type_ = as_type((found._data.shape, found._data.dtype))
+    return _entered(place, found, Place(place.family, type_, None, parent, at, late=(place, index)))
+
+
+def _entered(place: Place, found: Tensor, at: Place) -> Tensor:
+    """What stands at a place of a family, as a tensor that has that place."""
+    found = found if found._link is None else copy(found)
+    place.family.take_in(found, at)
+    at.remember()
     return found
 
 
@@ -459,6 +523,7 @@ def reshape_in_place(x: Tensor, shape: Any) -> None:
 def lock(x: Tensor, is_locked: bool) -> None:
     """Makes writes to a tensor and to views that are taken of it later the error that they are of a locked array."""
     place = place_of(x)
+    place.family.lay_out()
     if place.layout is None:
         return
     layout = place.layout.view()

@@ -287,13 +287,18 @@ def take_index(x: Tensor, index: Index, what: str = "get_item") -> Tensor:
             return apply(S.row, (x,), (index if index >= 0 else index + shape[0],))
     everyday = look_of_index(index) if STATE.builder is None else None
     if everyday is not None:
-        key = (x._data.shape, everyday)
-        taking = TAKINGS.get(key)
-        if taking is None:
-            taking = _remembered(key, _taking(x.shape, read(x, index, what)[1]))
-        return _taken(x, taking)
+        return take_alike(x, index, everyday, what)
     x, entries = read(x, index, what)
     return _take_advanced(x, entries, what) if has_arrays(entries) else _taken(x, _taking(x.shape, entries))
+
+
+def take_alike(x: Tensor, index: Index, look: tuple[Any, ...], what: str) -> Tensor:
+    """x[index] where no trace is open, of an index that looks like this."""
+    key = (x._data.shape, look)
+    taking = TAKINGS.get(key)
+    if taking is None:
+        taking = _remembered(key, _taking(x.shape, read(x, index, what)[1]))
+    return _taken(x, taking)
 
 
 def look_of_index(index: Index) -> tuple[Any, ...] | None:
