@@ -24,16 +24,21 @@ from .arguments import caller_kind
 from .cache import Compiled
 from .trace import Static, array_key, trace, with_dims
 
-_LEAVES = frozenset((Tensor, *ARRAYS, bool, int, float, complex))
+_LEAVES = frozenset((*ARRAYS, bool, int, float, complex))
 
 
 def has_tracers(values: Sequence[Any]) -> bool:
     """Whether a framework's tracer is among some (nested) arguments, and no trace of ours is open."""
     if STATE.builder is not None or not (FRAMEWORK_ENGINES or any(map(sys.modules.__contains__, FRAMEWORKS))):
         return False
-    # without a walk through structures where there are none: each gradient call comes here
-    leaves = values if _LEAVES.issuperset(map(type, values)) else flatten((*values,))[0]
-    return any(map(_is_tracer, leaves))
+    for value in values:  # without a walk through structures where there are none: each gradient call comes here
+        kind = type(value)
+        if kind is Tensor or framework_of(kind) is not None:
+            if _is_tracer(value):
+                return True
+        elif kind not in _LEAVES and any(map(_is_tracer, flatten(value)[0])):
+            return True
+    return False
 
 
 def _is_tracer(leaf: object) -> bool:

@@ -228,7 +228,7 @@ class _Decorated:
         return method
 
     def _run(self, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not has_tracers((args, kwargs)):
+        if not has_tracers((*args, *kwargs.values()) if kwargs else args):
             try:
                 result = self._call(head, args, kwargs)
             except _NeedsProgram:

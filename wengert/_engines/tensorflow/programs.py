@@ -57,12 +57,16 @@ def _refuse_forward(tensors: Tensors) -> None:
     )
 
 
+_SHORT = 4  # nodes
+
+
 class Form:
     """What this engine makes of a program.
 
     Attributes:
         run: the program, op by op; in a graph it becomes a part of that.
         can_compile: whether it can be a graph of its own: shapes that vary from step to step of a loop cannot.
+        is_short: whether TensorFlow takes longer to enter a graph than to run it op by op.
         uses: how often it has run.
     """
 
@@ -73,6 +77,7 @@ class Form:
         self.inputs = program.graph.inputs
         self.can_compile = not _varies(program.graph)
         self.has_loops = any("loop" in node.op.facts.holds for node in program.graph.nodes)
+        self.is_short = len(graph.nodes) <= _SHORT and not any(node.op.facts.holds for node in graph.nodes)
         self.uses = 0
         self._compiled: dict[Any, Callable[..., tuple[Any, ...]]] = {}
 
@@ -150,7 +155,7 @@ def executed(program: Program, values: Tensors) -> tuple[Any, ...]:
     form = form_of(program)
     form.uses += 1
     # loops from the first use on, for their steps should not return to Python each
-    is_worth_it = form.can_compile and (form.uses > 1 or form.has_loops)
+    is_worth_it = form.can_compile and not form.is_short and (form.uses > 1 or form.has_loops)
     if not (is_worth_it and tf.executing_eagerly() and all(isinstance(x, (tf.Tensor, TensorHistory)) for x in values)):
         return form.run(*values)
     return form.compiled(*flat(values))
@@ -193,6 +198,8 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
     out_form: tuple[Any, ...] = ()
     if known is None:
         program = _answering(program, active, values)
+        if tf.executing_eagerly() and not any(form) and not _gives_histories(program):
+            return (*_eager_op(program, active)(*leaves),)
 
     @tf.custom_gradient
     def op(*tensors: tf.Tensor) -> Any:
@@ -203,7 +210,7 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
         saved, outs = None, known
         if outs is None:
             divided = program.split(active)
-            found = executed(divided, _cut(rebuilt(form, tensors)))
+            found = _unrecorded(divided, (), rebuilt(form, tensors))
             stage = divided.stages[-1]
             outs, saved = found[: stage.stop], [found[slot] for slot in stage.slots]
         results, out_form = flat([*outs])
@@ -220,6 +227,31 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
 
     found = op(*leaves)
     return (*rebuilt(out_form, found),)
+
+
+@once_per_program
+def _eager_op(program: Program, active: tuple[bool, ...]) -> Callable[..., Sequence[Any]]:
+    """The same outside of graphs, of a program of tensors alone: made once, for TensorFlow looks at it when it is."""
+    divided = program.split(active)
+    stage = divided.stages[-1]
+    is_single = stage.stop == 1  # TensorFlow takes a while to look into a list
+
+    @tf.custom_gradient
+    def op(*tensors: tf.Tensor) -> Any:
+        found = _unrecorded(divided, (), tensors)
+        results, saved = found[: stage.stop], [found[slot] for slot in stage.slots]
+
+        def pull(*cts: tf.Tensor, variables: Any = None) -> Any:
+            found = _pulled(program, active, tensors, saved, cts, results)
+            return found if variables is None else (found, [None] * len(variables))
+
+        return (results[0] if is_single else [*results]), pull
+
+    return (lambda *tensors: (op(*tensors),)) if is_single else op
+
+
+def _gives_histories(program: Program) -> bool:
+    return any(v.dtype == object for v in program.graph.outputs)
 
 
 def _is_for_saving(saved: Tensors) -> bool:
@@ -254,9 +286,12 @@ def _without_captures(program: Program) -> Program:
     return Program(program.graph, program.count, program.stages, program.source)
 
 
-def _cut(values: Tensors) -> list[Any]:
-    """Values that no tape of TensorFlow's follows: what it records of a program is the program."""
-    return [x if type(x) is TensorHistory else tf.stop_gradient(x) for x in values]
+def _unrecorded(program: Program, kept: Tensors, values: Tensors) -> tuple[Any, ...]:
+    """The results for what was kept and for values, as no tape of TensorFlow's sees them: it records the program."""
+    if tf.executing_eagerly():
+        with record.stop_recording():
+            return executed(program, [*kept, *values])
+    return executed(program, [*kept, *(x if type(x) is TensorHistory else tf.stop_gradient(x) for x in values)])
 
 
 class Pullback:
@@ -290,11 +325,11 @@ def _pulled(
     if saved is None:
         pullback = _pullback_of(program, active)
         seeds = [_seed(cts[i], results[i]) for i in pullback.seeded]
-        computed = executed(pullback.program, _cut([*values, *seeds]))
+        computed = _unrecorded(pullback.program, (), [*values, *seeds])
     else:
         stage = program.split(active).stages[-1]
         seeds = [_seed(cts[i], results[i]) for i in stage.seeded]
-        found = executed(stage.backward, [*saved, *_cut(seeds)]) if stage.backward.graph.outputs else ()
+        found = _unrecorded(stage.backward, saved, seeds) if stage.backward.graph.outputs else ()
         computed = [_dense(place, found, x) for place, x in zip(stage.results, values, strict=True)
                     if type(place) in (int, RowsAt)]  # fmt: skip
         if not takes_part([*flat(values)[0], *seeds]):

@@ -1,0 +1,88 @@
+"""What TensorFlow records of ours outside of graphs is made once, and costs little more than its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+tf: Any = pytest.importorskip("tensorflow", reason="tensorflow is not installed")
+
+X = np.linspace(0.2, 1.4, 5)
+
+
+@wg.custom_gradient
+def doubled(x: Any) -> Any:
+    return wg.sin(x), lambda ct: 2 * ct * wg.cos(x)
+
+
+@wg.custom_gradient
+def pair(x: Any, y: Any) -> Any:
+    return (x * y, wg.exp(y)), lambda a, b: (a * y, a * x + b * wg.exp(y))
+
+
+def gradients(f: Callable[..., Any], *values: Any) -> tuple[Any, Any]:
+    """The first derivative of the sum, and the derivative of its sum."""
+    operands = [*map(tf.constant, values)]
+    with tf.GradientTape() as outer:
+        outer.watch(operands)
+        with tf.GradientTape() as inner:
+            inner.watch(operands)
+            loss = sum(map(tf.reduce_sum, tf.nest.flatten(f(*operands))))
+        first = inner.gradient(loss, operands)
+        total = sum(map(tf.reduce_sum, first))
+    return [*map(np.asarray, first)], [*map(np.asarray, outer.gradient(total, operands))]
+
+
+def test_warm_custom_gradients_of_first_and_second_order() -> None:
+    for _ in range(4):
+        (first,), (second,) = gradients(doubled, X)
+        np.testing.assert_allclose(first, 2 * np.cos(X))
+        np.testing.assert_allclose(second, -2 * np.sin(X))
+        (dx, dy), (dxx, dyy) = gradients(pair, X, X[::-1].copy())
+        np.testing.assert_allclose(dx, X[::-1])
+        np.testing.assert_allclose(dy, X + np.exp(X[::-1]))
+        np.testing.assert_allclose(dxx, np.ones(5))
+        np.testing.assert_allclose(dyy, 1 + np.exp(X[::-1]))
+
+
+def test_tapes_that_are_asked_more_than_once() -> None:
+    x = tf.Variable(X)
+    for _ in range(3):
+        with tf.GradientTape(persistent=True) as tape:
+            y = doubled(x)
+            z = doubled(y)
+        slope = 2 * np.cos(X)
+        for _ in range(2):
+            np.testing.assert_allclose(tape.gradient(y, x), slope)
+            np.testing.assert_allclose(tape.gradient(z, x), slope * 2 * np.cos(np.sin(X)))
+        np.testing.assert_allclose(tape.jacobian(y, x), np.diag(slope))
+
+
+def test_the_cost_of_a_warm_custom_gradient_in_python_calls() -> None:
+    @tf.custom_gradient
+    def own(x: Any) -> Any:
+        return tf.sin(x), lambda ct: ct * tf.cos(x)
+
+    def count(f: Callable[[Any], Any]) -> int:
+        x, calls = tf.constant(X), 0
+
+        def note(frame: object, event: str, what: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        for turn in range(4):
+            sys.setprofile(note if turn == 3 else None)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = f(x)
+            tape.gradient(y, x)
+            sys.setprofile(None)
+        return calls
+
+    assert count(doubled) <= 1.6 * count(own)
