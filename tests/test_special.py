@@ -147,6 +147,12 @@ def test_zeta_in_both_arguments():
     np.testing.assert_allclose(wg.grad(lambda s: wg.sum(special.zeta(s, 0.7)))(s), want, rtol=1e-8)
 
 
+def test_zeta_where_terms_vanish_beside_the_first_and_their_sum_does_not():
+    s, q = 1.0 + 2.0**-52, 2.0**-52  # 1 / (s - 1) - digamma(q)
+    for f in (special.zeta, wg.function(special.zeta)):
+        np.testing.assert_allclose(f(s, q), 2.0**53, rtol=1e-12)
+
+
 # zeta, zeta' and zeta'' by mpmath
 RIEMANN = np.array([
     [-180.5, -5.1567927348837e+185, 2.543029826404202e+186, -9.998815786315263e+186],

@@ -17,6 +17,7 @@ INF = math.inf
 PRIMITIVES: dict[str, tuple[Any, float, float]] = {
     "zeta": (S.zeta, INF, 0.0),
     "zeta in s": (lambda s: S.zeta(s, 2.5), INF, 0.0),
+    "zeta in s, far": (lambda s: S.zeta(s, 2.5), 1e300, 0.0),
     "zeta in s, of 1": (lambda s: S.zeta(s, 1.0), INF, 0.0),
     "zeta in s, of less": (lambda s: S.zeta(s, 0.5), INF, INF),
     "zeta in s, of infinity": (lambda s: S.zeta(s, INF), 2.5, 0.0),

