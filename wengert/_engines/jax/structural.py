@@ -103,6 +103,25 @@ def _log_softmax(x: jax.Array, axis: int) -> Any:
     return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, keepdims=True))
 
 
+MANY = 1024  # elements up to which XLA reduces in a loop of its own
+
+
+def _extreme(reduce: Callable[..., Any]) -> Any:
+    """The largest or the smallest; XLA's vector code passes over NaN, which a sum does not."""
+
+    def kernel(x: jax.Array, axes: tuple[int, ...]) -> Any:
+        found = reduce(x, axes)
+        if x.dtype.kind not in "fV" or not axes or (type(x.size) is int and x.size <= MANY):
+            return found
+        total = jnp.sum(x, axes)
+        is_lost = total != total
+        return lax.cond(
+            jnp.any(is_lost), lambda: jnp.where(is_lost & jnp.any(x != x, axes), total, found), lambda: found
+        )
+
+    return kernel
+
+
 def _place(function: Callable[..., Any]) -> Any:
     return lambda x, axis: function(x, axis).astype(canonical(np.int64))
 
@@ -140,8 +159,8 @@ KERNELS: dict[str, Any] = {
     "select": lambda cond, x, y: jnp.where(cond, x, y),
     "debug_print": _debug_print,
     "reduce_prod": in_float32(lambda x, axes: jnp.prod(x, axes, x.dtype)),
-    "reduce_max": lambda x, axes: jnp.max(x, axes),
-    "reduce_min": lambda x, axes: jnp.min(x, axes),
+    "reduce_max": _extreme(jnp.max),
+    "reduce_min": _extreme(jnp.min),
     "argmax": _place(jnp.argmax),
     "argmin": _place(jnp.argmin),
     "reduce_any": lambda x, axes: jnp.any(x, axes),

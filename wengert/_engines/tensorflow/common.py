@@ -406,3 +406,13 @@ def dtype_of(dtype: Any) -> Any:
 
 def is_inexact(x: tf.Tensor) -> bool:
     return dtypes.is_inexact(numpy_dtype(x))
+
+
+def keeping_nan(function: Callable[..., Any]) -> Any:
+    """`tf.maximum` or `tf.minimum`, for graphs that XLA may compile: it passes over NaN in the second operand."""
+
+    def kernel(x: tf.Tensor, y: tf.Tensor) -> Any:
+        found = function(x, y)
+        return found if tf.executing_eagerly() or not y.dtype.is_floating else tf.where(tf.math.is_nan(y), y, found)
+
+    return kernel

@@ -16,6 +16,7 @@ from .common import (
     in_float32,
     in_wider_integers,
     is_half,
+    keeping_nan,
     numpy_dtype,
     on_host,
     on_host_when,
@@ -281,8 +282,8 @@ def _ordered(name: str, function: Callable[..., Any]) -> Any:
 # -- maxima, quotients, remainders -------------------------------------------------------------------------------------
 
 
-_maximum = _bitwise(tf.maximum, tf.logical_or)
-_minimum = _bitwise(tf.minimum, tf.logical_and)
+_maximum = _bitwise(keeping_nan(tf.maximum), tf.logical_or)
+_minimum = _bitwise(keeping_nan(tf.minimum), tf.logical_and)
 
 
 def _without_nan(function: Callable[..., Any]) -> Any:
@@ -429,7 +430,7 @@ KERNELS: dict[str, Any] = {
     "fmax": _without_nan(tf.maximum),
     "fmin": _without_nan(tf.minimum),
     "clip": lambda x, lo, hi: _minimum(_maximum(x, lo), hi),
-    "relu": lambda x: _maximum(x, _of(x, 0)),
+    "relu": lambda x: _bitwise(tf.maximum, tf.logical_or)(x, _of(x, 0)),
     "mod": _by_nonzero(in_float32(_mod)),
     "fmod": _by_nonzero(in_float32(_fmod)),
     "copysign": _copysign,

@@ -72,9 +72,19 @@ def _scatter(function: Callable[..., Any], plain: Callable[..., Any]) -> Any:
         places = _together(sizes, indices, counted)
         if not indices[0].shape.rank:  # one update
             places, more = places[None], more[None]
-        return tf.cast(any_integer(function)(wide, places, more), x.dtype)
+        found = any_integer(function)(wide, places, more)
+        if plain is not tf.add and found.dtype.is_floating:
+            found = _with_nan(found, wide, places, more)
+        return tf.cast(found, x.dtype)
 
     return kernel
+
+
+def _with_nan(found: tf.Tensor, x: tf.Tensor, places: tf.Tensor, updates: tf.Tensor) -> Any:
+    """The largest or smallest at places, NaN where one of them is: TensorFlow's functions pass over it."""
+    marks = tf.cast(tf.math.is_nan(x), tf.int32)
+    marks = tf.tensor_scatter_nd_max(marks, places, tf.cast(tf.math.is_nan(updates), tf.int32))
+    return tf.where(marks > 0, tf.constant(np.nan, found.dtype), found)
 
 
 def _scatter_add_of(x: tf.Tensor, places: tf.Tensor, updates: tf.Tensor) -> Any:

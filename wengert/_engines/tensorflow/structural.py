@@ -234,7 +234,11 @@ def _plain_extreme(function: Callable[..., Any]) -> Any:
             top = tf.constant(-(2**63), tf.int64)
             moved = tf.bitwise.bitwise_xor(tf.bitcast(x, tf.int64), top)
             return tf.bitcast(tf.bitwise.bitwise_xor(function(moved, axes), top), tf.uint64)
-        return in_wider_integers(function)(x, axes)
+        found = in_wider_integers(function)(x, axes)
+        if tf.executing_eagerly() or not x.dtype.is_floating:
+            return found
+        # XLA, which may compile the graph, passes over NaN
+        return tf.where(tf.reduce_any(tf.math.is_nan(x), axes), tf.constant(np.nan, x.dtype), found)
 
     return kernel
 

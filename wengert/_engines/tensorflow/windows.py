@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from ..._core.conv_shape import conv_out_shape
 from ..windows import count_of, places_of, tap
-from .common import any_integer, as_shape, extents, in_float32, widened
+from .common import any_integer, as_shape, extents, in_float32, keeping_nan, widened
 from .structural import KERNELS as STRUCTURAL
 from .structural import sliced
 
@@ -346,8 +346,8 @@ KERNELS: dict[str, Any] = {
     "segmented_cumsum": in_float32(_segmented_cumsum),
     "cumsum": _directed(tf.cumsum),
     "cumprod": _directed(tf.math.cumprod),
-    "cummax": _doubling(tf.maximum),
-    "cummin": _doubling(tf.minimum),
+    "cummax": _doubling(keeping_nan(tf.maximum)),
+    "cummin": _doubling(keeping_nan(tf.minimum)),
     "cumlogsumexp": _directed(tf.math.cumulative_logsumexp),
     "dft": _dft,
     "rfft": _rfft,
