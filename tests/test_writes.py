@@ -107,3 +107,33 @@ def test_setting_the_shape_says_where_it_would_have_to_copy() -> None:
         x.shape = (5,)
     x.shape = -1
     assert x.shape == (6,)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: np.reshape(x, (6, 4)), lambda x: x.reshape(-1), lambda x: x.T, lambda x: np.moveaxis(x, 0, -1),
+        lambda x: np.reshape(x, (2, 12))[1], lambda x: np.reshape(x[1:], (2, -1)), lambda x: np.ravel(x.T),
+        lambda x: np.expand_dims(x, 1)[..., 0], lambda x: np.squeeze(x[:1]), lambda x: x[:, 1].reshape(3, 1, 2),
+        lambda x: np.reshape(x.T, (4, 6)), lambda x: np.swapaxes(x, 0, 1)[1:].T,
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_views_that_are_only_read_until_a_write_lie_where_numpys_do(view: Any, is_kept: bool) -> None:
+    array = np.arange(24.0).reshape(3, 4, 2)
+    tensor = wg.tensor(array)
+    ours, theirs = view(tensor), view(array)
+    kept = tensor if is_kept else None
+    del tensor
+    other_ours, other_theirs = ours[:1], theirs[:1]
+    ours[...] *= 2.0
+    theirs[...] *= 2.0
+    other_ours[...] += 1.0
+    other_theirs[...] += 1.0
+    np.testing.assert_array_equal(ours.numpy(), theirs)
+    np.testing.assert_array_equal(other_ours.numpy(), other_theirs)
+    if kept is not None:
+        np.testing.assert_array_equal(kept.numpy(), array)
+        kept[0] = 5.0
+        array[0] = 5.0
+        np.testing.assert_array_equal(ours.numpy(), theirs)

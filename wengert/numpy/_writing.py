@@ -70,6 +70,8 @@ _SHARING = frozenset({
     "expand_dims", "squeeze", "broadcast_to", "atleast_1d", "atleast_2d", "atleast_3d", "array_split", "split",
     "hsplit", "vsplit", "dsplit", "unstack", "flip", "flipud", "fliplr", "rot90", "diag", "diagonal", "real", "imag",
 })  # fmt: skip
+# those that give a view of any array in row-major order, if they are called with no more arguments than these
+_VIEWS_OF_ALL = {"reshape": 2, "ravel": 1, "transpose": 2, "swapaxes": 3, "moveaxis": 3, "expand_dims": 2, "squeeze": 2}
 
 
 def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
@@ -80,6 +82,7 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     limit = code.co_argcount  # beyond it `out` comes by keyword only
     name = f.__name__
     views = getattr(np, name, None) if name in _SHARING else None
+    sure = _VIEWS_OF_ALL.get(name, 0)
     shares_each = views is not None and bool(code.co_flags & inspect.CO_VARARGS)
 
     @functools.wraps(f)
@@ -95,7 +98,9 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
             if args and isinstance(args[0], Tensor):
                 if views is None and type(args[0]) is Tensor and result is not args[0]:
                     return result
-                return own(result, args[0]) if views is None else view_of(args[0], result, _rest(views, args, kwargs))
+                if views is None:
+                    return own(result, args[0])
+                return view_of(args[0], result, _rest(views, args, kwargs), not kwargs and len(args) <= sure)
             return outward(result, *args, *kwargs.values())
         except Exception as error:
             if isinstance(error, Symbolic):
@@ -121,7 +126,8 @@ def _of_each(
 
 def _rest(theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:
     """NumPy's function of its first argument, the others given."""
-    return lambda x: theirs(x, *args[1:], **kwargs)
+    others = args[1:]
+    return lambda x: theirs(x, *others, **kwargs)
 
 
 def as_maker(f: Callable[P, R]) -> Callable[P, R]:

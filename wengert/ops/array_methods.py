@@ -501,14 +501,15 @@ def _sharing(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def shared(self: Tensor, *args: object, **kwargs: object) -> Any:
         found = method(self, *args, **kwargs)
-        return memory.view_of(self, found, lambda x: getattr(x, name)(*args, **kwargs))
+        is_one = not kwargs and name != "diagonal" and not (name == "ravel" and args)
+        return memory.view_of(self, found, lambda x: getattr(x, name)(*args, **kwargs), is_one)
 
     return shared
 
 
 def _viewing(name: str, getter: Callable[[Tensor], Any], theirs: Callable[[Any], Any] | None = None) -> Any:
     make = operator.attrgetter(name) if theirs is None else theirs
-    return lambda self: memory.view_of(self, getter(self), make)
+    return lambda self: memory.view_of(self, getter(self), make, name in ("T", "mT"))
 
 
 _PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {

@@ -225,7 +225,7 @@ class Place:
     def __init__(
         self, family: Family, type_: TensorType, layout: np.ndarray[Any, Any] | None, parent: Place | None = None,
         index: Index | None = None, pull: Callable[[Tensor], Tensor] | None = None,
-        late: tuple[Place | None, Index] | None = None,
+        late: tuple[Place | None, Index | Callable[[Any], Any]] | None = None,
     ) -> None:  # fmt: skip
         self.family = family
         self.type = type_
@@ -251,7 +251,10 @@ class Place:
         """Finds the layout, if that has been put off until now."""
         if self._late is not None:
             base, index = self._late
-            self.layout = self.family.blank if base is None else layouts.indexed(base.layout, index)
+            if base is None:
+                self.layout = self.family.blank
+            else:
+                self.layout = index(base.layout) if callable(index) else layouts.indexed(base.layout, index)
 
     @property
     def is_root(self) -> bool:
@@ -541,17 +544,20 @@ def seen_at(x: Tensor, layout: np.ndarray[Any, Any]) -> Tensor:
     return found
 
 
-def view_of(x: Tensor, found: object, make: Callable[[Any], Any]) -> Any:
+def view_of(x: Tensor, found: object, make: Callable[[Any], Any], is_one: bool = False) -> Any:
     """What a function gave for a tensor, sharing with it where NumPy's own function gives a view.
 
     Args:
         x: the tensor.
         found: the result: a tensor, or a list or tuple of them.
         make: the function, from an array (or a tensor) to its result.
+        is_one: whether it gives a view of any array in row-major order.
     """
     if not x.ndim and x._link is None:  # a number, as NumPy's scalars are
         return own(found, x)
     place = place_of(x)
+    if is_one and place._late is _OF_ROOT and type(found) is Tensor and found is not x and STATE.builder is None:
+        return _entered(place, found, Place(place.family, type_of(found), None, late=(place, make)))
     blank = place.layout
     if blank is None:
         return _viewed_late(place, x, found, make)
