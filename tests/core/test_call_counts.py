@@ -107,6 +107,15 @@ def test_a_slice_that_comes_again_costs_little(index: Any) -> None:
     assert len(names) <= 18, names
 
 
+@pytest.mark.parametrize(
+    ("f", "most"),
+    [(np.mean, 30), (lambda x: np.reshape(x, (3, -1)), 22), (lambda x: x.reshape(3, -1), 21), (lambda x: x.T, 19)],
+)
+def test_means_and_arrays_in_another_shape_cost_little(f: Callable[[Any], Any], most: int) -> None:
+    names = inner_calls(f, wg.tensor(np.ones((4, 3))))
+    assert len(names) <= most, names
+
+
 def test_slices_that_come_again_are_read_as_the_first_time() -> None:
     values = np.arange(24.0).reshape(4, 6)
     x = wg.tensor(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,15 @@ def given_constant(array: np.ndarray[Any, Any] | np.generic) -> Tensor:
 def number(value: bool | int | float | complex, dtype: np.dtype[Any] | None = None) -> Tensor:
     """A Python number as a tensor of the given dtype, or of its own default one (then it is weakly typed)."""
     weak = dtype is None
-    return constant(scalar_array(value, dtype or number_dtype(value)), weak)
+    return scalar_constant(scalar_array(value, dtype or number_dtype(value)), weak)
+
+
+def scalar_constant(scalar: np.generic, weak: bool = False) -> Tensor:
+    """As `constant`, of a scalar that we made."""
+    if STATE.builder is not None:
+        return constant(scalar, weak)
+    own: Any = scalar
+    return Tensor(default_engine().from_numpy(own), next_serial(), None, weak)
 
 
 def dimension(dim: Dim) -> Tensor:
@@ -74,10 +83,16 @@ def dimension(dim: Dim) -> Tensor:
 def scalar_array(value: bool | int | float | complex, dtype: np.dtype[Any]) -> np.generic:
     """A NumPy scalar of exactly the dtype; a Python integer that does not fit is an `OverflowError`."""
     if type(value) is int and dtypes.is_integer(dtype):
-        info = np.iinfo(dtype)
-        if not info.min <= value <= info.max:
+        least, most = _range_of(dtype)
+        if not least <= value <= most:
             raise OverflowError(at_user_line(f"Python integer {value} out of bounds for {dtype.name}"))
     return dtype.type(value)
+
+
+@cache
+def _range_of(dtype: np.dtype[Any]) -> tuple[int, int]:
+    info = np.iinfo(dtype)
+    return info.min, info.max
 
 
 def number_dtype(value: Any) -> np.dtype[Any]:

@@ -23,7 +23,7 @@ from ._writing import accept, as_numpy, named_dtype
 @as_numpy
 def dot(a: ArrayLike, b: ArrayLike, out: Out | None = None) -> Any:
     """NumPy's dot product: the last axis of a with the last but one of b."""
-    return ops.dot(strong(a), strong(b))
+    return ops.dot(a if type(a) is Tensor else strong(a), b if type(b) is Tensor else strong(b))
 
 
 @as_numpy

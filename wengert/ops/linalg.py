@@ -18,7 +18,7 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Axes
-from .._core.engine import ENGINES, KERNELS_OF
+from .._core.engine import KERNELS_OF
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.types import same_dim
@@ -142,8 +142,10 @@ def dot(x1: ArrayLike, x2: ArrayLike) -> Any:
         return outward(multiply(a, b), x1, x2)
     # a product of matrices as it is
     if len(m) == 2 and len(n) == 2 and type(m[1]) is int and m[1] == n[0]:
-        return outward(_product(a, b), x1, x2)
-    return outward(_contracted(a, b, (len(m) - 1,), (builtins.max(len(n) - 2, 0),), "dot"), x1, x2)
+        found = _product(a, b)
+    else:
+        found = _contracted(a, b, (len(m) - 1,), (builtins.max(len(n) - 2, 0),), "dot")
+    return found if type(x1) is Tensor or type(x2) is Tensor else outward(found, x1, x2)
 
 
 @names_errors
@@ -281,7 +283,7 @@ def _contracted(a: Tensor, b: Tensor, left: tuple[int, ...], right: tuple[int, .
             raise ValueError(
                 at_user_line(f"{what}: x1 has shape {a.shape} and x2 has {b.shape}: axes {i} and {j} differ in extent")
             )
-    kernels = ENGINES["numpy"].kernels
+    kernels = KERNELS_OF[np.ndarray]
     is_numpys = KERNELS_OF.get(type(a._data)) is kernels and KERNELS_OF.get(type(b._data)) is kernels
     if is_numpys and STATE.builder is None and a._data.dtype.kind != "b":
         labels = _labels(left, right, len(m), len(n))

@@ -28,6 +28,7 @@ from .._core.constant import (
     native_result,
     number,
     scalar_array,
+    scalar_constant,
     to_numpy_result,
 )
 from .._core.dims import Dim, DimLike, Shape, is_late
@@ -532,7 +533,7 @@ def _array_beside(value: np.ndarray[Any, Any], partner: Tensor) -> Tensor | None
 def _number_beside(value: Any, partner: Tensor) -> Tensor:
     if partner._weak:
         return number(value)
-    return constant(scalar_array(value, dtypes.weak_dtype(value, partner._data.dtype)))
+    return scalar_constant(scalar_array(value, dtypes.weak_dtype(value, partner._data.dtype)))
 
 
 def with_number(op: Op, x: Tensor, value: Any) -> Tensor:

@@ -19,6 +19,7 @@ from .._core.argument_types import ArrayLike, Axes, DTypeLike
 from .._core.dims import Dim
 from .._core.engine import ndarray_of
 from .._core.op import Op
+from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import cumulative as C
@@ -249,6 +250,11 @@ def mean(
         array([2., 3.])
     """
     a = as_tensor(x, "mean")
+    if axis is dtype is where is None and not keepdims and STATE.builder is None and a._data.dtype.char in "dfDF":
+        axes = (*range(len(a._data.shape)),)
+        count = _count(a, axes)
+        if count:  # the everyday mean, without the questions
+            return _divided(apply(S.reduce_sum, (a,), (axes,)), count)
     if _is_whole(dtype):
         return _whole(a, a, axis, keepdims, dtypes.as_dtype(dtype), where, 0)
     inner, outer = _moment_dtypes(a, dtype)

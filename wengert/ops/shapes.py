@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import itertools
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any, SupportsIndex
@@ -15,6 +17,7 @@ from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Axes, ShapeLike
 from .._core.constant import constant
 from .._core.dims import Dim, DimLike, Shape
+from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.types import is_one, same_dim
 from .._core.where import at_user_line
@@ -73,6 +76,19 @@ def _filled_in(shape: Shape, size: DimLike, x: Tensor, what: str) -> Shape:
     if type(known) is int and (known == 0 or (type(size) is int and size % known)):
         raise ValueError(at_user_line(f"{what}: x has shape {x.shape}, which does not fill the shape {shape}"))
     return (*[dims.floordiv(size, known) if i in unknown else d for i, d in enumerate(shape)],)
+
+
+@functools.lru_cache(1024)
+def _everyday_shape(shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The extents that an array gets by known ones, of which one may be -1; None where they are refused."""
+    size, known = math.prod(shape), math.prod(n for n in wanted if n != -1)
+    if min(wanted, default=0) < -1 or wanted.count(-1) > 1 or (-1 in wanted and (not known or size % known)):
+        return None
+    found = (*[size // known if n == -1 else n for n in wanted],)
+    return found if math.prod(found) == size else None
+
+
+_INTEGERS = frozenset({int})
 
 
 # -- on tensors, for this file and the other families --------------------------------------------------------
@@ -170,6 +186,10 @@ def reshape(x: ArrayLike, newshape: ShapeLike) -> Any:
                [3, 4]])
     """
     a = as_tensor(x, "reshape")
+    if STATE.builder is None and type(newshape) is tuple and _INTEGERS.issuperset(map(type, newshape)):
+        known = _everyday_shape(a._data.shape, newshape)
+        if known is not None:
+            return reshaped(a, known)
     shape = _filled_in(shape_of(newshape, "reshape"), a.size, a, "reshape")
     if not same_dim(dims.size_of(shape), a.size):
         raise ValueError(at_user_line(f"reshape: x has shape {a.shape}, which does not fill the shape {shape}"))

@@ -40,6 +40,8 @@ def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
                 return unary_operator(fun, args[argnum], *nary_op_args, **nary_op_kwargs)
 
             def unary_f(x: Any) -> Any:
+                if type(argnum) is int:
+                    return fun(*args[:argnum], x, *args[argnum + 1 or len(args) :], **kwargs)
                 replaced = zip(argnum, x) if isinstance(argnum, (tuple, list)) else ((argnum, x),)
                 return fun(*subvals(args, replaced), **kwargs)
 
@@ -54,8 +56,7 @@ def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
         return nary_f
 
     nary_operator.__name__ = nary_operator.__qualname__ = unary_operator.__name__
-    nary_operator.__module__ = unary_operator.__module__
-    nary_operator.__doc__ = unary_operator.__doc__
+    nary_operator.__module__, nary_operator.__doc__ = unary_operator.__module__, unary_operator.__doc__
     return nary_operator
 
 
