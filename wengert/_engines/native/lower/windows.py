@@ -9,6 +9,7 @@ arrays meanwhile. Results lie in the order of the operand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from ..ir.loops import FLOATS, Array, Operand, Status
 from ..plan.pooling import BEST, PUT
 from .blocks import Block, singles
 from .factorisations import loops_over
-from .forms import TYPE_OF, Form, Index, Stored, count_of, flat_place, is_numbers
+from .forms import TYPE_OF, Form, Index, Stored, all_indices, count_of, flat_place, is_numbers
 from .maps import wrapped
 from .orders import fresh_in, laid_out
 from .ranges import clamped, divided_up, smaller
@@ -219,13 +220,70 @@ def _memory_order(rows: _Rows) -> list[int]:
 
 # -- sums -------------------------------------------------------------------------------------------------------------
 
+WRITTEN_OUT = 64  # taps of all windows of one operand of a batch, up to which each addition is written out
+
+Terms = dict[Index, list[Index]]
+
+
+def _terms(windows: _Windows, shape: Index, is_spread: bool) -> Terms | None:
+    """Of few windows, by the place of each result along the last axes those of the elements that it is the sum of.
+
+    Args:
+        windows: where they lie.
+        shape: how many there are along each axis.
+        is_spread: whether the results are the elements under the windows, and not the windows.
+    """
+    extents = (*shape, *windows.window, *windows.sizes, *windows.low)
+    if not is_numbers(extents):
+        return None
+    numbers: Any = (shape, windows.window, windows.sizes, windows.low)
+    counts, window, sizes, lows = numbers
+    if math.prod([*counts, *window]) > WRITTEN_OUT:
+        return None
+    found: Terms = {index: [] for index in all_indices(sizes if is_spread else counts)}
+    for position in all_indices(counts):
+        for taps in all_indices(window):
+            columns = zip(position, windows.strides, taps, windows.dilation, lows, strict=True)
+            place = (*[p * stride + k * gap - low for p, stride, k, gap, low in columns],)
+            if all(0 <= p < size for p, size in zip(place, sizes, strict=True)):
+                result, element = (place, position) if is_spread else (position, place)
+                found[result].append(element)
+    return found
+
+
+def _is_row_major(x: Stored, rank: int) -> bool:
+    """Whether the elements of the last axes lie together."""
+    lead = len(x.shape) - rank
+    if not is_numbers(x.strides):
+        return False
+    steps: Any = x.strides
+    return max(map(abs, steps[lead:]), default=0) <= min(map(abs, steps[:lead]), default=math.inf)
+
+
+def _written_out(block: Block, value: Value, x: Stored, terms: Terms, zero: Operand) -> Stored:
+    """Sums of elements of the last axes, of a whole batch."""
+    b, target = block.b, block.room(value)
+    lead = len(x.shape) - len(next(iter(terms), ()))
+    work = b.mul(count_of(b, x.shape[:lead]), sum(map(len, terms.values())))
+    with _nest(b, x.shape[:lead], work) as batch:
+        for place, elements in terms.items():
+            total = zero
+            for element in elements:
+                total = b.let("add", x.type, total, x.at(b, (*batch, *element)))
+            target.store(b, (*batch, *place), total)
+    return target
+
 
 def _window_sum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, x = block.b, laid_out(block, node.inputs[0])
     value = node.outputs[0]
     rank = len(node.attrs[0])
     windows = _geometry(x.shape[-rank:] if rank else (), block.attrs(node))
-    rows = _rows(b, windows, block.shape(value), x)
+    shape = block.shape(value)
+    terms = _terms(windows, shape[len(shape) - rank :], False)
+    if terms is not None and _is_row_major(x, rank):
+        return [_written_out(block, value, x, terms, windows.nothing(x.type))]
+    rows = _rows(b, windows, shape, x)
     if rows is not None:
         return [_sums_in_rows(block, value, x, rows)]
     target = block.room(value)
@@ -259,6 +317,9 @@ def _window_spread(block: Block, node: Node, forms: list[Form]) -> Sequence[Form
     value = node.outputs[0]
     sizes, *geometry = block.attrs(node)
     windows = _geometry(sizes, geometry)
+    terms = _terms(windows, x.shape[len(x.shape) - len(sizes) :], True)
+    if terms is not None and _is_row_major(x, len(sizes)):
+        return [_written_out(block, value, x, terms, _zero(x.type))]
     rows = _rows(b, windows, x.shape, x, True)
     if rows is not None:
         return [_spread_in_rows(block, value, rows, lambda index, tap: x.at(b, index))]
