@@ -9,6 +9,9 @@ import scipy.sparse.linalg
 
 import wengert as wg
 from wengert import linalg
+from wengert._core.apply import apply
+from wengert._engines.native.engine import has_llvm
+from wengert._prims.sparse import sparse_matmul
 
 RNG = np.random.default_rng(8)
 DENSE = RNG.normal(size=(4, 5)) * (RNG.random((4, 5)) < 0.5)
@@ -43,6 +46,41 @@ def test_gradients_in_x_and_in_what_is_stored():
     S, b = scipy.sparse.csc_array(SQUARE), RNG.normal(size=(4, 2))
     wg.check_gradients(lambda d, b: linalg.spsolve(S, b, data=d), S.tocoo().data, b)
     wg.check_gradients(lambda b: linalg.spsolve(S, b), b[:, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("width", [1, 3])
+def test_products_in_loops(dtype, width):
+    rows, columns = (RNG.integers(0, 30, 80) for _ in range(2))
+    data, x = (RNG.normal(size=n).astype(dtype) * (1 - 0.5j if "c" in dtype else 1) for n in (80, (30, width)))
+
+    def powers(data, x):
+        step = lambda i, x: apply(sparse_matmul, (data, *map(wg.asarray, (rows, columns)), x), (30,)) * 0.5
+        return wg.fori_loop(0, 4, step, wg.asarray(x))
+
+    def slopes(data, x):
+        return wg.grad(lambda data, x: wg.sum(wg.abs(powers(wg.asarray(data), x)) ** 2), argnums=(0, 1))(data, x)
+
+    dense = np.zeros((30, 30), data.dtype)
+    np.add.at(dense, (rows, columns), data)
+    compiled, near = wg.function(lambda data, x: powers(wg.asarray(data), x)), {4: 1e-4, 8: 1e-11}[x.real.itemsize]
+    found = compiled(data, x)
+    wanted = np.linalg.matrix_power(dense * 0.5, 4) @ x
+    np.testing.assert_allclose(found, wanted, near, near * np.abs(wanted).max())
+    if has_llvm():
+        assert {part.by for part in compiled.report(data, x).parts} == {"machine code"}
+    for ours, eager in zip(wg.function(slopes)(data, x), slopes(data, x), strict=True):
+        np.testing.assert_allclose(ours, eager, near, near * np.abs(eager).max())
+
+
+@pytest.mark.parametrize("place", [-1, 4])
+def test_places_outside_are_refused_in_compiled_functions_too(place):
+    def f(rows, x):
+        return apply(sparse_matmul, (wg.ones(2), wg.asarray(rows), wg.asarray(rows), wg.asarray(x)), (4,))
+
+    for g in (f, wg.function(f)):
+        with pytest.raises(ValueError, match=r"."):
+            g(np.array([0, place]), np.ones((4, 1)))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])

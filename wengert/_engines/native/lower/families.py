@@ -14,6 +14,7 @@ from . import (
     regions,
     scans,
     scatters,
+    sparse,
     spectra,
     tiles,
     windows,
@@ -22,7 +23,7 @@ from .blocks import SINGLES
 
 FAMILIES = (
     convolutions, determinants, draws, factorisations, fourier, joins, outside, products, regions, scans, scatters,
-    spectra, tiles, windows,
+    sparse, spectra, tiles, windows,
 )  # fmt: skip
 
 for family in FAMILIES:

@@ -43,7 +43,7 @@ HANDED: dict[str, str] = {
         ),
         _LIBRARY,
     ),
-    **dict.fromkeys(("sparse_matmul", "sparse_solve"), _SPARSE),
+    "sparse_solve": _SPARSE,
     **dict.fromkeys(
         (
             "erfcx_integral",
