@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ from .rewrite import rewritten
 
 def simplify(graph: Graph) -> Graph:
     """The graph after the rules below, each applied where its op stands."""
-    producers: dict[int, Node] = {}
+    producers = _Producers(graph)
 
     def change(node: Node) -> Any:
         rule = _RULES.get(node.op.name)
@@ -27,21 +28,29 @@ def simplify(graph: Graph) -> Graph:
     return rewritten(graph, change)
 
 
-def _identity(node: Node, producers: dict[int, Node]) -> Any:
+class _Producers(dict[int, Node]):
+    """By the key of a value the node that makes it; `readers` counts what reads it."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.readers = Counter(v.key for values in (*(n.inputs for n in graph.nodes), graph.outputs) for v in values)
+
+
+def _identity(node: Node, producers: _Producers) -> Any:
     return node.inputs[0]
 
 
-def _same_type(node: Node, producers: dict[int, Node]) -> Any:
+def _same_type(node: Node, producers: _Producers) -> Any:
     x, out = node.inputs[0], node.outputs[0]
     return x if x.shape == out.shape and x.dtype == out.dtype else None
 
 
-def _producer(value: Value, producers: dict[int, Node], name: str) -> Node | None:
+def _producer(value: Value, producers: _Producers, name: str) -> Node | None:
     node = producers.get(value.key)
     return node if node is not None and node.op.name == name else None
 
 
-def _reshape(node: Node, producers: dict[int, Node]) -> Any:
+def _reshape(node: Node, producers: _Producers) -> Any:
     if _same_type(node, producers) is not None:
         return node.inputs[0]
     inner = _producer(node.inputs[0], producers, "reshape")
@@ -50,13 +59,13 @@ def _reshape(node: Node, producers: dict[int, Node]) -> Any:
     return _of_full(node, producers)
 
 
-def _broadcast(node: Node, producers: dict[int, Node]) -> Any:
+def _broadcast(node: Node, producers: _Producers) -> Any:
     if _same_type(node, producers) is not None:
         return node.inputs[0]
     return _of_full(node, producers)
 
 
-def _of_full(node: Node, producers: dict[int, Node]) -> Any:
+def _of_full(node: Node, producers: _Producers) -> Any:
     """One repeated number, moved about, is the same number in the new shape."""
     inner = _producer(node.inputs[0], producers, "full")
     if inner is None:
@@ -64,7 +73,7 @@ def _of_full(node: Node, producers: dict[int, Node]) -> Any:
     return node.remade(S.full, (), (node.outputs[0].shape, *inner.attrs[1:]))
 
 
-def _transpose(node: Node, producers: dict[int, Node]) -> Any:
+def _transpose(node: Node, producers: _Producers) -> Any:
     (perm,) = node.attrs
     if perm == tuple(range(len(perm))):
         return node.inputs[0]
@@ -77,12 +86,12 @@ def _transpose(node: Node, producers: dict[int, Node]) -> Any:
     return node.remade(S.transpose, inner.inputs, (together,))
 
 
-def _neg(node: Node, producers: dict[int, Node]) -> Any:
+def _neg(node: Node, producers: _Producers) -> Any:
     inner = _producer(node.inputs[0], producers, "neg")
     return None if inner is None else inner.inputs[0]
 
 
-def _mul(node: Node, producers: dict[int, Node]) -> Any:
+def _mul(node: Node, producers: _Producers) -> Any:
     x, y = node.inputs
     if x.dtype.kind == "c":
         return None  # (inf + 0j) * 1 is inf + nan j
@@ -91,22 +100,35 @@ def _mul(node: Node, producers: dict[int, Node]) -> Any:
     return y if _is_one(x, producers) else None
 
 
-def _scale(node: Node, producers: dict[int, Node]) -> Any:
+def _scale(node: Node, producers: _Producers) -> Any:
     # scale(1, y) is y; scale(x, 1) is x but for the sign of a zero, which it drops: kept
     return node.inputs[1] if _is_one(node.inputs[0], producers) else None
 
 
-def _is_one(value: Value, producers: dict[int, Node]) -> bool:
+def _is_one(value: Value, producers: _Producers) -> bool:
     node = _producer(value, producers, "full")
     return node is not None and node.attrs[1] == 1
 
 
-def _reduce(node: Node, producers: dict[int, Node]) -> Any:
-    # the sum of one -0.0 is 0.0, so that floats stay
-    return node.inputs[0] if node.attrs[0] == () and node.inputs[0].dtype.kind in "biu" else None
+def _times_number(node: Node, producers: _Producers) -> Any:
+    x, out = node.inputs[0], node.outputs[0]
+    is_same = node.attrs[0] == 1 and x.dtype == out.dtype and x.dtype.kind != "c"  # as of `mul`
+    return x if is_same else None
 
 
-_RULES: dict[str, Callable[[Node, dict[int, Node]], Any]] = {
+def _reduce(node: Node, producers: _Producers) -> Any:
+    x, (axes,) = node.inputs[0], node.attrs
+    if axes == () and x.dtype.kind in "biu":  # the sum of one -0.0 is 0.0, so that floats stay
+        return x
+    inner = _producer(x, producers, "reduce_sum")
+    if inner is None or producers.readers[x.key] > 1:
+        return None
+    (first,) = inner.attrs
+    left = [a for a in range(len(inner.inputs[0].shape)) if a not in first]  # the axes that the inner sum has left
+    return node.remade(S.reduce_sum, inner.inputs, ((*sorted([*first, *(left[a] for a in axes)]),),))
+
+
+_RULES: dict[str, Callable[[Node, _Producers], Any]] = {
     "alias": _identity,
     "attach": _identity,
     "limit_value": _identity,
@@ -119,5 +141,6 @@ _RULES: dict[str, Callable[[Node, dict[int, Node]], Any]] = {
     "neg": _neg,
     "mul": _mul,
     "scale": _scale,
+    "times_number": _times_number,
     "reduce_sum": _reduce,
 }

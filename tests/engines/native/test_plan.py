@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import wengert as wg
 from wengert._core.graph import Graph, Node
 from wengert._engines.native import engine
 from wengert._engines.native.plan.segments import Part, parts
+from wengert._passes import optimise
 
 
 def test_constants_are_part_of_the_code_that_alone_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,3 +34,29 @@ def test_constants_are_part_of_the_code_that_alone_reads_them(monkeypatch: pytes
 
 def _name(nodes: list[Node]) -> str:
     return nodes[0].op.name
+
+
+def test_large_arrays_of_constants_are_made_by_the_code() -> None:
+    """In memory that is kept: what NumPy makes is mapped anew at each call."""
+    compiled = wg.function(wg.grad(lambda x: wg.sum(wg.stack(wg.unstack(x, axis=1)))))
+    for rows, is_ours in ((20_000, True), (2, False)):
+        x = np.ones((rows, 3))
+        np.testing.assert_array_equal(compiled(x), np.ones((rows, 3)))
+        assert ({part.by for part in compiled.report(x).parts} == {"machine code"}) == is_ours
+
+
+def test_sums_of_sums_are_one_sum() -> None:
+    x = np.random.default_rng(3).normal(size=(4, 5, 6))
+
+    def once(x: Any) -> Any:
+        return wg.sum(wg.sum(wg.sum(x, axis=1) * 1.0, axis=1))
+
+    def twice(x: Any) -> Any:
+        rows = wg.sum(x, axis=1)
+        return wg.sum(rows), wg.sin(rows)
+
+    for f, wanted in ((once, [(0, 1, 2)]), (twice, [(1,), (0, 1)])):
+        graph = optimise(wg.function(f).trace(x))
+        assert [node.attrs[0] for node in graph.nodes if node.op.name == "reduce_sum"] == wanted
+        for found, value in zip(wg.tree.leaves(wg.function(f)(x)), wg.tree.leaves(f(x)), strict=True):
+            np.testing.assert_allclose(found, value, rtol=1e-12)

@@ -14,6 +14,7 @@ from ...._core.graph import Graph, Node
 from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.tensor import Value
 from ..lower.maps import MAPS
+from .schedule import static_size
 
 
 class Part(NamedTuple):
@@ -174,6 +175,14 @@ def _untold_outside(graph: Graph, result: Iterable[Part]) -> set[Any]:
     return atoms_named(others) - given
 
 
+_COPIES = ("full", "concatenate", "pad")
+_LARGE = 64 * 1024  # bytes from which on an array of NumPy's may be mapped anew at each call, and ours are kept
+
+
 def _computes(node: Node) -> bool:
-    """Whether a node does more than to move or repeat elements, of which NumPy makes a view."""
-    return node.op.name not in MAPS and node.op.name not in ("constant", "dim_value")
+    """Whether a node does more than to move or repeat elements, of which NumPy makes a view or a small copy."""
+    name, (out, *_) = node.op.name, node.outputs
+    if name in _COPIES:
+        size = static_size(out.shape)
+        return size is not None and size * out.dtype.itemsize >= _LARGE
+    return name not in MAPS and name not in ("constant", "dim_value")
