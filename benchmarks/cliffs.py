@@ -4,17 +4,21 @@ Each row is one primitive on its samples of the registry, twice with its gradien
 side (`many`), and one after the other in a loop of 100 steps (`loop`). Rows named `sorting` are sorts, orders, medians
 and their gradients, of lanes of 20,000 elements: no sample is as long. A row tells microseconds of processor time a
 call (the least of its calls) and the ratios to eager code and to JAX's compiled form of the same program; above 1 they
-are cliffs. The last column names what ran outside of machine code. Rows come as they are measured; `--above 2` prints
-at the end those beyond twice JAX's time, the worst first. From the repository's folder:
+are cliffs. The last column names what ran outside of machine code. Rows come as they are measured, by a process of
+their own, which ends where a row takes longer than `--bound` seconds (some never end on JAX); `--above 2` prints at the
+end those beyond twice JAX's time, the worst first. From the repository's folder:
 
-    .venv/bin/python -m benchmarks.cliffs [NAMES] [--above 2] [--dtype float64] [--seconds 0.02]
+    .venv/bin/python -m benchmarks.cliffs [NAMES] [--above 2] [--dtype float64] [--seconds 0.02] [--bound 60]
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import islice
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -155,20 +159,58 @@ def chosen(names: list[str], dtype: str) -> Iterator[tuple[str, Program]]:
         yield from (("sorting", program) for program in sorts())
 
 
+def measure(results: Connection, names: list[str], dtype: str, seconds: float, start: int) -> None:
+    """Sends of each program, from number `start` on, its name before its row; None at the end."""
+    warnings.simplefilter("ignore")
+    with np.errstate(all="ignore"):
+        for name, program in islice(chosen(names, dtype), start, None):
+            results.send((name, program.name))
+            results.send(row(name, program, seconds))
+    results.send(None)
+
+
+def rows(names: list[str], dtype: str, seconds: float, bound: float) -> Iterator[Row]:
+    """All rows; of those that take too long there are no times."""
+    context, done = multiprocessing.get_context("spawn"), 0
+    while True:
+        results, sender = context.Pipe(duplex=False)
+        process = context.Process(target=measure, args=(sender, names, dtype, seconds, done), daemon=True)
+        process.start()
+        sender.close()
+        begun: tuple[str, str] = ("", "")
+        try:
+            while results.poll(bound):
+                found = results.recv()
+                if found is None:
+                    return
+                if isinstance(found, Row):
+                    done += 1
+                    yield found
+                else:
+                    begun = found
+            reason = f"longer than {bound:g} s"
+        except EOFError:
+            reason = "its process ended"
+        finally:
+            process.kill()
+            process.join()
+        done += 1
+        yield Row(*begun, np.nan, np.nan, np.nan, reason)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="primitives and `sorting`; all of them without")
     parser.add_argument("--above", type=float, default=2.0)
     parser.add_argument("--dtype", default="float64")
     parser.add_argument("--seconds", type=float, default=0.02, help="for each measurement")
+    parser.add_argument("--bound", type=float, default=60.0, help="the most seconds of a row")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
     found = []
     print(f"{'primitive':22}{'program':28}{'microseconds':>12}{'of eager':>10}{'of JAX':>10}")
-    with np.errstate(all="ignore"):
-        for name, program in chosen(options.names, options.dtype):
-            found.append(row(name, program, options.seconds))
-            print(told(found[-1]), flush=True)
+    for measured in rows(options.names, options.dtype, options.seconds, options.bound):
+        found.append(measured)
+        print(told(measured), flush=True)
     cliffs = sorted((r for r in found if r.compiled > options.above * r.jax), key=lambda r: -r.compiled / r.jax)
     print(f"\nbeyond {options.above} of JAX's time: {len(cliffs)} of {len(found)}", *map(told, cliffs), sep="\n")
 
