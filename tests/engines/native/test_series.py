@@ -82,9 +82,10 @@ def test_zeta_and_its_slopes_in_loops_are_those_of_the_kernels() -> None:
 
 
 @pytest.mark.parametrize("name", ["ndtr", "ndtri", "log_ndtr", "erfcx", "zeta", "beta", "betaln", "kv 2.5"])
-def test_machine_code_is_as_exact_as_stated(name: str) -> None:
-    for sample in (s.counted(np.float64) for s in A.samples() if s.name == name and sum(s.orders) < 2):
-        f = wg.function(A.derivative_of(A.function_of(name), sample.orders))
+def test_values_of_machine_code_are_as_exact_as_stated(name: str) -> None:
+    """Of slopes the factors are other functions, exp in vectors among them."""
+    for sample in (s.counted(np.float64) for s in A.samples() if s.name == name and sum(s.orders) == 0):
+        f = wg.function(A.function_of(name))
         most = int(STATED[name.split()[0]][A.kind_of(sample.orders, np.float64)])
         assert np.max(A.errors(sample, np.asarray(f(*sample.points)))) <= most, sample.orders
 
