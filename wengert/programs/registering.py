@@ -153,7 +153,7 @@ class _Calls:
         compiled: Compiled | None = None
         try:
             compiled = self._found(first)[0]
-        except TracingError:
+        except (TracingError, ValueError):  # a ValueError, where two are not known to be equal
             if not _has_unknown(told):
                 raise
         if compiled is None or not compiled.admits(tensors):

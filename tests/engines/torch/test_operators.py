@@ -86,6 +86,13 @@ def test_sizes_that_vary_are_one_trace() -> None:
 
 
 @pytest.mark.slow
+def test_sizes_that_must_be_equal_are_fixed_where_all_may_vary() -> None:
+    program = wg.function(lambda x, kernel: wg.nn.conv(x, kernel)).to_torch(op="wengert_test::convolved")
+    x, kernel = torch.ones(1, 2, 6, dtype=torch.float64), torch.ones(3, 2, 3, dtype=torch.float64)
+    run = compiled(lambda x, kernel: program(x * 2, kernel), dynamic=True)
+    agree([run(x, kernel)], [program(x * 2, kernel)])
+
+
 def test_transforms_in_a_compiled_program() -> None:
     func = torch.func
     rows = torch.linspace(0.1, 1.0, 6, dtype=torch.float64).reshape(2, 3)
