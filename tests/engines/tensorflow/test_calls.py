@@ -64,6 +64,19 @@ def test_tapes_that_are_asked_more_than_once() -> None:
         np.testing.assert_allclose(tape.jacobian(y, x), np.diag(slope))
 
 
+def test_functions_of_tensorflow_are_differentiated_in_warm_calls() -> None:
+    v = tf.Variable(X)
+    inner = wg.from_tensorflow(lambda x: tf.sin(x) * v)
+    f = wg.function(lambda x: inner(x) * x)
+    for g, wanted in ((inner, X * np.cos(X)), (f, X * X * np.cos(X) + X * np.sin(X))):
+        for _ in range(3):
+            x = tf.constant(X)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = g(x)
+            np.testing.assert_allclose(tape.gradient(y, x), wanted)
+
+
 def test_the_cost_of_a_warm_custom_gradient_in_python_calls() -> None:
     @tf.custom_gradient
     def own(x: Any) -> Any:

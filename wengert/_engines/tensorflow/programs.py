@@ -19,6 +19,7 @@ from ..._control.call import Program, RowsAt, programs_within
 from ..._control.executables import once_per_program
 from ..._control.joint import joint_of
 from ..._control.loop import Loop
+from ..._core.engine import HOST_KERNELS
 from ..._core.graph import Graph
 from ..._core.op import ZERO
 from ..._core.state import letting_captures_go
@@ -66,7 +67,7 @@ class Form:
     Attributes:
         run: the program, op by op; in a graph it becomes a part of that.
         can_compile: whether it can be a graph of its own: shapes that vary from step to step of a loop cannot.
-        is_short: whether TensorFlow takes longer to enter a graph than to run it op by op.
+        is_short: whether TensorFlow takes longer to enter a graph than to run it op by op; all is TensorFlow's then.
         uses: how often it has run.
     """
 
@@ -77,7 +78,9 @@ class Form:
         self.inputs = program.graph.inputs
         self.can_compile = not _varies(program.graph)
         self.has_loops = any("loop" in node.op.facts.holds for node in program.graph.nodes)
-        self.is_short = len(graph.nodes) <= _SHORT and not any(node.op.facts.holds for node in graph.nodes)
+        self.is_short = len(graph.nodes) <= _SHORT and all(
+            node.op.name not in HOST_KERNELS and not node.op.facts.holds for node in graph.nodes
+        )  # fmt: skip
         self.uses = 0
         self._compiled: dict[Any, Callable[..., tuple[Any, ...]]] = {}
 
@@ -288,8 +291,8 @@ def _without_captures(program: Program) -> Program:
 
 def _unrecorded(program: Program, kept: Tensors, values: Tensors) -> tuple[Any, ...]:
     """The results for what was kept and for values, as no tape of TensorFlow's sees them: it records the program."""
-    if tf.executing_eagerly():
-        with record.stop_recording():
+    if tf.executing_eagerly() and form_of(program).is_short:
+        with record.stop_recording():  # also for tapes that are opened in it, as functions of users' may do
             return executed(program, [*kept, *values])
     return executed(program, [*kept, *(x if type(x) is TensorHistory else tf.stop_gradient(x) for x in values)])
 
