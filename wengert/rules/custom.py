@@ -170,7 +170,8 @@ def recompute_grad(f: Callable[P, R]) -> Callable[P, R]:
     Args:
         f: any function of arrays, also nested ones and by keyword. It runs once forward and once for each
             backward pass, where Variables have the values that they had in the first run and assignments are not
-            made again; random draws by key are the same by nature.
+            made again; random draws by key are the same by nature. What it writes to arrays from outside has
+            gradients, as what it returns has, and is not written again.
 
     Returns:
         A function of f's arguments with f's results and gradients. Only the arguments, the Variables and captured

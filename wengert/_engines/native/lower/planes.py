@@ -10,7 +10,7 @@ Tiles of some lanes and rows hold their sums in registers (`microtiles.py`, lane
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import gcd, prod
 from typing import NamedTuple
@@ -193,10 +193,8 @@ class _Planes:
     def plane(self, copy: Stored | None, image: Operand, group: Operand) -> _Plane:
         """A plane, copied among zeros if windows see any."""
         b, conv = self.b, self.conv
-        x, axis = conv.x, conv.images_axis
-        offset = b.add(x.offset, b.mul(image, x.strides[axis]))
-        if self.inner == 1:
-            offset = b.add(offset, b.mul(group, x.strides[1 - axis]))
+        x = conv.x
+        offset = self.start(x, conv.images_axis, image, group)
         if copy is None:
             for w, step in zip(conv.windows, x.strides[2:], strict=True):
                 offset = b.sub(offset, b.mul(w.low, step))
@@ -212,6 +210,18 @@ class _Planes:
             source = Stored(shape, x.array, offset, (*x.strides[2:], 1), False)
             copy_in_order(b, source, Stored(shape, copy.array, place, (*steps, 1), False))
         return _Plane(copy, image, group)
+
+    def start(self, of: Stored, images_axis: int, image: Operand, group: Operand) -> Operand:
+        """Where the numbers of an image and a group begin in an array that has two axes of these first."""
+        b = self.b
+        found = b.add(of.offset, b.mul(image, of.strides[images_axis]))
+        return b.add(found, b.mul(group, of.strides[1 - images_axis])) if self.inner == 1 else found
+
+    def rows(self, taken: Iterable[tuple[Operand, int]], of: Stored) -> list[Axis]:
+        """The axes before the last one: how many of a plane's rows are taken, and how far apart, beside rows of an
+        array."""
+        axes = [Axis(n, step * self.step(a), number_of(of.strides[2 + a])) for a, (n, step) in enumerate(taken)]
+        return axes or [Axis(1, 0, 0)]
 
     def copies(self, parts: int) -> Stored | None:
         """Memory for copies with zeros, one for each part."""
@@ -301,15 +311,8 @@ class _Rows:
 
     def _plane(self, plane: _Plane) -> None:
         b, planes, target = self.b, self.planes, self.target
-        windows = self.conv.windows
-        out = b.add(target.offset, b.mul(plane.image, target.strides[0]))
-        if planes.inner == 1:
-            out = b.add(out, b.mul(plane.group, target.strides[1]))
-        axes = [
-            Axis(w.positions, w.stride * planes.step(a), number_of(target.strides[2 + a]))
-            for a, w in enumerate(windows[:-1])
-        ]
-        *outer, down = axes or [Axis(1, 0, 0)]
+        out = planes.start(target, 0, plane.image, plane.group)
+        *outer, down = planes.rows(((w.positions, w.stride) for w in self.conv.windows[:-1]), target)
         kernel = b.add(self.kernel.offset, b.mul(plane.group, self.kernel.strides[0]))
         with loops_over(b, [axis.extent for axis in outer]) as index:
             a, c = plane.x.offset, out
@@ -394,14 +397,8 @@ class _Sums:
     def _plane(self, plane: _Plane, total: Stored) -> None:
         """Some rows after the other, which stay in the cache while all taps read them."""
         b, planes, terms, windows = self.b, self.planes, self.terms, self.conv.windows
-        kernel = b.add(terms.offset, b.mul(plane.image, terms.strides[1]))
-        if planes.inner == 1:
-            kernel = b.add(kernel, b.mul(plane.group, terms.strides[0]))
-        axes = [
-            Axis(w.taps, w.dilation * planes.step(a), number_of(terms.strides[2 + a]))
-            for a, w in enumerate(windows[:-1])
-        ]
-        *outer, rows = axes or [Axis(1, 0, 0)]
+        kernel = planes.start(terms, 1, plane.image, plane.group)
+        *outer, rows = planes.rows(((w.taps, w.dilation) for w in windows[:-1]), terms)
         extent = number_of(rows.extent)
         each = even(extent, max(1, CACHED // (WIDTHS[terms.type] * max(1, rows.step))))
         with maybe_loop(b, -(-extent // each)) as i, loops_over(b, self.taps[:-1]) as index:
