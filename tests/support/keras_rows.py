@@ -590,6 +590,34 @@ def models_of_symbolic_calls_train_by_the_rule_and_are_saved() -> None:
     np.testing.assert_allclose(again.predict(np.ones((2, 1)), verbose=0), 1.04, rtol=1e-5)
 
 
+@row
+def models_of_our_functions_are_saved() -> None:
+    """Ours are known by their own names: Keras has another gelu, and no sqrt that it would look up."""
+    x = keras.Input((3,))
+    h = keras.layers.Dense(3)(x)
+    outputs = [
+        wg.sin(h), wg.maximum(h, x), wg.add(h, 2.0), wn.multiply(h, x), wg.special.erf(h), wg.special.gammaln(h * h + 1),
+        wg.nn.gelu(h), wg.nn.softmax(h), wg.sqrt(h * h), wg.where(h > 0, h, x), wg.clip(h, -1, 1), wg.cumsum(h, axis=1),
+        wn.sum(h, axis=1, keepdims=True), wg.linalg.norm(h, axis=1), wg.concatenate([h, x], axis=1), wn.expand_dims(h, 1),
+    ]  # fmt: skip
+    model = keras.Model(x, outputs)
+    for found, wanted in zip(reloaded(model).predict(DRAWN, verbose=0), model.predict(DRAWN, verbose=0), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    assert len(keras.models.clone_model(model).outputs) == len(outputs)
+
+
+@row
+def a_model_names_no_other_functions() -> None:
+    x = keras.Input((3,))
+    text = keras.Model(x, wg.sin(x)).to_json()
+    name = "wengert.ops.elementwise:sin"
+    assert name in text
+    names = ["nothing", "np", "_one"]
+    for other in ("os:getcwd", "wengert.programs.saving:load", *[f"wengert.ops.elementwise:{name}" for name in names]):
+        with pytest.raises(Exception, match="no function of Wengert's"):
+            keras.models.model_from_json(text.replace(name, other))
+
+
 class Calls(keras.layers.Layer):
     def __init__(self, function: Any) -> None:
         super().__init__()

@@ -6,6 +6,8 @@ operation of the model, which Keras runs on the backend's arrays.
 
 from __future__ import annotations
 
+import functools
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -16,6 +18,8 @@ from .._core.wrong_calls import Symbolic
 from . import engine_named
 
 _keras: Any = sys.modules["keras"]
+_PACKAGE = __name__.partition(".")[0]
+_ROOMS = ("ops", "numpy", "special", "nn", "linalg", "fft", "signal", "image")  # of functions of arrays alone
 
 
 @_keras.saving.register_keras_serializable("wengert")
@@ -30,14 +34,52 @@ class Applied(_keras.Operation):
         return Symbolic.run(self.function, args, kwargs, self.name)
 
     def get_config(self) -> dict[str, Any]:
-        return {"function": _keras.saving.serialize_keras_object(self.function), "name": self.name}
+        # Keras would look for a function of ours among its own ones of that name
+        known = _name_of(self.function) or _keras.saving.serialize_keras_object(self.function)
+        return {"function": known, "name": self.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Applied:
-        return cls(_keras.saving.deserialize_keras_object(config["function"]), config["name"])
+        known = config["function"]
+        function = _named(known) if isinstance(known, str) else _keras.saving.deserialize_keras_object(known)
+        return cls(function, config["name"])
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Where a public function of ours is found; "" for those of users."""
+    module, name = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
+    return f"{module}:{name}" if _found(module, name) is not None else ""
+
+
+def _found(module: str, name: str) -> Callable[..., Any] | None:
+    package, _, rest = module.partition(".")
+    if package != _PACKAGE or rest.partition(".")[0] not in _ROOMS or name.startswith("_"):
+        return None
+    found = getattr(importlib.import_module(module), name, None)
+    return found if getattr(found, "__module__", None) == module else None
+
+
+def _named(name: str) -> Callable[..., Any]:
+    """The function of ours that has a name. A model from somewhere else may not name anything but that."""
+    module, _, attribute = name.partition(":")
+    found = _found(module, attribute)
+    if found is None:
+        raise ValueError(f"the model applies {name}, which is no function of Wengert's")
+    return found
+
+
+def _public(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The public function of an op that came with the rule that applies it."""
+    if isinstance(function, functools.partial):
+        (op,) = function.args
+        name = "gammaln" if op.name == "lgamma" else op.name
+        rooms = [importlib.import_module(f"{_PACKAGE}.{room}") for room in _ROOMS if room != "numpy"]
+        return next((found for room in rooms if (found := getattr(room, name, None)) is not None), function)
+    return function
 
 
 def _applied(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    function = _public(function)
     if getattr(function, "__name__", "") == "__call__":  # a method, of the callable that the user has
         function, *args = args
     return Applied(function)(*args, **kwargs)
