@@ -181,8 +181,9 @@ _LARGE = 64 * 1024  # bytes from which on an array of NumPy's may be mapped anew
 
 def _computes(node: Node) -> bool:
     """Whether a node does more than to move or repeat elements, of which NumPy makes a view or a small copy."""
-    name, (out, *_) = node.op.name, node.outputs
+    name = node.op.name
     if name in _COPIES:
+        (out,) = node.outputs
         size = static_size(out.shape)
         return size is not None and size * out.dtype.itemsize >= _LARGE
     return name not in MAPS and name not in ("constant", "dim_value")
