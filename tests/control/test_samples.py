@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.fuzz.oracles import control_program
+from tests.support.control_checks import check, choices_of
 from tests.support.modes import every_way
+from wengert._control.call import Program
+from wengert._control.loop import Loop
+from wengert._core import dtypes
+from wengert._core.graph import Graph
+from wengert._core.state import building
 
 X, H = wg.tensor(0.3), 0.7
 Derive = Callable[..., Callable[..., Any]]
@@ -243,3 +250,72 @@ _SLOPES_OF = {
 def test_results_that_nothing_reads_have_no_cotangent(name: str, slope: str) -> None:
     """Zeros in their place met the slope that is not a number."""
     assert _SLOPES_OF[slope](_FIRST_OF_TWO[name])(wg.tensor(-np.inf)) == 1.0
+
+
+def test_a_carry_that_is_stacked_is_computed_though_its_last_value_is_not_needed() -> None:
+    graph = Graph("step")
+    with building(graph):
+        graph.add_input((), dtypes.float64)
+        graph.finish([wg.sin(graph.add_input((), dtypes.float64))])
+    spec = Loop(None, Program(graph), carries=1, xs=1, length=3)
+    spec.emits = (0,)
+    slim, _ = spec.pruned((False, True), lambda node: False)
+    assert slim.body.graph.outputs == graph.outputs
+    spec.emits = ()
+    slim, _ = spec.pruned((False,), lambda node: False)
+    assert slim.body.graph.outputs == graph.inputs[:1]
+
+
+def test_second_derivatives_of_a_loop_whose_states_are_stacked() -> None:
+    """Steps gave on carries whose values after each step the backward pass of a backward pass reads."""
+    check(control_program(STACKED_STATES), choices_of(301404904222))
+
+
+STACKED_STATES = """
+def make(wg, dtype='float64', policy='all'):
+    s_outer, s_state = (0.7, wg.Variable(wg.asarray(0.4, dtype=dtype)))
+    v_outer = wg.asarray([0.3, -0.8, 0.5])
+    make.state = s_state
+
+    def literal(x):
+        return x
+
+    def function_1(s_a, v_a):
+        s_2 = wg.sum(v_a * v_a)
+        return wg.tanh(s_2 - 0.5 * s_a)
+
+    def program(s_x, v_x, i_n):
+        v_3 = v_outer
+
+        def branch_4(s_5):
+
+            def test_7(i_8, v_9, b_10, s_11):
+                return i_8 < i_n
+
+            def body_6(i_8, v_9, b_10, s_11):
+                return (i_8 + 1, v_x, i_n * 2 % 3 % 2 == 0, wg.where(b_10, wg.tanh(s_x - 0.5 * s_5),
+                    s_11 / (1.5 + s_x * s_x)))
+            i_12, v_13, b_14, s_15 = wg.while_loop(test_7, body_6, (1, v_x, wg.real(s_state * 1.0) > 0.1,
+                wg.sqrt(1.0 + wg.exp(-(s_5 * s_5)) * wg.exp(-(s_5 * s_5))) - 1.0), maximum_iterations=2,
+                    checkpoint=policy)
+            return (wg.real(s_5) > 0.1, v_13.at[:2].set(v_x[1:]), (i_n < 2) & (i_n % 2 == 0))
+        b_16, v_17, b_18 = wg.switch(i_n, [branch_4], s_outer)
+
+        def test_20(i_21, s_22, v_23, s_24):
+            return i_21 < 2
+
+        def body_19(i_21, s_22, v_23, s_24):
+            s_state.assign(wg.sin(wg.stop_gradient(s_24)))
+
+            def function_25(v_26):
+                return wg.sin(v_23[1] + (wg.sqrt(1.0 + s_x * s_x) - 1.0))
+            s_28 = function_25(v_23)
+            return (i_21 + 1, s_28, wg.sin(v_3.at[i_n % 3].add(s_28)), function_1(function_1(s_28, v_23), v_x))
+        i_29, s_30, v_31, s_32 = wg.while_loop(test_20, body_19, (1, wg.sin(s_x) * wg.cos(s_state * 1.0),
+            0.5 * (v_3 + v_17), literal(0.3)), checkpoint=policy)
+        v_33 = v_outer.at[1].set(s_state * 1.0)
+        return wg.real(0.5 * s_x + 0.75 * s_30 + 1 * s_32 + wg.sum(0.3 * v_x * v_outer) +
+            wg.sum(0.55 * v_3 * v_outer) + wg.sum(0.8 * v_17 * v_outer) + wg.sum(1.05 * v_31 * v_outer) +
+                wg.sum(1.3 * v_33 * v_outer))
+    return program
+"""

@@ -335,11 +335,12 @@ class Loop:
 
     def _resting(self, used: Sequence[bool], matters: Callable[[Node], bool]) -> Loop:
         """The loop whose steps give on the carries that neither these results nor anything in a step needs."""
-        needed = self._needed(used, matters)
+        given = self._given_out()
+        needed = self._needed(used, matters, given)
         graph = self.body.graph
         found = [
             i for i, (x, y) in enumerate(zip(graph.inputs, graph.outputs[: self.carries], strict=False))
-            if not needed[i] and x.key != y.key and (x.shape, x.dtype) == (y.shape, y.dtype)
+            if not needed[i] and i not in given and x.key != y.key and (x.shape, x.dtype) == (y.shape, y.dtype)
         ]  # fmt: skip
         if not found or self.varying:
             return self
@@ -348,15 +349,18 @@ class Loop:
         slim.thin = slim.body if self.thin is self.body else _giving_on(self.thin, found)
         return slim
 
-    def _needed(self, used: Sequence[bool], matters: Callable[[Node], bool]) -> list[bool]:
+    def _given_out(self) -> set[int]:
+        """The outputs of the body that are stacked or kept in a history; a carry's may be one of them."""
+        return {p for e in self.emits for p in (e.positions if isinstance(e, History) else (e,))}
+
+    def _needed(self, used: Sequence[bool], matters: Callable[[Node], bool], given: set[int]) -> list[bool]:
         """Which carries are needed: in the end, by the condition, or in a step by what it emits or has to run."""
         body, flags = self.body.graph, list(used)
         if self.condition is not None:
             test = self.condition.graph
             asked = needed_for(test.nodes, [v.key for v in test.outputs], matters)[1]
             flags = [flag or v.key in asked for flag, v in zip(flags, test.inputs, strict=False)]
-        places = [p for e in self.emits for p in (e.positions if isinstance(e, History) else (e,))]
-        read = {body.outputs[p].key for p in places}
+        read = {body.outputs[p].key for p in given}
         while True:
             wanted = read | {v.key for v, flag in zip(body.outputs, flags, strict=False) if flag}
             keys = needed_for(body.nodes, wanted, matters)[1]
