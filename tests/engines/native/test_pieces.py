@@ -88,3 +88,36 @@ def test_large_results_are_their_own() -> None:
     del first
     f(x - 1.0)
     np.testing.assert_array_equal(part, x[10:20] * 2.0)  # memory that a view needs is not given away
+
+
+# -- short rows --------------------------------------------------------------------------------------------------------
+
+
+def of_rows(x: Any) -> Any:
+    """Functions of many instructions, summed along a short last axis, beside what is stored as it is."""
+    value = wg.special.log_ndtr(x)
+    return wg.sum(value, axis=-1), wg.max(wg.special.erfcx(x), axis=-1), value
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(11, 3), (700, 3), (7, 41, 2), (33, 40), (100_000, 3), (1, 5)])
+def test_short_rows_are_computed_side_by_side(shape: tuple[int, ...], dtype: Any) -> None:
+    x = np.random.default_rng(1).normal(size=shape).astype(dtype)
+    rtol = 1e-13 if dtype == np.float64 else 1e-6
+    for found, wanted in zip(wg.function(of_rows)(x), of_rows(x), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol)
+
+
+def test_short_rows_are_added_up_after_a_loop_of_their_elements() -> None:
+    loops = loops_of(lambda x: wg.sum(wg.special.log_ndtr(x), axis=-1), np.ones((700, 3))).split("\n")
+    depths = [len(line) - len(line.lstrip()) for line in loops if "log1p" in line or "sum.f64" in line]
+    assert len(depths) == 2
+    assert depths[0] < depths[1]
+
+
+def test_short_rows_of_unknown_number() -> None:
+    compiled = wg.function(lambda x: of_rows(x), input_signature=[wg.TensorSpec((None, 3), np.float64)])
+    for count in (40, 41, 3, 0, 1000, 7):
+        x = np.random.default_rng(count).normal(size=(count, 3))
+        for found, wanted in zip(compiled(x), of_rows(x), strict=True):
+            np.testing.assert_allclose(found, wanted, 1e-13)

@@ -640,10 +640,10 @@ class _Kernel(Values):
         """What LLVM is told of a loop. Each call saves all that is in registers: with several calls, that is least for
         one vector at a time; with one, several vectors side by side gain more from sums in parts than that costs. A
         short loop in another one is written out, as vectors are made of innermost loops only."""
-        if sum(type(x) is Let and x.op in ONE_OPERAND for x in item.body) >= 2:
-            return self.wish(item, 2, '"llvm.loop.interleave.count", i32 1')
         if self.around > 1 and _is_short(item):
             return self.wish(item, 3, '"llvm.loop.unroll.full"')
+        if sum(type(x) is Let and x.op in ONE_OPERAND for x in item.body) >= 2:
+            return self.wish(item, 2, '"llvm.loop.interleave.count", i32 1')
         return ""
 
     def wish(self, item: For, kind: int, text: str) -> str:

@@ -13,9 +13,21 @@ from math import prod
 from typing import Any, cast
 
 from ..ir.builder import Builder
-from ..ir.loops import FRACTIONS, Operand, Var
+from ..ir.loops import FLOATS, FRACTIONS, Operand, Var
 from . import pieces
-from .forms import Elements, Form, Index, Lazy, Stored, all_indices, count_of, is_numbers, refuse_none, spill
+from .forms import (
+    Elements,
+    Form,
+    Index,
+    Lazy,
+    Stored,
+    all_indices,
+    count_of,
+    is_numbers,
+    refuse_none,
+    spill,
+    unflattened,
+)
 from .reduces import RUNNING, Reduce
 
 LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
@@ -26,6 +38,9 @@ SHORT = 16
 QUICK = 4096  # elements up to which nobody has to wait
 GRAIN = 1 << 14  # elements of a part, if that does not make too many parts
 ROUND = 64  # parts of a flat nest are multiples of it: whole vectors, whole cache lines
+STAGE = 1024  # elements of short rows that are computed before they are added up
+LONGEST_ROW = 64
+VECTORS = 16  # numbers of a vector, of the widest there are
 
 
 def is_large(count: Operand) -> bool:
@@ -183,6 +198,8 @@ class _Nest:
                 self.start_array(total, parts)
         if self.is_flat():
             self.flat()
+        elif self.is_staged():
+            self.staged(parts)
         elif not (type(parts) is int and parts == 1):
             self.in_parts(self.shape[0], self.grain(), count_of(self.b, self.shape), self.rows, parts)
         else:
@@ -192,12 +209,7 @@ class _Nest:
                 self.finish_array(total)
 
     def is_flat(self) -> bool:
-        forms = [w.form for w in self.writes] + [s.form for s in self.sums]
-        return (
-            all(f.is_flat() for f in forms)
-            and all(w.target.is_dense for w in self.writes)
-            and all(s.depth == 0 for s in self.sums)
-        )
+        return self.is_by_number() and all(s.depth == 0 for s in self.sums)
 
     def flat(self) -> None:
         b = self.b
@@ -211,20 +223,78 @@ class _Nest:
         for total in self.sums:
             total.end(b, ())
 
-    def places(self, start: Operand, stop: Operand) -> None:
-        """The elements of a range, by number."""
-        pieces.iterations(self.b, start, stop, self.place)
+    # -- short rows -----------------------------------------------------------------------------------------------
 
-    def place(self, place: Operand) -> None:
-        """The element of a number."""
+    def is_staged(self) -> bool:
+        """Whether rows are computed many at a time, and then added up: short ones of functions that vectors compute
+        for a fraction of the time, which a loop over one row leaves no room for."""
+        b = self.b
+        if b.width or self.totals or not self.sums or not self.is_by_number():
+            return False
+        depth = self.sums[0].depth
+        if depth < 1 or any(s.depth != depth or s.form.type not in FLOATS for s in self.sums):
+            return False
+        row, count = count_of(b, self.shape[depth:]), count_of(b, self.shape)
+        if type(row) is not int or not 2 <= row <= LONGEST_ROW or (type(count) is int and count < 2 * VECTORS):
+            return False
+        return pieces.gains(b, row, self.place_of_all)
+
+    def is_by_number(self) -> bool:
+        """Whether all that is computed can be read by number, in row-major order."""
+        forms = [w.form for w in self.writes] + [s.form for s in self.sums]
+        return all(f.is_flat() for f in forms) and all(w.target.is_dense for w in self.writes)
+
+    def place_of_all(self, place: Operand) -> list[Operand]:
+        """What reductions take of the element of a number; the others are stored."""
         b = self.b
         for form in self.forms:
             form.at_flat(b, place)
         for write in self.writes:
             value = write.form.at_flat(b, place)
             b.store(write.target.array, b.add(write.target.offset, place), value)
-        for total in self.sums:
-            total.join(b, total.form.at_flat(b, place), ())
+        return [total.form.at_flat(b, place) for total in self.sums]
+
+    def staged(self, parts: Operand) -> None:
+        """All rows, in parts that may run in threads if there are many."""
+        depth, count = self.sums[0].depth, count_of(self.b, self.shape)
+        rows, row = count_of(self.b, self.shape[:depth]), count_of(self.b, self.shape[depth:])
+        if type(parts) is int and parts == 1:
+            self.rows_in_stages(0, rows)
+        else:
+            self.in_parts(rows, GRAIN // cast(int, row), count, self.rows_in_stages, parts)
+
+    def rows_in_stages(self, start: Operand, stop: Operand) -> None:
+        """Rows of a range: so many at a time that vectors compute their elements, then their totals."""
+        b, depth = self.b, self.sums[0].depth
+        row = cast(int, count_of(b, self.shape[depth:]))
+        most = STAGE // VECTORS // row * VECTORS
+        held = [b.local(total.form.type, most * row) for total in self.sums]
+        with b.loop(0, b.divided(b.add(b.sub(stop, start), most - 1), most)) as stage:
+            first = b.add(start, b.mul(stage, most))
+            count = at_most(b, most, b.sub(stop, first))
+            begin = b.mul(first, row)
+            with b.loop(0, b.mul(count, row)) as i:
+                for place, value in zip(held, self.place_of_all(b.add(begin, i)), strict=True):
+                    b.store(place, i, value)
+            with b.loop(0, count) as number:
+                for total in self.sums:
+                    total.start(b)
+                with b.loop(b.mul(number, row), b.mul(b.add(number, 1), row)) as i:
+                    for total, place in zip(self.sums, held, strict=True):
+                        total.join(b, b.load(place, i), ())
+                for total in self.sums:
+                    total.end(b, unflattened(b, self.shape[:depth], b.add(first, number)))
+
+    # -- by number ------------------------------------------------------------------------------------------------
+
+    def places(self, start: Operand, stop: Operand) -> None:
+        """The elements of a range, by number."""
+        pieces.iterations(self.b, start, stop, self.place)
+
+    def place(self, place: Operand) -> None:
+        """The element of a number."""
+        for total, value in zip(self.sums, self.place_of_all(place), strict=True):
+            total.join(self.b, value, ())
 
     def in_parts(
         self, count: Operand, grain: Operand, work: Operand, body: Callable[[Operand, Operand], None],

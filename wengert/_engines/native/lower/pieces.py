@@ -13,6 +13,7 @@ from typing import cast
 
 from ..ir.builder import Builder
 from ..ir.loops import Block, Convert, For, Let, Load, Operand, Select, Store, blocks_of
+from ..llvm.codegen import WRITTEN_OUT
 from ..llvm.vectormath import ONE_OPERAND
 
 MOST = 12  # pieces of a loop
@@ -84,6 +85,15 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
         with b.loop(first, last) as index, b.spanning(index, first, last):  # what was decided for all is so for a part
             body(index)
     return len(ranges)
+
+
+def gains(b: Builder, count: int, body: Callable[[Operand], object]) -> bool:
+    """Whether a short loop is better done beside others of its kind: vectors gain much, and written out it is long."""
+    trial = For(b.reg("i64"), 0, count, [])
+    with b.inside(trial.body):
+        body(trial.index)
+    is_plain = all(type(item) in (*_PLAIN, Store) for item in trial.body)
+    return is_plain and _calls(trial.body) and count * len(trial.body) > WRITTEN_OUT
 
 
 def _is_repeatable(block: Block) -> bool:
