@@ -348,3 +348,113 @@ def test_a_recomputed_loop_may_assign_a_variable() -> None:
     wanted = 3 * 5 * 8 * 8 * 2 * (np.eye(4) * X[0] + first + first.T)
     np.testing.assert_allclose(wg.hessian(loss)(X), wanted, rtol=1e-12)
     np.testing.assert_allclose(wg.jacobian(wg.grad(loss), mode="reverse")(X), wanted, rtol=1e-12)
+
+
+# -- who gets a tensor may write to it, and changes no other -----------------------------------------------------------
+
+
+def _written(y: Any) -> Any:
+    y += 10.0
+    return y
+
+
+def _scan_of_outer(x: Any) -> Any:
+    return wg.scan(lambda c, _: (x, _written(c)), x, None, length=3)
+
+
+def _scan_of_a_pair(x: Any) -> Any:
+    def step(c: Any, _: Any) -> Any:
+        y = _written(c[0]) * 2.0
+        return (y, y), (y, c[1])
+
+    return wg.scan(step, (x, x * 2.0), None, length=3)
+
+
+def _scan_of_views(x: Any) -> Any:
+    z = wg.concatenate([x, x])
+
+    def step(c: Any, _: Any) -> Any:
+        y = z[4:]
+        _written(c)
+        z[5] = c[0]
+        return z[:4], (y, z)
+
+    return wg.scan(step, x * 3.0, None, length=3)
+
+
+def _scan_of_slices(x: Any) -> Any:
+    return wg.scan(lambda c, row: (_written(row), _written(c)), x, wg.stack([x, x, x]))
+
+
+def _results_written_outside(x: Any) -> Any:
+    return wg.scan(lambda c, _: (c * 2.0, _written(x)), x * 3.0, None, length=3), x
+
+
+def _while_of_outer(x: Any) -> Any:
+    return wg.while_loop(lambda i, c: i < 3, lambda i, c: (i + 1, (_written(c), x)[1]), (0, x * 2.0)), x
+
+
+def _while_swaps(x: Any) -> Any:
+    return wg.while_loop(
+        lambda i, a, b: i < 3, lambda i, a, b: [i + 1, (_written(a), b)[1], b], [wg.tensor(0), x, x * 2.0]
+    )
+
+
+def _fori_of_outer(x: Any) -> Any:
+    return wg.fori_loop(0, 3, lambda i, c: (_written(c), x)[1], x * 2.0), x
+
+
+def _branch_of_outer(x: Any) -> Any:
+    return _written(wg.cond(x[0] > 0, lambda: x, lambda: x * 2.0)), x
+
+
+def _recomputed_twice(x: Any) -> Any:
+    y, z = wg.checkpoint(lambda a: (a, a))(x)
+    return _written(y), z, x
+
+
+def _recomputed_outer(x: Any) -> Any:
+    return _written(wg.checkpoint(lambda: x)()), x
+
+
+def _custom(x: Any) -> Any:
+    y, z = wg.custom_gradient(lambda a: ((a, a), lambda d, e: d + 2.0 * e))(x)
+    return _written(y), z, x
+
+
+def _function_of_views(x: Any) -> Any:
+    y, z, v = wg.function(lambda a: (a, a, a[:1]))(x)
+    return _written(y), z, v, x
+
+
+def _tangents(x: Any) -> Any:
+    y, t = wg.jvp(lambda a: (a, a), (x,), (x,))
+    return _written(y[0]), _written(t[0]), y, t, x
+
+
+def _pulled(x: Any) -> Any:
+    y, pull = wg.vjp(lambda a: (a, a), x)
+    return _written(y[0]), y, pull((x, x)), x
+
+
+def _mapped(x: Any) -> Any:
+    y, z = wg.vmap(lambda a: (a, a))(x)
+    return _written(y), z, x
+
+
+APART = [
+    _scan_of_outer, _scan_of_a_pair, _scan_of_views, _scan_of_slices, _results_written_outside, _while_of_outer,
+    _while_swaps, _fori_of_outer, _branch_of_outer, _recomputed_twice, _recomputed_outer, _custom, _function_of_views,
+    _tangents, _pulled, _mapped,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", APART, ids=lambda f: f.__name__)
+def test_what_steps_and_calls_return_is_the_receivers_own(f: Any) -> None:
+    def loss(x: Any) -> Any:
+        return sum((i + 1.0) * wg.sum(wg.sin(leaf)) for i, leaf in enumerate(wg.tree.leaves(f(x * 1.0))))
+
+    eager, traced = wg.tree.leaves(f(wg.tensor(X))), wg.tree.leaves(wg.function(f)(wg.tensor(X)))
+    for one, other in zip(eager, traced, strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-14)
+    np.testing.assert_allclose(wg.grad(loss)(X), wg.function(wg.grad(loss))(X), rtol=1e-12)

@@ -62,10 +62,14 @@ def test_a_function_that_calls_itself_is_told_as_python_does() -> None:
         wg.function(lambda x: wg.cond(x > 0, f, lambda v: v, x))(1.0)
 
 
+# Python 3.12 alone bounds calls that pass through C by a number that no program can change
+DEPTH = 100 if sys.version_info[:2] == (3, 12) else 150
+
+
 def test_with_a_higher_limit_they_are_traced() -> None:
     script = (
         "import sys\nimport wengert as wg\nsys.setrecursionlimit(10_000)\nf = wg.sin\n"
-        "for _ in range(150):\n    f = lambda x, f=f: wg.cond(x > 0, f, lambda v: v, x)\n"
+        f"for _ in range({DEPTH}):\n    f = lambda x, f=f: wg.cond(x > 0, f, lambda v: v, x)\n"
         "assert wg.function(wg.grad(f))(0.5) == wg.cos(0.5)\n"
     )
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

@@ -23,7 +23,6 @@ from .._core.constant import (
     kind_of,
     native_result,
     number,
-    strong,
     to_numpy_result,
 )
 from .._core.engine import is_native
@@ -283,8 +282,17 @@ def result_of(value: Any, kind: Kind, own: Callable[[Tensor], Any] = to_numpy_re
 
 
 def strong_result(value: Any) -> Any:
-    """What a call of a program or of a derivative gives, which has a dtype: a number among it is weak no more."""
-    return result_of(value, False, strong)
+    """What a call of a program or of a derivative gives, which has a dtype: a number among it is weak no more.
+
+    Its tensors are the caller's own, even if f returned an argument, or one tensor twice: writes to one stay there.
+    """
+    return result_of(value, False, _callers_twin)
+
+
+def _callers_twin(x: Tensor) -> Tensor:
+    twin = copy(x)
+    twin._weak = False
+    return twin
 
 
 def one_tensor(value: Any, what: str) -> Tensor:

@@ -3,7 +3,8 @@ the other.
 
 Every loop with snapshots begins with the tapes open: a first step that does what cannot be repeated (it assigns a
 Variable) leaves them open to the end. A budget of snapshots has the tapes pause after that step; "auto" has them pause
-when what they have kept exceeds the memory budget.
+when what they have kept exceeds the memory budget. A step that does it later, when they have paused, has the whole
+loop run once more with the tapes open.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from .._core.budget import BUDGET, limit, tell
 from .._core.recorder import Observer
 from .._core.state import STATE
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
 from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
 from .._transforms.tape import Tape
 from .captures import Captures, Followed
@@ -28,6 +28,14 @@ _MOST_BLOCK = 16  # steps between snapshots that may be kept beside a history: e
 _WINDOW = 16  # entries next to each other that a meter looks at together
 _MOST_WINDOWS = 8
 _BYTES_AN_ENTRY = 600  # of a tape, beside the arrays: the entry, its tuples and tensors
+
+
+class RunsOnceMore(BaseException):
+    """Ends a run of a loop, before a step does what cannot be repeated; no error, so that no user's code catches it."""
+
+    def __init__(self, keeper: Keeper) -> None:
+        super().__init__()
+        self.keeper = keeper
 
 
 class State(NamedTuple):
@@ -65,7 +73,7 @@ class Keeper(Observer):
         self.is_paused = False
         self.snapshots: Any = None
         self.block = 1
-        self._obstacle = ""
+        self._is_hindered = False
         self._check = 1
         self._last = 0  # the step of the last look
         self._limit = limit()
@@ -100,28 +108,23 @@ class Keeper(Observer):
 
     def on_write(self, buffer: object) -> None:
         """A buffer from outside is written to; a tensor of before may have become one in the loop, by this write."""
-        self._refuse_to_repeat("writes to a buffer")
+        self._refuse_to_repeat()
 
     def on_effect(self, what: str, owner: Any) -> None:
         """The loop does something that cannot be repeated."""
         if owner in self.tapes if isinstance(owner, Tape) else owner._key < self.captures.start:
-            self._refuse_to_repeat(what)
+            self._refuse_to_repeat()
 
-    def _refuse_to_repeat(self, what: str) -> None:
+    def _refuse_to_repeat(self) -> None:
         if self.is_paused:
-            raise RuntimeError(
-                at_user_line(
-                    f"the loop {what} in a later step than the first, when its reverse pass has been left to running "
-                    f'steps again, which cannot repeat that; use checkpoint="all"'
-                )
-            )
-        self._obstacle = what
+            raise RunsOnceMore(self)
+        self._is_hindered = True
 
     # -- during the loop ----------------------------------------------------------------------------------------------
 
     def on_event(self, step: int, tensors: Sequence[Tensor]) -> int:
         """Called before a step that was asked for; the next one to be called before."""
-        if self._obstacle:
+        if self._is_hindered:
             self.snapshots = None
             return NEVER
         if step == self._check:
@@ -263,4 +266,4 @@ class Meter:
         return size
 
 
-__all__ = ["Keeper", "State"]
+__all__ = ["Keeper", "RunsOnceMore", "State"]

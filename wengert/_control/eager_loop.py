@@ -18,7 +18,7 @@ from .._prims.structural import alias, unstack
 from .._transforms.tape import Tape
 from .captures import Captures
 from .eager_back import Replay, follow_replay
-from .eager_history import Keeper
+from .eager_history import Keeper, RunsOnceMore
 from .values import Carried, Leaves, connected, require_same_structure
 
 OnEvent = Callable[[int, Sequence[Tensor]], int]
@@ -161,7 +161,7 @@ class ScanSteps:
     def _results(self, y: Tensor) -> Sequence[Tensor]:
         example = self.example
         if type(y) is Tensor and example is not None and example.is_one_tensor:
-            return (y,)
+            return (y.__copy__(),)  # as `Leaves` does: what a later step writes to is another tensor
         leaves = Leaves(y, "y")
         if example is None:
             self.example = leaves
@@ -171,6 +171,7 @@ class ScanSteps:
 
 
 Steps = WhileSteps | ScanSteps
+NeverRan = tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]
 
 
 def _aliased(y: Tensor) -> Tensor:
@@ -183,7 +184,7 @@ def _aliased(y: Tensor) -> Tensor:
 
 def run_eagerly(
     steps: Steps, policy: object, stack: Callable[[Sequence[list[Tensor]]], list[Tensor]],
-    never_ran: Callable[[], tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]],
+    never_ran: Callable[[], NeverRan],
 ) -> tuple[Sequence[Tensor], Sequence[Tensor]]:  # fmt: skip
     """Runs a loop as plain Python.
 
@@ -202,6 +203,20 @@ def run_eagerly(
         return (ran.tensors, stack(ran.columns)) if ran.steps else never_ran()[:2]
     captures = Captures(next_serial(), outer)
     keeper = _keeper(steps, policy, captures)
+    try:
+        return _run_followed(steps, captures, keeper, stack, never_ran)
+    except RunsOnceMore as end:
+        if end.keeper is not keeper:
+            raise
+    return _run_followed(steps, Captures(next_serial(), outer), None, stack, never_ran)
+
+
+def _run_followed(
+    steps: Steps, captures: Captures, keeper: Keeper | None,
+    stack: Callable[[Sequence[list[Tensor]]], list[Tensor]], never_ran: Callable[[], NeverRan],
+) -> tuple[Sequence[Tensor], Sequence[Tensor]]:  # fmt: skip
+    """Runs a loop that somebody follows; without a keeper the tapes keep everything."""
+    outer = STATE.recorders
     before, depth = STATE.effects, BUDGET.depth
     try:
         STATE.recorders = (*outer, captures)
@@ -246,4 +261,4 @@ def _keeper(steps: Steps, policy: object, captures: Captures) -> Keeper | None:
     return Keeper(policy, steps.count, tapes, captures)
 
 
-__all__ = ["ScanSteps", "Steps", "WhileSteps", "run_eagerly"]
+__all__ = ["NeverRan", "ScanSteps", "Steps", "WhileSteps", "run_eagerly"]

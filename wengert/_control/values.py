@@ -291,14 +291,16 @@ class Carried:
         return types, varying
 
     def accept(self, before: Sequence[Tensor], value: Any) -> tuple[Any, Sequence[Tensor]]:
-        """The loop variables after a step: as a structure, and as tensors of the types that they had before it."""
+        """The loop variables after a step: as a structure, and as tensors of the types that they had before it.
+
+        The structure has twins of what the step returned, since the next step may write to its loop variables.
+        """
         if STATE.builder is None:
             if type(value) is Tensor:
                 if self.given.is_one_tensor and _is_alike(before[0], value):
-                    return value, (value,)
+                    return value.__copy__(), (value,)
             elif type(value) in self._flat and len(value) == len(before) and all(map(_is_alike, before, value)):
-                # a list may be changed behind our back
-                return (value, value) if type(value) is tuple else (value, (*value,))
+                return type(value)([x.__copy__() for x in value]), (*value,)
         after = Leaves(value, self.given.name, lists=self.given.lists, like=self.given.spec,
                        extents_stay=self.given.extents_stay)  # fmt: skip
         require_same_structure(self.what, self.given, after, ("before the step", "after it"))

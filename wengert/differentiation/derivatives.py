@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -596,10 +597,10 @@ def _as_tangents(found: Sequence[Any], y: Leaves, mode: str, name: str) -> Any:
 
 
 def _in_places(y: Leaves, values: Sequence[Any]) -> Any:
-    """A structure like y's with these values for its tensors, and None in the other places."""
+    """A structure like y's with these values, of the caller's own, for its tensors, and None in the other places."""
     leaves: list[Any] = [None] * len(y.fixed)
     for place, value in zip(y.places, values, strict=True):
-        leaves[place] = value
+        leaves[place] = copy(value)
     return unflatten(y.spec, leaves)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._compile.arguments import caller_kind, require_callable, result_of
 from .._compile.bridge import as_program, has_tracers, is_known
-from .._control.eager_loop import ScanSteps, WhileSteps, run_eagerly
+from .._control.eager_loop import NeverRan, ScanSteps, WhileSteps, run_eagerly
 from .._control.linearity import Linearity
 from .._control.loop import Loop, run_loop
 from .._control.region import Body, close_body, closure_of, trace_body
@@ -530,9 +530,6 @@ def _while_types(test: Any, step: Callable[..., Any], carried: Carried) -> tuple
 
     body, types = _while_body(step, carried, types, False)
     return [trace_body(condition, types, "while_loop.cond"), body], types
-
-
-NeverRan = tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]
 
 
 def _never_ran(

@@ -464,10 +464,10 @@ class _Output:
         self.tensors: list[Tensor] = [self.leaves[i] for i in self.places]
 
     def result(self, tensors: Sequence[Tensor], keep: Kind) -> Any:
-        """The output with these tensors, in the caller's kind."""
+        """The output with these tensors, or rather their twins, in the caller's kind."""
         leaves = list(self.leaves)
         for i, tensor in zip(self.places, tensors, strict=True):
-            leaves[i] = tensor
+            leaves[i] = copy(tensor)  # f may have returned an argument or one tensor twice
         return result_of(unflatten(self.spec, leaves), keep)
 
     def unfollowed(self, keep: Kind) -> Any:
