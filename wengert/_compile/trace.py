@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.bare import is_bare, note_bare
 from .._core.constant import constant, dimension
-from .._core.dims import Dim
+from .._core.dims import Dim, is_frameworks_dim
 from .._core.engine import is_native
 from .._core.garbage import seldom_collected
 from .._core.graph import Graph
@@ -142,11 +142,11 @@ def _place(leaf: Any, outputs: list[Tensor]) -> Any:
 
 
 def with_dims(key: ArrayKey, index: int) -> ArrayKey:
-    """A key with a fresh unknown dimension in place of each None."""
+    """A key with a fresh unknown dimension in place of each None, and of each symbolic extent of a framework's."""
     names = "nmkpqrst"
     shape = (
         *[
-            Dim.free(f"{names[(index + axis) % len(names)]}{index}") if d is None else d
+            Dim.free(f"{names[(index + axis) % len(names)]}{index}") if d is None or is_frameworks_dim(d) else d
             for axis, d in enumerate(key.shape)
         ],
     )

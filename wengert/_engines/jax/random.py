@@ -30,7 +30,7 @@ def _blocks(key: tuple[jax.Array, jax.Array], low: jax.Array, high: jax.Array) -
 
 
 def _of_numbers(key: jax.Array, count: int, high: int) -> Any:
-    if count >= 1 << 32:
+    if isinstance(count, int) and count >= 1 << 32:  # else it is an extent that only JAX knows
         raise ValueError(f"wanted less than 2**32 blocks of random bits in one draw, got {count}")
     low = jnp.arange(count, dtype=jnp.uint32)
     return _blocks((key[..., None, 0], key[..., None, 1]), low, jnp.full_like(low, high))

@@ -8,7 +8,6 @@ loops; here is what they are made of.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 from typing import Any
 
 import jax
@@ -19,6 +18,7 @@ from jax import lax
 from ..._control import checkpointed
 from ..._control.call import Program
 from ..._control.switch import Branches
+from ..._core.dims import byte_count
 from ..._core.tensor import Value
 from .common import XlaHistory, canonical, is_concrete
 from .programs import run_of
@@ -149,7 +149,7 @@ class _Builder:
         return carries
 
     def size(self, example: object) -> int:
-        return sum(prod(x.shape) * x.dtype.itemsize for x in jax.tree.leaves(example))
+        return sum(byte_count(x.shape, x.dtype.itemsize) for x in jax.tree.leaves(example))
 
     def room(self, examples: Sequence[object], count: int | None, what: str = "") -> Any:
         if count is None:

@@ -1,0 +1,61 @@
+"""Programs for JAX's symbolic extents, with their gradients: `jax.export` and, by `jax2tf`, the export of Keras models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+jax = pytest.importorskip("jax", reason="JAX is not installed")
+export = pytest.importorskip("jax.export")
+jnp = jax.numpy
+
+W = np.linspace(-0.3, 0.4, 9).reshape(3, 3)
+
+
+@wg.custom_gradient
+def product(x: Any, w: Any) -> Any:
+    y = wg.tanh(x @ w)
+
+    def rule(upstream: Any) -> Any:
+        slope = 2 * upstream * (1 - y * y)
+        return slope @ wg.transpose(w), wg.transpose(x) @ slope
+
+    return y, rule
+
+
+PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
+    "custom gradient": product,
+    "loop": lambda x, w: wg.fori_loop(0, 3, lambda _, c: wg.tanh(c @ w), x),
+    "loop in fixed memory": lambda x, w: wg.fori_loop(0, 30, lambda _, c: wg.tanh(c @ w), x, checkpoint=4),
+    "while loop": lambda x, w: wg.while_loop(lambda c: wg.sum(c) < 20.0, lambda c: (c * 1.5 + wg.sum(w) ** 2,), (x,))[0],
+    "scan": lambda x, w: wg.scan(lambda c, t: (wg.tanh(c @ w + t), c), x, np.ones((4, 3)))[1],
+    "branch": lambda x, w: wg.cond(wg.sum(x) > 0, lambda: x @ w, lambda: x),
+    "recomputation": wg.recompute_grad(lambda x, w: wg.tanh(x @ w)),
+    "means and deviations": lambda x, w: (x - wg.mean(x, axis=0)) / wg.std(x, axis=0) @ w,
+    "numbers of rows": lambda x, w: x @ w * x.shape[0] + wg.arange(x.shape[0])[:, None],
+    "shapes": lambda x, w: wg.reshape(x, (-1,))[::-1] * wg.broadcast_to(wg.sum(w), (x.size,)) + wg.zeros(x.shape[:1])[0],
+    "random numbers": lambda x, w: x * wg.random.uniform(wg.random.key(0), x.shape) @ w,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_exported_and_run_at_any_size(name: str) -> None:
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    try:
+        f = PROGRAMS[name] if name in ("custom gradient", "recomputation") else wg.function(PROGRAMS[name])
+        run = jax.value_and_grad(lambda x, w: (f(x, w) ** 2).sum(), (0, 1))
+        rows = jax.ShapeDtypeStruct(export.symbolic_shape("rows, 3"), jnp.float64)
+        made = export.export(jax.jit(run))(rows, jax.ShapeDtypeStruct((3, 3), jnp.float64))
+        for size in (1, 4) if name != "means and deviations" else (2, 4):
+            x = np.sin(np.arange(3.0 * size)).reshape(size, 3) + 0.5
+            wanted = wg.value_and_grad(lambda x, w: wg.sum(f(x, w) ** 2), (0, 1))(x, W)
+            for got, want in zip(jax.tree.leaves(made.call(x, W)), jax.tree.leaves(wanted), strict=True):
+                np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    finally:
+        jax.config.update("jax_enable_x64", before)
