@@ -7,6 +7,7 @@ JSON: the name of each and "ok", or what was wrong.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 import tempfile
@@ -661,6 +662,70 @@ def functions_made_in_build_read_the_weight() -> None:
         model.compile(keras.optimizers.SGD(1e-3), "mse", run_eagerly=eagerly)
         model.fit(np.ones((8, 1), "float32"), np.zeros((8, 1), "float32"), epochs=1, verbose=0)
         np.testing.assert_allclose(model.get_weights()[0].item(), 1.0 - 1e-3 * 2 * np.e**2, rtol=1e-5)
+
+
+@row
+def rules_read_weights_as_they_are_wherever_they_run() -> None:
+    """Also as arrays, and in a compiled step of JAX's after calls outside: there the weight is another one."""
+    w = keras.Variable(np.float32(2.0))
+    for read in (lambda: w, lambda: wg.tensor(w), lambda: w.value):
+
+        @wg.custom_gradient
+        def f(x: Any, read: Any = read) -> Any:
+            return x * w, lambda dy, variables=None: (dy * read(), [wg.sum(dy * x)])
+
+        for value in (2.0, 2.0, 5.0):
+            w.assign(np.float32(value))
+            close(gradients(f, array(1.0))[0], value)
+        if BACKEND == "jax":
+            import jax
+
+            def stepped(value: Any, x: Any, f: Any = f) -> Any:
+                with keras.StatelessScope(state_mapping=[(w, value)]):
+                    return f(x)
+
+            for way in (lambda g: g, jax.jit):
+                for value in (3.0, 4.0):
+                    found = way(jax.grad(stepped, (0, 1)))(array(value), array(1.5))
+                    close(found[0], 1.5)
+                    close(found[1], value)
+
+
+class Projected(keras.layers.Layer):
+    """A custom gradient made where the weight is, which it reads and answers for."""
+
+    def build(self, shape: Any) -> None:
+        self.w = self.add_weight(shape=(shape[-1], 2))
+
+        @wg.custom_gradient
+        def project(x: Any) -> Any:
+            def rule(dy: Any, variables: Any = None) -> Any:
+                return dy @ wg.transpose(wg.tensor(self.w)), [wg.transpose(x) @ dy]
+
+            return wg.fori_loop(0, 2, lambda _, c: wg.tanh(c), x @ self.w), rule
+
+        self.project = project
+
+    def call(self, x: Any) -> Any:
+        return self.project(x)
+
+
+@row
+def layers_that_read_weights_are_saved_and_exported() -> None:
+    """Kept whole, for any number of rows; torch's backend exports no saved models."""
+    model = keras.Sequential([keras.Input((3,)), Projected(), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(DRAWN, np.ones((8, 1), "float32"), epochs=1, verbose=0)
+    same(reloaded(model, {"Projected": Projected}), model)
+    if BACKEND == "torch" or importlib.util.find_spec("tensorflow") is None:
+        return
+    import tensorflow as tf
+
+    with tempfile.TemporaryDirectory() as folder:
+        model.export(folder, verbose=False)
+        loaded = tf.saved_model.load(folder)
+        for rows in (8, 3):
+            close(loaded.serve(DRAWN[:rows]), model.predict(DRAWN[:rows], verbose=0))
 
 
 @row

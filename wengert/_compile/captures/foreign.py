@@ -24,11 +24,11 @@ def held_by(array: object) -> Any:
 
 
 def same_held(array: object, before: tuple[Any, ...]) -> bool:
-    """Whether an array or variable holds what it did."""
+    """Whether an array or variable holds what it did; one that had numbers has others in a graph of the framework's."""
     if not isinstance(before, tuple):
         return version_of(array) == before
     numbers = _numbers(array)
-    return numbers is None or same_bytes(numbers, before)  # in a graph of the framework's it is as it was traced
+    return numbers is not None and same_bytes(numbers, before)
 
 
 def version_of(array: object) -> int | None:
