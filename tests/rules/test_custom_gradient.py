@@ -304,7 +304,7 @@ def test_keywords_that_the_rule_cannot_know_are_refused(derive: Any) -> None:
         return x * more["y"], lambda u: u
 
     for f in (only, anything):
-        with pytest.raises(TypeError, match="y is not the name of a positional argument"):
+        with pytest.raises(TypeError, match=r"y is not the name of a positional argument|its output depends on y "):
             derive(lambda y, f=f: f(1.0, y=y))(3.0)
         assert derive(lambda x, f=f: f(x, y=2.0))(3.0) == 1.0  # a plain keyword is none of the rule's business
 

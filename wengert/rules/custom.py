@@ -87,7 +87,8 @@ def custom_gradient(f: Callable[..., Any] | None = None, *, jvp: Callable[..., A
 
     Raises:
         TypeError: f does not return a pair; it reads trainable Variables and grad_fn takes no `variables`; a
-            followed tensor came by a keyword that is not the name of a positional argument; a gradient of another
+            followed tensor came by a keyword that is not the name of a positional argument (where a framework follows
+            it, a DisconnectedError); a gradient of another
             dtype than its argument's.
         ValueError: another number of gradients than arguments, or another shape.
         DisconnectedError: the output depends on something that is being differentiated and is neither an argument nor
@@ -295,6 +296,10 @@ class _CustomCall:
             self.own = [copy(leaves[i]) for i in self.places]
             self.args = unflatten(self.spec, leaves)
 
+    def user(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """The function with what it gets by keyword, for which the rule does not answer."""
+        return functools.partial(f, **self.kwargs) if self.kwargs else f
+
 
 def _key_of(leaf: object) -> int | None:
     """What a Variable is known by, ours or a framework's; None for anything else."""
@@ -329,6 +334,12 @@ def _is_followed(value: object) -> bool:
     return any(type(leaf) is Tensor and leaf.is_followed for leaf in flatten(value)[0])
 
 
+def _is_recorded(value: object) -> bool:
+    """Whether a recorder follows it by now, and not a trace alone."""
+    leaves = [leaf for leaf in flatten(value)[0] if type(leaf) is Tensor]
+    return any(recorder.tracks(leaf._key) for recorder in STATE.recorders for leaf in leaves)
+
+
 def _moved(
     f: Callable[..., Any], name: str, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -340,6 +351,8 @@ def _moved(
         if not _is_followed(value):
             continue
         if word not in places:
+            if not _is_recorded(value):
+                continue  # whether what a trace holds is differentiated is known when its program is
             raise TypeError(
                 at_user_line(
                     f"{name}: the tensor given as {word}= takes part in differentiation, but {word} is not the name "
@@ -687,7 +700,7 @@ def _call_custom_gradient(
         return result.unfollowed(call.keep)
     pull = _UserPull(name, f, grad_fn, call, variables)
     push = None if jvp is None else _UserPush(name, jvp, call, result)
-    return _answer(name, result, call, [t for _, t in variables], pull, push, outside, (*head, f), reads)
+    return _answer(name, result, call, [t for _, t in variables], pull, push, outside, (*head, call.user(f)), reads)
 
 
 def _name_of(f: Callable[..., Any]) -> str:
@@ -900,7 +913,7 @@ def _call_custom_grad(
                 found = grad_func(cotangents[0], saved) if takes_saved else grad_func(cotangents[0])
         return wanted.checked(found)
 
-    return _answer(name, output, call, [], pull, None, outside, (*head, f), reads)
+    return _answer(name, output, call, [], pull, None, outside, (*head, call.user(f)), reads)
 
 
 def _with_save(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], save: _Saver) -> Any:

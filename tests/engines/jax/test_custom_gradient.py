@@ -290,3 +290,13 @@ def test_a_differentiated_call_is_one_operation_and_its_derivative() -> None:
     pulled = jax.make_jaxpr(jax.grad(lambda x: f(x).sum()))(x)
     names = [str(e.primitive) for e in pulled.jaxpr.eqns]
     assert names.count("wengert") == 2 and "convert_element_type" not in names  # forwards and backwards
+
+
+def test_keywords_that_the_rule_cannot_know_are_constants_or_refused() -> None:
+    f = wg.custom_gradient(lambda x, *, w: (x * w, lambda upstream: upstream * 3.0))
+    x, w = jnp.asarray(2.0), jnp.asarray(1.5)
+    for way in (lambda g: g, jax.jit):
+        assert way(lambda x, w: f(x, w=w))(x, w) == 3.0
+        assert way(jax.grad(lambda x, w: f(x, w=w)))(x, w) == 3.0
+        with pytest.raises(wg.DisconnectedError, match="depends on w "):
+            way(jax.grad(lambda w, x: f(x, w=w)))(w, x)

@@ -249,3 +249,13 @@ def test_what_torch_computes_of_weights_by_itself_follows_them(kind: str) -> Non
             other.weight.add_(1.0)
             for weight in linear.parameters():
                 weight.add_(0.1)
+
+
+def test_keywords_that_the_rule_cannot_know_are_constants_or_refused() -> None:
+    f = wg.custom_gradient(lambda x, *, w: (x * w, lambda upstream: upstream * 3.0))
+    for _ in range(3):
+        x, w = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (2.0, 1.5))
+        assert torch.autograd.grad(f(x, w=w.detach()), x)[0] == 3.0
+        for given in (x, x.detach()):
+            with pytest.raises((wg.DisconnectedError, TypeError), match="depends on w |w is not the name"):
+                f(given, w=w)
