@@ -17,6 +17,8 @@ import pytest
 
 import wengert as wg
 from tests.support.profiled import python_calls
+from wengert._core.recurring import Recurring
+from wengert._transforms import whole_sweeps
 from wengert.compat import autograd
 from wengert.compat.autograd import core, extend, grad, jacobian, make_jvp, make_vjp, value_and_grad
 from wengert.compat.autograd import numpy as np
@@ -58,6 +60,36 @@ def test_a_primitive_costs_few_calls() -> None:
     extend.defvjp(power, lambda ans, x, n: lambda g: g * n * x ** (n - 1), None)
     for x in (2.0, onp.array([1.0, 2.0])):
         assert len(python_calls(autograd.elementwise_grad(lambda x: power(x, 3)), x)) <= 67
+
+
+def test_primitives_among_other_ops_are_swept_in_one_go_and_their_errors_are_their_own() -> None:
+    cube, seen = extend.primitive(lambda x, n: x**n), list[Any]()
+    extend.defvjp(cube, lambda ans, x, n: lambda g: (seen.append(g), g * n * x ** (n - 1))[1], None)
+
+    def f(x: Any) -> Any:
+        y = cube(np.sin(x), 3) * np.exp(x) + np.cos(x)
+        return np.sum(cube(y, 2) * np.tanh(y) + cube(x, 4))
+
+    x = onp.array([0.3, 0.8])
+    whole_sweeps.FORMULAS.forget()
+    by_rules = grad(f)(x)
+    for _ in range(Recurring.again + 3):
+        seen.clear()
+        found = grad(f)(x)
+    assert any(whole_sweeps.FORMULAS.values())
+    assert len(seen) == 3
+    assert all(type(g) is onp.ndarray for g in seen)
+    onp.testing.assert_array_equal(found, by_rules)
+    vjp = make_vjp(f)(x)[0]
+    assert len(python_calls(vjp, 1.0)) < 100  # 109 where the primitives part the sweep
+    check_grads(f, modes=["rev"], order=2)(x)
+
+    def refuse(ans: object, x: object, n: object) -> Any:
+        raise ArithmeticError("no slope here")
+
+    extend.defvjp(cube, refuse, None)
+    with pytest.raises(ArithmeticError, match="no slope here"):
+        grad(f)(x)
 
 
 def test_choosing_and_joining_cost_few_calls() -> None:

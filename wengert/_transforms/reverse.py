@@ -155,7 +155,7 @@ def _sweep(
     if is_short or cts.holds or sparse or STATE.builder is not None:
         _back_over(entries, wanted, cts, None if cts.holds else kernels, sparse)
     else:
-        parts = stretches(entries)
+        parts = stretches(entries, kernels is None)
         for number in range(len(parts) - 1, -1, -1):
             is_stretch, part = parts[number]
             is_stretch = is_stretch and (len(part) > FEW or kernels is None or not all(map(_goes_alone, part)))

@@ -5,7 +5,8 @@ the same types, joined in the same way, and each entry has its formula, sweeping
 cotangents that arrive to those that are left: the same kernels in the same order, hence the same bits, and no questions
 in between. A tape is one stretch, but for ops whose rules do more than to apply primitives, a user's own say, which
 part it. So do gathers of rows from long tables: the sweep keeps what they contribute as `Rows`, a formula would fill a
-table for each.
+table for each. Functions whose derivative is given apart on raw values part it only where somebody watches: else their
+rule is called in its turn.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from .._core.recurring import UNKNOWN, Recurring
+from .._core.state import next_serial
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.indexing import gather
-from .formulas import Formula, Told, function_of, numbers_read, told_of
+from .formulas import Formula, Steps, Told, function_of, numbers_read, told_of
 
 LONGEST = 300  # entries of stretches that get a formula: it takes some tens of microseconds to make for each
 LARGEST_TABLE = 20_000  # elements; filling one takes as long as to ask an op what it was given
 _op, _out_keys = itemgetter(0), itemgetter(5)
-_is_open = attrgetter("op.is_open")
+_is_open, _is_given = attrgetter("op.is_open"), attrgetter("op.is_given")
 _shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 _likeness = itemgetter(1, 2, 4)  # attributes, plan (of an op, with the operands that are followed) and types
 
@@ -68,9 +70,11 @@ class Stretch(NamedTuple):
 FORMULAS = Recurring[Stretch](256)  # by what stretches look like
 
 
-def stretches(entries: Sequence[Any]) -> list[tuple[bool, Sequence[Any]]]:
+def stretches(entries: Sequence[Any], is_watched: bool) -> list[tuple[bool, Sequence[Any]]]:
     """The stretches of a tape, and what lies between them; for each whether it is one."""
     are_in = [*map(_is_in_one if gather in map(_op, entries) else _is_open, entries)]
+    if not is_watched and True in map(_is_given, entries):
+        are_in = [is_in or (e[0].is_given and not e[0].is_multi) for is_in, e in zip(are_in, entries, strict=True)]
     if False not in are_in:
         return [(True, entries)]
     parts, begin, count = list[tuple[bool, Sequence[Any]]](), 0, len(are_in)
@@ -99,7 +103,10 @@ def look_of_stretch(entries: Sequence[Any], terms: dict[int, Tensor], masked: se
         k - base if k >= base else older.setdefault(k, -1 - len(older)) for k in [*terms, *sources, *read, *written]
     ]
     arriving = (*map(_shape_and_dtype, terms.values()), *map(masked.__contains__, terms))
-    return (len(sources), arriving, *joints, *map(_likeness, entries))
+    likenesses = map(_likeness, entries)
+    if True in map(_is_given, entries):  # one call is like another
+        likenesses = [like[1:] if e[0].is_given else like for like, e in zip(likenesses, entries, strict=True)]
+    return (len(sources), arriving, *joints, *likenesses)
 
 
 def stretch_of(
@@ -141,13 +148,13 @@ def _made(
         if not any(cts):
             continue
         may_hold_zeros = (op.is_multi and not op.takes_missing) or not masked.isdisjoint(out_keys)
-        told = _told_in(entry, types, may_hold_zeros)
-        if told is None:
+        steps = _steps_of(entry, number, cts, types, may_hold_zeros)
+        if steps is None:
             return None
-        lines, contributed, between, of_entry = told.steps([*cts], f"_{number}")
+        wanted, (lines, contributed, between, of_entry) = steps
         constants.update(of_entry)
-        text += [f"saved = entries[{number}][7]", *lines]
-        for index, term in zip(told.wanted, contributed, strict=True):
+        text += lines
+        for index, term in zip(wanted, contributed, strict=True):
             in_key = entry.in_keys[index]
             name, _ = known.get(in_key, (f"c{number}_{index}", None))
             text.append(f"{name} = {name} + {term}" if in_key in known else f"{name} = {term}")
@@ -162,6 +169,32 @@ def _made(
     text.append(f"return ({''.join(f'{known[k][0]}, ' for k in left)})")
     taken = (*[number for number, key in enumerate(terms) if key not in known],)
     return Stretch(function_of(text, constants), Left(taken, (*[(*at[k], k in masked) for k in left],)))
+
+
+def _steps_of(
+    entry: Any, number: int, cts: Sequence[Any], types: Sequence[TensorType | None], may_hold_zeros: bool
+) -> tuple[Sequence[int], Steps] | None:
+    """The operands that an entry contributes to, and what computes that; None where it has no formula."""
+    if entry.op.is_given:
+        terms = [f"g{index}" for index in entry.plan.wanted]
+        line = f"{''.join(f'{term}, ' for term in terms)} = pulled(entries[{number}], {cts[0]})"
+        return entry.plan.wanted, Steps([line], terms, terms, {"pulled": _pulled})
+    told = _told_in(entry, types, may_hold_zeros)
+    if told is None:
+        return None
+    steps = told.steps([*cts], f"_{number}")
+    return told.wanted, steps._replace(lines=[f"saved = entries[{number}][7]", *steps.lines])
+
+
+def _pulled(entry: Any, ct: Any) -> list[Any]:
+    """What a function contributes whose derivative is given apart, as arrays; an error where they do not fit."""
+    _, attrs, plan, in_keys, in_types, _, _, saved = entry
+    count = len(in_keys)
+    found = attrs[0].pull((Tensor(ct, next_serial()),), plan.tracked, saved[:count], (saved[count],))
+    arrays = [found[index]._data for index in plan.wanted]
+    if [(array.shape, array.dtype) for array in arrays] != [in_types[index] for index in plan.wanted]:
+        raise TypeError("a cotangent is not of the operand's type")
+    return arrays
 
 
 def _told_in(entry: Any, types: Sequence[TensorType | None], may_hold_zeros: bool) -> Formula | Told | None:
