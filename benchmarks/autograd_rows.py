@@ -145,7 +145,7 @@ PACKAGES = ("lifelines", "autograd_gamma", "surpyval", "pymanopt", "pyerrors")
 
 def imported(home: str) -> tuple[dict[str, Any], list[str]]:
     """The packages that are installed, made anew on one of the two autograds, and the names of those that are not."""
-    for name in [n for n in sys.modules if n.split(".")[0] in ("autograd", *PACKAGES)]:
+    for name in _theirs():
         if home != "autograd" or not name.startswith("autograd"):
             del sys.modules[name]
     if home != "autograd":
@@ -159,13 +159,40 @@ def imported(home: str) -> tuple[dict[str, Any], list[str]]:
     return found, [name for name in PACKAGES if name not in found]
 
 
+def _theirs() -> dict[str, Any]:
+    """The modules of autograd and of the packages that are there now."""
+    return {name: module for name, module in sys.modules.items() if name.split(".")[0] in ("autograd", *PACKAGES)}
+
+
+class Fit:
+    """A fit by a package. Some import more when they are called: `enter` puts its own modules in place for them."""
+
+    in_place: dict[str, Any]  # the modules that are there now, and what they import later
+
+    def __init__(self, call: Callable[[], Any], modules: dict[str, Any]) -> None:
+        self.call, self.modules = call, modules
+        Fit.in_place = modules
+
+    def enter(self) -> None:
+        if Fit.in_place is not self.modules:
+            Fit.in_place.update(there := _theirs())
+            for name in there:
+                del sys.modules[name]
+            sys.modules.update(self.modules)
+            Fit.in_place = self.modules
+
+    def __call__(self) -> Any:
+        return self.call()
+
+
 def fits(home: str) -> tuple[Rows, list[str]]:
     """Fits by the packages that are installed, and the names of those that are not."""
     packages, missing = imported(home)
-    rows: Rows = {}
+    calls: Rows = {}
     for name, package in packages.items():
-        rows.update({f"{name}: {what}": call for what, call in _OF[name](home, package).items()})
-    return rows, missing
+        calls.update({f"{name}: {what}": call for what, call in _OF[name](home, package).items()})
+    modules = _theirs()
+    return {name: Fit(call, modules) for name, call in calls.items()}, missing
 
 
 def _lifelines(home: str, lifelines: Any) -> Rows:
