@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -99,16 +98,19 @@ def _hazard(erfcx: Callable[..., Any], x: np.ndarray[Any, Any]) -> Any:
 # -- polygamma ---------------------------------------------------------------------------------------------------------
 
 
-def _cotangent_derivative(x: np.ndarray[Any, Any], order: int) -> Any:
-    """The derivative of pi cot(pi x) of an order: a polynomial in the cotangent, since cot' is -(1 + cot^2)."""
+def _cotangent(x: np.ndarray[Any, Any]) -> Any:
+    """cot(pi x)."""
     apart = x - np.round(x)
     # near a pole and near a zero between two of them neither of these rounds off what counts
-    sine, cosine = np.sin(np.pi * apart), np.sin(np.pi * (0.5 - np.abs(apart)))
-    cot = cosine / sine
+    return np.sin(np.pi * (0.5 - np.abs(apart))) / np.sin(np.pi * apart)
+
+
+def _cotangent_derivative(x: np.ndarray[Any, Any], order: int) -> Any:
+    """The derivative of pi cot(pi x) of an order: a polynomial in the cotangent, since cot' is -(1 + cot^2)."""
     polynomial = np.polynomial.Polynomial([0.0, 1.0])
     for _ in range(order):
         polynomial = -polynomial.deriv() * np.polynomial.Polynomial([1.0, 0.0, 1.0])
-    return math.pi ** (order + 1) * polynomial(cot)
+    return math.pi ** (order + 1) * polynomial(_cotangent(x))
 
 
 _POLYGAMMA_FAR = 1e6
@@ -149,37 +151,92 @@ _BLOCK = 4096  # elements
 def polygamma_step(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], order: int) -> Any:
     """Both moved up by the recurrence, then by the asymptotic series, difference by difference of powers.
 
-    The powers of a place stand along a first axis, so long arrays go in blocks.
+    The powers of a place stand along a first axis, so long arrays go in blocks. Of digamma what is not above 0 is
+    reflected first, so that there, too, one difference of positive ones is left.
     """
     x, step = np.asarray(a, np.float64), np.asarray(b, np.float64)
     if x.size > _BLOCK:
         cuts = range(_BLOCK, x.size, _BLOCK)
         parts = zip(np.split(x.ravel(), cuts), np.split(step.ravel(), cuts), strict=True)
         return np.concatenate([polygamma_step(*part, order) for part in parts]).reshape(x.shape)
-    is_plain = (x > 0) & (x + step > 0)
-    safe, move = np.where(is_plain, x, 1.0), np.where(is_plain, step, 0.0)
-    shifts, exponents, factors = (numbers.reshape(-1, *[1] * x.ndim) for numbers in _series(order))
-    near, far = safe + shifts, safe + (_SHIFT + order)
-    sign, scale = (-1.0) ** order, float(math.factorial(order))
-    total = scale * np.sum(near ** -(order + 1) * np.expm1(-(order + 1) * np.log1p(move / near)), axis=0)
-    rate = np.log1p(move / far)
-    total = total + np.sum(factors * far**-exponents * np.expm1(-exponents * rate), axis=0)
-    total = -sign * (total - rate if order == 0 else total)
+    other = x + step
+    is_plain = (x > 0) & (other > 0)
     if is_plain.all():
-        return total
-    return np.where(is_plain, total, _polygamma(x + step, order) - _polygamma(x, order))
+        return _step_of_positive(x, other, step, order)
+    if order == 0:
+        return _psi_step(x, other, step, ~is_plain & ((x <= 0) | (other <= 0)))
+    start, end = np.where(is_plain, x, 1.0), np.where(is_plain, other, 1.0)
+    found = _step_of_positive(start, end, np.where(is_plain, step, 0.0), order)
+    return np.where(is_plain, found, _polygamma(other, order) - _polygamma(x, order))
 
 
-@functools.cache
-def _series(order: int) -> tuple[np.ndarray[Any, Any], ...]:
-    """The moves of the recurrence, and exponents and factors of the series, but for psi's logarithm."""
+def _psi_step(x: Any, other: Any, step: Any, is_below: Any) -> Any:
+    """psi(other) - psi(x); where one is not above 0, what is below 1/2 is reflected."""
+    one, two = is_below & (x < 0.5), is_below & (other < 0.5)
+    start, end = np.where(one, 1 - x, x), np.where(two, 1 - other, other)
+    move = np.where(one & two, -step, np.where(is_below, end - start, step))
+    found = _step_of_positive(start, end, move, 0)
+    return np.where(is_below, found + _mirrored(x, other, step, one, two), found)
+
+
+def _mirrored(x: Any, other: Any, step: Any, one: Any, two: Any) -> Any:
+    """pi cot(pi x) - pi cot(pi other) of what is turned; of both it is pi sin(pi step) over two sines, exact for a
+    small step and next to poles. At a pole it is NaN, at 0 the infinity of its sign."""
+    first, second = one & (x == np.round(x)), two & (other == np.round(other))
+    is_plain = ~(first | second)
+
+    def apart(v: Any, has_place: Any) -> Any:
+        place = np.where(has_place & is_plain, v, 0.25)
+        return place - np.round(place)
+
+    low, high, moved = apart(x, one), apart(other, two), apart(step, one & two)
+    turns = np.round(high - low - moved)
+    both = np.where(turns == 0, 1.0, -1.0) * np.sin(np.pi * moved) / np.sin(np.pi * low) / np.sin(np.pi * high)
+    alone = np.where(one, _cotangent(low), 0.0) - np.where(two, _cotangent(high), 0.0)
+    poles = [
+        np.where(is_pole, np.where(v == 0, np.copysign(np.inf, v), np.nan), 0.0)
+        for v, is_pole in ((x, first), (other, second))
+    ]
+    return np.where(is_plain, math.pi * np.where(one & two, both, alone), poles[0] - poles[1])
+
+
+def _step_of_positive(x: Any, other: Any, step: Any, order: int) -> Any:
+    """The difference for x and what a step leads to, both above 0: no digits cancel, as all powers have one factor
+    in common, the difference of the first ones, that is -step / (x other)."""
+    is_endless = (step == np.inf) & (x < np.inf)
+    low, high = np.minimum(x, other), np.maximum(x, other)
+    shifts = np.arange(_SHIFT + order).reshape(-1, *[1] * x.ndim)
     factorial = math.factorial
-    terms = [] if order == 0 else [(float(order), float(factorial(order - 1)))]
-    terms.append((float(order + 1), 0.5 * factorial(order)))
-    for k, number in enumerate(_BERNOULLI, start=1):
-        terms.append((float(2 * k + order), number * factorial(2 * k + order - 1) / factorial(2 * k)))
-    exponents, factors = np.array(terms).T
-    return np.arange(_SHIFT + order), exponents, factors
+
+    def moved(k: Any) -> Any:
+        return -np.where(is_endless, 1.0, step / (high + k)) / (low + k)
+
+    terms = _terms(1 / (low + shifts), 1 / (high + shifts), order + 1)
+    total = factorial(order) * np.sum(moved(shifts) * terms, axis=0)
+    far = float(_SHIFT + order)
+    one, two = 1 / (low + far), 1 / (high + far)
+    # the series is P(t) = t^(n+2) Q(t^2) and two terms before it, of which the difference is taken as in P
+    value, slope = np.zeros_like(one), np.zeros_like(one)
+    for k in range(len(_BERNOULLI), 0, -1):
+        slope = slope * two**2 + value
+        value = value * one**2 + _BERNOULLI[k - 1] * factorial(2 * k + order - 1) / factorial(2 * k)
+    series = value * _terms(one, two, order + 2) + slope * (one + two) * two ** (order + 2)
+    series = series + 0.5 * factorial(order) * _terms(one, two, order + 1)
+    if order:
+        series = series + factorial(order - 1) * _terms(one, two, order)
+    total = total + moved(far) * series
+    if order == 0:
+        return np.log1p(step / (x + far)) - total
+    return total if order % 2 else -total
+
+
+def _terms(x: Any, y: Any, k: int) -> Any:
+    """(y^k - x^k) / (y - x), for k from 1 on."""
+    found, power = np.ones_like(x), np.ones_like(y)
+    for _ in range(k - 1):
+        power = power * y
+        found = found * x + power
+    return found
 
 
 def _step_kernel(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], order: int) -> Any:

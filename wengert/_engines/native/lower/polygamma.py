@@ -16,7 +16,7 @@ from typing import Any
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .own import RULES
-from .scalars import SCALARS, f64
+from .scalars import SCALARS, f64, larger, smaller
 from .special import call
 from .standing import cotangent
 
@@ -90,43 +90,115 @@ def _wide(b: Builder, wide: Operand, n: int) -> Operand:
 
 
 class _Powers:
-    """Differences (base + step)^-k - base^-k of one base."""
+    """Differences (base + step)^-k - base^-k of one base: -step / (base (base + step)) times a sum without signs.
 
-    def __init__(self, b: Builder, base: Operand, step: Operand) -> None:
+    No digits cancel, and no logarithms are needed. The two bases come as the smaller and the larger one.
+    """
+
+    def __init__(self, b: Builder, low: Operand, high: Operand, step: Operand, is_endless: Operand) -> None:
         self.b = b
-        self.log = f64(b, "log1p", f64(b, "div", step, base))
-        self.over = f64(b, "div", 1.0, base)
+        share = b.select("f64", is_endless, 1.0, f64(b, "div", step, high))
+        self.first = f64(b, "neg", f64(b, "div", share, low))
+        self.low, self.high = low, high
+
+    def over(self) -> tuple[Operand, Operand]:
+        """What powers are taken of."""
+        return f64(self.b, "div", 1.0, self.low), f64(self.b, "div", 1.0, self.high)
 
     def __call__(self, k: int) -> Operand:
-        grown = f64(self.b, "expm1", f64(self.b, "mul", float(-k), self.log))
-        return f64(self.b, "mul", _power(self.b, self.over, k), grown)
+        return f64(self.b, "mul", self.first, _terms(self.b, *self.over(), k)) if k > 1 else self.first
 
 
-def _step_of_positive(b: Builder, x: Operand, step: Operand, n: int) -> Operand:
-    """(-1)^(n+1) times the difference, for x and x + step above 0."""
+def _terms(b: Builder, x: Operand, y: Operand, k: int) -> Operand:
+    """(y^k - x^k) / (y - x), for k from 1 on."""
+    found: Operand = 1.0
+    power: Operand = 1.0
+    for _ in range(k - 1):
+        power = f64(b, "mul", power, y)
+        found = f64(b, "fma", found, x, power)
+    return found
+
+
+def _step_of_positive(b: Builder, x: Operand, other: Operand, step: Operand, n: int) -> Operand:
+    """(-1)^(n+1) times the difference, for x and what a step leads to, both above 0."""
+    is_endless = b.both(f64(b, "eq", step, math.inf), f64(b, "lt", x, math.inf))
+    low, high = smaller(b, "f64", x, other), larger(b, "f64", x, other)
+
+    def moved(k: int) -> _Powers:
+        return _Powers(b, f64(b, "add", low, float(k)), f64(b, "add", high, float(k)), step, is_endless)
+
     total: Operand = 0.0
     for k in range(_SHIFT + n):
-        total = f64(b, "add", total, _Powers(b, f64(b, "add", x, float(k)), step)(n + 1))
+        total = f64(b, "add", total, moved(k)(n + 1))
     total = f64(b, "mul", float(math.factorial(n)), total)
-    powers = _Powers(b, f64(b, "add", x, float(_SHIFT + n)), step)
-    first = f64(b, "neg", powers.log) if n == 0 else f64(b, "mul", float(math.factorial(n - 1)), powers(n))
-    series = f64(b, "add", first, f64(b, "mul", 0.5 * math.factorial(n), powers(n + 1)))
-    for k, number in enumerate(_BERNOULLI, start=1):
-        factor = number * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
-        series = f64(b, "add", series, f64(b, "mul", factor, powers(2 * k + n)))
-    return f64(b, "add", total, series)
+    powers = moved(_SHIFT + n)
+    one, two = powers.over()
+    # the series is P(t) = t^(n+2) Q(t^2) and two terms before it, of which the difference is taken as in P
+    first, second = f64(b, "mul", one, one), f64(b, "mul", two, two)
+    value: Operand = 0.0  # Q(one^2)
+    slope: Operand = 0.0  # (Q(two^2) - Q(one^2)) / (two^2 - one^2)
+    for k in range(len(_BERNOULLI), 0, -1):
+        factor = _BERNOULLI[k - 1] * math.factorial(2 * k + n - 1) / math.factorial(2 * k)
+        slope = f64(b, "fma", slope, second, value)
+        value = f64(b, "fma", value, first, factor)
+    series = f64(b, "mul", value, _terms(b, one, two, n + 2))
+    series = f64(b, "fma", f64(b, "mul", slope, f64(b, "add", one, two)), _power(b, two, n + 2), series)
+    series = f64(b, "fma", 0.5 * math.factorial(n), _terms(b, one, two, n + 1), series)
+    if n:
+        series = f64(b, "fma", float(math.factorial(n - 1)), _terms(b, one, two, n), series)
+    total = f64(b, "fma", series, powers.first, total)
+    if n:
+        return total
+    return f64(b, "sub", total, f64(b, "log1p", f64(b, "div", step, f64(b, "add", x, float(_SHIFT)))))
 
 
 def _step(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     (n,) = attrs
     low, step = b.convert("f64", t, x), b.convert("f64", t, y)
     high = f64(b, "add", low, step)
+    if n == 0:
+        return b.convert(t, "f64", _psi_step(b, low, high, step))
     is_plain = b.both(f64(b, "gt", low, 0.0), f64(b, "gt", high, 0.0))
     safe, move = b.select("f64", is_plain, low, 1.0), b.select("f64", is_plain, step, 0.0)
-    found = _step_of_positive(b, safe, move, n)
+    found = _step_of_positive(b, safe, b.select("f64", is_plain, high, 1.0), move, n)
     found = found if n % 2 else f64(b, "neg", found)
     rest = f64(b, "sub", _wide(b, high, n), _wide(b, low, n))
     return b.convert(t, "f64", b.select("f64", is_plain, found, rest))
+
+
+def _psi_step(b: Builder, low: Operand, high: Operand, step: Operand) -> Operand:
+    """psi(high) - psi(low); if one is not above 0, what is below 1/2 is reflected, so that both are positive."""
+    is_below = b.either(f64(b, "le", low, 0.0), f64(b, "le", high, 0.0))
+    turned = [b.both(is_below, f64(b, "lt", x, 0.5)) for x in (low, high)]
+    start, end = (b.select("f64", t, f64(b, "sub", 1.0, x), x) for t, x in zip(turned, (low, high), strict=True))
+    move = b.select("f64", is_below, f64(b, "sub", end, start), step)
+    move = b.select("f64", b.both(*turned), f64(b, "neg", step), move)
+    found = f64(b, "neg", _step_of_positive(b, start, end, move, 0))
+    return b.select("f64", is_below, f64(b, "add", found, _mirrored(b, low, high, step, turned)), found)
+
+
+def _mirrored(b: Builder, low: Operand, high: Operand, step: Operand, turned: Sequence[Operand]) -> Operand:
+    """pi cot(pi low) - pi cot(pi high) of what is turned; of both it is pi sin(pi step) over two sines, exact for a
+    small step and next to poles. At a pole it is NaN, at 0 the infinity of its sign."""
+    is_pole = [b.both(t, f64(b, "eq", x, f64(b, "rint", x))) for t, x in zip(turned, (low, high), strict=True)]
+    is_plain = b.negated(b.either(*is_pole))
+    aparts: list[Operand] = []
+    for x, has_place in zip((low, high, step), (*turned, b.both(*turned)), strict=True):
+        place = b.select("f64", b.both(has_place, is_plain), x, 0.25)
+        aparts.append(f64(b, "sub", place, f64(b, "rint", place)))
+    one, two, both = (f64(b, "sin", f64(b, "mul", x, math.pi)) for x in aparts)
+    turns = f64(b, "rint", f64(b, "sub", f64(b, "sub", aparts[1], aparts[0]), aparts[2]))
+    both = b.select("f64", f64(b, "eq", turns, 0.0), both, f64(b, "neg", both))
+    both = f64(b, "div", f64(b, "div", both, one), two)
+    alone: list[Operand] = []
+    ends: list[Operand] = []
+    for k, (x, sine) in enumerate(((low, one), (high, two))):
+        cosine = f64(b, "sin", f64(b, "mul", f64(b, "sub", 0.5, f64(b, "abs", aparts[k])), math.pi))
+        alone.append(b.select("f64", turned[k], f64(b, "div", cosine, sine), 0.0))
+        pole = b.select("f64", f64(b, "eq", x, 0.0), f64(b, "copysign", math.inf, x), math.nan)
+        ends.append(b.select("f64", is_pole[k], pole, 0.0))
+    found = b.select("f64", b.both(*turned), both, f64(b, "sub", alone[0], alone[1]))
+    return b.select("f64", is_plain, f64(b, "mul", math.pi, found), f64(b, "sub", ends[0], ends[1]))
 
 
 SCALARS["polygamma"] = _polygamma
