@@ -15,6 +15,7 @@ from typing import Any, cast
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, FRACTIONS, Operand, Var
 from . import pieces
+from .first_calls import STRIP, called_first, keep, recall
 from .forms import (
     Elements,
     Form,
@@ -289,7 +290,18 @@ class _Nest:
 
     def places(self, start: Operand, stop: Operand) -> None:
         """The elements of a range, by number."""
-        pieces.iterations(self.b, start, stop, self.place)
+        b, first_ones = self.b, called_first(self.b, self.forms, start, stop)
+        if not first_ones:
+            pieces.iterations(b, start, stop, self.place)
+            return
+        held = [b.local(form.type, STRIP) for form in first_ones]
+        with b.loop(0, b.divided(b.add(b.sub(stop, start), STRIP - 1), STRIP)) as strip:
+            first = b.add(start, b.mul(strip, STRIP))
+            count = at_most(b, STRIP, b.sub(stop, first))
+            with b.loop(0, count) as i:
+                keep(b, first_ones, held, first, i)
+            with b.loop(0, count) as i:
+                self.place(recall(b, first_ones, held, first, i))
 
     def place(self, place: Operand) -> None:
         """The element of a number."""
