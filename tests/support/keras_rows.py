@@ -691,6 +691,33 @@ def rules_read_weights_as_they_are_wherever_they_run() -> None:
                     close(found[1], value)
 
 
+class Doubled(keras.layers.Layer):
+    """A function that reads what Keras computes of the weight."""
+
+    def build(self, shape: Any) -> None:
+        self.w = self.add_weight(shape=(shape[-1],), initializer="ones")
+        self.function = wg.function(lambda x: x * (self.w * 2.0))
+
+    def compute_output_shape(self, shape: Any) -> Any:
+        return shape
+
+    def call(self, x: Any) -> Any:
+        return self.function(x)
+
+
+@row
+def what_keras_computes_of_a_weight_in_a_function_is_trained() -> None:
+    """After calls that nobody differentiates, in steps that a backend compiles, and without."""
+    for eagerly in (False, True):
+        model, w = keras.Sequential([keras.Input((1,)), Doubled()]), 1.0
+        model.compile(keras.optimizers.SGD(1e-2), "mse", run_eagerly=eagerly)
+        for _ in range(3):
+            close(model.predict(np.ones((8, 1), "float32"), verbose=0), np.full((8, 1), 2 * w))
+            model.fit(np.ones((8, 1), "float32"), np.zeros((8, 1), "float32"), epochs=1, verbose=0)
+            w -= 1e-2 * 8 * w
+        close(model.get_weights()[0].item(), w)
+
+
 class Projected(keras.layers.Layer):
     """A custom gradient made where the weight is, which it reads and answers for."""
 

@@ -214,3 +214,27 @@ def test_an_eager_custom_gradient_draws_anew_at_each_call() -> None:
     assert len(found) == 4
     with pytest.warns(UserWarning, match="random.uniform"):
         wg.function(lambda x: x + tf.random.uniform(()))(x)
+
+
+@pytest.mark.filterwarnings("ignore:.* was traced 5 times")
+@pytest.mark.parametrize("name", ["times a number", "read", "a function"])
+def test_what_tensorflow_computes_of_a_variable_in_a_function_is_differentiated_in_each_call(name: str) -> None:
+    """A trace outside of a tape knows no derivative of it, and one in a tape another tape's."""
+    w = tf.Variable([0.5, 0.7])
+    programs = {"times a number": lambda: w * 2.0, "read": w.read_value, "a function": lambda: tf.exp(w)}
+    f = wg.function(lambda x: wg.sin(x) * programs[name]())
+    x = tf.constant([1.0, 2.0])
+
+    def slope(call: Any) -> Any:
+        with tf.GradientTape() as tape:
+            y = call()
+        return tape.gradient(y, w)
+
+    for step in range(3):
+        if step % 2 == 0:
+            np.testing.assert_allclose(f(x), np.sin(x) * programs[name]().numpy(), rtol=1e-6)
+        wanted = slope(lambda: tf.sin(x) * programs[name]())
+        for _ in range(2):
+            np.testing.assert_allclose(slope(lambda: f(x)), wanted, rtol=1e-6)
+        np.testing.assert_allclose(tf.function(lambda: slope(lambda: f(x)))(), wanted, rtol=1e-6)
+        w.assign_add([0.1, 0.2])

@@ -259,3 +259,42 @@ def test_keywords_that_the_rule_cannot_know_are_constants_or_refused() -> None:
         for given in (x, x.detach()):
             with pytest.raises((wg.DisconnectedError, TypeError), match="depends on w |w is not the name"):
                 f(given, w=w)
+
+
+def _gradients_of(f: Callable[[Any], Any], x: Any, weights: list[Any]) -> list[Any]:
+    return [*torch.autograd.grad(f(x).sum(), weights, allow_unused=True)]
+
+
+@pytest.mark.filterwarnings("ignore:.* was traced 5 times")
+@pytest.mark.parametrize("name", ["a view", "a function", "a parametrization", "a module", "a part"])
+def test_what_torch_computes_of_weights_in_a_function_is_differentiated_in_each_call(name: str) -> None:
+    """A trace's own has no graph where the trace was made without one, and one that serves once where it has one."""
+    layer, ones = torch.nn.Linear(3, 3).double(), torch.ones(2, 3).double()
+    if name == "a parametrization":
+        layer = torch.nn.utils.parametrizations.weight_norm(layer)
+    weights = [*layer.parameters()]
+    programs: dict[str, Callable[[Any, Any], Any]] = {
+        "a view": lambda x, _: x @ layer.weight.T + layer.bias,
+        "a function": lambda x, _: x @ torch.exp(layer.weight) * (layer.bias * 2.0),
+        "a parametrization": lambda x, _: x @ layer.weight.T,
+        "a module": lambda x, m: m.sin(x) * layer(ones),
+        "a part": lambda x, m: m.sin(x) * layer.weight[1],
+    }
+    program = programs[name]
+    f = wg.function(lambda x: program(x, wg))
+    x = torch.linspace(0.3, 1.1, 6).double().reshape(2, 3)
+    for step in range(4):
+        if step % 2 == 0:
+            with torch.no_grad():
+                torch.testing.assert_close(f(x), program(x, torch))
+        wanted = _gradients_of(lambda x: program(x, torch), x, weights)
+        for _ in range(2):
+            for got, want in zip(_gradients_of(f, x, weights), wanted, strict=True):
+                assert (got is None) == (want is None)
+                if got is not None:
+                    torch.testing.assert_close(got, want)
+        with torch.no_grad():
+            for weight in weights:
+                weight.add_(0.1)
+    if name == "a view":
+        assert f.trace_count == 2  # one without a graph

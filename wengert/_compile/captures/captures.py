@@ -12,7 +12,16 @@ from ..._core import forking
 from ..._core.graph import Graph
 from ..._core.tensor import Tensor, source_of
 from .changing import global_sources, random_state, torch_sources
-from .foreign import array_behind, held_by, memory_of, met_by_torch, same_held
+from .foreign import (
+    array_behind,
+    held_by,
+    is_of_one_call,
+    is_unfollowed,
+    memory_of,
+    met_by_torch,
+    never,
+    same_held,
+)
 from .guard import Alike, Guard, Moving, Unwritten, guard_of, guarded
 from .inputs import Inputs, tensor_around
 from .reach import Reach, Slot, is_array
@@ -120,6 +129,7 @@ class Captures:
 
         What an op takes is looked up at each call; variables are written to at each step of a training.
         """
+        self._watch_what_passes()
         self._reach.natives += [found for found in self._reach.unread if id(found[1]) in self._met]
         if not self._reach.natives:
             return
@@ -130,6 +140,22 @@ class Captures:
             is_taken = not {id(array), memory_of(array)}.isdisjoint(taken)
             if held is not None and (not is_taken or self._is_read(array)):
                 self._watches.append(Contents(array, same_held, path, held))
+
+    def _watch_what_passes(self) -> None:
+        """What a framework has made in the trace of what it follows, or would follow in another call."""
+        assert self._inputs is not None
+        passing = [t for t in self.tensors if t._key not in self._inputs.taken and is_of_one_call(t)]
+        known = [*self._reach.natives, *self._reach.unread]
+        reached = {id(array) for _, array in known}
+        self._watches += [
+            Contents(array, never, "what a framework makes in it", None)
+            for array in map(array_behind, passing) if id(array) not in reached
+        ]  # fmt: skip
+        made = [array_behind(t) for t in self.tensors if not t.is_symbolic and source_of(t) is None]
+        views = {memory_of(array) for array in made if id(array) not in reached}  # of torch's weights, which it makes
+        for path, array in known:
+            if memory_of(array) in views and is_unfollowed(array):
+                self._watches.append(Contents(array, is_unfollowed, path, None))
 
     def _is_read(self, array: object) -> bool:
         """Whether something else than an op may have read a framework's array that some op takes."""

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..._core.engine import ENGINE_OF, array_of, stands_in
-from ..._core.tensor import Tensor
+from ..._core.tensor import Tensor, source_of
 from .watch import bytes_of, same_bytes
 
 _COMPARED = 1 << 24  # bytes; of larger ones, and of those on other devices, the writes are counted where they are
@@ -24,11 +24,36 @@ def held_by(array: object) -> Any:
 
 
 def same_held(array: object, before: tuple[Any, ...]) -> bool:
-    """Whether an array or variable holds what it did; one that had numbers has others in a graph of the framework's."""
+    """Whether an array or variable holds what it did, and no framework follows it: what that computes of it in a trace
+    is a constant. One that had numbers has others in a graph of the framework's.
+    """
+    if not is_unfollowed(array):
+        return False
     if not isinstance(before, tuple):
         return version_of(array) == before
     numbers = _numbers(array)
     return numbers is not None and same_bytes(numbers, before)
+
+
+def is_unfollowed(array: object, before: object = None) -> bool:
+    """Whether no framework differentiates or batches what happens to an array or variable of its own."""
+    plain = array_of(array)
+    return not ENGINE_OF[type(plain)].is_followed(plain)
+
+
+def never(array: object, before: object = None) -> bool:
+    """Whether what a framework's graph or transform held is there in another call."""
+    return False
+
+
+def is_of_one_call(tensor: Tensor) -> bool:
+    """Whether a captured tensor is what only a framework's graph, transform or imagination knows, and no variable tells
+    it anew.
+    """
+    if tensor.is_symbolic or source_of(tensor) is not None:
+        return False
+    engine = ENGINE_OF[type(tensor._data)]
+    return not engine.is_concrete(tensor._data) or engine.device(tensor._data) == "meta"  # where torch tries shapes
 
 
 def version_of(array: object) -> int | None:
@@ -109,4 +134,6 @@ def _numbers(array: Any) -> Any:
         return None
 
 
-__all__ = ["array_behind", "held_by", "memory_of", "met_by_torch", "same_held"]
+__all__ = [
+    "array_behind", "held_by", "is_of_one_call", "is_unfollowed", "memory_of", "met_by_torch", "never", "same_held",
+]  # fmt: skip
