@@ -67,6 +67,18 @@ def test_derivatives_are_series_too() -> None:
     assert {part.why for part in compiled.report(x).parts} == {""}
 
 
+def test_digamma_of_single_numbers_is_the_librarys() -> None:
+    """In vectors ours takes less time, by itself six times as much."""
+
+    def f(x: Any) -> Any:
+        return wg.fori_loop(0, 3, lambda i, y: S.digamma(y + 5.0), x)
+
+    for count, whys in ((2, {"special.psi"}), (100, {""})):
+        x, compiled = np.linspace(1.0, 2.0, count), wg.function(f, name=f"of_{count}")
+        np.testing.assert_allclose(compiled(x), f(x), 1e-14)
+        assert {part.why for part in compiled.report(x).parts} - {""} == whys - {""}
+
+
 def test_digamma_is_exact_next_to_its_first_root_below_0() -> None:
     x = np.array([-0.5040830082644554, -0.50408, -0.504, -0.45, -0.5999, -0.6001])
     assert wg.function(S.digamma)(x)[0] == pytest.approx(7.23162849047831e-17, rel=1e-14)

@@ -88,6 +88,7 @@ class Builder:
         self.scopes: list[dict[Any, Any]] = [{}]
         self.spans: dict[Reg, tuple[int, int, set[int]]] = {}
         self.width = 0  # of the `lanes` around, if any
+        self.is_single = False  # whether elements are computed one by one, so that no vector is made of them
         self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
         self._chosen: dict[Operand, Select] = {}  # registers that are a number or another register
         self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
@@ -486,6 +487,15 @@ class Builder:
         with self.inside(made.body):
             body()
         self.block.append(made)
+
+    @contextmanager
+    def one_by_one(self) -> Any:
+        """What is computed inside is of single elements; of several at once where there are `lanes` around."""
+        before, self.is_single = self.is_single, self.width == 0
+        try:
+            yield
+        finally:
+            self.is_single = before
 
     def poll(self, every: int = 1024) -> None:
         """Lets the user interrupt here."""

@@ -504,7 +504,9 @@ class Block:
         if is_elementwise(name):
             rule = self._scalar(node)
             columns = [self.elements(f, out.shape).items for f in forms]
-            return Elements(out.shape, TYPE_OF[out.dtype], [rule(self.b, *xs) for xs in zip(*columns, strict=True)])
+            with self.b.one_by_one():
+                items = [rule(self.b, *xs) for xs in zip(*columns, strict=True)]
+            return Elements(out.shape, TYPE_OF[out.dtype], items)
         if name in REDUCES:
             items = nests.reduced_small(self.b, forms[0], REDUCES[name], node.attrs[0], out.shape)
             return Elements(out.shape, TYPE_OF[out.dtype], items)

@@ -16,7 +16,7 @@ from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
 from .alone import is_alone
 from .scalars import SCALARS, Rule, f64, is_nan, larger, smaller
-from .standing import IN_VECTORS, STANDING
+from .standing import IN_VECTORS, SLOW_ALONE, STANDING
 
 # from the primitive's name to SciPy's
 _NAMES = {
@@ -36,7 +36,8 @@ _WHOLE = {
 def call(b: Builder, name: str, t: str, *xs: Operand) -> Operand:
     """SciPy's function of doubles, for operands of a type."""
     wide = [b.convert("f64", t, x) for x in xs]
-    if name in STANDING and (is_alone() or name in IN_VECTORS):
+    is_ours = name in IN_VECTORS and not (b.is_single and name in SLOW_ALONE)
+    if name in STANDING and (is_alone() or is_ours):
         return b.convert(t, "f64", STANDING[name](b, *wide))
     return b.convert(t, "f64", b.call(f"special.{name}", [*[Typed("f64", x) for x in wide], Typed("i32", 0)], "f64"))
 

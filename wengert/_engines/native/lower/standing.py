@@ -214,3 +214,5 @@ STANDING: dict[str, Callable[..., Operand]] = {
 }  # fmt: skip
 # those as exact as SciPy's: in vectors they take half its time to an eighth
 IN_VECTORS = {"psi", "ndtr", "ndtri", "log_ndtr", "erfcx"}
+# of these a single number takes six times SciPy's time
+SLOW_ALONE = {"psi"}
