@@ -301,7 +301,8 @@ def while_loop(
             which steps are run again; "sqrt", about as many snapshots as steps between them; or "auto": all until
             `set_memory_budget` is reached, snapshots from there on. Gradients are the same. Outside traces the body is
             called again for the steps that run again (its side effects happen again; Variables give what they gave);
-            a body whose first step assigns Variables or writes to buffers keeps all.
+            a body that assigns Variables or writes to arrays from outside keeps all: where a later step is the first to
+            do so, the loop runs once more from its start.
 
     Returns:
         The loop variables at the end, in their structure.
@@ -310,7 +311,6 @@ def while_loop(
         TypeError: a function is not callable; `cond` does not give a boolean; loop variables disagree between steps.
         ValueError: `maximum_iterations` is negative or not an integer; the condition has several elements; an unknown
             `checkpoint`.
-        RuntimeError: outside traces, a body that is to run again assigns a Variable in a later step for the first time.
 
     Example:
         >>> import wengert as wg
