@@ -50,6 +50,19 @@ def test_what_does_not_depend_on_the_argument_gets_zeros_and_a_warning() -> None
         assert make_vjp(lambda x: onp.ones(3))(onp.ones(2))[0](onp.ones(3)).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("f", [np.imag, np.angle])
+def test_parts_of_real_values_depend_on_them_with_slope_zero(f: Any) -> None:
+    x = onp.array([1.0, -3.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert grad(lambda x: np.sum(f(x)))(x).tolist() == [0.0, 0.0]
+        assert grad(f)(2.0) == 0.0
+    assert make_jvp(f)(x)(x)[1].tolist() == [0.0, 0.0]
+    assert f([1.0, -3.0 + 0j]).tolist() == getattr(onp, f.__name__)([1.0, -3.0 + 0j]).tolist()
+    z = onp.array([1.0 - 2.0j, -0.5 + 0.3j])
+    assert make_vjp(np.imag)(z)[0](onp.ones(2)).tolist() == [-1j, -1j]
+
+
 def test_a_complex_gradient_is_the_conjugate_of_the_direction_of_ascent() -> None:
     assert grad(lambda z: np.abs(z) ** 2)(3 + 4j) == pytest.approx(6 - 8j)
     assert autograd.holomorphic_grad(lambda z: z**3)(1 + 2j) == pytest.approx(3 * (1 + 2j) ** 2)

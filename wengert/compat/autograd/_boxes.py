@@ -183,8 +183,8 @@ def boxes_in(value: Any) -> list[Tensor]:
 
 def fitted(value: object, like: Any) -> Tensor:
     """A cotangent or tangent from a user's rule as a tensor of the shape and dtype of what it belongs to."""
-    found = as_tensor(value)
-    if found._data.shape == like._data.shape and found._data.dtype is like._data.dtype:
+    found, data = as_tensor(value), like._data
+    if found._data.shape == data.shape and found._data.dtype is data.dtype:
         return found
     if found.dtype != like.dtype:
         if found.dtype.kind == "c" and like.dtype.kind != "c":
@@ -194,8 +194,7 @@ def fitted(value: object, like: Any) -> Tensor:
         return found
     if found.size == like.size:
         return found.reshape(like.shape)
-    spare = len(found.shape) - len(like.shape)
-    if spare <= 0:
+    if (spare := len(found.shape) - len(like.shape)) <= 0:
         return found + as_tensor(onp.zeros(like.shape, like.dtype))
     return found.sum(axis=tuple(range(spare))).reshape(like.shape)
 

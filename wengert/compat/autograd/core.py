@@ -64,8 +64,7 @@ class Run:
 
     def ones(self) -> Any:
         """The gradient of the sum of the result."""
-        y = self.y
-        follows = type(y) is Tensor and y._key in self.tracked
+        follows = type(y := self.y) is Tensor and y._key in self.tracked
         return self.swept([(y._key, ones_like_type(as_type((y._data.shape, y._data.dtype))))] if follows else [])
 
     def swept(self, seeds: list[tuple[int, Tensor]]) -> Any:

@@ -90,8 +90,6 @@ class Call(Given):
 
     def answer(self, outs: Sequence[Any]) -> Any:
         """The result with tensors at the floating-point leaves."""
-        if type(self.result) in _RAW:
-            return outs[0]
         waiting = iter(outs)
         return map_tree(lambda leaf: next(waiting) if _boxes.is_differentiable(leaf) else leaf, self.result)
 
@@ -104,17 +102,17 @@ class Call(Given):
         return (*(dict.fromkeys(held) if self.is_nested else held),)
 
     def pull(self, ct: Sequence[Any], needed: Sequence[bool], inputs: Sequence[Tensor], outs: Sequence[Tensor]) -> Any:
-        argnums, is_watched = self.argnums(needed), bool(STATE.recorders)
+        argnums, is_watched, is_lone = self.argnums(needed), bool(STATE.recorders), type(self.result) in _RAW
         pull = None if is_watched else self.rules.get(argnums)
         if pull is None:
             args, maker = self.filled([*map(plain, inputs)]), rule_of(self.wrapped, "VJP", argnums)
-            pull = maker(argnums, self.answer([*map(plain, outs)]), args, self.kwargs)
+            pull = maker(argnums, plain(outs[0]) if is_lone else self.answer([*map(plain, outs)]), args, self.kwargs)
             if not is_watched:
                 self.rules[argnums] = pull
         cts = [plain(conjugate(c)) if type(c) is Tensor else onp.zeros(y.shape, y.dtype)[()] for c, y in zip(ct, outs)]
         found: list[Any] = [None] * len(inputs)
-        pulled = _boxes.taking(pull, self.answer(cts)) if is_watched else pull(self.answer(cts))
-        for argnum, grads in zip(argnums, pulled, strict=True):
+        g = cts[0] if is_lone else self.answer(cts)
+        for argnum, grads in zip(argnums, _boxes.taking(pull, g) if is_watched else pull(g), strict=True):
             _gather(self.args[argnum], grads, needed, inputs, found)
         return found
 
@@ -162,8 +160,12 @@ def primitive(f_raw: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function on raw values one step of what is differentiated; `defvjp` and `defjvp` say how."""
 
     def f_wrapped(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and _RAW.issuperset(map(type, args)):
-            return f_raw(*args)
+        if not kwargs:
+            for arg in args:
+                if type(arg) not in _RAW:
+                    break
+            else:
+                return f_raw(*args)
         call = Call(f_wrapped, f_raw, args, {k: getval(v) for k, v in kwargs.items()} if kwargs else kwargs)
         if not call.operands:
             return f_raw(*map(getval, args), **call.kwargs)

@@ -52,8 +52,7 @@ def repeat_to_match_shape(g: Any, shape: Any, dtype: Any, axis: Any, keepdims: b
     axes = list(axis) if isinstance(axis, tuple) else axis
     kept = onp.array(shape)
     kept[axes] = 1
-    repeats = onp.prod(onp.array(shape)[axes])
-    return onp.zeros(shape, dtype) + onp.reshape(g, tuple(kept)), repeats
+    return onp.zeros(shape, dtype) + onp.reshape(g, tuple(kept)), onp.prod(onp.array(shape)[axes])
 
 
 __all__ = [
