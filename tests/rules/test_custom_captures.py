@@ -297,3 +297,39 @@ def test_a_rule_whose_result_nothing_reads_is_not_asked_by_a_recomputation() -> 
 
     assert wg.grad(lambda x: both(x)[1])(2.0) == 3.0
     assert wg.grad(lambda x: wg.recompute_grad(both)(x)[1])(2.0) == 3.0
+
+
+# -- loops with snapshots: what their results depend on, the steps tell -----------------------------------------------
+
+
+def _by_a_scan(x: Any, w: Any, policy: Any, reads: str) -> Any:
+    def inner(c: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
+            more = {"rows": row, "w": w}.get(reads, 0.0)
+            return wg.sin(c) + more, c * (row if reads == "rows in results" else 1.0)
+
+        carry, results = wg.scan(step, c, x, checkpoint=policy)
+        return carry + (wg.sum(results) if "results" in reads else 0.0)
+
+    def rule(c: Any) -> Any:
+        y, pull = wg.vjp(inner, c)
+        return y, lambda upstream: pull(upstream)
+
+    return wg.custom_gradient(rule)(x[0] * 1.0)
+
+
+@pytest.mark.parametrize("policy", ["all", 1, 3, "sqrt", "auto"])
+@pytest.mark.parametrize("reads", ["nothing", "results", "rows", "rows in results", "w"])
+def test_a_loop_with_snapshots_depends_on_what_its_steps_read(reads: str, policy: Any) -> None:
+    x = np.array([1.0, 2.0, 0.5])
+    gradient = wg.grad(lambda x, w: _by_a_scan(x, w, policy, reads), argnums=BOTH, unconnected_gradients="zero")
+    if reads not in ("nothing", "results"):
+        with pytest.raises(wg.errors.CapturedError, match="depends on " + ("w" if reads == "w" else "x")):
+            gradient(x, 3.0)
+        return
+    v = [1.0, np.sin(1.0), np.sin(np.sin(1.0))]
+    slopes = np.cumprod(np.cos(v))
+    expected = slopes[2] if reads == "nothing" else slopes[2] + 1.0 + slopes[0] + slopes[1]
+    found = gradient(x, 3.0)
+    np.testing.assert_allclose(found[0], [expected, 0.0, 0.0], rtol=1e-13)
+    assert found[1] == 0.0

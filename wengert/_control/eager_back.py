@@ -22,6 +22,7 @@ from .._transforms.snapshots import EvenSnapshots
 from .._transforms.tape import Entry, Tape
 from .captures import Captures, Followed, passive_recorders
 from .eager_history import State
+from .reading import lines_of, sources
 
 _MOST_MASKED = 4096  # marks of cotangents that are gone, kept before they are swept up
 
@@ -32,12 +33,15 @@ class Replay:
     Attributes:
         name: the public function.
         inputs: how many operands there are: the loop variables at the start, the arrays consumed, the captures.
+        keys: theirs.
         outputs: how many results: the loop variables at the end, the stacks.
     """
 
-    __slots__ = ("block", "carries", "inputs", "name", "outputs", "pins", "snapshots", "start", "steps", "taken", "xs")
+    __slots__ = (
+        "block", "carries", "inputs", "keys", "name", "outputs", "pins", "snapshots", "start", "steps", "taken", "xs",
+    )  # fmt: skip
 
-    def __init__(self, steps: Any, keeper: Any, taken: int, inputs: int, outputs: int) -> None:
+    def __init__(self, steps: Any, keeper: Any, taken: int, keys: Sequence[int], outputs: int) -> None:
         self.name = steps.name
         self.steps = steps
         self.snapshots = keeper.snapshots
@@ -47,7 +51,8 @@ class Replay:
         self.taken = taken
         self.xs: Sequence[Tensor] = steps.xs
         self.carries = len(steps.carried.given.tensors)
-        self.inputs = inputs
+        self.keys = keys
+        self.inputs = len(keys)
         self.outputs = outputs
 
     @property
@@ -55,6 +60,17 @@ class Replay:
         """The size of the snapshots."""
         first = self.steps.carried.given.tensors
         return self.snapshots.kept * sum(getattr(x._data, "nbytes", 8) for x in first)
+
+    def read_by(self, wanted: Sequence[int]) -> list[int]:
+        """The places of the operands that some results depend on, which the steps tell when they run once more."""
+        tape = Tape(self.keys)
+        with pausing(), recording(tape), pinning({**self.pins}):
+            slices = [unstack(x, size=x.shape[0]) for x in self.xs]
+            tensors, given = self.steps.replay(self.steps.carried.given.tensors, 0, self.taken, slices)
+        ends = {tensors[i]._key for i in wanted if i < self.carries}
+        ends |= {ys[i - self.carries]._key for i in wanted if i >= self.carries for ys in given}
+        needed = sources(lines_of(tape.entries), ends)
+        return [i for i, key in enumerate(self.keys) if key in needed]
 
     def walk_back(self, entry: Entry, found: Sequence[Any], cts: Cotangents) -> None:
         """Adds what the loop contributes, given the cotangents of its results (a tensor, ZERO or None each)."""

@@ -242,7 +242,7 @@ def _run_followed(
         return connected(finals, [*sources, *found]), connected(stacks, [*sources, *found])
     finals, sources = ran.tensors, [*sources, *captures.found.values()]
     if keeper is not None and keeper.is_paused:
-        replay = Replay(steps, keeper, ran.steps, len(sources), len(finals) + len(stacks))
+        replay = Replay(steps, keeper, ran.steps, [x._key for x in sources], len(finals) + len(stacks))
         outs = follow_replay(replay, sources, [*finals, *stacks])
         finals, stacks = outs[: len(finals)], outs[len(finals) :]
     return connected(finals, sources), connected(stacks, sources)

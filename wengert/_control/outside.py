@@ -23,11 +23,9 @@ from .._core.tensor import Tensor, Value
 from .._core.where import at_user_line
 from .._transforms.tape import Entry, Tape
 from ..errors import CapturedError
-from .reading import read_by
+from .reading import lines_of, read_by, sources
 
 _key_of = attrgetter("_key")
-# what ran, its attributes, the keys of its operands, the keys of its results
-Line = tuple[Op, Sequence[Any], Sequence[int], Sequence[int]]
 
 
 class Outside:
@@ -76,7 +74,7 @@ class Outside:
         for tape, start in self._marks:
             entries = tape.entries[start:]
             if _uses_others(entries, self.since, own, tape.tracked) or min(keys) < self.since:
-                needed = _sources(((e[0], e[1], e[3], e[5]) for e in reversed(entries)), keys)
+                needed = sources(lines_of(entries), keys)
                 for key in sorted(needed):
                     if key < self.since and key not in own and key in tape.tracked:
                         return key
@@ -100,7 +98,7 @@ class Outside:
             (n.op, n.attrs, [v.key for v in n.inputs], [v.key if is_inexact(v.dtype) else -1 for v in n.outputs])
             for n in reversed(nodes)
         )
-        needed = _sources(lines, {builder.value_of(y).key for y in results})
+        needed = sources(lines, {builder.value_of(y).key for y in results})
         found = [symbol(v) for key, v in values.items() if key in needed and key not in made and is_inexact(v.dtype)]
         captured = {value.key: tensor for tensor, value in builder.captures.values()}
         return [(x, captured.get(x._key, x)) for x in found]
@@ -113,16 +111,6 @@ def _uses_others(entries: Sequence[Entry], since: int, own: set[int], tracked: s
             if key < since and key not in own and key in tracked:
                 return True
     return False
-
-
-def _sources(lines: Iterable[Line], keys: set[int]) -> set[int]:
-    """All keys that these depend on by a path that can carry a gradient other than zero; the last line comes first."""
-    needed = set(keys)
-    for op, attrs, operands, outs in lines:
-        if not needed.isdisjoint(outs):
-            wanted = [i for i, key in enumerate(outs) if key in needed]
-            needed.update(operands[i] for i in read_by(op, attrs, len(operands), wanted))
-    return needed
 
 
 class _Listener(Recorder):

@@ -34,7 +34,28 @@ def read_by(op: Op, attrs: Sequence[Any], count: int, wanted: Sequence[int]) -> 
         return {i + 1 for program in attrs[0].programs for i in inputs_read(program.graph, wanted)}
     if holds == "a loop":
         return _read_by_loop(attrs[0], count, wanted)
+    if op.walks:
+        return attrs[0].read_by(wanted)
     return range(count)
+
+
+# what ran, its attributes, the keys of its operands, the keys of its results
+Line = tuple[Op, Sequence[Any], Sequence[int], Sequence[int]]
+
+
+def sources(lines: Iterable[Line], keys: Iterable[int]) -> set[int]:
+    """All keys that these depend on by a path that can carry a gradient other than zero; the last line comes first."""
+    needed = set(keys)
+    for op, attrs, operands, outs in lines:
+        if not needed.isdisjoint(outs):
+            wanted = [i for i, key in enumerate(outs) if key in needed]
+            needed.update(operands[i] for i in read_by(op, attrs, len(operands), wanted))
+    return needed
+
+
+def lines_of(entries: Sequence[Any]) -> Iterable[Line]:
+    """What a tape has kept, the last line first."""
+    return ((e[0], e[1], e[3], e[5]) for e in reversed(entries))
 
 
 def inputs_read(graph: Graph, wanted: Iterable[int]) -> set[int]:
