@@ -71,7 +71,7 @@ ROUNDED = {
     # functions computed otherwise than NumPy's, without a function of C's (`is_rounded` finds those that have one)
     "rsqrt", "erfinv", "over_square_radius", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
     "rfft",  # of single precision, which NumPy's own module transforms in double precision
-    "i0", "i0e", "i1", "i1e", "iv", "ive", "polygamma", "polygamma_step", "zeta",
+    "i0", "i0e", "i1", "i1e", "iv", "ive", "digamma", "polygamma", "polygamma_step", "zeta",
     # what programs hold, and a body with exp between functions that NumPy's kernels run
     "call", "switch", "loop", "beta_size",
 }  # fmt: skip
