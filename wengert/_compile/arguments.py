@@ -23,6 +23,7 @@ from .._core.constant import (
     kind_of,
     native_result,
     number,
+    strong_twin,
     to_numpy_result,
 )
 from .._core.engine import is_native
@@ -286,13 +287,7 @@ def strong_result(value: Any) -> Any:
 
     Its tensors are the caller's own, even if f returned an argument, or one tensor twice: writes to one stay there.
     """
-    return result_of(value, False, _callers_twin)
-
-
-def _callers_twin(x: Tensor) -> Tensor:
-    twin = copy(x)
-    twin._weak = False
-    return twin
+    return result_of(value, False, strong_twin)
 
 
 def one_tensor(value: Any, what: str) -> Tensor:

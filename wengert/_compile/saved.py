@@ -14,7 +14,6 @@ from typing import Any, cast
 import numpy as np
 
 from .._control.custom import CustomRule, custom_op
-from .._control.loop import OPAQUE
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.dims import Atom, Dim, floordiv, map_attribute, maximum
@@ -346,8 +345,8 @@ def _index(data: Any, table: Any) -> int:
 
 
 def _dtype(name: object) -> np.dtype[Any]:
-    if name == OPAQUE.name:
-        return OPAQUE
+    if name == dtypes.HISTORY.name:
+        return dtypes.HISTORY
     if name not in dtypes.SUPPORTED_NAMES:
         raise ValueError(f"unknown dtype {name!r}")
     return dtypes.as_dtype(name)

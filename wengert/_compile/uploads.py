@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.dtypes import HISTORY
 from .._core.engine import Engine
 from .captures.watch import COPIED, bytes_of, same_bytes
 
@@ -73,7 +74,7 @@ class Uploads:
 
 def can_keep(native: object) -> bool:
     """Whether a captured native is an array that is kept on a device."""
-    return type(native) is np.ndarray and native.dtype != object and native.nbytes <= _KEPT
+    return type(native) is np.ndarray and native.dtype != HISTORY and native.nbytes <= _KEPT
 
 
 __all__ = ["Uploads", "can_keep"]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from .._core import dtypes
 from .._core.dims import Dim, DimLike
+from .._core.dtypes import HISTORY
 from .._core.graph import Graph
 from .._core.op import repeat
 from .._core.tensor import Tensor
@@ -19,7 +20,7 @@ from .._prims.discrete import logical_and, logical_not
 from .._prims.indexing import gather
 from .._prims.reductions import argmax, reduce_any
 from .._prims.structural import broadcast_to, convert, reshape, select, stop_gradient, transpose, zeros_of
-from .._transforms.batch import is_opaque, reached
+from .._transforms.batch import reached
 
 _HARMLESS = ("elementwise", "linear", "zero", "stop")
 
@@ -47,18 +48,20 @@ def is_harmless(graph: Graph) -> bool:
 
 def where_live(live: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """x in the lanes that are live, y in the others."""
-    return x if is_opaque(x) else select(_mask(live, x), x, y)
+    return x if x.dtype == HISTORY else select(_mask(live, x), x, y)
 
 
 def zeroed(live: Tensor, x: Tensor) -> Tensor:
     """x in the lanes that are live, zeros in the others."""
-    return where_live(live, x, zeros_of(type_of(x))) if not is_opaque(x) else x
+    return where_live(live, x, zeros_of(type_of(x))) if x.dtype != HISTORY else x
 
 
 def guarded(live: Tensor, operands: Sequence[Tensor], flags: Sequence[bool]) -> list[Tensor]:
     """Operands of which the lanes that are not live hold those of one that is, as constants."""
     first = argmax(convert(live, dtype=dtypes.int64), axis=0)
-    return [_guard(live, x, first) if flag and not is_opaque(x) else x for x, flag in zip(operands, flags, strict=True)]
+    return [
+        _guard(live, x, first) if flag and x.dtype != HISTORY else x for x, flag in zip(operands, flags, strict=True)
+    ]
 
 
 def _guard(live: Tensor, x: Tensor, first: Tensor) -> Tensor:

@@ -23,6 +23,7 @@ from .._core.analysis import needed_for
 from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike
 from .._core.domains import require_equal_extents
+from .._core.dtypes import HISTORY
 from .._core.graph import Graph, Node, quietly
 from .._core.op import ZERO, Op, batch_size, general, repeat, tensor_type
 from .._core.state import building
@@ -50,8 +51,6 @@ from .lanes import (
     where_live,
     zeroed,
 )
-
-OPAQUE = np.dtype(object)  # of a history, which no op but `loop_back` reads
 
 
 class History(NamedTuple):
@@ -169,7 +168,7 @@ class Loop:
         steps = self.steps(operands)
         for emit in self.emits:
             if isinstance(emit, History):
-                found.append(tensor_type((), OPAQUE))
+                found.append(tensor_type((), HISTORY))
             else:
                 value = graph.outputs[emit]
                 row = self._outside(value.shape, value.dtype, sizes, "row of", emit)
@@ -869,13 +868,13 @@ def _as_results(spec: Loop, outs: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """What stands in the results' places; a history is not kept for lanes: their backward pass makes one of its own."""
     stacks = iter(outs[spec.first_emit :])
     emitted = [
-        absent(shape=(), dtype=OPAQUE) if isinstance(e, History) else _lanes_first(next(stacks)) for e in spec.emits
+        absent(shape=(), dtype=HISTORY) if isinstance(e, History) else _lanes_first(next(stacks)) for e in spec.emits
     ]
     return (*outs[: spec.first_emit], *emitted)
 
 
 def _lanes_first(stack: Tensor) -> Tensor:
-    return stack if stack.dtype == OPAQUE else swapped(stack)
+    return stack if stack.dtype == HISTORY else swapped(stack)
 
 
 loop = general(

@@ -28,7 +28,7 @@ from .._transforms.tape import Tape
 from .call import Program, marked
 from .examples import batched as batched_function
 from .lanes import size_inside, swapped
-from .loop import BACK, OPAQUE, BackwardStep, Loop, LoopBackward, Reading, check_steps, loop, run_in_lanes, run_loop
+from .loop import BACK, BackwardStep, Loop, LoopBackward, Reading, check_steps, loop, run_in_lanes, run_loop
 
 
 class LoopBack:
@@ -132,7 +132,7 @@ def _check(operands: tuple[Any, ...], back: LoopBack) -> None:
     if len(operands) != last + len(step.carries) + len(step.stacked):
         raise ValueError("loop_back: there is another number of operands than the backward pass says")
     history, steps, *rest = operands
-    if history.dtype != OPAQUE or tuple(steps.shape) or not dtypes.is_integer(steps.dtype):
+    if history.dtype != dtypes.HISTORY or tuple(steps.shape) or not dtypes.is_integer(steps.dtype):
         raise ValueError("loop_back: wanted a history and a number of steps")
     check_steps("loop_back", rest[: back.inputs], spec)
     _require_step(back, rest[: back.inputs], rest[back.inputs :])

@@ -75,9 +75,7 @@ def scalar_constant(scalar: np.generic, weak: bool = False) -> Tensor:
 
 def dimension(dim: Dim) -> Tensor:
     """A dimension of a trace as a tensor: weak, as the Python integer that it stands for."""
-    value = apply(REGISTRY["dim_value"], (), (dim,))
-    value._weak = True
-    return value
+    return weakened(apply(REGISTRY["dim_value"], (), (dim,)))
 
 
 def scalar_array(value: bool | int | float | complex, dtype: np.dtype[Any]) -> np.generic:
@@ -181,11 +179,20 @@ def native_result(tensor: Tensor, engine: Engine) -> Any:
 
 def strong(tensor: Tensor) -> Tensor:
     """A tensor that is weak no more: it stands for the NumPy scalar that callers get where nothing is recorded."""
-    if not tensor._weak:
-        return tensor
-    result = copy(tensor)
-    result._weak = False
-    return result
+    return strong_twin(tensor) if tensor._weak else tensor
+
+
+def strong_twin(tensor: Tensor) -> Tensor:
+    """Another tensor of a value, whoever receives it may write to it, and not weak."""
+    twin = copy(tensor)
+    twin._weak = False
+    return twin
+
+
+def weakened(made: Tensor) -> Tensor:
+    """A tensor that was just made, and that nobody else holds, as one of a Python number's kind."""
+    made._weak = True
+    return made
 
 
 def callers_own(native: object) -> Any:

@@ -23,6 +23,7 @@ float32 = np.dtype(np.float32)
 float64 = np.dtype(np.float64)
 complex64 = np.dtype(np.complex64)
 complex128 = np.dtype(np.complex128)
+HISTORY = np.dtype(object)  # of what a loop keeps for its backward pass, which no op but `loop_back` reads
 
 SUPPORTED_NAMES = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

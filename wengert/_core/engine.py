@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .dtypes import HISTORY
+
 Kernel = Callable[..., Any]
 
 
@@ -240,7 +242,7 @@ def transferred(native: Any, engine: Engine, partner: object = None) -> Any:
     Args:
         partner: a native of the given engine whose device is wanted.
     """
-    if ENGINE_OF[type(native)] is engine or native.dtype == object:
+    if ENGINE_OF[type(native)] is engine or native.dtype == HISTORY:
         return native
     values = ndarray_of(native)
     return engine.from_numpy(values) if partner is None else engine.place(values, partner)

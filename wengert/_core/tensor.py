@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 
 from ..errors import LostGradientError, TracingError
+from . import dtypes
 from .argument_types import ArrayLike
 from .dims import DimLike, size_of
 from .engine import ENGINE_OF, array_of, ndarray_of, stands_in
@@ -83,6 +84,11 @@ class Value:
         self.name = name
         self.weak = weak
         self.key = next_serial()
+
+    @property
+    def is_history(self) -> bool:
+        """Whether it is what a loop keeps for its backward pass, and no array."""
+        return self.dtype == dtypes.HISTORY
 
     def __repr__(self) -> str:
         return f"%{self.name or self.key}"

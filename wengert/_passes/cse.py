@@ -31,7 +31,7 @@ def share_common(graph: Graph) -> Graph:
 def _is_plain(node: Node) -> bool:
     """Whether an op with several results is a function of its operands, without programs and what is kept for them."""
     facts = node.op.facts
-    is_kept = facts.holds or facts.writes or any(v.dtype == object for v in node.outputs)
+    is_kept = facts.holds or facts.writes or any(v.is_history for v in node.outputs)
     return node.op.kind == "general" and not is_kept  # a barrier keeps apart what is equal
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._core.dims import Atom, Dim, DimLike, Shape
+from .._core.dtypes import HISTORY
 from .._core.extents import require_late
 from .._core.graph import Graph, Node
 from .._core.op import repeat
@@ -50,7 +51,7 @@ def lanes_of(
 ) -> list[Tensor]:  # fmt: skip
     """A graph's outputs for a batch, of which those `wanted` have the batch axis whether they depend on it or not."""
     return [
-        repeat(x, size) if wants and not flag and not is_opaque(x) else x
+        repeat(x, size) if wants and not flag and x.dtype != HISTORY else x
         for (x, flag), wants in zip(batch_some(graph, arguments, flags), wanted, strict=True)
     ]
 
@@ -82,16 +83,11 @@ def _of_node(node: Node, operands: tuple[Tensor, ...], flags: tuple[bool, ...], 
 
 def reached(nodes: Iterable[Node], batched: Iterable[Value]) -> set[int]:
     """The keys of the values that have the batch axis if these have it."""
-    keys = {v.key for v in batched if not is_opaque(v)}
+    keys = {v.key for v in batched if not v.is_history}
     for node in nodes:
         if any(v.key in keys for v in node.inputs):
-            keys.update(v.key for v in node.outputs if not is_opaque(v))
+            keys.update(v.key for v in node.outputs if not v.is_history)
     return keys
-
-
-def is_opaque(value: Tensor | Value) -> bool:
-    """Whether a value is something that an engine keeps for itself (a loop's history), which has no axes."""
-    return value.dtype.kind == "O"
 
 
 def _learn_dims(node: Node, results: Sequence[Tensor], flags: set[int], sizes: dict[Atom, DimLike]) -> None:
@@ -105,4 +101,4 @@ def _learn_dims(node: Node, results: Sequence[Tensor], flags: set[int], sizes: d
                     sizes.setdefault(dim.atom, extent)
 
 
-__all__ = ["batch", "batch_some", "is_opaque", "reached"]
+__all__ = ["batch", "batch_some", "reached"]

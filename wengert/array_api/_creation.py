@@ -13,6 +13,7 @@ from .. import numpy as wnp
 from .. import ops
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
+from .._core.constant import strong
 from .._core.faces import documented, parameters_of
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
@@ -62,9 +63,7 @@ def asarray(
         result = wnp.array(np.asarray(raw) if is_buffer else raw, wanted)
     else:
         result = ops.copy(source) if copy else source
-    result = result if wanted is None else cast(result, wanted)
-    result._weak = False
-    return result
+    return strong(result if wanted is None else cast(result, wanted))
 
 
 def _has_buffer(obj: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core.argument_types import ArrayLike
+from .._core.constant import strong
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
 from .._core.state import next_serial
@@ -48,8 +49,7 @@ def tensor(data: Any, dtype: Any = None) -> Tensor:
         result = converted(data, dtype, "tensor")
         if type(result._data) is not Value and not _makes_tensors(data):
             result = Tensor(_copied(result._data), next_serial(), result._cut)
-        result._weak = False
-    return result
+    return strong(result)
 
 
 def _makes_tensors(data: ArrayLike) -> bool:

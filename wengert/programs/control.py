@@ -36,6 +36,7 @@ from .._control.values import (
 )
 from .._core import budget, dtypes
 from .._core.argument_types import ArrayLike, Tree
+from .._core.constant import weakened
 from .._core.dims import Dim
 from .._core.kinds import SEQUENCES
 from .._core.public import public
@@ -401,8 +402,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     def step(variables: Any) -> Any:
         index, value = variables
         following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
-        following._weak = True
-        return following, body_fun(index, value)
+        return weakened(following), body_fun(index, value)
 
     keep = STATE.builder is not None or caller_kind((init_val,))
     policy = checkpoint_policy(checkpoint, "fori_loop")
@@ -421,9 +421,7 @@ def _bound(given: Any, name: str) -> Tensor:
     tensor = as_tensor(given, f"fori_loop: {name}")
     if not dtypes.is_integer(tensor.dtype):
         raise TypeError(at_user_line(f"fori_loop: wanted an integer as {name}, got {tensor.dtype.name}"))
-    bound = S.alias(S.cast(_one_element(tensor, f"fori_loop: {name}"), dtypes.int64))
-    bound._weak = True
-    return bound
+    return weakened(S.alias(S.cast(_one_element(tensor, f"fori_loop: {name}"), dtypes.int64)))
 
 
 def _spread(function: Callable[..., Any], variables: Sequence[Any], name: str) -> Any:

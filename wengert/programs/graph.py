@@ -28,7 +28,7 @@ from .._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_di
 from .._core import dtypes, forking
 from .._core.argument_types import DTypeLike
 from .._core.bare import noted_if_bare
-from .._core.constant import given_constant, number
+from .._core.constant import given_constant, number, weakened
 from .._core.derived import SIGNATURE, Derived, derived, kept
 from .._core.dims import is_late
 from .._core.dynamo import left_out
@@ -948,7 +948,7 @@ def _tensors_of(leaves: Sequence[Any], spec: Spec | None, f: Callable[..., Any])
     if are_among_weak(t for t in found if t is not None):
         for leaf, tensor in zip(leaves, found, strict=True):
             if tensor is not None and isinstance(leaf, np.generic):
-                tensor._weak = True
+                weakened(tensor)
     return found
 
 

@@ -109,7 +109,7 @@ class XlaHistory:
 
     shape = ()
     ndim = 0
-    dtype = np.dtype(object)
+    dtype = dtypes.HISTORY
 
     def __init__(self, arrays: Any, is_whole: bool, budget: int, block: int = 0) -> None:
         self.arrays = arrays

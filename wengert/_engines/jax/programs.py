@@ -91,9 +91,9 @@ class Form:
         return found
 
 
-def _is_opaque(native: Any) -> bool:
+def _is_history(native: Any) -> bool:
     """Whether a native is the history, or the rows of several shapes, of a run op by op, which XLA could not take."""
-    return type(native) is np.ndarray and native.dtype == object
+    return type(native) is np.ndarray and native.dtype == dtypes.HISTORY
 
 
 def _varies(graph: Graph) -> bool:
@@ -133,7 +133,7 @@ def call_kernel(*natives_and_program: Any) -> tuple[Any, ...]:
     if getattr(TRACING, "depth", 0) or (form.has_effect and not all(map(is_concrete, jax.tree.leaves(natives)))):
         return form.run(*natives)
     if all(map(is_concrete, natives)):
-        if not form.can_jit or any(map(_is_opaque, natives)):
+        if not form.can_jit or any(map(_is_history, natives)):
             return form.run(*natives)
         mesh = explicit_mesh(jax.tree.leaves([*natives]))
         return form.jitted(*natives) if mesh is None else _on_mesh(form, natives, mesh)
@@ -416,7 +416,7 @@ def _program_batch(leaves: Natives, axes: Natives, *, program: Program, tree: ob
     results: list[Any] = []
     dims: list[Any] = []
     for place, value, out in zip(_places(out_tree), program.graph.outputs, outs, strict=True):
-        if value.dtype == object:  # lanes keep no history: their backward pass makes one of its own
+        if value.is_history:  # lanes keep no history: their backward pass makes one of its own
             results += [jnp.zeros(a.shape, a.dtype) for a in jaxpr.out_avals[place]]
             dims += [None] * (place.stop - place.start)
         else:

@@ -11,14 +11,13 @@ import numpy as np
 from jax import lax
 
 from ..._core import dtypes
+from ..._core.dtypes import HISTORY
 from ..passing import PASSING, sliced
 from .common import XlaHistory, canonical, in_float32, is_concrete
 
-OPAQUE = np.dtype(object)
-
 
 def _absent(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    return XlaHistory((), False, 0) if dtype == OPAQUE else jnp.zeros(shape, canonical(dtype))
+    return XlaHistory((), False, 0) if dtype == HISTORY else jnp.zeros(shape, canonical(dtype))
 
 
 def _reduce_sum(x: jax.Array, axes: tuple[int, ...]) -> Any:
@@ -128,7 +127,7 @@ def _place(function: Callable[..., Any]) -> Any:
 
 KERNELS: dict[str, Any] = {
     **PASSING,
-    "constant": lambda value: _absent((), OPAQUE) if value.dtype == OPAQUE else jnp.asarray(value),
+    "constant": lambda value: _absent((), HISTORY) if value.dtype == HISTORY else jnp.asarray(value),
     "full": lambda shape, value, dtype: jnp.full(shape, value, canonical(dtype)),
     "unstack": lambda x, size: (*[x[i] for i in range(x.shape[0])],),
     "absent": _absent,

@@ -233,13 +233,13 @@ class Relay(Segment):
 
     def __init__(self, graph: Graph, plain: Plain) -> None:
         super().__init__(graph, plain)
-        self._arrays = [i for i, v in enumerate(graph.inputs) if v.dtype != object]
-        self._histories = [i for i, v in enumerate(graph.inputs) if v.dtype == object]
+        self._arrays = [i for i, v in enumerate(graph.inputs) if not v.is_history]
+        self._histories = [i for i, v in enumerate(graph.inputs) if v.is_history]
         direct = {node.inputs[0].key for node in graph.nodes if node.op.name == "loop_back"}
         self._read = [graph.inputs[i].key in direct for i in self._histories]
         self._noted = Noted()  # for the kernels take histories as a whole, and the code their arrays
         self._teller = Teller(self.kernels.again())
-        self._gives = [v.dtype == object for v in graph.outputs]
+        self._gives = [v.is_history for v in graph.outputs]
 
     def run(self, *natives: Any) -> tuple[Any, ...]:
         self._noted.taken()
@@ -452,7 +452,7 @@ def _warn_of_loop(part: Part) -> None:
 
 def _can_be_passed(part: Part) -> bool:
     """Whether all that goes in and comes out is an array that machine code knows, or a history."""
-    return all(v.dtype in TYPE_OF or v.dtype == object for v in (*part.inputs, *part.outputs))
+    return all(v.dtype in TYPE_OF or v.is_history for v in (*part.inputs, *part.outputs))
 
 
 def _tells_its_dimensions(graph: Graph) -> bool:
@@ -466,7 +466,7 @@ def _tells_its_dimensions(graph: Graph) -> bool:
 
 
 def _compiled(part: Part, name: str, plain: Plain) -> Node:
-    kind = Relay if any(v.dtype == object for v in (*part.inputs, *part.outputs)) else Segment
+    kind = Relay if any(v.is_history for v in (*part.inputs, *part.outputs)) else Segment
     segment = kind(part.graph(name), plain)
     return Node(COMPILED, (*part.inputs,), (*part.outputs,), (segment,), None)
 

@@ -323,7 +323,7 @@ class TensorHistory:
 
     shape = ()
     ndim = 0
-    dtype = np.dtype(object)
+    dtype = dtypes.HISTORY
 
     def __init__(self, opened: object, is_whole: bool, budget: int = 0, block: int = 0) -> None:
         self.opened: Any = opened

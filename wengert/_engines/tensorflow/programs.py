@@ -254,7 +254,7 @@ def _eager_op(program: Program, active: tuple[bool, ...]) -> Callable[..., Seque
 
 
 def _gives_histories(program: Program) -> bool:
-    return any(v.dtype == object for v in program.graph.outputs)
+    return any(v.is_history for v in program.graph.outputs)
 
 
 def _is_for_saving(saved: Tensors) -> bool:

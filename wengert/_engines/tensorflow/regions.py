@@ -129,7 +129,7 @@ def switch(index: Any, *operands_and_branches: Any) -> tuple[Any, ...]:
     *operands, branches = operands_and_branches
     runs = [run_of(program) for program in branches.programs]
     forms = [None] * len(branches.programs[0].graph.outputs)
-    if any(v.dtype == object for program in branches.programs for v in program.graph.outputs):
+    if any(v.is_history for program in branches.programs for v in program.graph.outputs):
         found = [flat(example_of(run, operands))[1] for run in runs]
         forms = [max(column, key=_content) for column in zip(*found, strict=True)]
 
@@ -187,7 +187,7 @@ class _Examples:
 
     def __getitem__(self, position: int) -> Any:
         value = self.program.graph.outputs[position]
-        if value.dtype != object and all(isinstance(n, int) for n in value.shape):
+        if not value.is_history and all(isinstance(n, int) for n in value.shape):
             return _Like(value.dtype, value.shape)
         if self.found is None:
             self.found = example_of(run_of(self.program), self.operands())

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..._core import dtypes
+from ..._core.dtypes import HISTORY
 from ..passing import PASSING, over_axes
 from .common import (
     TensorHistory,
@@ -25,15 +26,13 @@ from .common import (
     numpy_dtype,
 )
 
-OPAQUE = np.dtype(object)
-
 
 def _absent(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    return TensorHistory((), is_whole=False) if dtype == OPAQUE else tf.zeros(as_shape(shape), dtype_of(dtype))
+    return TensorHistory((), is_whole=False) if dtype == HISTORY else tf.zeros(as_shape(shape), dtype_of(dtype))
 
 
 def _constant(value: np.ndarray[Any, Any]) -> Any:
-    return _absent((), OPAQUE) if value.dtype == OPAQUE else tf.constant(value)
+    return _absent((), HISTORY) if value.dtype == HISTORY else tf.constant(value)
 
 
 def _full(shape: tuple[int | tf.Tensor, ...], value: int, dtype: np.dtype[Any]) -> Any:

@@ -27,7 +27,6 @@ from .common import Array, torch_dtype
 from .lanes import by_lanes, has_lanes
 from .light_nodes import light_node
 from .programs import Form, device_of, form_for, form_on
-from .structural import OPAQUE
 
 Tensors = Sequence[Any]
 _functorch = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
@@ -99,7 +98,7 @@ class _Held:
         stage: how these lie among its operands and results; None if no operand has a derivative.
         read: the place of each value that the backward pass reads.
         reached: which of the forward program's results have cotangents.
-        is_opaque: whether there are values that are no tensors, histories of loops.
+        has_histories: whether there are values that are no tensors, histories of loops.
         likes: shape and dtype of each place; None where the shape of one is told by a call only.
         nothing: the cotangents of what a node takes, where there are none.
         light: what makes its node on the CPU, where it is light (`light_nodes`); None before it was asked for.
@@ -120,11 +119,11 @@ class _Held:
         self.reached = [
             (place in seeded or place >= self.count) and is_inexact(v.dtype) for place, v in enumerate(outputs)
         ]  # fmt: skip
-        self.is_opaque = any(v.dtype == OPAQUE for v in (*self.forward.graph.inputs, *outputs))
+        self.has_histories = any(v.is_history for v in (*self.forward.graph.inputs, *outputs))
         self.saved = [*dict.fromkeys(self.read)]
         values = (*self.forward.graph.inputs, *outputs)
         is_told = all(type(d) is int for v in values for d in v.shape)
-        self.likes = [*map(_like, values)] if is_told and not self.is_opaque else None
+        self.likes = [*map(_like, values)] if is_told and not self.has_histories else None
         self.nothing = (None,) * (1 + len(active))
         self.order = [self.saved.index(place) for place in self.read]  # of what it reads among what a node saves
         self.forms: dict[torch.device, tuple[Form, Form]] = {}  # of both halves
@@ -448,7 +447,7 @@ def _keep(ctx: Any, values: Tensors, places: Sequence[int], is_pushed: bool = Fa
         is_pushed: whether it may be asked for a forward derivative, which is taken at once and reads everything.
     """
     fixed = {}
-    if ctx.held.is_opaque:
+    if ctx.held.has_histories:
         fixed = {place: x for place, x in enumerate(values) if not isinstance(x, torch.Tensor)}
         places = [place for place in places if place not in fixed]
         ctx.fixed = fixed
@@ -462,7 +461,7 @@ def _keep(ctx: Any, values: Tensors, places: Sequence[int], is_pushed: bool = Fa
 def _kept(ctx: Any) -> dict[int, Any]:
     """What the backward pass of a node reads, by its places."""
     found = dict(zip(ctx.places, ctx.saved_tensors, strict=True))
-    if ctx.held.is_opaque:
+    if ctx.held.has_histories:
         found.update(ctx.fixed)
     return found
 
@@ -470,7 +469,7 @@ def _kept(ctx: Any) -> dict[int, Any]:
 def _pushed(ctx: Any) -> dict[int, Any]:
     """What the forward derivative of a node reads: all operands and results, in order."""
     saved = iter(ctx.saved_tensors)
-    fixed = ctx.fixed if ctx.held.is_opaque else {}
+    fixed = ctx.fixed if ctx.held.has_histories else {}
     return {place: fixed[place] if place in fixed else next(saved) for place in range(ctx.total)}
 
 
@@ -549,4 +548,4 @@ def _placed(place: RowsAt | None, found: Tensors, like: Any) -> Any:
     return None
 
 
-__all__ = ["OPAQUE", "bound", "device_of", "is_followed", "is_wrapped", "torch_dtype"]
+__all__ = ["bound", "device_of", "is_followed", "is_wrapped", "torch_dtype"]

@@ -10,6 +10,7 @@ import torch
 
 from ..._control.call import Program
 from ..._control.executables import once_per_program
+from ..._core.dtypes import HISTORY
 from ..._core.engine import ENGINES, Kernel
 from ..._passes import optimise
 from ..interpret import compile_instructions
@@ -17,7 +18,6 @@ from ..regions import Arrays, as_object, region_kernels
 from ..source import Target, compile_source
 from .common import from_numpy, torch_dtype
 from .fusion import FUSED, fused
-from .structural import OPAQUE
 from .table import KERNELS, creations, kernel_of, owned_outputs, unboxed
 
 Tensors = Sequence[Any]
@@ -149,7 +149,7 @@ def on_device(tensors: Tensors) -> list[Any]:
     """Operands of a program as tensors: NumPy's scalars among them go where the others are."""
     device = device_of(tensors)
     return [
-        x if isinstance(x, torch.Tensor) or x.dtype == OPAQUE else from_numpy(x, device) for x in tensors
+        x if isinstance(x, torch.Tensor) or x.dtype == HISTORY else from_numpy(x, device) for x in tensors
     ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..._core.dtypes import HISTORY
 from ..passing import PASSING, over_axes, sliced
 from .common import (
     HALF,
@@ -21,8 +22,6 @@ from .common import (
     torch_dtype,
     view,
 )
-
-OPAQUE = np.dtype(object)
 
 
 def _sum(x: torch.Tensor, axes: tuple[int, ...]) -> Any:
@@ -122,7 +121,7 @@ def _extreme(function: Callable[..., Any]) -> Any:
 
 
 def _absent(shape: tuple[int, ...], dtype: Any, device: Any) -> Any:
-    if dtype == OPAQUE:
+    if dtype == HISTORY:
         return np.broadcast_to(np.zeros((), object), shape)
     return torch.zeros(shape, dtype=torch_dtype(dtype), device=device)
 
@@ -132,7 +131,7 @@ def _full(shape: tuple[int, ...], value: Any, dtype: Any, device: Any) -> Any:
 
 
 def _constant(value: np.ndarray[Any, Any], device: torch.device) -> Any:
-    return value if value.dtype == OPAQUE else from_numpy(value, device)
+    return value if value.dtype == HISTORY else from_numpy(value, device)
 
 
 # these make tensors of nothing, so they are told the device of the program that they are in

@@ -453,7 +453,7 @@ class Block:
         name = node.op.name
         self.setting.do(node)
         forms = [self.forms[v.key] for v in node.inputs]
-        if name in ("constant", "absent") and node.outputs[0].dtype == object:
+        if name in ("constant", "absent") and node.outputs[0].is_history:
             self.forms[node.outputs[0].key] = Nothing()
         elif name == "constant":
             self.forms[node.outputs[0].key] = self._constant(node)
@@ -471,7 +471,7 @@ class Block:
 
     def _learn(self, value: Value, form: Form) -> None:
         """Notes the dimensions that a form tells; a stack of stacks of histories tells the length of the outer one."""
-        for dim, extent in zip(value.shape, form.shape, strict=value.dtype != object):
+        for dim, extent in zip(value.shape, form.shape, strict=not value.is_history):
             if isinstance(dim, Dim) and dim.is_atom:
                 self.sizes.setdefault(dim.atom, extent)
 
@@ -480,7 +480,7 @@ class Block:
         self._learn(value, form)
         if type(form) is Stored and not is_numbers(form.shape):
             form = _of_shape(form, self.shape(value))
-        if value.dtype != object and is_small(value):
+        if not value.is_history and is_small(value):
             form = self.elements(form, value.shape)  # which a loop of a fixed number of iterations may not know
         elif type(form) is Stored and form.array.place == "heap" and value.key not in self.targets:
             self.temporaries.setdefault(value.key, form.array)

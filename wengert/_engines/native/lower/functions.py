@@ -102,7 +102,7 @@ def lowered(
     setting = Setting(b, is_shared=bool(atoms))
     setting.is_frugal = is_frugal
     sizes: dict[Atom, Operand] = {atom: b.reg("i64") for atom in atoms}
-    for dim in (d for value in graph.inputs if value.dtype != object for d in value.shape):
+    for dim in (d for value in graph.inputs if not value.is_history for d in value.shape):
         if isinstance(dim, Dim) and dim.is_atom:
             sizes.setdefault(dim.atom, b.reg("i64"))
     setting.told = frozenset(sizes)
@@ -111,9 +111,9 @@ def lowered(
     outputs: list[Array | None] = []
     targets: list[Stored | None] = []
     for value in graph.outputs:
-        if value.dtype == object or not is_told(value, sizes):
+        if value.is_history or not is_told(value, sizes):
             targets.append(None)
-            outputs += [] if value.dtype == object else [None]
+            outputs += [] if value.is_history else [None]
             continue
         array = b.array(TYPE_OF[value.dtype], "out")
         shape = block.shape(value)
@@ -156,7 +156,7 @@ def _lengths(b: Builder, graph: Graph, made: Sequence[Made], taken: Sequence[Arr
     """
     told = sum(kind == "told" for m in made for kind, _ in m.extents)
     followed = sum(
-        isinstance(d, Dim) and not d.is_atom for v in graph.inputs if v.dtype != object for d in v.shape
+        isinstance(d, Dim) and not d.is_atom for v in graph.inputs if not v.is_history for d in v.shape
     )  # fmt: skip
     return [b.reg("i64") for _ in range(told + followed + len(taken))]
 
@@ -180,7 +180,7 @@ class _Giving:
         made: list[Made] = []
         slot = 0
         for place, (value, form) in enumerate(zip(self.block.graph.outputs, found, strict=True)):
-            if value.dtype == object:
+            if value.is_history:
                 continue
             if not is_told(value, sizes):
                 shape = self.block.shape(value)
@@ -206,7 +206,7 @@ class _Giving:
             self.b.reserve(array, width)
 
         for value, form in zip(self.block.graph.outputs, found, strict=True):
-            if value.dtype == object:
+            if value.is_history:
                 record.places.append(record.place(form, stored))
         if not record.places:
             return None, []
@@ -259,7 +259,7 @@ def _operands(
     taken: list[Array] = []
     waiting = iter(kinds)
     for value in graph.inputs:
-        if value.dtype == object:
+        if value.is_history:
             layout, place, branches = next(waiting)
             held = [b.array(t, "in") for t in layout.types]
             taken += held

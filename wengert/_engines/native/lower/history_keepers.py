@@ -83,7 +83,7 @@ def histories_of(emits: Sequence[Any], graph: Graph) -> list[History]:
     found = [e if isinstance(e, History) else History((e,), "all") for e in emits]
     return [
         e for e in found
-        if e.policy == "auto" or (e.policy == "all" and graph.outputs[e.positions[0]].dtype == object)
+        if e.policy == "auto" or (e.policy == "all" and graph.outputs[e.positions[0]].is_history)
     ]  # fmt: skip
 
 
@@ -131,7 +131,7 @@ class Keeper:
         size = 0
         for place in {p for e in self.emits for p in e.positions}:
             value = self.graph.outputs[place]
-            if value.dtype == object or not all(type(n) is int for n in value.shape):
+            if value.is_history or not all(type(n) is int for n in value.shape):
                 return None
             size += prod(value.shape) * value.dtype.itemsize
         return count if self.top is None and type(count) is int and 0 < count * size <= ROOM else None
@@ -149,7 +149,7 @@ class Keeper:
         found: list[tuple[int, Value]] = []
         for position in (p for history in self.emits for p in history.positions if p >= first):
             value = graph.outputs[position]
-            if value.dtype == object or value.key in seen or is_small(value) or static_size(value.shape) is None:
+            if value.is_history or value.key in seen or is_small(value) or static_size(value.shape) is None:
                 continue
             seen.add(value.key)
             found.append((position, value))

@@ -38,7 +38,7 @@ def hoisted(
         invariants: the invariants.
     """
     places = range(len(carries))
-    resting = [i for i in places if graph.inputs[i].key == graph.outputs[i].key and graph.inputs[i].dtype != object]
+    resting = [i for i in places if graph.inputs[i].key == graph.outputs[i].key and not graph.inputs[i].is_history]
     given = [*(graph.inputs[i] for i in resting), *graph.inputs[len(graph.inputs) - len(invariants) :]]
     before = _before(graph, given)
     if not before:
@@ -78,7 +78,7 @@ def _invariant_nodes(graph: Graph, given: Sequence[Value]) -> list[Node]:
     known = {v.key for v in given}
     found = []
     for node in graph.nodes:
-        if node.op.has_effect or node.op.facts.holds or any(v.dtype == object for v in node.outputs):
+        if node.op.has_effect or node.op.facts.holds or any(v.is_history for v in node.outputs):
             continue
         if all(v.key in known for v in node.inputs):
             known.update(v.key for v in node.outputs)

@@ -214,7 +214,7 @@ class _Loop:
         for emit in self.spec.emits:
             if isinstance(emit, int) and emit not in self.rows:
                 value = self.graph.outputs[emit]
-                if value.dtype == object:
+                if value.is_history:
                     continue
                 self.rows[emit] = Rows(self.block, inner.shape(value), TYPE_OF[value.dtype], count)
 
@@ -284,7 +284,7 @@ class _Loop:
     def kept_inside(self) -> dict[int, Anchor]:
         """The histories that steps give and that a history of this loop keeps."""
         outs = [self.graph.outputs[p] for e in histories_of(self.emits, self.graph) for p in e.positions]
-        return {v.key: self.anchor for v in outs if v.dtype == object}
+        return {v.key: self.anchor for v in outs if v.is_history}
 
     def trips(self) -> Operand | None:
         """The number of steps of a loop that counts up by one to a limit that stays."""
@@ -490,7 +490,7 @@ class _Again:
             self.load(states, row)
             anchor = Anchor.here(b)
             outs = self.full.outputs
-            lasting = {outs[p].key: anchor for p in self.positions if outs[p].dtype == object}
+            lasting = {outs[p].key: anchor for p in self.positions if outs[p].is_history}
             with b.loop(start, stop) as step:
                 b.poll()
                 place = b.sub(step, start)
@@ -607,7 +607,7 @@ class _Result:
 
 def _result(block: Block, value: Value, count: int) -> Any:
     """Where one of so many branches puts a result."""
-    if value.dtype == object:
+    if value.is_history:
         return _Histories(block.b, count)
     is_told = all(not isinstance(d, Dim) or d.atoms <= block.sizes.keys() for d in value.shape)
     return _Result(block, value) if is_told else _Grown(block.b, value)

@@ -10,6 +10,7 @@ from math import prod
 
 import numpy as np
 
+from ...._core.dtypes import HISTORY
 from ...._core.graph import Graph, Node
 from ...._core.op import REGISTRY
 from ...._core.tensor import Value
@@ -143,7 +144,7 @@ def _number_of(node: Node) -> object:
     if node.op.name != "constant":
         return None
     value = np.asarray(node.attrs[0])
-    if not value.size or value.dtype == object:
+    if not value.size or value.dtype == HISTORY:
         return None
     bits = np.ascontiguousarray(value).reshape(-1, 1).view(np.uint8)
     return value.flat[0] if bool(np.all(bits == bits[0])) else None

@@ -113,7 +113,7 @@ def _without_source(graph: Graph, natives: list[bool]) -> list[int]:
     made = {v.key for place, node in enumerate(graph.nodes) if not natives[place] for v in node.outputs}
     return [
         place for place, node in enumerate(graph.nodes)
-        if natives[place] and any(v.dtype == object and v.key in made for v in node.inputs)
+        if natives[place] and any(v.is_history and v.key in made for v in node.inputs)
     ]  # fmt: skip
 
 
@@ -156,7 +156,7 @@ _NO_ATOMS: set[Any] = set()  # of most nodes; nobody changes it
 def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value]:
     """Inputs of the graph that a part takes only because they tell a dimension."""
     missing = {a for node in nodes for a in _atoms_of(node)} - atoms_told(inputs)
-    return holders([v for v in graph.inputs if v.dtype != object], missing)[0]
+    return holders([v for v in graph.inputs if not v.is_history], missing)[0]
 
 
 def _untold(part: Part) -> set[Any]:

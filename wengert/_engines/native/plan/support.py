@@ -72,7 +72,7 @@ def reason_against(node: Node) -> str:
         return HANDED.get(name, "complex numbers" if is_complex else "no lowering")
     takes_histories = node.op.facts.holds or name in _NO_HISTORIES
     for value in (*node.inputs, *node.outputs):
-        if value.dtype not in TYPE_OF and not (value.dtype == object and takes_histories):
+        if value.dtype not in TYPE_OF and not (value.is_history and takes_histories):
             return f"no native arithmetic of {value.dtype}"
         if value.dtype.kind == "c" and not takes_complex(name):
             return "complex numbers"
@@ -198,7 +198,7 @@ def _against_program(program: Program) -> str:
 
 
 def _against_value(value: Value) -> str:
-    return "" if value.dtype in TYPE_OF or value.dtype == object else f"no native arithmetic of {value.dtype}"
+    return "" if value.dtype in TYPE_OF or value.is_history else f"no native arithmetic of {value.dtype}"
 
 
 def _first(reasons: Iterable[str]) -> str:

@@ -47,12 +47,12 @@ def entry_of(
         on_flags: as in `bound`.
     """
     layout = _SizePlaces(graph, lowered)
-    takes = [Take("array", v.dtype, (*map(layout.taken, v.shape),)) for v in graph.inputs if v.dtype != object]
+    takes = [Take("array", v.dtype, (*map(layout.taken, v.shape),)) for v in graph.inputs if not v.is_history]
     takes += [Take("array", DTYPE_OF[t], (layout.fresh(),)) for t in lowered.taken]
     made = {m.output: m for m in lowered.made}
     gives = [
         _made(made[place]) if place in made else Give(v.dtype, (*map(layout.given, v.shape),))
-        for place, v in enumerate(graph.outputs) if v.dtype != object
+        for place, v in enumerate(graph.outputs) if not v.is_history
     ]  # fmt: skip
     gives += [_made(m) for m in lowered.made if m.output < 0]
     presets = [(place, numbers.ctypes.data + 8 * place) for place in range(len(numbers))]
@@ -91,7 +91,7 @@ class _SizePlaces:
         self.atoms: dict[Atom, int] = {atom: place for place, atom in enumerate(lowered.atoms)}
         self.count = lowered.sizes
         self.checked: list[tuple[int, Dim]] = []
-        for dim in (d for value in graph.inputs if value.dtype != object for d in value.shape):
+        for dim in (d for value in graph.inputs if not value.is_history for d in value.shape):
             if isinstance(dim, Dim) and not dim.is_atom:
                 self.checked.append((self._next(), dim))
         self.places = iter([place for place, _ in self.checked])
@@ -169,9 +169,9 @@ def _dims(graph: Graph) -> list[Dim]:
 def _sizable(graph: Graph, atoms: set[Atom]) -> dict[tuple[Dim, ...], int]:
     """Dimensions of arrays in a graph, and the most bytes that each of their elements has: those of which the arguments
     do not say that they are small enough, since none of them has as many bytes."""
-    given = [_measure(v) for v in graph.inputs if v.dtype != object]
+    given = [_measure(v) for v in graph.inputs if not v.is_history]
     found: dict[tuple[Dim, ...], int] = {}
-    for value in (v for inner in _graphs(graph) for node in inner.nodes for v in node.outputs if v.dtype != object):
+    for value in (v for inner in _graphs(graph) for node in inner.nodes for v in node.outputs if not v.is_history):
         dims, size = _measure(value)
         if not dims or any(not dim.atoms <= atoms for dim in dims):
             continue

@@ -52,7 +52,7 @@ def owner_of(node: Any, type_: str, count: Operand | None) -> Owner:
     if node is None:
         return Owner("", size=size)
     value = node.outputs[0] if node.outputs else None
-    if value is None or value.dtype == object:
+    if value is None or value.is_history:
         return Owner(node.op.name, size=size)
     return Owner(node.op.name, value.shape, value.dtype, size)
 
@@ -71,7 +71,7 @@ def lack_of(
     """
     sizes = dict(numbers)
     for value, native in zip(graph.inputs, natives, strict=False):
-        if value.dtype != object:
+        if not value.is_history:
             pairs = zip(value.shape, getattr(native, "shape", ()), strict=False)
             sizes.update({d.atom: n for d, n in pairs if isinstance(d, Dim) and d.is_atom})
     owner = owners.get(failing, Owner("")) if failing >= 0 else _result(graph, -1 - failing)
@@ -79,7 +79,7 @@ def lack_of(
 
 
 def _result(graph: Graph, place: int) -> Owner:
-    arrays = [v for v in graph.outputs if v.dtype != object]
+    arrays = [v for v in graph.outputs if not v.is_history]
     if place >= len(arrays):
         return Owner("")
     value = arrays[place]
