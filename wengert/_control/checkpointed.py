@@ -1,4 +1,4 @@
-"""Loops in fixed memory, for engines that compile loops: which states are kept, and the way back from them.
+"""Loops in fixed memory, for engines that compile loops: which states are kept, and how a backward pass uses them.
 
 Written once, as a graph of loops and of rows that are read and written; an engine (`Builder`) says how it builds these.
 

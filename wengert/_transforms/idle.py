@@ -1,6 +1,6 @@
 """Cotangents of what a branch that is not taken would have used.
 
-Eager code has none of them, a compiled branch has zeros. These must stay zeros on their whole way back, also through
+Eager code has none of them, a compiled branch has zeros. These must stay zeros in the whole backward pass, also through
 ops whose derivatives multiply by more than slopes (a product of matrices with infinities). So they go with a flag that
 tells whether they are `Idle` in this run, and what such an op contributes is 0 where it is set.
 """
