@@ -140,7 +140,8 @@ def compared(theirs: Callable[[], Any], ours: Callable[[], Any], precision: floa
     """Processor times of two calls that give the same numbers."""
     require_same(entered(theirs)(), entered(ours)(), precision)
     once = least(theirs, 1)
-    count, rounds = max(1, int(0.03 / max(once, 1e-6))), 3 if once > 0.1 else 5
+    # a machine that is shared disturbs a row that is one call long: the least of more of them is steadier
+    count, rounds = max(1, int(0.03 / max(once, 1e-6))), 3 if once > 1.0 else 5 if once > 0.1 else 15
     for _ in range(10 if once < 0.01 else 0):  # what is met again and again is warm
         entered(theirs)(), entered(ours)()
     times = [(least(theirs, count), least(ours, count)) for _ in range(rounds)]
