@@ -109,6 +109,30 @@ PROGRAMS = {
         """,
         [0.0],
     ),
+    "ceviche": (
+        """
+        import autograd.numpy as anp, numpy
+        from ceviche import fdfd_ez, fdfd_hz, fdtd, jacobian
+        source = numpy.zeros((24, 24), complex); source[8, 12] = 1e6
+        omega, epsilon = 4e14 * numpy.pi, 1.5 + 0.5 * numpy.cos(numpy.arange(576.0))
+        def electric(e):
+            return anp.abs(fdfd_ez(omega, 5e-8, e.reshape(24, 24), [5, 5]).solve(source)[2][16, 12]) ** 2
+        def magnetic(e):
+            field = fdfd_hz(omega, 5e-8, e.reshape(24, 24), [5, 5]).solve(source)[2]
+            return 1e6 * anp.sum(anp.square(anp.abs(field[14:18, 10:14])))
+        def in_time(p):
+            box, pulse, total = fdtd(p * numpy.ones((12, 12, 1)), 5e-8, [0, 0, 0]), numpy.zeros((12, 12, 1)), 0.0
+            pulse[6, 6, 0] = 1.0
+            for _ in range(8):
+                total = total + anp.sum(box.forward(Jz=pulse)["Ez"] ** 2)
+            return total
+        steps = [jacobian(f, mode="reverse")(epsilon)[0] for f in (electric, magnetic)]
+        scaled = [jacobian(lambda p: electric(p[0] * epsilon), mode=m)(numpy.ones(1)) for m in ("forward", "reverse")]
+        in_times = jacobian(in_time, mode="reverse")(numpy.array(1.3))
+        result = [*steps[0][[100, 300]], *steps[1][[100, 300]], *scaled[0].ravel(), *scaled[1].ravel(), *in_times.ravel()]
+        """,
+        [0.00518327614, 0.00560079736, -7.44464652e-6, -3.09424599e-7, -0.140425434, -0.140425434, -17.2103010],
+    ),
 }  # fmt: skip
 
 
