@@ -1,7 +1,7 @@
-"""Arguments on their way into a user's function, and results on their way out.
+"""Converts the arguments of users' functions to tensors, and results back to the caller's kind of array.
 
 Decides which arguments are arrays, gives each differentiated leaf an identity of its own, and remembers in which kind
-of array the caller works.
+of array the caller works. Called by every public function that runs a user's function (`grad`, `function`, ...).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Values that must have the structure of others: cotangents of targets, tangents of arguments."""
+"""Matches a value given by the user to a structure: cotangents to that of targets, tangents to that of arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a user calls the arguments of a function, for messages and listings."""
+"""The parameter names of a user's function, for messages, listings and the signatures of gradient functions."""
 
 from __future__ import annotations
 

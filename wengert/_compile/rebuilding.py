@@ -1,4 +1,7 @@
-"""From a program's outputs to the structure that its function returned, at each call: as one expression of Python."""
+"""Builds the structure that a compiled function returns (tuples, dicts, ...) from its program's flat outputs.
+
+It runs at each call, so it is compiled to one Python expression. Used by `cache.py` and `programs/exporting.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments that a user calls static: their values belong to the signature, whatever they are."""
+"""Static arguments of `function` (`static_argnames`): their values belong to the signature, whatever they are."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Captured NumPy arrays where a framework's device wants them: put there once, and again when they have changed.
+"""Keeps device copies of captured NumPy arrays: transferred once, and again when the array has changed.
 
-`Compiled` asks for them before a call on a framework's arrays. On an accelerator each transfer takes as long as a small
-program.
+`Compiled` (`cache.py`) asks for them before a call on a framework's arrays. On an accelerator each transfer takes as
+long as a small program.
 """
 
 from __future__ import annotations

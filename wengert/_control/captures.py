@@ -1,6 +1,7 @@
-"""Recorders that find out what a loop that runs as plain Python uses from outside.
+"""Recorders that find which outside tensors a loop uses that runs as plain Python, or a custom gradient's function.
 
-Tensors are told apart by their serial numbers: what was made before the loop began is from outside.
+Tensors are told apart by their serial numbers: those made before the run began are from outside. Used by the eager
+loops (`eager_loop`, `eager_history`, `eager_back`) and `rules/custom.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The op `custom`: lets results through and answers for them with a user's rule in the backward pass.
+"""The op `custom`: passes results through unchanged, and has a user's rule as its derivative.
 
 `follow` is the way in. Operands: the inputs, the results of the user's function (cut off from the ops that computed
 them, so that nothing flows there), what the rule keeps, and what the results depend on beside the inputs. Nothing

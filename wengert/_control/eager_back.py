@@ -1,9 +1,10 @@
-"""The op that stands on tapes for a loop that ran as plain Python while they paused, and its backward pass.
+"""The op that stands on tapes for a whole loop that ran as plain Python with snapshots, and its backward pass.
 
-The backward pass runs steps again, a segment at a time and the last one first, records each segment on a tape of its
-own, and sweeps it into the sums of the sweep that it is a part of. So the terms of every cotangent are added up in the
-order in which a tape that has recorded all steps adds them, and the results are the same to the last bit. If somebody
-follows the sweep itself (second order) or traces it, all steps are one segment, recorded from the loop's operands.
+`eager_loop.py` records it. The backward pass runs steps again, a segment at a time and the last one first, records each
+segment on a tape of its own, and sweeps it into the sums of the sweep that it is a part of. So the terms of every
+cotangent are added up in the order in which a tape that has recorded all steps adds them, and the results are the same
+to the last bit. If somebody follows the sweep itself (second order) or traces it, all steps are one segment, recorded
+from the loop's operands.
 """
 
 from __future__ import annotations

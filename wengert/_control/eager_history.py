@@ -1,5 +1,4 @@
-"""What is kept of a loop that runs as plain Python under tapes: what the tapes record, snapshots, or first one, then
-the other.
+"""`Keeper`: what is kept of an eager loop under tapes: the tapes' own records, snapshots, or first one, then the other.
 
 Every loop with snapshots begins with the tapes open: a first step that does what cannot be repeated (it assigns a
 Variable) leaves them open to the end. A budget of snapshots has the tapes pause after that step; "auto" has them pause

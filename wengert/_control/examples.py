@@ -1,4 +1,4 @@
-"""Functions of one example, traced once and run on batches."""
+"""`Example`: a function of one example, traced once and run on whole batches; `vmap` and Jacobians are made of it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whether operands fit the programs of branches and loops: the checks of ops that hold regions (`_core/domains.py`).
+"""Checks that operands fit the programs of calls, branches and loops; those ops' declarations name it (`check=`).
 
-What an extent inside stands for outside is told by the first operand that has it. Everything else that the programs say
-of extents must hold outside, too: what is known is compared here, of the rest a call is to find out.
+The first operand that has an extent says what it stands for outside. Everything else that the programs say of extents
+must hold outside, too: what is known is compared here, the rest is checked by the call itself.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""`given`: a function on raw values as one op, which runs and is differentiated as an object says, its attribute.
+"""`given`: an op for one call of a function on raw arrays whose derivatives are given beside it.
 
-There are two of them, for functions of one result and of several: one result asks less of a tape and of a sweep.
+The op's attribute is the call, a `Given`, which says how to run it, pull cotangents and push tangents. Used for the
+primitives of HIPS/autograd's API (`compat/autograd/tracer.py`). There are two ops, for functions of one result and of
+several: one result asks less of a tape and of a sweep.
 """
 
 from __future__ import annotations

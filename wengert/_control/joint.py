@@ -1,4 +1,8 @@
-"""A program and its reverse sweep in one graph; what calls, branches and loops share of backward passes."""
+"""A program and its reverse sweep in one graph, from which forward and backward halves are cut.
+
+Also `BackwardPass`, what `call`, `switch` and `loop` have in common of one backward pass, and how a node that is still
+under construction is given the residuals that a backward pass reads (`extended`).
+"""
 
 from __future__ import annotations
 

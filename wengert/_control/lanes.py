@@ -1,8 +1,8 @@
-"""Programs of many lanes: what the bodies of branches and loops become when they run for a whole batch at once.
+"""Masked execution of branch and loop bodies for a whole batch at once: the batch rules of `switch` and `loop`.
 
-Where lanes part (each chooses a branch, or ends its loop by itself), a body runs for all of them, and those that do
-not take part are given the operands of one that does: so nothing fails, and no NaN arises, that would not have done
-so in a lane that takes part, and no cotangent flows but through those lanes.
+A lane is one example. Where lanes part (each chooses a branch, or ends its loop by itself), a body runs for all of
+them, and those that do not take part are given the operands of one that does: so nothing fails, and no NaN arises, that
+would not have done so in a lane that takes part, and no cotangent flows but through those lanes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the function of a custom gradient uses from outside, as far as its results depend on it differentiably.
+"""Finds what the function of a custom gradient uses beside its arguments, as far as its results depend on it.
 
-No gradient flows there: the rule answers for the arguments only. So what is being differentiated there is refused.
-Tapes and traces keep what they see, and are asked afterwards; under other recorders `Outside` listens while the
-function runs.
+No gradient flows there: the rule answers for the arguments only. So a tensor that is being differentiated and is used
+this way is refused (`rules/custom.py`, `custom.py`). Tapes and traces keep what they see, and are asked afterwards;
+under other recorders `Outside` listens while the function runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rule that keeps a computation's inputs only and repeats it to differentiate it."""
+"""The rule of `wg.recompute_grad`: keeps a computation's inputs only, and runs it again to differentiate it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Traces the functions that branches and loops are made of, and closes them: what they use from outside becomes inputs.
 
 The functions of one construct (its branches; a condition and a body) are closed together, so that they agree on which
-outer tensors and which state (Variables, buffers) they read and write.
+outer tensors and which state (Variables, buffers) they read and write. Called by `cond`, `scan` and the like
+(`programs/control.py`) in a trace.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Types of what a framework's function gives for operands of unknown extents.
+"""Finds the result types of a framework's function (`foreign`) for operands whose extents the trace does not know.
 
 The framework is asked for known extents, several times, and what the extents of the results have in common is a
 polynomial in those of the operands, linear in each: a sum, a product, a shift. It is held to extents of another size.

@@ -1,4 +1,4 @@
-"""Nested values on their way into and out of branches and loops: which leaves are arrays, and whether two agree."""
+"""Nested values that enter and leave branches, loops and batches: which leaves are arrays, and whether two agree."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What users may pass where one class does not say it: the types of parameters, for readers and type checkers.
+"""Type aliases for the parameters of public functions: `ArrayLike`, `DTypeLike`, `ShapeLike`, `Axes`, `Index`, `Tree`.
 
-Nothing here is asked at run time: what is passed is judged where it is converted (`ops.promotion`, `_core.dtypes`).
+They are for readers and type checkers only. Nothing here is asked at run time: arguments are checked where they are
+converted (`ops.promotion`, `_core.dtypes`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Which integer arrays came as bare numbers: a list of them, or one of NumPy's.
+"""Remembers which integer tensors were made from plain numbers (a list of ints, or NumPy's scalars).
 
-A bare 3 becomes a float where it is differentiated, an array of integers is refused. A function that is traced, or
-called by another one, is given tensors: what they came as is kept here.
+A bare 3 becomes a float where it is differentiated; an array of integers is refused. A function that is traced, or
+called by another one, is given tensors, which do not show that difference. So `_compile/arguments.py` and
+`_compile/trace.py` note it here when they convert arguments.
 """
 
 from __future__ import annotations

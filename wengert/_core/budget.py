@@ -1,4 +1,7 @@
-"""How much memory the histories of loops may take before they are given up for snapshots."""
+"""The memory budget for the histories of loops: beyond it, loops keep snapshots instead of every step's values.
+
+Read by all that runs loops (eager loops, each engine's `loop`); users set it by `programs/control.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The names of modules that `wg.adopt` has copied: each copy has its own, by which pickle finds what is in it."""
+"""Names of the modules that `wg.adopt` has copied: maps a copy's name to that of the module that it is a copy of.
+
+Each copy has a name of its own, by which pickle finds what is in it; messages and captures speak of the original.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Users' functions that need themselves: an error that names the cycle, long before the traces fill the memory."""
+"""Detects users' functions that call themselves endlessly through `grad` or custom gradients.
+
+The error names the cycle, long before the traces of the nested calls fill the memory.
+"""
 
 from __future__ import annotations
 

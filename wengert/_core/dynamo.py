@@ -1,4 +1,4 @@
-"""What `torch.compile` is told of our functions: to leave them out of what it compiles, with all that they call.
+"""Marks our functions so that `torch.compile` leaves them, and all that they call, out of what it compiles.
 
 Its tracer (dynamo) would follow our caches and locks as if they were the user's program, slowly, and fail. It asks a
 function for a mark as soon as it meets one, and puts the reason that it finds beside the mark into a message. Only then

@@ -1,6 +1,6 @@
-"""What NumPy does about floating-point errors, as a value that can be looked up, replaced and put back.
+"""NumPy's floating-point error state (`np.seterr`) as a value that can be read, replaced and put back.
 
-`np.errstate` does the same by Python calls, and every sweep needs it.
+`np.errstate` does the same by Python calls, which cost more, and every sweep silences errors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What a run checks of dimensions that only it tells: of loops' variables, and of what came out of loops."""
+"""Checks at run time of dimensions that are known only then: of loops' variables, and of results of loops.
+
+A trace assumes that such extents fit; `checks_of(graph)` lists these assumptions, and whatever runs a graph
+(`_engines/source.py`, `_engines/interpret.py`, `_transforms/replay.py`) checks them on the way.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""NumPy's subclasses of arrays that compute otherwise than arrays do: refused, with what to write instead.
+"""Refuses masked arrays and `np.matrix`, whose arithmetic is not that of plain arrays, and says what to write instead.
 
 A masked array leaves elements out, and a matrix multiplies by `*`. Taken for the plain array that they hold, both would
-give other numbers, and other gradients, than the user means.
+give other numbers, and other gradients, than the user means. Called wherever an array becomes a tensor.
 """
 
 from __future__ import annotations

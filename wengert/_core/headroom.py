@@ -1,7 +1,7 @@
 """How much memory this process may have, and how much of it is left.
 
-What bounds it is told by several: the process's limits, the groups of processes that it is in, and the machine. Where a
-system (`system.py`) does not tell, it does not bound.
+The least of several bounds counts: the process's limits, the groups of processes that it is in, and the machine. Where
+a system (`system.py`) does not tell one of them, that one does not bound. The native engine asks before it compiles.
 """
 
 from __future__ import annotations

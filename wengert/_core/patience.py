@@ -1,4 +1,8 @@
-"""How long loops of a run may take whose result nobody waits for."""
+"""A time limit for loops that run only to find out something, such as which warnings NumPy would give.
+
+Nobody waits for their results, so they end with `OutOfPatience` when they take longer than that is worth. The native
+engine sets the limit (`_engines/native/run/telling.py`); loops run by kernels look at it before each step.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What is made for things that come again, and only for those: making it takes longer than a few times without it."""
+"""`Recurring`: a cache that makes an entry only after its key has come several times.
+
+For things whose making takes longer than a few runs without them: the compiled pieces of sweeps and of repeated
+functions (`_transforms/{formulas,repeats,recorded_sweeps,whole_sweeps}.py`).
+"""
 
 from __future__ import annotations
 

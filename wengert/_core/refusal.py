@@ -1,7 +1,7 @@
-"""The words of a refusal: which function of the user's line asks for plain numbers, and what to write instead.
+"""The text of errors that refuse to turn a followed tensor into plain numbers: who asked, and what to write instead.
 
-Nothing here runs unless an error is being made, so it may take its time: it reads the source of the line, finds the
-very call that is running, and looks up whether Wengert has that function.
+Nothing here runs unless an error is being made, so it may take its time: it reads the source of the user's line, finds
+the very call that is running, and looks up whether Wengert has that function.
 """
 
 from __future__ import annotations

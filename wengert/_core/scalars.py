@@ -1,7 +1,7 @@
-"""NumPy's scalars beside arrays of torch, which takes them for plain numbers: they give way, as Python's do.
+"""Promotion of NumPy's scalars beside torch's arrays: torch takes them for plain numbers, so they are weak there.
 
-A graph serves every engine, so a trace is told which of them it is for, and notes whether that made a difference: then
-it is for arrays of this kind only.
+A trace serves every engine, so it is told which of them it is for, and notes whether that made a difference: if so,
+what it gives is used for arrays of this kind only.
 """
 
 from __future__ import annotations

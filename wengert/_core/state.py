@@ -1,4 +1,4 @@
-"""What is open in this thread: the recorders that follow operations and the builder that traces them."""
+"""The thread's open contexts (`STATE`): the recorders that follow operations and the builder that traces them."""
 
 from __future__ import annotations
 

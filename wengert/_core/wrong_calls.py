@@ -1,7 +1,7 @@
-"""What the message of a failed call says of the call: the public function, and the arguments that came.
+"""Adds a line to the message of a failed call that says which public function was called, and with which arguments.
 
 Most errors come up deep below the function that the user called, where nobody knows what its arguments are called. So
-the function itself, while the error passes through it, writes a line into the message:
+the function itself (`public.py`), while the error passes through it, writes a line into the message:
 
     ValueError: diag: 'bytes' object cannot be interpreted as an integer
       in diag(..., k=b'bytes')

@@ -1,4 +1,7 @@
-"""Takes custom gradients out of a graph that is about to run: nothing will ask for their rules any more."""
+"""Removes custom gradients from a graph that is about to run: nothing will ask for their rules any more.
+
+Each `custom` node is replaced by the values that it passes through. The first pass of `optimise`.
+"""
 
 from __future__ import annotations
 

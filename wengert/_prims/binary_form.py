@@ -1,4 +1,4 @@
-"""The binary form of numbers: exponents, products with powers of two, the neighbours of a float, and bits read anew."""
+"""Primitives on the binary form of numbers: exponents, products with powers of two, the next float, bit casts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Discrete Fourier transforms, none of them scaled: the ops layer divides.
 
-The transform and the one with the opposite sign are each other's adjoints, and so are, but for the weights of the
-entries that stand for two, the transform of real numbers to half a spectrum and its way back.
+The transform and the one with the opposite sign are each other's adjoints. So are the transform of real numbers to half
+a spectrum and its inverse, but for the weights of the entries that stand for two.
 """
 
 from __future__ import annotations

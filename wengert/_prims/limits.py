@@ -1,7 +1,7 @@
 """Quotients at equal eigenvalues and singular values, where numerator and divisor may both be nothing but rounding.
 
-Such a 0 / 0 is dropped where nothing reads the vectors, the ratio of rates where these are known (`Ratios`; the house's
-`_transforms/limits.py` finds the rates), and else NaN.
+The rules of decompositions divide by differences of eigenvalues here. Such a 0 / 0 is dropped where nothing reads the
+vectors, is the ratio of rates where these are known (`Ratios`; `_transforms/limits.py` finds the rates), and else NaN.
 """
 
 from __future__ import annotations

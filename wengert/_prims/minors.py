@@ -1,4 +1,4 @@
-"""Where the minors of a square matrix stand, of which its cofactors consist."""
+"""Index tables for cofactors: for each entry of a square matrix its sign, and which rows and columns its minor has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What rules give that are for several operands or results, or for a variadic tail: one term for each operand."""
+"""Calls an op's reverse rules and returns one contribution for each operand, whatever form the rules have.
+
+A rule may serve one operand, several at once, or the tail of a variadic op. Called by the sweep (`reverse.py`) and by
+`formulas.py`.
+"""
 
 from __future__ import annotations
 

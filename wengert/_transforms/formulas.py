@@ -1,8 +1,9 @@
-"""What an entry contributes to a sweep that nobody watches, as one Python function of NumPy arrays.
+"""Compiles an op's reverse rule to one Python function of NumPy arrays, for sweeps that no recorder watches.
 
 A rule applies primitives, one call of `apply` for each. Where the same op comes again with operands of the same types,
-its rules are traced once, and what they came to runs from then on: the same kernels on the same arrays, so to the bit
-the same numbers, without the tensors in between. Rules that do more than to apply primitives stay as they are.
+the sweep (`reverse.py`) has its rules traced once, and from then on runs what they came to: the same kernels on the
+same arrays, so to the bit the same numbers, without the tensors in between. Rules that do more than to apply primitives
+stay as they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the terms of a cotangent are added up in a traced gradient, where the user has a say.
+"""Adds up the terms of cotangents in a traced gradient as the user's options say (`wg.gradients`).
 
 `Gathering` holds the terms of each value until the sweep comes to the node that computed it. It also puts barriers
 around what one node contributes, and names what the sweep adds to the graph.

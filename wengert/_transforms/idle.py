@@ -1,8 +1,9 @@
-"""Cotangents of what a branch that is not taken would have used.
+"""`Idle`: cotangents of values that only a branch which was not taken would have used, and which must stay zero.
 
-Eager code has none of them, a compiled branch has zeros. These must stay zeros in the whole backward pass, also through
-ops whose derivatives multiply by more than slopes (a product of matrices with infinities). So they go with a flag that
-tells whether they are `Idle` in this run, and what such an op contributes is 0 where it is set.
+Eager code has none of them, a compiled `switch` gives zeros. These must stay zeros in the whole backward pass, also
+through ops whose derivatives multiply by more than slopes (a product of matrices with infinities). So they go with a
+flag that tells whether they are idle in this run, and what such an op contributes is 0 where it is set. Made by
+`_control/switch.py`, read by the sweep.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The linear part of a computation: what forward mode does to tangents, with all that depends on primals done once.
+"""The linear part of a computation, for `wg.linearize`: a map of tangents, with all that depends on primals done once.
 
 `LinearPart` pushes symbolic tangents through what `Steps` has kept, into a graph, and runs at once what does not depend
 on the tangents.

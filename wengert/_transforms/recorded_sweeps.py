@@ -1,8 +1,8 @@
-"""A stretch of a sweep that comes again while tapes are open, run at once.
+"""Runs a recurring stretch of a sweep as one function where tapes watch the sweep, as they do for second derivatives.
 
-For second derivatives a sweep runs under another tape, which is shown each op of each rule. Where a stretch comes
-again, what its rules come to is one function, as other functions of many ops are (`repeats`): the tapes get the same
-lines.
+There the sweep runs under another tape, which is shown each op of each rule. Where a stretch comes again, the ops of
+its rules are traced once and run as one function, as `repeats` does it, and the tapes get the same entries. Called by
+the sweep (`reverse.py`); `whole_sweeps.py` is the same where nobody watches.
 """
 
 from __future__ import annotations

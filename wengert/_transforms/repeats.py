@@ -1,9 +1,9 @@
-"""A function of many small ops that comes again with arguments of the same types, run at once.
+"""Compiles a function of many small ops, when it is called again with the same types, to one Python function.
 
-A density is some dozens of ops, and each of them asks what it was given. Where one comes again on small arrays, its ops
-are traced once, and what they came to runs from then on as one Python function: the same kernels on the same arrays,
-hence the same bits, without the questions. Each tape that is open gets the lines that the ops would have left on it, so
-that whatever reads it finds nothing changed.
+`repeated` is called for the densities of `stats/`. A density is some dozens of ops, and each of them checks and
+dispatches. Where one comes again on small arrays, its ops are traced once, and run from then on as one function: the
+same kernels on the same arrays, hence the same bits, without the overhead. Each open tape gets the entries that the ops
+would have left on it, so that whatever reads it finds nothing changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""`Rows`: a cotangent that is zero outside some rows, kept as what is added to which row until it is read whole."""
+"""`Rows`: a sparse cotangent, zero outside some rows: what is added to which row, until it is needed in full.
+
+The gradient of a gather of rows (an embedding) is one. The sweep hands it on; `wg.IndexedSlices` shows it to users.
+"""
 
 from __future__ import annotations
 

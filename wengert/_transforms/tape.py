@@ -1,7 +1,7 @@
-"""The Wengert list: what ran, as a tape has written it down.
+"""`Tape`: the Wengert list of what ran, and the recorder of reverse mode that writes it.
 
-`Tape` is the recorder of reverse mode: it appends an entry for each op that has a tracked operand, and says of results
-that leave the differentiable path what cut them off.
+It appends an entry for each op that has a tracked operand, and says of results that leave the differentiable path what
+cut them off.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""A traced program as a Wengert list: the nodes between sources and targets, of a builder and of those around it.
+"""A traced program as a Wengert list, so that the sweep can run over it: the nodes between sources and targets.
 
-Captures lead outwards: a captured value goes by the key of the outer (or concrete) tensor that it stands for.
+Used by `wg.gradients`; the nodes are those of a builder and of the builders around it. Captures lead outwards: a
+captured value goes by the key of the outer (or concrete) tensor that it stands for.
 """
 
 from __future__ import annotations

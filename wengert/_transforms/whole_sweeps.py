@@ -1,12 +1,12 @@
-"""The formula of a whole stretch of a tape: those of its entries, one after the other, as one function.
+"""Compiles a recurring stretch of a sweep, all its entries together, to one Python function of NumPy arrays.
 
 Programs are differentiated again and again, at every step of a fit. Where a stretch comes again, with the same ops on
-the same types, joined in the same way, and each entry has its formula, sweeping over it is one function from the
-cotangents that arrive to those that are left: the same kernels in the same order, hence the same bits, and no questions
-in between. A tape is one stretch, but for ops whose rules do more than to apply primitives, a user's own say, which
-part it. So do gathers of rows from long tables: the sweep keeps what they contribute as `Rows`, a formula would fill a
-table for each. Functions whose derivative is given apart on raw values part it only where somebody watches: else their
-rule is called in its turn.
+the same types, joined in the same way, and each entry has its formula (`formulas.py`), sweeping over it is one function
+from the cotangents that arrive to those that are left: the same kernels in the same order, hence the same bits, without
+the overhead in between. A tape is one stretch, except that some ops divide it: those whose rules do more than to apply
+primitives (a user's own, say) and gathers of rows from long tables (the sweep keeps what they contribute as `Rows`, a
+formula would fill a table for each). Functions whose derivative is given on raw values (`_control/given.py`) divide it
+only where somebody watches; else their rule is called in its turn.
 """
 
 from __future__ import annotations

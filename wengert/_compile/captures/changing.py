@@ -1,7 +1,7 @@
-"""What changes by itself: clocks, random numbers with a hidden state, files, iterators.
+"""Recognises sources whose values change by themselves: clocks, random numbers with a hidden state, files, iterators.
 
-Their results are constants of a compiled function. Random states are compared before and after a trace; of the others
-it is enough that the code names them.
+Their results would be constants of a compiled function. Random states are compared before and after a trace; of the
+others it is enough that the code names them. Asked by `captures.py` and `reach.py`.
 """
 
 from __future__ import annotations

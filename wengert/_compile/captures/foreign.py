@@ -1,4 +1,7 @@
-"""What frameworks' arrays and variables hold, where code has read numbers of them that no op took."""
+"""Arrays and variables of frameworks that a traced function reads: whether they hold what they did at the trace.
+
+Needed where code has read their numbers outside of any op, and the trace holds these as constants.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""What a trace found in names, attributes, cells and containers, and whether it is there still.
+"""`Watch` and its kinds: a value that a trace has read at one place (a name, an attribute, a cell, a container's item).
 
-Values are compared by identity first; where that fails, numbers, strings and tuples of them by value. What is compared
-knows its text too, as part of the guard that compares all of it at once (`guard.py`).
+Each says whether the place holds that value still. Values are compared by identity first; where that fails, numbers,
+strings and tuples of them by value. Each knows the text of its comparison, too, as part of the guard that compares all
+of it at once (`guard.py`).
 """
 
 from __future__ import annotations
