@@ -1,5 +1,7 @@
-"""What engines without checks of their own look at where the values are at hand, and kernels that ask the host in some
-cases.
+"""Checks of operand values (an index in range, finite results), for kernels of engines that make none themselves.
+
+Values are looked at where they are at hand; in a framework's trace there are none. Also kernels that fall back on
+NumPy's on the host where an engine's own function fails. Used by the JAX, TensorFlow and torch engines.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Keras: its variables stand for arrays of the backend that it runs on, whose engine works on them.
+"""The engine of Keras's arrays: its Variables stand for arrays of the backend below, whose engine works on them.
 
-Loads with the first of them that arrives. A symbolic tensor of Keras's, which stands for no array, makes the call an
-operation of the model, which Keras runs on the backend's arrays.
+Loads with the first of them that arrives. A call on a symbolic tensor of Keras's, which stands for no array, becomes an
+operation of the model (`Applied`), which Keras runs on the backend's arrays.
 """
 
 from __future__ import annotations

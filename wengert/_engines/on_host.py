@@ -1,4 +1,4 @@
-"""Kernels of NumPy's that run on the host, for primitives that a framework has no functions for."""
+"""`host_kernel`: NumPy's kernel of a primitive, run on the host, for frameworks that have no function for it."""
 
 from __future__ import annotations
 

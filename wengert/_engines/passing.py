@@ -1,4 +1,4 @@
-"""Kernels that are the same on all engines, since they only hand on operands; and those that some of them share."""
+"""Kernels that several engines share: of ops that only pass operands on, of `slice`, and of reductions over no axes."""
 
 from __future__ import annotations
 

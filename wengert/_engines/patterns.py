@@ -1,7 +1,8 @@
-"""Patterns of nodes that engines which run graphs op by op make fewer kernels of: what torch's and TensorFlow's share.
+"""Finds patterns of nodes that have one kernel in a framework (pooling, a sum of padded pieces) and replaces them.
 
-An engine goes over a graph once, node by node, with a `Parts`; its rules give a node in place of another one, and what
-nobody reads after that is left out.
+`torch/fusion.py`, `tensorflow/fusion.py` and the native `plan/pooling.py` are made of it. An engine goes over a graph
+once, node by node, with a `Parts`; its rules give a node in place of another one, and what nobody reads after that is
+left out.
 """
 
 from __future__ import annotations

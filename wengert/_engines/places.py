@@ -1,4 +1,4 @@
-"""Places in buffers (`_prims/buffer.py`) as indices of arrays, for the engines that index as NumPy does."""
+"""Indices of arrays from the places of buffers (`_prims/buffer.py`), for the engines that index as NumPy does."""
 
 from __future__ import annotations
 

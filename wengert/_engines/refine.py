@@ -1,4 +1,4 @@
-"""Where a compiler hooks in: what becomes of an optimised graph before an engine's kernels run it.
+"""The hook for a compiler: lets it replace parts of an optimised graph before an engine's kernels run the graph.
 
 The native engine's refiner loads with the first graph. It knows no kernels of an engine, and the engine with kernels
 no compiler: what they share is a node whose attribute is what runs it (`COMPILED`).

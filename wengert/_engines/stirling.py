@@ -1,5 +1,7 @@
-"""What special functions of several engines share: Stirling's series of the gamma function, SciPy's limits, and where
-incomplete gamma and beta functions are quadratures near the peak of their densities. Numbers are of whatever kind.
+"""Numerics shared by the special functions of several engines: Stirling's series of the gamma function, SciPy's limits,
+and where incomplete gamma and beta functions are quadratures near the peak of their densities.
+
+Numbers may be floats, arrays or registers under construction.
 """
 
 from __future__ import annotations

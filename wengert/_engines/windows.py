@@ -1,4 +1,4 @@
-"""Where the elements of windows lie, for the engines that take them by slices or by places (`_prims/windows.py`)."""
+"""Positions of the elements of sliding windows (`_prims/windows.py`), for engines that take them by slices or index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What files share: which values are at hand, wider dtypes, kernels that run on the host, and histories of loops."""
+"""Helpers of this engine's files: dtypes, half floats in float32, whether values are at hand, kernels that run on the
+host, and histories of loops.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Calls like the last one: XLA's program runs at once, where nothing but the types of the operands need be known."""
+"""The fast path of a compiled function on JAX arrays: calls XLA's program at once when a call is like the last one.
+
+`looks` gives what must be the same: the types of the operands. What else decides, JAX's compiled function checks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs among the types that JAX gives to arrays on meshes.
+"""Arrays on meshes of devices: makes our programs and kernels fit the types that JAX gives to such arrays.
 
 In a `shard_map` an array's type says over which axes of the mesh its values vary, and operations on several arrays
 want that of all of them; on a mesh of explicit axes the type says how the array is laid out. Inside a program of ours

@@ -1,4 +1,4 @@
-"""Products with a transposed matrix and one column: contracted as the matrix lies.
+"""A graph pass for CPUs: products of a transposed matrix and a single column are contracted without a transpose.
 
 XLA's compiler for CPUs folds a transpose into a product of matrices, but copies the matrix where the other operand is a
 column, as the cotangent of `X @ w` is; the copy is most of the time of such a gradient.

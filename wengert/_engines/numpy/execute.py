@@ -1,4 +1,7 @@
-"""What runs a program on NumPy arrays: Python source over this engine's kernels."""
+"""Makes the executable of a program on NumPy arrays: Python source over this engine's kernels, or machine code.
+
+Called by compiled functions (`_compile/cache.py`) and by the ops that hold programs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What files share: natives, dtypes, shapes that may be known at run time only, kernels that run on the host.
+"""Helpers of this engine's files: `Native`, dtypes, shapes known at run time only, kernels that run on the host, rows
+and histories of loops.
 
 A kernel of this engine works on TensorFlow's own tensors, eager or symbolic. What the core holds is a `Native` around
 one, which tells its shape as a tuple and its dtype as NumPy's.

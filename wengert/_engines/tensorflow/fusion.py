@@ -1,9 +1,10 @@
-"""What this engine makes of a graph before it runs: fewer kernels for the same numbers.
+"""A graph pass before TensorFlow runs a program: replaces patterns of nodes by fewer kernels with the same numbers.
 
 In a loop on small arrays a node of TensorFlow's costs more than its work, and on large ones its own kernels of pooling
 and of relu's derivative beat what the primitives say. Pooling with its derivative is TensorFlow's, on what is finite;
 the derivatives of relu, tanh and sigmoid are one or two nodes; a sum of padded pieces that cover their axis is a
-concatenation, one of rows is a stack; numbers are not spread. None of it changes which zeros meet which infinities.
+concatenation, one of rows is a stack; numbers that TensorFlow broadcasts by itself are not broadcast. None of it
+changes which zeros meet which infinities.
 """
 
 from __future__ import annotations

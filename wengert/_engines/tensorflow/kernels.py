@@ -1,4 +1,8 @@
-"""Which kernel runs a node of a program: the table's, or one that what is known of the node's neighbours allows."""
+"""Chooses the kernel of each node of a program: the table's, or a cheaper one that the nodes around it allow.
+
+For example where indices are known not to be negative, or where a slice and the reshape behind it are one op. Called by
+`programs.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What files share: dtypes on both sides, `Array` (the native of this engine), and kernels that compute elsewhere."""
+"""Helpers of this engine's files: dtypes on both sides, `Array` (the native of this engine), half floats, and kernels
+that run on the host.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Calls like the last one: what a program needs to know of its operands was found out then, and is compared now."""
+"""The fast path of a compiled function on torch tensors: runs the program at once when a call is like the last one.
+
+`looks` gives what must be the same: types, shapes, devices, whether gradients are wanted. What a call has to find out
+of its operands was found out by the one before.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this engine makes of a graph before it runs: fewer kernels for the same numbers.
+"""A graph pass before torch runs a program: replaces patterns of nodes by fewer kernels that give the same numbers.
 
 On tensors of a few thousand elements a call of torch costs more than its work. torch broadcasts by itself, so
 `broadcast_to` in front of an elementwise op is left out; a product of matrices and a sum are one kernel; so are the

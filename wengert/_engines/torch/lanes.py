@@ -1,6 +1,7 @@
-"""torch's older batching, by which `torch.autograd` takes many cotangents or tangents at once.
+"""Programs inside torch's older batching (`is_grads_batched`, `autograd.functional` with `vectorize=True`).
 
-It batches kernels of torch's, and not all of them. What a program gives for batches, the batched program gives.
+It batches kernels of torch's, and not all of them; so a program that meets a batch there runs as our batched program.
+Called by `bridge.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The nodes of small programs as Python source: a call costs them little more than their kernels.
+"""Generates the `torch.autograd.Function` node of a small program as Python source, which costs little by itself.
 
-What `bridge` asks of a node at every turn is told beforehand by the program and by operands like the last:
-how many there are, which of them and of the results the backward pass reads, that all lie on the CPU. What only the
-backward pass knows it asks there, and goes the long way where anything but a plain first derivative is wanted.
+What `bridge.py` asks of a node at every call is known beforehand from the program and from operands like the last: how
+many there are, which of them and of the results the backward pass reads, that all lie on the CPU. What only the
+backward pass knows it asks there, and takes the general path where anything but a plain first derivative is wanted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Steps of loops in two versions: where all slopes are moderate numbers, `scale` is a product.
+"""Gives steps of loops a second, faster version for finite slopes, in which `scale(ct, slope)` is a plain product.
 
 `scale(ct, slope)` is 0.0 where the cotangent is zero, so that no infinite slope makes a NaN of it. That takes a
 comparison and a selection on the chain of values that the next step waits for. With finite slopes the product is the
@@ -7,7 +7,7 @@ step runs in a version with plain products: the test is not on the chain. Where 
 the test is that their sum is finite, which it is not if one of them is not; where they are computed, that the sum of
 the squares of all that they are computed from is a moderate number, with which no product of a few overflows.
 
-Only loops that ask for signals are looked at: those of many small steps one after the other.
+Only loops that ask for signals are looked at (`tuning.py` calls): those of many small steps one after the other.
 """
 
 from __future__ import annotations

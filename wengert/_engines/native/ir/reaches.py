@@ -1,4 +1,4 @@
-"""Which elements the functions that compiled code calls read or write: what `accesses.py` checks at a call.
+"""Which array elements each called function (BLAS, LAPACK, our tiles) reads or writes; `accesses.py` checks these.
 
 A reach is a box: from the address that is passed, for each axis `count` places `step` elements apart. What a function
 does with a box of which one axis has no place is nothing.

@@ -1,4 +1,4 @@
-"""Long functions in pieces: their loops become functions of their own, and loops that are alike one function.
+"""Outlines loops of long functions, and makes loops that are alike calls of one function, to save LLVM's time.
 
 LLVM takes more than linear time in the length of a function. What makes functions long is mostly the same a hundred
 times over: steps of a Python loop that was unrolled, or layers that repeat, lower to loops that differ in the arrays

@@ -1,4 +1,4 @@
-"""Which zeros' signs anybody sees: additions of 0.0 that nobody sees go.
+"""Removes additions of 0.0 whose effect on the sign of zero cannot be observed.
 
 Paddings and masked products bring additions of 0.0, which do nothing but make +0.0 of -0.0. In a loop of small steps
 they lie on the chain of values that the next step waits for. Whether a register's zeros may have any sign is asked from

@@ -1,4 +1,4 @@
-"""Whether the steps of a function's loops compute on whole small arrays, or on one number here and one there.
+"""Decides whether LLVM's straight-line vectoriser (SLP) pays: not where a function's loops work on single numbers.
 
 LLVM can compute neighbours in straight code as the numbers of one vector. Where a step works on small arrays, that
 pays; where it takes them apart, as differential equations of three variables do, the shuffling makes the chain of

@@ -1,8 +1,9 @@
-"""Long loops in strips, between which the user can interrupt: gathers, scatters, searches for the largest, batches.
+"""Cuts long loops into strips, between which the user can interrupt: gathers, scatters, searches for the largest.
 
 Which loops need that is seen here and not where they are emitted: those that run in one piece in one thread, ask for
-signals nowhere, and may take longer than a strip. Where only the run tells the extents, a strip's length follows from
-them; so loops that turn out short are one strip, which costs a comparison.
+signals nowhere, and may take longer than a strip; so do batches. Where only the run tells the extents, a strip's length
+follows from them; so loops that turn out short are one strip, which costs a comparison. Called for each lowered
+function.
 """
 
 from __future__ import annotations

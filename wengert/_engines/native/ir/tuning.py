@@ -1,7 +1,7 @@
-"""What is made better of a whole function, before machine code is made of it.
+"""Optimises whole lowered functions whose loops have many small steps: runs `signs`, `finite_slopes` and `slp`.
 
 Only functions with loops that ask for signals are looked at: in other code, the length of a chain of values matters
-less than the time that looking takes.
+less than the time that looking takes. Called by `lower/functions.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`Lanes` as LLVM IR: the iterations of a loop side by side, each operation one of vectors.
+"""Writes `Lanes` as LLVM IR: a loop whose iterations run side by side, each operation one of vectors.
 
 LLVM's own vectorisers look at innermost loops only. An iteration here may hold loops, running totals and arrays of its
 own: it is what one row of a matrix goes through, say, and 16 rows go through it together. Of a register it is known

@@ -1,7 +1,7 @@
-"""What generated modules use without saying how: names that begin with `@wg.` are filled in here.
+"""Adds to a module the declarations and definitions of the names beginning with `@wg.` that its text uses.
 
-`completed(ir)` finds them in the text and adds their declarations or definitions: mathematical functions
-(`vectormath.py`) and the run-time library (`runtime.py`). A module declares none of them itself.
+`completed(ir)`, called by `jit.py`, finds them: mathematical functions (`vectormath.py`) and the run-time library
+(`runtime.py`). A module declares none of them itself.
 """
 
 from __future__ import annotations

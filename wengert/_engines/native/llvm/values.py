@@ -1,4 +1,4 @@
-"""Instructions on values as LLVM IR: those of one iteration, or those of `width` iterations side by side.
+"""Writes instructions on values as LLVM IR: for one iteration, or for `width` iterations side by side.
 
 What computes, chooses, converts, reads and writes is written here once. Whoever writes a function (`codegen.py`, one
 iteration at a time) or the body of `Lanes` (`lanes.py`, vectors) says what an operand is called and where an element of

@@ -1,6 +1,7 @@
-"""Whether what is lowered is to stand alone: code that leaves Python calls no kernels of ours, no BLAS and no NumPy.
+"""The switch for standalone code: code that leaves Python (`export/`) calls no kernels of ours, no BLAS and no NumPy.
 
 Products, sorts, substitutions and convolutions are then written out as loops, and nothing asks for signals or threads.
+The rules of lowering ask `is_alone()`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Products of matrices of complex numbers by products of real ones.
+"""Products of complex matrices, computed as one product of real matrices.
 
 A row of x in memory is a row of twice as many real numbers, and so is a row of the product. Between them stands y with
-each element written out as the matrix of a turn: [[re, im], [-im, re]]. So one real product of twice the terms and
-columns is all, and its code is that of `matrices.py`.
+each element written out as the 2 x 2 matrix of a complex factor: [[re, im], [-im, re]]. So one real product of twice
+the terms and columns is all, and its code is that of `matrices.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What sorting by counting needs: the bytes of short integers, and where the elements of each byte begin.
+"""Counting sort of integers of one and two bytes, and of their places: what `sorting.py` calls for such keys.
 
-NumPy sorts integers of one and two bytes so, too, and those of two bytes without their places by vectors, where the
-processor can. Two passes over bytes need no table larger than the first cache.
+It takes the bytes of a key one after the other, and counts where the elements of each byte begin. NumPy sorts integers
+of one and two bytes so, too, and those of two bytes without their places by vectors, where the processor can. Two
+passes over bytes need no table larger than the first cache.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""How rows, columns and terms of a convolution are cut: into tiles, blocks, and portions that stay in the cache."""
+"""Tiling of convolutions: how rows, columns and terms are cut into tiles, blocks, and portions that stay in the cache.
+
+Shared by `direct.py`, `depthwise.py` and `planes.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Bessel functions of real order for programs that leave Python.
+"""Bessel functions of real order (cylinder functions J, Y, I, K) for programs that leave Python.
 
 Near 0 the power series (J, I) and Temme's (Y, K), far out Hankel's expansions. Between them orders near 0 come by
-Miller's way down (J) and Steed's continued fractions (Y, K), others from these by the recurrence in its stable
-direction, or by the ratio of neighbours and the Wronskian. The order is an attribute, so that what depends on it alone
-is a number.
+Miller's backward recurrence (J) and Steed's continued fractions (Y, K), others from these by the recurrence in its
+stable direction, or by the ratio of neighbours and the Wronskian. The order is an attribute, so that what depends on it
+alone is a number.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""Loops of elements in which functions of a library are called: those go first, a strip at a time, in a loop of their
-own, so that all the rest can be vector code.
+"""Splits elementwise loops that call library functions: the calls run first, a strip at a time, in a loop of their own.
+
+LLVM can then make vector code of all the rest. Called by `nests.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Windows of convolutions along one axis: what they see, and how those over spread elements fall into phases."""
+"""Arithmetic of convolution windows along one axis: which elements they see, and phases over a dilated operand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories as values of a program: what a loop's steps have saved, as the backward pass reads it.
+"""Histories of loops as values while a graph is lowered: what a loop's steps have saved, as the backward pass reads it.
 
 A `HistoryForm` is a template (`history_templates.py`) with its arrays, and with the values that it takes from
 *outside*: what was the same in all steps. `history_keepers.py` makes histories; `regions.py` and `snapshots.py` read

@@ -1,4 +1,4 @@
-"""One row of a history under construction: finds a place for each value of a step, and tells the template.
+"""`Record`: one row of a history under construction; finds a place for each value of a step and tells the template.
 
 `history_keepers.py` makes a row for each step of a loop, `functions.py` one of what leaves a function of machine code.
 """

@@ -1,4 +1,4 @@
-"""Where the steps of a loop save what their backward pass reads: templates, which name no arrays.
+"""The layout of histories: templates that say where each step of a loop saves what its backward pass reads.
 
 All small values of a step lie side by side in one array a type that grows (its *columns*), each large one in an array
 of its own; what does not change from step to step is not saved at all. Since a `Template` names no arrays, a history

@@ -1,9 +1,9 @@
-"""What a loop's step computes from its invariants alone is computed once, before the loop.
+"""Loop-invariant code motion: what a loop's step computes from its invariants alone is computed once, before the loop.
 
 LLVM does that with numbers; here it is done with what is large, or takes long: reductions, products and the like, and
 functions of large arrays. What only moves elements stays in the step, where it costs nothing, and so does light
 arithmetic with nothing dear before it, which takes no longer than to read what was stored. Ops that can fail stay, too:
-a loop may have no steps.
+a loop may have no steps. Called by `regions.py`.
 """
 
 from __future__ import annotations

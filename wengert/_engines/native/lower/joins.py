@@ -1,4 +1,4 @@
-"""Sums with a product of matrices: the product is added to what is there already, and is never stored itself.
+"""Fuses a product of matrices with the sum that reads it: the product is added to the other operand in place.
 
 `joined(graph)` finds sums of a product that nothing else reads, and of something that is stored in any case: another
 such product, or an operand of the graph if the sum is stored, too, as a loop's carries are (the gradient of a weight,

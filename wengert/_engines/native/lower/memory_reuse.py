@@ -1,8 +1,9 @@
-"""Whose memory a value takes over: results that are computed from a value at the same index, where it is read last.
+"""Finds results that can overwrite an operand's memory: those computed from it element by element, in its last use.
 
 A loop reads what it needs of an element before it writes any of its results there. So a member's value can go where an
 operand of the same shape and type is, if the loop is the last that reads it and reads it element by element. Chains of
-such heirs end at what they inherit from, or at a result of the graph, whose memory then serves for all of them.
+such heirs end at what they inherit from, or at a result of the graph, whose memory then serves for all of them. Called
+by `blocks.py`.
 """
 
 from __future__ import annotations

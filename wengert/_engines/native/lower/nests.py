@@ -1,4 +1,4 @@
-"""A group as a loop nest: all its members computed side by side, element by element.
+"""Emits the loop nest of a group of fused nodes: all its members are computed side by side, element by element.
 
 Where every member can be read by number, the nest is one flat loop, whatever the rank. Else there is a loop an axis. A
 reduction that keeps the first axes and sums up the others has a variable that starts anew at the right depth; any other

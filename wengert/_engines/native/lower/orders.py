@@ -1,4 +1,4 @@
-"""The order in which values lie in memory, where a rule may choose: as their readers or their makers have them."""
+"""Memory layouts: the order of axes in which a rule stores its result, as its readers want it, and copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Nodes that machine code leaves to NumPy's kernels: a call of a Python function on the memory where operands lie."""
+"""Lowers a node that machine code leaves to NumPy: a call of a Python function with the memory where operands lie.
+
+`plan/outside.py` makes such nodes, `run/outside.py` is what the code calls.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Special functions with loops for programs that leave Python: each is a function of its own in what is exported.
+"""Functions of exported programs: special functions with loops are emitted once each, as functions of their own.
 
 A formula is written in `numbers`, once for object code and for C. Where code stands alone, the rule of a primitive of
 `RULES` calls the function, under a name that holds its attributes: `own.gammainc.1`, `own.jv.2p5`.

@@ -1,8 +1,8 @@
-"""Loops in pieces: where an element is computed in one way up to some index and in another from there on, as in what
-concatenations and paddings give, each piece is a loop of its own, without conditions, and can be vector code.
+"""Splits loops at the indices where the way of computing an element changes, so that each piece has no conditions.
 
-The builder finds where: comparisons of a loop's index with numbers are decided where the range of the index decides
-them, and otherwise say at which index they change (`Builder.spans`).
+Concatenations and paddings give such loops; the pieces can be vector code. The builder finds where: comparisons of a
+loop's index with numbers are decided where the range of the index decides them, and otherwise say at which index they
+change (`Builder.spans`). Called by `nests.py` and `scans.py`.
 """
 
 from __future__ import annotations

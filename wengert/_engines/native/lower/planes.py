@@ -1,11 +1,11 @@
-"""Convolutions where each group has one channel of the operand and of the result, and their gradients, plane by plane.
+"""Depthwise convolutions with one channel of operand and result in each group, and their gradients, plane by plane.
 
 A plane is an image of all groups whose elements lie side by side, or of one group where rows do. A row of it is one
 long vector: each lane is a sum of its own, of elements behind one another in the operand times a kernel that is
 repeated along the row. For gradients with respect to the kernel the lanes are terms, and what they come to is added up
 in the end.
 
-Tiles of some lanes and rows hold their sums in registers (`microtiles.py`, lane by lane).
+Tiles of some lanes and rows hold their sums in registers (`microtiles.py`, lane by lane). Called by `convolutions.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers of iterations and bounds of loops, where they may be known only when the code runs."""
+"""Integer arithmetic on extents and loop bounds that may be plain numbers or registers known only at run time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reductions: where they start, how an element joins, in which type they are kept."""
+"""The rules of reductions: for each the start value, how an element is combined, and the type of the accumulator.
+
+`nests.py` emits them.
+"""
 
 from __future__ import annotations
 

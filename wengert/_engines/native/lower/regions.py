@@ -1,6 +1,6 @@
-"""Branches and loops as basic blocks: `switch`, `loop` and `loop_back` without a return to Python.
+"""Lowers branches and loops to basic blocks: `switch`, `loop` and `loop_back` without a return to Python.
 
-What goes round a loop is in variables if small, so in registers, else in arrays. Saved values are in *histories*
+A loop's carries are in variables if small, so in registers, else in arrays. Saved values are in *histories*
 (`histories.py`, filled by `history_keepers.py`), or states from which steps run again (`snapshots.py`). A history that
 outgrows the memory budget ends the function with the status OVER_BUDGET, and code whose loops keep snapshots runs in
 its stead.

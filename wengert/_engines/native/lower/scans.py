@@ -1,4 +1,4 @@
-"""Along one axis: running totals and recurrences, the place of the largest."""
+"""Lowers cumulative ops along an axis (running sums, products and extrema, recurrences) and argmax and argmin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eigenvalues of symmetric matrices, singular values, QR: LAPACK's routines that NumPy calls, called from machine code.
+"""Eigenvalues of symmetric matrices, singular values, QR: calls of the LAPACK routines that NumPy calls.
 
 They see matrices by columns, and which triangle is read, or whether a matrix or its transpose is given, changes the
 signs of vectors: so each works on a transposed copy, as NumPy does. A matrix with an infinity or NaN ends the function

@@ -1,8 +1,8 @@
-"""Special functions in double precision for programs that leave Python, which have no SciPy to call, and in vectors.
+"""Special functions (digamma, erfcx, ndtr, ndtri, beta) written out in double precision, without calls of SciPy.
 
-Of fixed length and without branches: rational functions, series and the C library's `erfc` and `lgamma`, each within
-some units in the last place of SciPy's. What is not chosen divides by no zero and overflows nowhere, so that no flag
-is raised in vain.
+For programs that leave Python, and for vector code. Of fixed length and without branches: rational functions, series
+and the C library's `erfc` and `lgamma`, each within some units in the last place of SciPy's. What is not chosen divides
+by no zero and overflows nowhere, so that no flag is raised in vain. `special.py` chooses between these and SciPy's.
 """
 
 from __future__ import annotations

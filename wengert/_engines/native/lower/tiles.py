@@ -1,4 +1,4 @@
-"""Groups of nodes that are computed a few rows at a time (`tiles.py`): one row's graph, for many rows side by side.
+"""Lowers a `TILED` node (`plan/tiles.py`): a loop over rows that runs the graph of one row for many rows side by side.
 
 The graph of one row is lowered as any other, inside `Lanes`: each operation is done for a vector of rows, and what a
 row makes on its way is an array of the lanes' own, small enough for the caches. Rows that are left over go through code

@@ -1,9 +1,9 @@
-"""Where the members of one loop are too many for one: they are cut into several, each of which reads what those before
-it have stored.
+"""Splits fused loops with too many members into several, each of which reads what those before it have stored.
 
 LLVM takes longer for one long loop than for several short ones. And a processor runs some iterations of a short loop at
 once, which a long one is too long for: where most members wait for the one before them, short loops take a fraction of
 the time, though they store what the next one reads. Where members are side by side there is enough to do at once.
+Called by `schedule.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Nodes in loops and branches that machine code leaves to NumPy's kernels, which it calls where they stand.
+"""Marks nodes in loops and branches that NumPy's kernels compute, called by the machine code where they stand.
 
-Such a node becomes one of `OUTSIDE`, whose attribute is the node that it was. Outside of loops a kernel runs between
-two pieces of machine code, and nothing has to be called.
+Such a node becomes one of `OUTSIDE`, whose attribute is the node that it was; `lower/outside.py` emits the call.
+Outside of loops a kernel runs between two pieces of machine code, and nothing has to be called.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What expansions of ops into simpler ones are made of."""
+"""Helpers of the expansions that replace an op by simpler ones (`prepare.py`, `exponentials.py`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Pooling in graphs for machine code: what takes the largest elements of windows finds them and their taps at once, and
-what adds a cotangent where they came from puts it there, window by window, without looking up places.
+"""A graph pass that fuses pooling with its gather, and its gradient with its scatter, into ops of this engine.
 
-The ops that this puts into graphs are the engine's own; NumPy's kernels, which run in the stead of machine code, have
-the graph as it was.
+What takes the largest elements of windows finds them and their taps at once, and what adds a cotangent where they came
+from puts it there, window by window, without looking up places. NumPy's kernels, which run in the stead of machine
+code, have the graph as it was.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Graphs made ready for lowering: what only renames values is gone, programs that are called are part of the graph,
-and ops that are best computed from simpler ones are expanded into them.
+"""Prepares graphs for lowering: removes nodes that only rename values, inlines calls, and expands composed ops.
 
-Importing this module needs no LLVM.
+Composed ops are those that are best computed from simpler ones, as softmax is. Importing this module needs no LLVM.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Leaves out of what is compiled that which only flags need that are `rarely` set.
+"""Removes from a graph the code for rare cases: what is computed only where a flag marked `rarely` is set.
 
-Where one is set, the code refuses, and NumPy's kernels run the whole.
+Where one is set, the code refuses, and NumPy's kernels run the whole. The flags are those of limits at equal
+eigenvalues.
 """
 
 from __future__ import annotations

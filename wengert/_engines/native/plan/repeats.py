@@ -1,7 +1,8 @@
-"""What repeats an element for element is computed once: functions of repeated operands are repeated functions.
+"""A graph pass that computes expensive functions before a broadcast and not after it, once for each repeated element.
 
 A number that is broadcast to an array, and a function that takes long of it alone, as the logarithm of a normalising
-constant is in a density: the function is computed of the number, and what was found is broadcast.
+constant is in a density: the function is computed of the number, and what was found is broadcast. Called by
+`prepare.py`.
 """
 
 from __future__ import annotations

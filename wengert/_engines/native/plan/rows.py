@@ -1,4 +1,4 @@
-"""Row by row: what each primitive does to one row of its operands, where rows do not mix.
+"""Row rules of primitives, for `tiles.py`: what each computes for one row of its operands, where rows do not mix.
 
 A value has *rows* along an axis if a primitive computes each of them from the same rows of its operands, and from
 operands that all rows share. For a primitive, `RULES` says which axis of each operand has the rows, given that of the

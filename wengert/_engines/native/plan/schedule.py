@@ -1,4 +1,4 @@
-"""What is computed in which loop: the nodes of a graph in stages and groups.
+"""Fuses the nodes of a graph into loops: assigns each to a stage, and within its stage to a group that shares a loop.
 
 Each node is of a kind:
 

@@ -1,4 +1,4 @@
-"""One kernel for all sizes: large extents as numbers that the code is told when it runs.
+"""Makes code independent of sizes: replaces large extents of a graph by dimensions that the code gets when it runs.
 
 The first graph of a structure is compiled for its own extents. Where another comes that differs from it in extents
 beyond `SPECIAL` only, its extents (those equal to one another are one) become dimensions, and the code is that of any

@@ -1,4 +1,4 @@
-"""Groups of nodes that are computed a few rows at a time, so that what they hand on is never whole in memory.
+"""Finds groups of nodes that can be computed a few rows at a time, so that large matrices between them are not stored.
 
 Some programs make matrices of n rows only to reduce them: distances of points to centres, powers of points, weights of
 rows. Where each row of such a value follows from the same rows of others (`rows.py`), its nodes are found here, one

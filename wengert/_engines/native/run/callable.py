@@ -1,4 +1,4 @@
-"""The functions that the machine code of graphs may call and that somebody here finds or makes: the one list of them.
+"""The table of functions that the machine code of graphs may call: NumPy's, BLAS's, our tiles, the run-time library.
 
 `engine`, `calls` and `entry` link modules with it. What is not listed is a function of a C library (`llvm/symbols.py`).
 """

@@ -1,4 +1,4 @@
-"""From a lowered graph and its code to what Python calls: which arguments it takes, how sizes follow, what it gives.
+"""The calling convention of a lowered graph: which arguments and sizes its code takes, and what it returns.
 
 The sizes that compiled code gets are, in this order: the dimensions that arguments tell, the bytes that histories may
 take (if it asks for them), the extents that the code itself tells, the extents of arguments that follow from other

@@ -1,4 +1,4 @@
-"""Compiling where memory may run out: LLVM ends the process when it gets none, so it must not be asked then.
+"""Keeps LLVM from running out of memory: it ends the process when it gets none, so it must not be asked then.
 
 - `require` asks beforehand whether there is room for a library to load or for code to be linked, and raises MemoryError
   if there is not.

@@ -1,6 +1,6 @@
-"""What the memory of compiled code is for: so that an error for want of it names the op, the shape and the bytes.
+"""Which node each array of compiled code belongs to, so that a MemoryError names the op, the shape and the bytes.
 
-A call that finds no memory tells a number: that of an array that the code makes, or, below zero, that of a result that
+A call that finds no memory gives a number: that of an array that the code makes, or, below zero, that of a result that
 is made before the code runs.
 """
 

@@ -1,4 +1,4 @@
-"""The description of a function that the stub reads: words of 64 bits, in which records follow.
+"""The binary description of a function's arguments and results that the stub reads: 64-bit words, then records.
 
 First come the words of `Word`, then a record for each argument, those of constants (an address each: more buffers,
 behind the arguments') and of presets (a place among the sizes and the address of the number that it gets), and one for

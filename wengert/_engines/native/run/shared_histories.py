@@ -1,7 +1,7 @@
-"""Histories between two functions of machine code: the arrays that one has filled, and the template that says how.
+"""Histories that one function of machine code has filled and another one reads: the arrays, and the template of them.
 
-To NumPy's kernels such an object is a history like their own (`_engines/regions.py`): they may run the backward pass of
-a loop whose steps ran as machine code.
+A forward half and its backward half are two such functions. To NumPy's kernels such an object is a history like their
+own (`_engines/regions.py`): they may run the backward pass of a loop whose steps ran as machine code.
 """
 
 from __future__ import annotations

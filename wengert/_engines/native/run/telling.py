@@ -1,10 +1,10 @@
-"""What NumPy would have told of a call that left flags of the processor set: its kernels run once more and tell it.
+"""Gives the floating-point warnings and errors that NumPy would have given, where a call set the processor's flags.
 
-Flags alone would tell too much: code computes lanes that nobody sees, and both sides of selections. So the kernels of
-the same graph run under the caller's error state, and their results are dropped. Errors, callbacks and logs come from
-NumPy itself. Warnings are collected and told at the user's line, where Python's filters decide; once these would show
-nothing more there, and when the flags of many calls have meant nothing, or to look has taken long, there are no more
-runs, or ever fewer.
+Flags alone would say too much: code computes lanes that nobody sees, and both sides of selections. So NumPy's kernels
+of the same graph run once more under the caller's error state, and their results are dropped. Errors, callbacks and
+logs come from NumPy itself. Warnings are collected and given at the user's line, where Python's filters decide; once
+these would show nothing more there, and when the flags of many calls have meant nothing, or to look has taken long,
+there are no more runs, or ever fewer. Called by `engine.py`.
 """
 
 from __future__ import annotations
