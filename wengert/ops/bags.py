@@ -1,4 +1,4 @@
-"""Rows of a table in bags: their sums, means and largest elements."""
+"""`embedding_bag`: sums, means or maxima of the rows of a table that each bag names."""
 
 from __future__ import annotations
 

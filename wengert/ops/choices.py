@@ -1,4 +1,6 @@
-"""Ops that choose: the larger, the smaller, bounds, remainders, rounding, replacing, comparing with a tolerance."""
+"""Elementwise ops that choose between values or replace them: clip, remainders, rounding, nan_to_num, isclose; and the
+parts of complex numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`x[mask]` where the mask is known at run time only: elements whose number no program knows before it runs.
+"""`Chosen`: the result of `x[mask]` in a trace, where the number of elements is known at run time only.
 
-They are computed on over the whole array. Where the mask is false stands 1, so that little is out of a function's
-domain there, and what comes of it is dropped at the end. So all that treats each element by itself works, sums and
-their kin, and the way back into `x[mask]`. For anything else there is no array, and an error says so.
+It is computed on over the whole array. Where the mask is false stands 1, so that little is out of a function's domain
+there, and what comes of it is dropped at the end. So all that treats each element by itself works, sums and the like,
+and writing back into `x[mask]`. For anything else there is no array, and an error says so. Made by `memory.py`.
 """
 
 from __future__ import annotations

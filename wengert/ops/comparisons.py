@@ -1,4 +1,4 @@
-"""Losses that compare distributions and vectors; take the mean of what they give."""
+"""Losses that compare distributions and vectors (divergence, hinge, focal, cosine, triplet), without the mean."""
 
 from __future__ import annotations
 

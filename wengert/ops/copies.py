@@ -1,4 +1,4 @@
-"""Ops that give back what they get: copies and casts; and questions about shape and dtype."""
+"""Copies, casts and conversions of arrays, and questions about shape and dtype."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small ops of Keras that are made of others: counts in bins, class sets, bounded casts, the noise of images."""
+"""Small ops of Keras that are made of others: histogram, multi_hot, saturate_cast, psnr, argpartition."""
 
 from __future__ import annotations
 

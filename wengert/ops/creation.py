@@ -1,4 +1,7 @@
-"""Arrays made from shapes and numbers. Without an array among the arguments they are Wengert tensors."""
+"""Arrays made from shapes and numbers: zeros, full, eye, arange, linspace, one_hot.
+
+Without an array among the arguments they are Wengert tensors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all random draws are made of: keys, uniform numbers and normal numbers from their bits."""
+"""The base of all random draws in `wengert.random`: keys, and uniform and normal numbers made of their bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`x.flat`: the elements of a tensor in one row, to iterate over, to read and to write."""
+"""`Flat`, which `x.flat` gives: the elements of a tensor in row-major order, to iterate over, to read and to write."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Fourier transforms: Keras's, on pairs of real and imaginary parts, and the general ones that `wengert/fft.py` "
-"names."""
+"""Fourier transforms: Keras's, on pairs of real and imaginary parts, and the general ones that `wg.fft` calls."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Where views lie: from NumPy's views of a blank array to places of a buffer (`_prims/buffer.py`).
+"""Translates NumPy's views of a blank array to places of a buffer (`_prims/buffer.py`), for views of tensors.
 
 A view of an array in row-major order is an offset, extents and strides. Where each of its axes runs along one axis of
 the array, that is a template of slices; a view that is made otherwise (diagonals, several axes as one) is read and
-written at the numbers of its elements. Either costs the view, not the array.
+written at the numbers of its elements. Either costs the view, not the array. Called by `memory.py`.
 """
 
 from __future__ import annotations

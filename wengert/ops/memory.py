@@ -1,4 +1,4 @@
-"""What stands behind tensors that are written to: one memory for an array and all views of it.
+"""Writes to tensors (`a[i] = v`, `a += b`): one `Memory` stands behind an array and all views of it.
 
 Nodes and tapes hold values, never the objects that users hold. So a write does not change a value: it gives the
 memory a new version (`_prims/buffer.py`), and the tensors that lie in the memory stand for what they see of the newest

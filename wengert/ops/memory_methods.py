@@ -1,4 +1,4 @@
-"""The methods and attributes by which NumPy's arrays tell of their memory, for `Tensor`: bytes, strides, views.
+"""Methods and attributes of NumPy's arrays that expose their memory, for `Tensor`: `tobytes`, `strides`, `base`, ...
 
 What gives bytes away is refused under differentiation, as every way out is. A view of other numbers in the same
 memory can be read, and follows writes to what it is a view of; it cannot be written to.

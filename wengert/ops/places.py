@@ -1,4 +1,4 @@
-"""Reading and writing a buffer at an index: what stands in the brackets as a template of `_prims/buffer.py`.
+"""Reading and writing a buffer at an index: turns what stands in the brackets into a template of `_prims/buffer.py`.
 
 The index is read as every subscript is. What the primitives give and take lies in an order of their own, the axes of
 index arrays first and no axis backwards; from there to NumPy's order, and back, is a matter of the slice alone.

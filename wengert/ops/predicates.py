@@ -1,4 +1,4 @@
-"""Questions about elements: in a set, real, infinite one way; and common divisors and multiples of integers."""
+"""Elementwise questions: isin, isreal, isposinf, isneginf; and common divisors and multiples of integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements by their rank, and the most frequent ones."""
+"""`kthvalue` and `mode`: elements by their rank, and the most frequent ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Normalisation over groups and batches, and the steps of recurrent networks."""
+"""Normalisation over groups and with given batch statistics, and the steps of recurrent networks (RNN, LSTM, GRU)."""
 
 from __future__ import annotations
 

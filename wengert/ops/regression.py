@@ -1,4 +1,4 @@
-"""Losses element by element, and similarities of vectors; take the mean of what they give."""
+"""Losses element by element (huber, hinge, Poisson, focal, ...) and cosine similarity; take the mean of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples of functions and of variables: geometric progressions, powers, integrals, correlations, distances."""
+"""geomspace, vander, trapezoid, corrcoef, cdist: samples of functions, statistics of variables, distances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices of a structure, roots and logarithms of matrices, and systems of known factors."""
+"""Structured matrices (toeplitz, block_diag), sqrtm and logm, Sylvester's equation, and solving by LU factors."""
 
 from __future__ import annotations
 

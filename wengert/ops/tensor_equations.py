@@ -1,4 +1,4 @@
-"""Linear equations whose matrix and unknown are arrays of any number of axes, and their inverses."""
+"""`tensorsolve` and `tensorinv`: linear equations whose matrix and unknown are arrays of any number of axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same numbers seen otherwise: complex ones as pairs of real ones, and bits as another dtype."""
+"""Reinterpretations of the same numbers: complex ones as pairs of real ones, and bits as another dtype."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of arrays at places that values decide, and windows that slide: gathers, dynamic slices, masks."""
+"""Slices at positions that values decide, masks and sliding windows: gather_nd, dynamic_slice, masked_select, ..."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images bent at random, and images seen through a grid."""
+"""`elastic_transform` and `grid_sample`: images bent by random displacements, and sampled at the places of a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows over images and volumes: slopes of brightness, likeness of structure, patches of volumes."""
+"""Filters of images and volumes: Sobel's edges, structural similarity (SSIM), patches of volumes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the layout of images means: every function works on (batch, height, width, channels)."""
+"""Reads `data_format`: brings images to (batch, height, width, channels), on which all functions here work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grids of affine maps, and regions of images brought to one size."""
+"""`affine_grid` and `roi_align`: grids of affine maps, and boxes of images resampled to one size."""
 
 from __future__ import annotations
 

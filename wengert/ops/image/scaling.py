@@ -1,4 +1,4 @@
-"""Axes scaled and moved by any numbers, which are differentiable, too."""
+"""`scale_and_translate`: axes scaled and moved by any numbers, which are differentiable, too."""
 
 from __future__ import annotations
 

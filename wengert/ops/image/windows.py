@@ -1,4 +1,4 @@
-"""Parts of images and windows over them: crops, borders, patches, blur."""
+"""Crops, borders, patches and Gaussian blur of images."""
 
 from __future__ import annotations
 
