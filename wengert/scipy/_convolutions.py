@@ -1,4 +1,4 @@
-"""Convolution and correlation of matrices, with something beyond their edges."""
+"""`convolve2d`, `correlate2d` and `upfirdn`: convolutions and correlations with SciPy's boundary modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies beyond the ends of an axis, by SciPy's names: `ndimage` modes as places of an array and a constant."""
+"""Boundary modes of `scipy.ndimage` and `scipy.signal` (reflect, wrap, constant, ...): elements beyond the ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions of SciPy's beside those of `wengert.stats`, by the formulas of their standard forms."""
+"""Further distributions of `scipy.stats`, beside those of `wengert.stats`, by the formulas of their standard forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entries of the modules' tables for functions that stay SciPy's: followed by their source, or constant by nature."""
+"""Entries of the modules' tables for functions that stay SciPy's: executed from their source, or without a gradient."""
 
 from __future__ import annotations
 

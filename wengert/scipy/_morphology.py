@@ -1,4 +1,4 @@
-"""SciPy's compiled filters of images, and ours for what the copies of its morphology call: extrema in any footprint."""
+"""Stands for SciPy's compiled image filters in copies of its morphology: ours are minima and maxima in footprints."""
 
 from __future__ import annotations
 

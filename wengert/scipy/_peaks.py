@@ -1,4 +1,4 @@
-"""What SciPy's search for peaks has in compiled code: where they are is constant, how high and wide they are is not.
+"""Stands for the compiled part of SciPy's `find_peaks`: places are constants, heights and widths have gradients.
 
 The functions stand for those of `scipy.signal._peak_finding_utils` in the copy of the module that is followed.
 """

@@ -1,4 +1,4 @@
-"""Decompositions and solutions that the host finds, with the derivatives of the equation that they solve.
+"""Schur, Hessenberg, LDL, Lyapunov and Riccati: SciPy's results with derivatives by the equations that they solve.
 
 SciPy's result is a constant, from which two steps of Newton's method go on: they change nothing in the value, and give
 it the derivatives of what it solves, two steps the first three.

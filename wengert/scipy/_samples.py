@@ -1,4 +1,4 @@
-"""Statistics of one or two samples: lines through points, correlation, spread by ranks, angles, distances."""
+"""Statistics of one or two samples: linregress, pearsonr, iqr, trim_mean, circular means, wasserstein_distance."""
 
 from __future__ import annotations
 

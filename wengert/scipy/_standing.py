@@ -1,4 +1,4 @@
-"""What functions of this package share: the kind of array that came in is the kind that comes out."""
+"""Conversions that functions of this package share: arguments to tensors, and results to the caller's kind of array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integrals of samples: trapezoids, Simpson's rule, Romberg's, and Gauss' rule of a fixed number of places."""
+"""Integrals of samples: trapezoid, Simpson's and Romberg's rules, cumulative ones; and Gauss' rule of fixed order."""
 
 from __future__ import annotations
 

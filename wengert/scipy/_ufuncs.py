@@ -1,7 +1,7 @@
 """SciPy's special functions whose values the host computes, with exact slopes: one primitive for all of them.
 
-A function has constants (orders, which nothing is differentiated in) and operands; its slopes are made of functions of
-the same families, so that every order of derivative is exact.
+A function has constants (orders, with respect to which nothing is differentiated) and operands; its slopes are made of
+functions of the same families, so that every order of derivative is exact.
 """
 
 from __future__ import annotations
