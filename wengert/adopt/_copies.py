@@ -1,4 +1,4 @@
-"""Where copies of modules are found by name, so that their functions and classes are pickled as all others are.
+"""Makes the module copies of `wg.adopt` importable by name, so that pickle finds their functions and classes.
 
 What pickle finds by its name is sent by that name; a package's name means the original. So the copy of `package.part`
 is importable as `wengert.adopt._copies.package:part`, here and in a process in which nothing has been adopted yet.

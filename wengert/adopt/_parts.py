@@ -1,7 +1,8 @@
-"""Modules of NumPy's that are plain Python and computing, followed as a package would be: `numpy.polynomial`.
+"""Copies of NumPy's pure-Python modules, executed anew on recorded functions: `numpy.polynomial`.
 
 Everything there (six families, their classes, fits, roots, quadratures) is arithmetic of arrays, so that NumPy's own
-source, executed with recorded functions in the place of its imports, is differentiable as it stands.
+source, executed with recorded functions in the place of its imports, is differentiable as it stands. Used by
+`wengert.numpy.polynomial` and by adopted code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`numpy.random` as adopted code gets it: what is drawn while something is recorded can have tensors written into it.
+"""The stand-in for `numpy.random` in adopted code: arrays drawn while something is recorded accept writes of tensors.
 
 The numbers are NumPy's, of the same streams: a generator here shares the bits of NumPy's. Tensors are shuffled and
 chosen from by whole numbers, which are drawn as NumPy draws them for an array.

@@ -1,4 +1,4 @@
-"""Functions that stand for built-in ones, which as attributes of a class are no methods: `__getitem__ = np.array`."""
+"""Stand-ins for built-in functions that, like these, do not bind as methods: `__getitem__ = np.array` in a class."""
 
 from __future__ import annotations
 
