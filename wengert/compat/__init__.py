@@ -1,5 +1,5 @@
-"""Others' ways of saying things: `autograd` has HIPS/autograd's modules; `v1` graphs with placeholders, run by
-sessions; `keras` its names of arguments.
+"""Other libraries' conventions: `autograd` has HIPS/autograd's modules; `v1` TensorFlow 1's graphs with placeholders,
+run by sessions; `keras` Keras's names of arguments.
 """
 
 # pyright: strict, reportPrivateUsage=false

@@ -1,4 +1,4 @@
-"""What `wengert.ops` has of the functions above it under Keras's names of arguments, where ours are others."""
+"""Functions of `wengert.ops` under Keras's names of arguments, where those of the function itself are others: `jvp`."""
 
 # pyright: strict, reportPrivateUsage=false
 

@@ -1,4 +1,4 @@
-"""The deferred style: build a graph with placeholders first, then run parts of it with values.
+"""TensorFlow 1's deferred style: build a graph with placeholders first, then run parts of it with values.
 
 `Session.run` makes a program of the nodes that its fetches need, once for each set of fetches and feeds.
 """

@@ -1,4 +1,4 @@
-"""What autograd calls boxes are our tensors: how values become tensors for a function, and plain again for its caller.
+"""Converts values to boxes, which are our tensors, for a user's function, and back to plain values for its caller.
 
 Containers are not boxed. A list, tuple or dictionary stays one, with tensors in its numeric places.
 """

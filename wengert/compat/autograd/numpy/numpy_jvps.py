@@ -1,4 +1,4 @@
-"""Helpers that packages use in forward rules of their own."""
+"""`autograd.numpy.numpy_jvps`: helpers that packages use in forward rules of their own."""
 
 from __future__ import annotations
 

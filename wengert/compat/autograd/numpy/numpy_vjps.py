@@ -1,4 +1,4 @@
-"""Helpers that packages use in rules of their own."""
+"""`autograd.numpy.numpy_vjps`: helpers that packages use in reverse rules of their own, such as `unbroadcast_f`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SciPy's function where no box is among the arguments, ours where one is."""
+"""`either`: calls SciPy's function where no box is among the arguments, ours where one is."""
 
 from __future__ import annotations
 
