@@ -1,4 +1,4 @@
-"""Arrays that no tensor can be, of strings, dates, records and objects: NumPy's own functions have them.
+"""Calls NumPy's own functions for arrays that no tensor can be: of strings, dates, records and objects.
 
 Nothing of them can be differentiated, so nothing is lost. A function of ours refuses them; then it is asked here
 whether NumPy's own is meant. So programs that sort names or subtract dates beside what is differentiated run as they

@@ -1,6 +1,6 @@
-"""What is NumPy's own here: dtypes, constants, index helpers, settings and printing, which have no gradient.
+"""Names of `wengert.numpy` that are NumPy's own objects: dtypes, constants, index helpers, settings and printing.
 
-They come under NumPy's names so that `import wengert.numpy as np` is the whole port.
+They have no gradient, and come under NumPy's names so that `import wengert.numpy as np` is the whole port.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""NumPy's functions that read one triangle of a symmetric matrix, for code that fills that triangle alone.
+"""`cholesky`, `eigh` and `eigvalsh` as functions of one triangle of a matrix, for adopted code and autograd's API.
 
-The gradients of ours are symmetric, which is right where the matrix is: half of what belongs to the triangle that is
-read comes out in the other one. Adopted code gets the derivative of what it computes, for ours are given the triangle
-and its mirror image.
+Such code may fill that triangle alone. The gradients of ours are symmetric, which is right where the matrix is: half of
+what belongs to the triangle that is read comes out in the other one. Adopted code gets the derivative of what it
+computes, for ours are given the triangle and its mirror image.
 """
 
 from __future__ import annotations

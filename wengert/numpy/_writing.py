@@ -1,7 +1,7 @@
-"""How this package writes a NumPy function: kinds of arrays in and out, `out=`, and the text about arguments.
+"""Decorators that make NumPy functions of functions on tensors: kinds of arrays in and out, `out=`, docstrings.
 
 `as_numpy` wraps a function written for tensors. The wrapped one takes what NumPy's takes, gives NumPy arrays where
-no tensor came in, and says in its docstring what each argument is.
+no tensor came in, and says in its docstring what each argument is. Used by all files of this package.
 """
 
 from __future__ import annotations
