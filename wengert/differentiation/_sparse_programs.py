@@ -1,9 +1,9 @@
-"""Sparse derivatives outside of traces: what is asked for again is compiled, with its pattern and its passes.
+"""Compiles sparse Jacobians and Hessians that are asked for again, with their pattern and colouring, outside of traces.
 
 The first call with arrays of some shapes runs op by op. The second one makes a `Function` of the derivative, whose
 trace finds the pattern and colours it; from then on a call runs that program. A call is left to the ops where a program
 could say something else: where somebody follows, where f reads what changes by itself (a random generator, the clock),
-and where the values of other arguments decide the pattern.
+and where the values of other arguments decide the pattern. Called by `sparse.py`.
 """
 
 # pyright: strict, reportPrivateUsage=false

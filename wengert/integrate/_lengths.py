@@ -1,4 +1,4 @@
-"""How long steps are: the first one, and the next one after a step with a known error.
+"""Step size control: the length of the first step, and of the next one after a step with a known error.
 
 The rules are those of E. Hairer, S. P. Norsett, G. Wanner, "Solving Ordinary Differential Equations I", section II.4,
 with SciPy's constants, so that steps are SciPy's. Written once for numbers and for symbols. What comes out counts as a

@@ -1,4 +1,4 @@
-"""What a step does with values at hand (`AtHand`) and with the symbols of a trace (`InTrace`) in ways of their own.
+"""`AtHand` and `InTrace`: what a solver step does differently with concrete values and with the symbols of a trace.
 
 `_steps.py` writes a step once, by these methods and NumPy's functions, which are recorded when they are given tensors.
 """

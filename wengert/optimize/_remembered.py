@@ -1,4 +1,4 @@
-"""Transformations and schedules are closures that know which call made them; they are pickled as that call."""
+"""Makes transformations and schedules picklable: closures that are pickled as the call that made them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What solvers get of derivatives with few entries: the pattern is found at the start, where the function traces.
+"""Jacobians and Hessians for SciPy's solvers, sparse where that pays; the pattern is found at the start.
 
 A derivative has few entries where a pattern says so and it is large enough that a solver gains by it; all others are
-dense, those of functions that want values among them.
+dense, those of functions that want values among them. Used by `solvers.py` and `_ipopt.py`.
 """
 
 # pyright: strict, reportPrivateUsage=false

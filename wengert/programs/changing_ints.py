@@ -1,4 +1,4 @@
-"""Python integers among the arguments of a `function` that change at each call: which become inputs of its program.
+"""Turns Python integer arguments of a `function` that change from call to call into inputs of its program.
 
 An integer is part of the signature until the third of its values comes. Then the function is traced with it as an
 input; where it never asks for the value and gives the same as with the integer itself, one program serves all values

@@ -1,4 +1,4 @@
-"""Functions that leave Python: `Function.export`, the libraries that it writes as seen from Python, `low_level`."""
+"""`Function.export`, `low_level` and `load_library`: programs as shared libraries, and as C callables for SciPy."""
 
 # pyright: strict, reportPrivateUsage=false
 

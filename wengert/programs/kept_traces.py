@@ -1,7 +1,7 @@
-"""What is called again and again on what a framework follows, traced once for a signature and not at each call.
+"""`KeptTraces`: keeps traces of functions that are called again and again on a framework's tracers or followed arrays.
 
-`rules/custom.py` asks for it. `function` keeps the traces and checks what they have read; here is what must not be
-kept.
+Custom gradients (`rules/custom.py`) and functions of frameworks (`rules/frameworks.py`) ask for it. `function` keeps
+the traces and checks what they have read; here is what must not be kept.
 """
 
 # pyright: strict, reportPrivateUsage=false

@@ -1,4 +1,4 @@
-"""The named tuples that our functions give: saved traces and exported libraries name them, and give them again."""
+"""Registers the named tuples that our functions return, so that saved traces and exported libraries can return them."""
 
 # pyright: strict, reportPrivateUsage=false
 

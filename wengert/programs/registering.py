@@ -1,4 +1,4 @@
-"""Functions as torch operators: `Function.to_torch(op=)`. How a call is told in a text, and found again from it.
+"""`Function.to_torch(op=)`: functions as torch operators, and the text by which an operator tells one call from others.
 
 A call is told by the structure of its arguments, the type of each array and the value of everything else, so that an
 exported graph can be loaded by another process which has registered the function. What JSON cannot hold is told by a
