@@ -1,4 +1,4 @@
-"""Diagonals and slices written into arrays, with torch's names (`diag_embed`, `diagonal_scatter`, `select_scatter`, ...)."""
+"""Diagonals and slices written into arrays, with torch's names (`diag_embed`, `select_scatter`, ...)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`autograd.core`: `make_vjp`, `make_jvp` and `backward_pass` on our tapes, and the nodes of a graph that is looked at."""
+"""`autograd.core`: `make_vjp`, `make_jvp` and `backward_pass` on our tapes, and nodes of a graph for inspection."""
 
 from __future__ import annotations
 
