@@ -31,7 +31,7 @@ def _no_type(*args: object) -> Any:
 
 
 class Parts:
-    """What rules need to know of the graph that is being rewritten.
+    """The graph that is being rewritten, with what rules ask of it: makers and readers of values.
 
     Attributes:
         producers: by the key of a value the node that makes it.

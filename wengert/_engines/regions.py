@@ -25,7 +25,7 @@ _LEAST_AUTO = 8
 
 
 class Arrays(NamedTuple):
-    """What the kernels need to know of an engine's arrays.
+    """How an engine reads, cuts and stacks its arrays, and runs a program.
 
     Attributes:
         run: the executable of a program.

@@ -29,7 +29,7 @@ Executable = Callable[..., tuple[Any, ...]]
 
 
 class Target(NamedTuple):
-    """What the source must know of an engine.
+    """What the generated source takes from an engine: its kernels, and how constants are made.
 
     Attributes:
         kernel_of: the kernel that runs a node.

@@ -1,4 +1,4 @@
-"""Calls of functions on ndarrays from what XLA runs.
+"""Host callbacks: calls of Python functions on ndarrays from programs that XLA runs.
 
 JAX's own `pure_callback` puts what a function is given into arrays of JAX's, which the function then waits for: where
 XLA has one thread, that is the one it runs on, and nothing goes on. So on a CPU our calls get the ndarrays that XLA

@@ -45,7 +45,7 @@ def is_tracing(natives: Natives) -> bool:
 
 
 class Form:
-    """What this engine makes of a program.
+    """A program as this engine runs it: op by op, or compiled by `jax.jit`.
 
     Attributes:
         run: the program, op by op; traced by JAX it becomes part of what JAX compiles.

@@ -299,7 +299,7 @@ class Relay(Segment):
 
 
 class Frugal:
-    """Code whose loops keep snapshots, made when it is first needed.
+    """The code of a segment whose loops keep snapshots, compiled when histories first exceed the budget.
 
     NumPy's kernels run where it ends early, and where it cannot be compiled.
     """

@@ -62,7 +62,7 @@ _SHORT = 4  # nodes
 
 
 class Form:
-    """What this engine makes of a program.
+    """A program as this engine runs it: op by op, or as a graph of its own.
 
     Attributes:
         run: the program, op by op; in a graph it becomes a part of that.

@@ -195,7 +195,7 @@ class _Examples:
 
 
 class _Builder:
-    """What `checkpointed` wants."""
+    """Builds the loops of `_control/checkpointed.py` as TensorFlow's."""
 
     grows = True
     likely = LIKELY_STEPS

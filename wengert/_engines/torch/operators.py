@@ -31,7 +31,7 @@ SCHEMA = "(Tensor[] arrays, str call) -> Tensor[]"
 
 
 class Base(NamedTuple):
-    """What the first entry of a call tells.
+    """The program that the first entry of an operator's call names, and what it reads beside the call's arrays.
 
     Attributes:
         program: its first inputs are the arrays of the call, the rest what it reads beside them.

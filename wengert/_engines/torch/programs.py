@@ -35,7 +35,7 @@ _CPU = torch.device("cpu")
 
 
 class Form:
-    """What this engine makes of a program on a device.
+    """A program as this engine runs it on one device: Python source over the device's kernels.
 
     Attributes:
         owned: for each result whether its memory is nobody else's.

@@ -110,7 +110,7 @@ def error_of(graph: str, owners: Mapping[int, Owner]) -> AccessError:
 
 
 class Watch:
-    """Writes the checks of one function.
+    """Writes the access checks of one function.
 
     Attributes:
         kernel: what the function is written by.

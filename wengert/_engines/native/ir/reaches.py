@@ -27,14 +27,14 @@ class Axis(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """What is accessed from an address on."""
+    """The box of elements that a called function accesses from an address on."""
 
     address: Address
     axes: tuple[Axis, ...]
 
 
 class Arithmetic(Protocol):
-    """What works numbers out where the call stands."""
+    """Emits the arithmetic of extents in front of a call."""
 
     def number(self, argument: Typed) -> Number:
         """An argument as an i64."""

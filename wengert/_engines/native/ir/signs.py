@@ -45,7 +45,7 @@ _NOT_NEGATIVE = {"exp", "exp2", "cosh", "abs"}
 
 
 class Signs:
-    """What is known of a function's zeros.
+    """Which registers and variables of a function are *free* and which are *plus*.
 
     Attributes:
         plus: registers that are never -0.0.

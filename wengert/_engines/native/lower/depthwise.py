@@ -24,7 +24,7 @@ WRITTEN_OUT = 32  # terms
 
 
 class Lanes(NamedTuple):
-    """Groups side by side.
+    """A depthwise convolution whose groups lie side by side in vectors.
 
     Attributes:
         source, kernel, out: where the first element of the first group lies.

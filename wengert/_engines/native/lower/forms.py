@@ -67,7 +67,7 @@ def is_arithmetic(dtype: np.dtype[Any]) -> bool:
 
 
 class Form:
-    """The base of the three."""
+    """The base of `Elements`, `Stored` and `Lazy`."""
 
     __slots__ = ("shape", "type")
 

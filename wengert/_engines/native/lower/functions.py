@@ -1,4 +1,4 @@
-"""A graph as a function of the loop language.
+"""Lowers a graph to a function of the loop language: its arrays, its sizes, and what it allocates for its caller.
 
 What is an array for its callers is an operand or a result. Histories that come from another function, or go to one,
 are arrays beside these, which `HistoryLayout`s describe; so are results whose extents only the run tells: the function
@@ -167,7 +167,7 @@ def is_told(value: Value, sizes: dict[Any, Any]) -> bool:
 
 
 class _Giving:
-    """Hands over what the function has made."""
+    """Emits the handing over of arrays that the function has allocated for its caller."""
 
     def __init__(self, block: Block, size: int) -> None:
         self.block = block

@@ -76,7 +76,7 @@ class HistoryForm(Form):
 
 
 class Piled(Form):
-    """A stack of histories."""
+    """A stack of histories, one for each step of a loop."""
 
     __slots__ = ("kept",)
 

@@ -21,7 +21,7 @@ class Slot(NamedTuple):
 
 
 class Out(NamedTuple):
-    """Something from outside, by number."""
+    """A value from outside the loop, by number."""
 
     number: int
 

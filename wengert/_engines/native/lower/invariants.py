@@ -19,7 +19,7 @@ from .forms import Form
 
 
 class Held(Protocol):
-    """What goes round a loop."""
+    """A carry of a loop, wherever its value is held."""
 
     def form(self) -> Form:
         """The value now."""

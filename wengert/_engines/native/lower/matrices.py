@@ -1,4 +1,4 @@
-"""One product of two matrices: by which code, and on which elements.
+"""Emits one product of two matrices: chooses between vector code of our own, BLAS and plain loops, and packs operands.
 
 Floats are multiplied by the vector code of `multiply.py`, which takes any strides for the left operand, rows or columns
 without gaps for the right one, and writes rows or columns without gaps (the transposed product, then). So transposes,

@@ -1,7 +1,7 @@
-"""Numbers of 64 bits under construction: formulas of special functions are written in them as in Python.
+"""`Number`: a 64-bit float as an expression, so that formulas of special functions are written as in Python.
 
-`Number` has Python's operators; a Python number beside it stays one, and a 0 or 1 among them costs nothing, so that
-truncated Taylor series (`taylor.py`), most of whose coefficients are 0, become the arithmetic that they need.
+It has Python's operators; a Python number beside it stays one, and a 0 or 1 among them costs nothing, so that truncated
+Taylor series (`taylor.py`), most of whose coefficients are 0, become the arithmetic that they need.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ def _suits(x: Stored, of_groups: Operand, inner: int) -> bool:
 
 
 class _Rows:
-    """Lanes are positions."""
+    """Tiles of a convolution whose lanes are positions of the result."""
 
     def __init__(self, planes: _Planes, target: Stored) -> None:
         self.planes, self.b, self.conv = planes, planes.b, planes.conv
@@ -354,7 +354,7 @@ class _Piece(NamedTuple):
 
 
 class _Sums:
-    """Lanes are terms: a result for each of them, added up in the end."""
+    """Tiles of the kernel's gradient, whose lanes are terms: a result for each of them, added up in the end."""
 
     def __init__(self, planes: _Planes, target: Stored) -> None:
         self.planes, self.b, self.conv, self.target = planes, planes.b, planes.conv, target

@@ -16,7 +16,7 @@ from .scalars import larger, smaller
 
 
 class Reduce(NamedTuple):
-    """A reduction.
+    """The rule of a reduction: where it starts, and how an element is combined.
 
     Attributes:
         start: the value of no elements, by type.

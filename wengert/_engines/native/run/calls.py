@@ -85,7 +85,7 @@ def _made(made: Made) -> Give:
 
 
 class _SizePlaces:
-    """The places of sizes."""
+    """The position of each size among those that the code is given."""
 
     def __init__(self, graph: Graph, lowered: Lowered) -> None:
         self.atoms: dict[Atom, int] = {atom: place for place, atom in enumerate(lowered.atoms)}

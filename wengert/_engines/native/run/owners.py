@@ -15,7 +15,7 @@ from ..ir.loops import WIDTHS, Operand
 
 
 class Owner(NamedTuple):
-    """For what an array is made.
+    """The node that an array is allocated for, with its type, as errors name it.
 
     Attributes:
         op: the op that is computed, "" if none is.

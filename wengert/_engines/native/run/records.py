@@ -65,7 +65,7 @@ class Result(IntEnum):
 
 
 class Mode(IntEnum):
-    """What the value beside it says of an axis.
+    """How the value beside it is to be read, for one axis of a result.
 
     FIXED: the extent. TOLD: the place among the sizes that an argument's extent goes to, or that has a result's.
     CHECKED: the place of the size, told by an axis before, that an argument's extent must be.
