@@ -24,7 +24,7 @@ from .._core.verifier import verify
 
 
 class ArrayKey(NamedTuple):
-    """What a signature knows of an array argument."""
+    """The part of a signature that describes one array argument: its type, and what else decides."""
 
     shape: tuple[Any, ...]
     dtype: np.dtype[Any]

@@ -23,7 +23,7 @@ Bounds = tuple[int, int]
 
 
 class _Unfit(Exception):
-    """Some value between the bounds would be another one to Python."""
+    """For some inputs within the bounds Python's integers would give another value."""
 
 
 class _Step(NamedTuple):

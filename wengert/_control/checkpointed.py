@@ -56,7 +56,7 @@ class Kept(Protocol):
 
 
 class Builder(Protocol):
-    """What an engine supplies.
+    """What an engine supplies to `checkpointed`: how it builds loops, and how it keeps rows.
 
     States of `repeat` are nests of lists and tuples of arrays, numbers and rows.
 
@@ -371,7 +371,7 @@ class _Slots:
 
 
 class _Scheduled(_Slots):
-    """Before the blocks of a schedule that was made beforehand."""
+    """Keeps states before the blocks that a schedule, made beforehand, names."""
 
     def __init__(self, blocks: np.ndarray[Any, Any], budget: int, run: _LoopRun) -> None:
         super().__init__(max(budget, len(blocks)), run)

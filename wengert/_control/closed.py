@@ -1,4 +1,4 @@
-"""`Closed`: a function on tensors as a graph that owns nothing outside: what it captured became its last inputs.
+"""`Closed`: a function on tensors as a self-contained graph, whose captures became its last inputs.
 
 Rules traced inside a larger trace are kept so. Whoever replays the larger graph binds the captures, because they are
 operands there.

@@ -33,7 +33,7 @@ Push = Callable[[list[Any]], "Sequence[Tensor | None]"]  # tangents of the input
 
 
 class CustomRule:
-    """What the op's attribute is: both directions of a derivative.
+    """The attribute of the op `custom`: a user's derivative, in both directions.
 
     Attributes:
         name: the user's function, for messages.

@@ -29,7 +29,7 @@ _MOST_MASKED = 4096  # marks of cotangents that are gone, kept before they are s
 
 
 class Replay:
-    """What the op's attribute is: all that running the loop again takes.
+    """The attribute of the op: all that is needed to run the loop again.
 
     Attributes:
         name: the public function.

@@ -45,7 +45,7 @@ class State(NamedTuple):
 
 
 class Keeper(Observer):
-    """Looks after one run of a loop.
+    """Decides for one run of an eager loop what is kept, and keeps it: tapes' records or snapshots.
 
     Args:
         policy: "sqrt", "auto" or a number of snapshots.
@@ -192,7 +192,7 @@ def _size_of(x: Tensor) -> int:
 
 
 class Counted(NamedTuple):
-    """What a meter has counted at some point."""
+    """What tapes had kept when a `Meter` counted: entries and bytes."""
 
     used: int
     lengths: dict[Tape, int]

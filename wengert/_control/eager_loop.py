@@ -26,7 +26,7 @@ Slices = Sequence[Sequence[Tensor]]
 
 
 class Ran:
-    """What a loop has given.
+    """The results of a loop that ran eagerly.
 
     Attributes:
         steps: how many steps ran.

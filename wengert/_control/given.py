@@ -17,7 +17,7 @@ from .._core.types import TensorType
 
 
 class Given:
-    """One call of a function.
+    """One call of a function on raw arrays: how it is run and differentiated.
 
     Attributes:
         natives: what it gave when it ran for the first time, until the op has taken it.

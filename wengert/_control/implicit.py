@@ -73,7 +73,7 @@ def pulled(f: Callable[..., Any], x: Tensor, ct: Tensor, further: Sequence[Tenso
 
 
 class ImplicitRule(CustomRule):
-    """Both directions.
+    """The implicit function theorem as a rule, in reverse and in forward mode.
 
     Args:
         name: of the user's function, for messages.

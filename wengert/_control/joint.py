@@ -29,7 +29,7 @@ class RowsAt(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """A program followed by its reverse sweep, in values of their own.
+    """The joint graph: a copy of a program, followed by its reverse sweep.
 
     Attributes:
         inputs, forward, outputs: the program.

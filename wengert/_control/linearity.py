@@ -28,7 +28,7 @@ from .._transforms.tape import Tape
 
 
 class Share(enum.Enum):
-    """How a value depends on the sources."""
+    """How a value depends, linearly, on the cotangents that a rule was given."""
 
     ZERO = "zero"
     CONSTANT = "constant"

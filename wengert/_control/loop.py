@@ -66,7 +66,7 @@ class History(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a backward pass finds of the steps forward.
+    """Where a backward pass of a loop finds what the forward steps have saved.
 
     Attributes:
         carries: which carries have cotangents on the way.
@@ -100,7 +100,7 @@ class LoopBackward(BackwardPass):
 
 
 class Loop:
-    """What a `loop` runs.
+    """The attribute of a `loop`: its programs, and what is known of its operands and results.
 
     Attributes:
         condition: from carries and invariants to one boolean; None for a counted loop.

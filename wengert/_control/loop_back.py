@@ -32,7 +32,7 @@ from .loop import BACK, BackwardStep, Loop, LoopBackward, Reading, check_steps, 
 
 
 class LoopBack:
-    """What a `loop_back` runs.
+    """The attribute of a `loop_back`: the programs of the steps back, and the loop that they belong to.
 
     Operands: the history, the number of steps, the inputs of the loop (carries at the start, xs, invariants), the
     cotangents of the active carries at the end, the cotangents of stacked results.

@@ -29,7 +29,7 @@ _key_of = attrgetter("_key")
 
 
 class Outside:
-    """Context manager around the run of a function: finds what its results depend on that is not its own.
+    """Context manager around the run of a function: finds the outer tensors that its results depend on.
 
     Used only where something listens (an open recorder) or is built.
 

@@ -99,7 +99,7 @@ def trace_body(function: Function, types: Sequence[tuple[TensorType, bool]], nam
 
 
 class _TooDeep(RecursionError):
-    """Already told."""
+    """A nesting that is too deep, whose error has its final message."""
 
 
 _TOLD_FROM = 16  # regions: with fewer open, what calls itself is the user's own

@@ -55,7 +55,7 @@ class SwitchBackward(BackwardPass):
 
 
 class Branches:
-    """What a `switch` chooses from.
+    """The attribute of a `switch`: the programs that it chooses from.
 
     Attributes:
         programs: one a branch; they agree on the types of inputs and outputs.

@@ -21,7 +21,7 @@ _told: list[bool] = []
 
 
 class _Reason(str):
-    """A text that acts when it is put into another one."""
+    """A text that runs code when dynamo formats it into a message."""
 
     __slots__ = ()
 

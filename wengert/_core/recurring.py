@@ -15,7 +15,7 @@ UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "UNKNOWN"})()  # wh
 
 
 class Recurring(dict[Any, Made | None]):
-    """By what things look like, what was made for them; None where nothing could be.
+    """A bounded cache by key, whose entries are made once a key has come often; None where none could be.
 
     It keeps a bounded number, of what was made and of what is counted: looks that are new each time would fill the
     memory.

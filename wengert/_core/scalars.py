@@ -16,7 +16,7 @@ from .tensor import Tensor, Value
 
 
 class Scalars:
-    """What the trace under way does with NumPy's scalars.
+    """Whether NumPy's scalars are weak in the trace under way, and whether that mattered.
 
     Attributes:
         give_way: whether they take the dtype of the arrays beside them.

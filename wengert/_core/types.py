@@ -75,7 +75,7 @@ class Origin(NamedTuple):
 
 
 class Guards:
-    """What a trace had to assume about dimensions so that shapes fit.
+    """The assumptions of a trace about dimensions, without which its shapes would not fit.
 
     Checked at each call of the trace, which is traced again where it fails; what is said of late dimensions, by the
     graph as it runs, where it is an error.

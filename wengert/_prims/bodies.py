@@ -1,4 +1,4 @@
-"""What bodies of primitives share: a body is a program of other primitives (`_core/op.py`)."""
+"""Helpers for bodies of primitives; a body is a program of other primitives (`_core/op.py`)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from .tape import Entry
 
 
 class Method(enum.IntEnum):
-    """How terms are added up."""
+    """How the terms of a cotangent are added up: all at once, as a tree, or as they arrive."""
 
     ALL_AT_ONCE = 0
     TREE = 1

@@ -168,7 +168,7 @@ def _push_step(pushed: Pushing, step: RecordedOp, within: Callable[[], Any] | No
 
 
 class _Rates:
-    """What `_prims.limits.Ratios` asks for."""
+    """The rates of change of eigenvalues, as `_prims.limits.Ratios` asks for them."""
 
     def __init__(self, trail: Trail, spectrum: Spectrum, outs: tuple[Tensor, ...]) -> None:
         with pausing(()):

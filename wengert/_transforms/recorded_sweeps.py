@@ -27,7 +27,7 @@ Back = Callable[[set[int], Sequence[Entry], Terms, set[int]], None]
 
 
 class _Known(NamedTuple):
-    """What runs in the place of a stretch, and whose cotangents it gives."""
+    """The function that replaces a stretch of a sweep, and whose cotangents it gives."""
 
     repeat: Repeat
     left: Left

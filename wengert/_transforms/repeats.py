@@ -97,7 +97,7 @@ def _made(f: Callable[..., Tensor], operands: Sequence[Tensor], tapes: Sequence[
 
 
 class Repeat:
-    """The text of a function, as it is put together from a graph's nodes.
+    """Writes the Python source of a function from the nodes of a graph.
 
     `run(tapes, site, *operands)` gives the results, and leaves on each tape what the ops leave there; `cuts_off` says
     whether it cuts results off a tape, for which it needs the place of the user's line.

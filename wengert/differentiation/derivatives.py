@@ -608,7 +608,7 @@ def _in_places(y: Leaves, values: Sequence[Any]) -> Any:
 
 
 class _Wish:
-    """What a Jacobian shall be like."""
+    """The options of a Jacobian, as a public function was given them."""
 
     def __init__(
         self, argnums: object, mode: str, chunk: Any, holomorphic: bool, unconnected: object, sparsity: Any

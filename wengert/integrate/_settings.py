@@ -31,7 +31,7 @@ _TINY = 5e-323  # ten times the least positive number
 
 
 class Problem(NamedTuple):
-    """What is integrated.
+    """The initial value problem: right-hand side, initial value, interval and tolerances.
 
     Attributes:
         field: the right-hand side.

@@ -42,7 +42,7 @@ from ._taylor import Taylor
 
 
 class Attempts:
-    """What the methods share: where they start, and how they interpolate."""
+    """The base of the methods: where they start, and how they interpolate."""
 
     method: RungeKutta | Radau | Taylor
     problem: Problem
@@ -141,7 +141,7 @@ class Explicit(Attempts):
 
 
 class Implicit(Attempts):
-    """Radau.
+    """The implicit method, Radau IIA.
 
     Its state has, beside what all have, the Jacobian at the beginning of the step, the planned length of this step and
     that and the error of the step before (negative: none), whether an attempt at this step erred too much, and how
@@ -247,7 +247,7 @@ _SOLUTION = ("t", "y", "f", "t_old", "y_old", "h", "rows")  # what an accepted s
 
 
 class OfSeries(Attempts):
-    """Taylor's method.
+    """The method of Taylor series.
 
     A step has the length that its series says; one that is rejected, for what its series could not know of, is tried
     again with half the length. `rows` are the terms times the powers of the length.

@@ -26,7 +26,7 @@ def guard_of(watches: Sequence[Watch]) -> Guard:
 
 
 class Moving(NamedTuple):
-    """A captured array that the compiled code takes as something else.
+    """A captured array that is transferred to another engine or device for the compiled code.
 
     Attributes:
         move: makes that of it at each call; a LookupError means that the code does not fit any more.

@@ -87,7 +87,7 @@ def is_array(value: object) -> bool:
 
 
 class Slot:
-    """An array or tensor that was found.
+    """An array or tensor that was found among what a function can read.
 
     Attributes:
         value: the array.
@@ -128,7 +128,7 @@ class Slot:
 
 
 class Reach:
-    """What can be read, as `watches`; arrays are in `slots`, too, by `id`.
+    """All that a function can read, as `watches`; arrays are in `slots`, too, by `id`.
 
     Attributes:
         names: attributes that some code reads.

@@ -40,7 +40,7 @@ class StaticAt:
 
 
 class Watch:
-    """One value at one place.
+    """A value that a trace has found at one place; it says whether the place holds it still.
 
     Attributes:
         path: how the user calls the place.
@@ -121,7 +121,7 @@ def _is_plain(name: object) -> bool:
 
 
 class Attribute(Watch):
-    """An attribute."""
+    """An attribute of an object."""
 
     __slots__ = ()
 
