@@ -38,6 +38,7 @@ from .whole_sweeps import stretch_of, stretches
 
 FEW = 3  # entries whose own formulas are found no later than one for all of them
 _goes_alone = attrgetter("op.goes_alone")
+_data_of = attrgetter("_data")
 _NOTHING = {type(None)}
 _NO_VALUES = {type(None), type(ZERO)}
 
@@ -211,8 +212,9 @@ def _back_over(
                     continue
             if op.has_rule_per_operand and ct is not ZERO:
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
-            elif kernels is not None and op is buffer_set and len(entry[3]) == 2 and _is_numpys(ct, kernels):
-                _pull_back_write(entry, ct, cts, kernels)
+            elif (kernels is not None and op is buffer_set and ct is not ZERO and KERNELS_OF[type(ct._data)] is kernels
+                    and _pull_back_write(entry, ct, cts, kernels)):  # fmt: skip
+                pass
             elif kernels is not None and op is buffer_get and _pull_back_read(entry, ct, cts, kernels):
                 pass
             elif is_lazy and op is gather and len(entry[3]) == 2 and ct is not ZERO:
@@ -261,23 +263,50 @@ def _is_numpys(ct: object, kernels: dict[str, Kernel]) -> bool:
     return type(ct) is Tensor and KERNELS_OF[type(ct._data)] is kernels
 
 
-def _pull_back_write(entry: Entry, ct: Tensor, cts: Cotangents, kernels: dict[str, Kernel]) -> None:
-    """Adds what a write to a place without index arrays contributes, by kernels alone: programs write very often.
+def _pull_back_write(entry: Entry, ct: Tensor, cts: Cotangents, kernels: dict[str, Kernel]) -> bool:
+    """Adds what a write contributes, by kernels alone: programs write very often. Whether it could.
 
-    The order is that of its rules: what stands at the place is the value's, and is erased for what was there before.
+    What stands at the place is the value's, of each element the last one's, and is erased for what was there before:
+    both at the cost of one in a version of NumPy's engine.
     """
+    keys, wanted = entry[3], entry[2].wanted
+    cut = getattr(ct._data, "cut", None)
+    if cut is None:  # the first of them makes a version
+        cut = kernels["buffer_new"](ct._data).cut
     (template,) = entry[1]
-    data, wanted = ct._data, entry[2].wanted
-    cut = getattr(data, "cut", None)  # NumPy's engine has it for versions: both at the cost of one
-    if cut is not None and len(wanted) == 2:
-        terms = cut(template)
+    if len(keys) == 2:
+        term, data = cut(template)
     else:
-        terms = [
-            kernels["buffer_set"](0, data, template) if index else kernels["buffer_get"](data, template)
-            for index in wanted
-        ]
-    for index, term in zip(wanted, terms, strict=True):
-        _contribute(entry, index, entry[3][index], Tensor(term, next_serial()), True, cts)
+        places = entry[7][2 : len(keys)]
+        if not _is_on(kernels, places):
+            return False
+        indices = (*map(_data_of, places),)
+        term, data = cut(template, indices)
+        if 0 in wanted and indices[0].shape:
+            extents = (*[n for n, e in zip(data.shape, template, strict=True) if e is None],)
+            is_last = kernels["last_writes"](*indices, extents)
+            if not is_last.all():
+                term = term.copy()
+                term[~is_last] = 0
+    terms, masked = cts.terms, cts.masked
+    if 0 in wanted:
+        key = keys[0]
+        known = terms.get(key)
+        if known is None:
+            terms[key] = Tensor(term, next_serial())
+        elif type(known) is Tensor and KERNELS_OF[type(known._data)] is kernels:
+            terms[key] = Tensor(known._data + term, next_serial())
+        else:
+            cts.add(key, Tensor(term, next_serial()), True)
+        masked.add(key)
+    if 1 in wanted:
+        key = keys[1]
+        if key in terms:
+            cts.add(key, Tensor(data, next_serial()), True)
+        else:
+            terms[key] = Tensor(data, next_serial())
+            masked.add(key)
+    return True
 
 
 def _pull_back_read(entry: Entry, ct: Any, cts: Cotangents, kernels: dict[str, Kernel]) -> bool:

@@ -18,8 +18,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Index
 from .._core.dims import Dim, Shape
+from .._core.engine import KERNELS_OF
 from .._core.graph import Graph, ReadBefore
 from .._core.moving import beside
 from .._core.recorder import Observer
@@ -215,12 +217,13 @@ def _refuse_outer(shape: Shape) -> NoReturn:
 
 
 _OF_ROOT: tuple[None, None] = (None, None)
+_NUMBERS = frozenset({float, int, np.float64})
 
 
 class Place:
     """Where a tensor lies in its family's memory: NumPy's view of the blank array, or a way from another place."""
 
-    __slots__ = ("_cached", "_late", "_layout", "_pull", "family", "index", "origin", "parent", "type")
+    __slots__ = ("_cached", "_late", "_layout", "_pull", "_window", "family", "index", "made", "origin", "parent", "type")
 
     def __init__(
         self, family: Family, type_: TensorType, layout: np.ndarray[Any, Any] | None, parent: Place | None = None,
@@ -231,6 +234,8 @@ class Place:
         self.type = type_
         self._layout = layout
         self._late = late  # what the layout is made of once somebody asks, for most views are only read
+        self.made = late  # the same, for good
+        self._window: Any = None  # the template of the place; False where it has none
         self.parent = parent
         self.index = index
         self._pull = pull
@@ -263,9 +268,64 @@ class Place:
             return self._late is _OF_ROOT
         return self.parent is None and (self.layout is None or self.layout is self.family._blank)
 
+    def window(self) -> tuple[Any, ...] | None:
+        """What lies here as integers and slices forward of the whole memory; None where more is needed to say it."""
+        if self._window is None:
+            self._window = self._found_window() or False
+        return self._window or None
+
+    def _found_window(self) -> tuple[Any, ...] | None:
+        if self.is_root:
+            plain = places.plain_place(self.type.shape, ...)
+            return None if plain is None else plain[0]
+        base, index = (self.parent, self.index) if self.parent is not None else self.made or (None, None)
+        if base is None or self._pull is not None or callable(index):
+            return None
+        place = base.place_at(index)
+        return None if place is None else place[0]
+
+    def place_at(self, index: Any) -> tuple[tuple[Any, ...], Shape] | None:
+        """The template, of the whole memory, of what integers and slices forward address here, and its extents."""
+        plain = None if self._window is False else places.plain_place(self.type.shape, index)
+        if plain is None or self.made is _OF_ROOT:
+            return plain
+        window = self.window()
+        return None if window is None else (places.place_within(window, plain[0]), plain[1])
+
+    def version(self) -> Tensor | None:
+        """The newest version where only recorders must know what is done to it; None in traces and the like."""
+        memory = self.family.memory
+        if memory is None or STATE.builder is not None or STATE.pins is not None or STATE.reading:
+            return None
+        return memory._tensor
+
+    def put_promptly(self, held: Tensor, place: tuple[tuple[Any, ...], Shape], value: Any) -> bool:
+        """Writes to a place of the newest version, where there is nothing to ask; whether there was not."""
+        data, (template, core) = held._data, place
+        if type(value) is Tensor:
+            own = value._data
+            if (value._link is not None and value._link.family is self.family) or KERNELS_OF[type(own)] is not (
+                KERNELS_OF[type(data)]
+            ):
+                return False
+        elif type(value) in _NUMBERS and data.dtype == np.float64:
+            own = np.float64(value) if not core else np.full(core, value)
+            value = Tensor(own, next_serial())
+        else:
+            return False
+        if own.shape != core or own.dtype != data.dtype:
+            return False
+        memory: Any = self.family.memory
+        memory._tensor = apply(prims.buffer_set, (value, held), (template,))
+        return True
+
     def is_at(self, index: Index, other: Place) -> bool:
         """Whether another place is what lies at an index of this one."""
-        if other.family is not self.family or other.layout is None:
+        if other.family is not self.family:
+            return False
+        if other.parent is self and other._late is not None and _is_same_index(index, other.index):
+            return True
+        if other.layout is None:
             return False
         if other.parent is self and _is_same_index(index, other.index):
             return True
@@ -275,7 +335,7 @@ class Place:
     def become_written(self, tensor: Tensor) -> None:
         """Makes a tensor stand for what this place holds."""
         if type(tensor) is Tensor:
-            self.origin = copy(tensor)
+            self.origin = tensor.__copy__()
             del tensor._data, tensor._key, tensor._cut
             Written.are_there = True
             tensor.__class__ = Written
@@ -305,6 +365,8 @@ class Place:
     def _read(self, held: Tensor) -> Tensor:
         if self.is_root:
             return prims.buffer_value(held)
+        if STATE.builder is None and (window := self.window()) is not None:
+            return apply(prims.buffer_get, (held,), (window,))
         if self.layout is not None:
             return layouts.read(held, self.layout, self.family.blank)
         assert self.parent is not None
@@ -350,6 +412,11 @@ class Place:
 
     def write_all(self, value: Tensor) -> None:
         """Puts a value, of the shape and dtype here and nobody else's, in the place of all that lies here."""
+        held = self.version()
+        if held is not None and self.made is not None and self.made is not _OF_ROOT:
+            window = self.window()
+            if window is not None and self.put_promptly(held, (window, self.type.shape), value):  # pyright: ignore[reportArgumentType]
+                return
         memory = self.family.written()
         self._require_mine(memory)
         if self.is_root:
@@ -434,8 +501,8 @@ def _is_position(i: Any) -> bool:
 
 def item_of(x: Tensor, index: Index) -> Any:
     """`x[index]`: a view where NumPy gives one."""
-    if STATE.builder is None and type(x) is Tensor and type(x._data) is not Value:
-        found = _everyday_item(x, index)
+    if STATE.builder is None and (type(x) is Written or type(x._data) is not Value):
+        found = _everyday_item(x, index) if type(x) is Tensor else _everyday_view(x._link, index)
         if found is not None:
             return found
     try:
@@ -477,9 +544,26 @@ def _everyday_item(x: Tensor, index: Index) -> Tensor | None:
     return _entered(place, found, Place(place.family, type_, None, parent, at, late=(place, index)))
 
 
+def _everyday_view(place: Place, index: Index) -> Tensor | None:
+    """The same of a tensor that was written to."""
+    held = place.version()
+    at = None if held is None or index is Ellipsis else place.place_at(index)
+    if held is None or at is None:
+        return None
+    found = apply(prims.buffer_get, (held,), (at[0],))
+    if not at[1]:
+        return found
+    if place._layout is None and place._late is None:
+        return None
+    parent, of_parent = (place, index) if place.is_root else (None, None)
+    view = Place(place.family, as_type((at[1], found._data.dtype)), None, parent, of_parent, late=(place, index))
+    view._window = at[0]
+    return _entered(place, found, view)
+
+
 def _entered(place: Place, found: Tensor, at: Place) -> Tensor:
     """What stands at a place of a family, as a tensor that has that place."""
-    found = found if found._link is None else copy(found)
+    found = found if found._link is None else found.__copy__()
     place.family.take_in(found, at)
     at.remember()
     return found
@@ -531,6 +615,7 @@ def lock(x: Tensor, is_locked: bool) -> None:
         return
     layout = place.layout.view()
     layout.flags.writeable = not is_locked
+    place._window = False if is_locked else None
     blank: Any = place.family.blank
     place.layout = blank if not is_locked and layouts.is_same(layout, blank) else layout
 
@@ -610,6 +695,11 @@ def own(found: object, x: ArrayLike) -> Any:
 def write(x: Tensor, index: Index, value: ArrayLike) -> None:
     """`x[index] = value`."""
     place = place_of(x)
+    held = place.version()
+    if held is not None:
+        at = place.place_at(index)
+        if at is not None and place.put_promptly(held, at, value):
+            return
     place.family.written()  # before the value is looked at: it may be a view that this makes another tensor of
     if isinstance(value, Tensor) and value._link is not None and place.is_at(index, value._link):
         return  # `x[i] += y` has written through the view already

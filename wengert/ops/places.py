@@ -38,7 +38,7 @@ class Place(NamedTuple):
 
 def take(b: Tensor, index: Index, what: str) -> Tensor:
     """What stands at b[index], a copy."""
-    plain = _plain_place(b.shape, index)
+    plain = plain_place(b.shape, index)
     if plain is not None:
         return apply(buffer_get, (b,), (plain[0],))
     place = _place_of(b, index, what)
@@ -62,7 +62,7 @@ def _written(op: Op, b: Tensor, index: Index, value: ArrayLike, what: str) -> Te
     if type(value) is not Tensor or value.dtype != b.dtype:
         value = fitting(promotion.tensors_of(b, value, what)[1], b, what)
     updates: Tensor = value
-    plain = _plain_place(b.shape, index)
+    plain = plain_place(b.shape, index)
     if plain is not None:
         template, core = plain
         return apply(op, (updates if updates.shape == core else filling(updates, core, what), b), (template,))
@@ -74,29 +74,31 @@ def _written(op: Op, b: Tensor, index: Index, value: ArrayLike, what: str) -> Te
     return op(updates, b, *place.indices, template=place.template)
 
 
-def _plain_place(shape: Shape, index: Index) -> tuple[tuple[Any, ...], Shape] | None:
+def plain_place(shape: Shape, index: Index) -> tuple[tuple[Any, ...], Shape] | None:
     """The template and the shape of what integers and slices forward address, without the steps of other indices.
 
     None where there is more in an index: arrays, new axes, extents that are not known, what is out of bounds.
     """
-    items = index if type(index) is tuple else (index,)
+    items: Any = index if type(index) is tuple else () if index is Ellipsis else (index,)
     if len(items) > len(shape):
         return None
     template: list[Any] = []
     core: list[int] = []
     for size, item in zip(shape, items, strict=False):
+        kind = type(item)
         if type(size) is not int:
             return None
-        if type(item) is int:
+        if kind is int or kind is np.int64:
             if not -size <= item < size:
                 return None
-            template.append(item if item >= 0 else item + size)
-        elif type(item) is slice and item.step is None and _are_ints(item.start, item.stop):
-            start, stop, _ = item.indices(size)
-            if start >= stop:
+            template.append(int(item) if item >= 0 else int(item) + size)
+        elif kind is slice and type(item.start) in _BOUNDS and type(item.stop) in _BOUNDS and type(item.step) in _BOUNDS:
+            start, stop, step = item.indices(size)
+            if step < 1 or start >= stop:
                 return None
-            template.append((start, stop, 1))
-            core.append(stop - start)
+            count = (stop - start + step - 1) // step
+            template.append((start, start + (count - 1) * step + 1, step))
+            core.append(count)
         else:
             return None
     for size in shape[len(items) :]:
@@ -107,8 +109,24 @@ def _plain_place(shape: Shape, index: Index) -> tuple[tuple[Any, ...], Shape] | 
     return (*template,), (*core,)
 
 
-def _are_ints(start: ArrayLike, stop: ArrayLike) -> bool:
-    return (start is None or type(start) is int) and (stop is None or type(stop) is int)
+_BOUNDS = frozenset({int, type(None)})
+
+
+def place_within(window: tuple[Any, ...], inner: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The template of a place in a window, which is itself a place of integers and slices."""
+    items = iter(inner)
+    found: list[Any] = []
+    for entry in window:
+        if type(entry) is tuple:
+            start, _, step = entry
+            item = next(items)
+            if type(item) is tuple:
+                first, limit, stride = item
+                entry = (start + first * step, start + (limit - 1) * step + 1, step * stride)
+            else:
+                entry = start + item * step
+        found.append(entry)
+    return (*found,)
 
 
 def _place_of(b: Tensor, index: Index, what: str) -> Place:

@@ -116,18 +116,44 @@ class BufferArray(NDArrayOperatorsMixin):
             write(array, template, indices, value)
             return newer
 
-    def cut(self, template: tuple[Any, ...]) -> tuple[Any, BufferArray]:
-        """What stands at a place without index arrays, and the next version, with zeros there: a write's backward pass.
+    # The two that follow do the same at places without index arrays, in one go: programs write very often.
+
+    def at_place(self, template: tuple[Any, ...], value: Any, adds: bool) -> BufferArray:
+        """The next version, with a value written at a place, or added there."""
+        place = (*[slice(*e) if type(e) is tuple else e for e in template], ...)
+        with _lock:
+            array = self._array
+            if array is None:
+                array = self._elements()
+            view = array[place]
+            newer = BufferArray(array)
+            self._array, self._newer, self._replaced = None, newer, (template, (), view.copy())
+            if adds:
+                view += value
+            else:
+                view[...] = value
+            return newer
+
+    def cut(self, template: tuple[Any, ...], indices: tuple[Any, ...] = ()) -> tuple[Any, BufferArray]:
+        """What stands at a place, and the next version, with zeros there: a write's backward pass.
 
         The copy of the place serves both, since this version remembers what it replaces.
         """
         with _lock:
-            array = self._elements()
-            view = _view(array, template)
-            found = np.array(view, order="C")[()]
+            array = self._array
+            if array is None:
+                array = self._elements()
+            if indices:
+                found, view = _taken(array, template, indices), None
+            else:
+                view = array[(*[slice(*e) if type(e) is tuple else e for e in template], ...)]
+                found = view.copy()[()]
             newer = BufferArray(array)
-            self._array, self._newer, self._replaced = None, newer, (template, (), found)
-            view[...] = 0
+            self._array, self._newer, self._replaced = None, newer, (template, indices, found)
+            if view is None:
+                _put(array, template, indices, 0)
+            else:
+                view[...] = 0
             return found, newer
 
 
@@ -222,9 +248,11 @@ def _get(b: np.ndarray[Any, Any], *indices_and_template: Any) -> Any:
 
 
 def _write(write: Callable[..., Any]) -> Any:
+    adds = write is _add
+
     def kernel(value: np.ndarray[Any, Any], b: Any, *indices_and_template: Any) -> Any:
         if type(b) is BufferArray and len(indices_and_template) == 1:
-            return b.written(write, indices_and_template[0], (), value)
+            return b.at_place(indices_and_template[0], value, adds)
         *indices, template = indices_and_template
         return _version(b).written(write, template, (*indices,), value)
 
