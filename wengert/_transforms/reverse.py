@@ -212,10 +212,7 @@ def _back_over(
                     continue
             if op.has_rule_per_operand and ct is not ZERO:
                 _pull_back_by_operand(entry, ct, key in cts.masked, cts)
-            elif (kernels is not None and op is buffer_set and ct is not ZERO and KERNELS_OF[type(ct._data)] is kernels
-                    and _pull_back_write(entry, ct, cts, kernels)):  # fmt: skip
-                pass
-            elif kernels is not None and op is buffer_get and _pull_back_read(entry, ct, cts, kernels):
+            elif kernels is not None and op in _AT_PLACES and _pull_back_at_place(entry, ct, cts, kernels):
                 pass
             elif is_lazy and op is gather and len(entry[3]) == 2 and ct is not ZERO:
                 _add_rows(Rows(as_type(entry[4][0]), [(ct, entry[7][1])]), entry[3][0], cts)
@@ -259,65 +256,61 @@ def _back_into(wanted: set[int], entries: Sequence[Entry], terms: dict[int, Any]
     _back_over(entries, wanted, cts, None, False)
 
 
-def _is_numpys(ct: object, kernels: dict[str, Kernel]) -> bool:
-    return type(ct) is Tensor and KERNELS_OF[type(ct._data)] is kernels
+def _pull_back_at_place(entry: Entry, ct: Any, cts: Cotangents, kernels: dict[str, Kernel]) -> bool:
+    """Adds what a write to a version or a read of one contributes, by kernels alone; whether it could."""
+    if ct is ZERO or KERNELS_OF[type(ct._data)] is not kernels:
+        return False
+    op, count = entry[0], len(entry[3])
+    places = entry[7][op.fixed : count]
+    if places and not _is_on(kernels, places):
+        return False
+    return _AT_PLACES[op](entry, ct._data, (*map(_data_of, places),), cts, kernels)
 
 
-def _pull_back_write(entry: Entry, ct: Tensor, cts: Cotangents, kernels: dict[str, Kernel]) -> bool:
-    """Adds what a write contributes, by kernels alone: programs write very often. Whether it could.
+def _pull_back_write(
+    entry: Entry, data: Any, indices: tuple[Any, ...], cts: Cotangents, kernels: dict[str, Kernel]
+) -> bool:
+    """What stands at the place is the value's, of each element the last one's, and is erased for what was there before.
 
-    What stands at the place is the value's, of each element the last one's, and is erased for what was there before:
-    both at the cost of one in a version of NumPy's engine.
+    A version of NumPy's engine does both at the cost of one.
     """
-    keys, wanted = entry[3], entry[2].wanted
-    cut = getattr(ct._data, "cut", None)
-    if cut is None:  # the first of them makes a version
-        cut = kernels["buffer_new"](ct._data).cut
     (template,) = entry[1]
-    if len(keys) == 2:
-        term, data = cut(template)
-    else:
-        places = entry[7][2 : len(keys)]
-        if not _is_on(kernels, places):
-            return False
-        indices = (*map(_data_of, places),)
-        term, data = cut(template, indices)
-        if 0 in wanted and indices[0].shape:
-            extents = (*[n for n, e in zip(data.shape, template, strict=True) if e is None],)
-            is_last = kernels["last_writes"](*indices, extents)
-            if not is_last.all():
-                term = term.copy()
-                term[~is_last] = 0
+    cut = getattr(data, "cut", None)
+    term, data = (cut or kernels["buffer_new"](data).cut)(template, indices)
+    if indices and indices[0].shape:
+        extents = (*[n for n, e in zip(data.shape, template, strict=True) if e is None],)
+        is_last = kernels["last_writes"](*indices, extents)
+        if not is_last.all():
+            term = term.copy()
+            term[~is_last] = 0
     terms, masked = cts.terms, cts.masked
-    if 0 in wanted:
-        key = keys[0]
+    for index in entry[2].wanted:
+        key, found = entry[3][index], data if index else term
         known = terms.get(key)
         if known is None:
-            terms[key] = Tensor(term, next_serial())
-        elif type(known) is Tensor and KERNELS_OF[type(known._data)] is kernels:
-            terms[key] = Tensor(known._data + term, next_serial())
+            terms[key] = Tensor(found, next_serial())
+        elif not index and type(known) is Tensor and KERNELS_OF[type(known._data)] is kernels:
+            terms[key] = Tensor(known._data + found, next_serial())
         else:
-            cts.add(key, Tensor(term, next_serial()), True)
+            cts.add(key, Tensor(found, next_serial()), True)
         masked.add(key)
-    if 1 in wanted:
-        key = keys[1]
-        if key in terms:
-            cts.add(key, Tensor(data, next_serial()), True)
-        else:
-            terms[key] = Tensor(data, next_serial())
-            masked.add(key)
     return True
 
 
-def _pull_back_read(entry: Entry, ct: Any, cts: Cotangents, kernels: dict[str, Kernel]) -> bool:
-    """Adds what a read of a place without index arrays contributes to a cotangent in full; whether there is one."""
+def _pull_back_read(
+    entry: Entry, data: Any, indices: tuple[Any, ...], cts: Cotangents, kernels: dict[str, Kernel]
+) -> bool:
+    """What was read adds to a cotangent in full where there is one."""
     key = entry[3][0]
     known: Any = cts.terms.get(key)
-    if len(entry[3]) > 1 or not _is_numpys(ct, kernels) or not _is_numpys(known, kernels):
+    if type(known) is not Tensor or KERNELS_OF[type(known._data)] is not kernels:
         return False
-    cts.terms[key] = Tensor(kernels["buffer_add"](ct._data, known._data, *entry[1]), next_serial())
+    cts.terms[key] = Tensor(kernels["buffer_add"](data, known._data, *indices, *entry[1]), next_serial())
     cts.masked.add(key)
     return True
+
+
+_AT_PLACES = {buffer_set: _pull_back_write, buffer_get: _pull_back_read}
 
 
 def _idle_flag(entry: Entry, cts: Cotangents) -> Tensor | None:

@@ -16,6 +16,7 @@ from .. import ops
 from .._core.argument_types import ArrayLike, Index
 from .._core.labelled import answers_ufuncs
 from .._core.public import at_home
+from .._core.state import STATE
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops import chosen, memory, places
@@ -289,21 +290,37 @@ def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Inde
         a[index] = ours(a[index], *rest)
     elif ufunc in (np.add, np.subtract):
         value = ops.negative(rest[0]) if ufunc is np.subtract else rest[0]
-        if place.is_root:
+        reached = None if place.is_root else place.reached(index)
+        if place.is_root or reached is not None:
             held = place.family.written()._held
-            place.put_version(places.add(held, index, value, name))
+            place.put_version(places.add(held, index, value, name, reached))
         else:
             memory.write_all(a, memory.value_of(a).at[index].add(value), name)
     elif ufunc in _FUNCTIONAL and a.dtype.kind in "fc":
-        memory.write_all(a, getattr(memory.value_of(a).at[index], _FUNCTIONAL[ufunc])(*rest), name)
+        _write_functionally(a, index, _FUNCTIONAL[ufunc], rest, name)
     else:
         _write_in_rounds(ours, a, index, rest)
 
 
+def _write_functionally(a: Tensor, index: Any, name: str, rest: tuple[Any, ...], what: str) -> None:
+    """A write by the functional update of this name, of the elements alone that the index addresses."""
+    if STATE.builder is not None or not a.ndim or places.is_lone_truth(index):
+        memory.write_all(a, getattr(memory.value_of(a).at[index], name)(*rest), what)
+        return
+    numbers = places.numbers_of(a, index, what)
+    elements, which = np.unique(numbers, return_inverse=True)
+    flat = Flat(a)
+    part: Any = flat[elements]
+    flat[elements] = getattr(part.at[which.reshape(numbers.shape)], name)(*rest)
+
+
 def _write_in_rounds(ours: Callable[..., Any], a: Tensor, index: Any, rest: tuple[Any, ...]) -> None:
     """As many writes as the index has of one element at most: each takes what it addresses for the n-th time."""
-    shape: tuple[Any, ...] = a.shape
-    numbers: Any = np.arange(math.prod(shape)).reshape(shape)[_index_known(index)]
+    if STATE.builder is None and a.ndim and not places.is_lone_truth(index):
+        numbers: Any = places.numbers_of(a, index, "ufunc.at")
+    else:
+        shape: tuple[Any, ...] = a.shape
+        numbers = np.arange(math.prod(shape)).reshape(shape)[_index_known(index)]
     row = np.ravel(numbers)
     order = np.argsort(row, kind="stable")
     starts = np.searchsorted(row[order], row[order], side="left")

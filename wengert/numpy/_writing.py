@@ -18,11 +18,11 @@ from .._core import dtypes
 from .._core.argument_types import DTypeLike, Out
 from .._core.faces import documented, parameters_of
 from .._core.refusal import asker, cure_for
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Written
 from .._core.where import at_user_line
 from .._core.wrong_calls import Symbolic, explained
 from ..errors import LostGradientError
-from ..ops.memory import own, view_of, write_all
+from ..ops.memory import own, view_of, view_unread, write_all
 from ..ops.promotion import as_tensor, names_errors, outward
 from ._foreign import numpys_own, or_numpys
 
@@ -90,6 +90,10 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
         if shares_each and args[1:] and any(isinstance(a, Tensor) for a in args):
             return _of_each(function, args, name, kwargs)
         try:
+            if views is not None and args and type(args[0]) is Written:
+                unread = view_unread(args[0], _rest(views, args, kwargs))
+                if unread is not None:
+                    return unread
             result = f(*args, **kwargs)
             if place is not None and (kwargs or len(args) > place):
                 out = kwargs.get("out") if "out" in kwargs else args[place] if place < min(limit, len(args)) else None

@@ -500,6 +500,10 @@ def _sharing(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def shared(self: Tensor, *args: object, **kwargs: object) -> Any:
+        if type(self) is Written:
+            view = memory.view_unread(self, lambda x: getattr(x, name)(*args, **kwargs))
+            if view is not None:
+                return view
         found = method(self, *args, **kwargs)
         is_one = not kwargs and name != "diagonal" and not (name == "ravel" and args)
         return memory.view_of(self, found, lambda x: getattr(x, name)(*args, **kwargs), is_one)
@@ -509,7 +513,12 @@ def _sharing(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _viewing(name: str, getter: Callable[[Tensor], Any], theirs: Callable[[Any], Any] | None = None) -> Any:
     make = operator.attrgetter(name) if theirs is None else theirs
-    return lambda self: memory.view_of(self, getter(self), make, name in ("T", "mT"))
+
+    def view(self: Tensor) -> Any:
+        unread = memory.view_unread(self, make) if type(self) is Written else None
+        return memory.view_of(self, getter(self), make, name in ("T", "mT")) if unread is None else unread
+
+    return view
 
 
 _PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Index
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Written
 from .._core.where import at_user_line
 from . import memory, promotion, shapes
 from .indexing import take, unravel_index
@@ -55,6 +55,8 @@ class Flat:
             return copy(promotion.as_tensor(self.base[self._place(int(index))]))
         if _are_unknown(index):
             return copy(promotion.as_tensor(self.base[unravel_index(index, self.base.shape)]))
+        if type(self.base) is Written and self.base.ndim:  # at the cost of what is read
+            return promotion.as_tensor(self.base[self._coordinates(self._positions(index))])
         return take(shapes.ravel(self.base), self._positions(index), axis=0)
 
     def __setitem__(self, index: Index, value: ArrayLike) -> None:
@@ -81,7 +83,14 @@ class Flat:
 
     def _positions(self, index: Any) -> np.ndarray[Any, Any]:
         """The numbers of the elements that an index stands for."""
-        return np.arange(len(self))[
+        size = len(self)
+        if isinstance(index, slice):
+            return np.arange(*index.indices(size))
+        if isinstance(index, np.ndarray) and index.dtype.kind == "i":
+            if index.size and not (-size <= index.min() and index.max() < size):
+                raise IndexError(at_user_line(f"x.flat: an index is out of bounds for {size} elements"))
+            return np.where(index < 0, index + size, index)
+        return np.arange(size)[
             known_values(promotion.as_tensor(index), "x.flat") if isinstance(index, (list, Tensor)) else index
         ]
 

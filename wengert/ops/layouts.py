@@ -18,10 +18,10 @@ from .._core.constant import constant
 from .._core.tensor import Tensor
 from .._prims import structural as S
 from .._prims.buffer import buffer_get, buffer_set
-from . import choices
+from . import choices, places
 from .shapes import part as part_of
 from .shapes import permuted, reshaped
-from .subscript import look_of_index
+from .subscript import is_known, look_of_index
 
 _SCALES = {"c": np.complex64}  # a dtype with parts for NumPy to make views of; one byte for all others
 
@@ -150,6 +150,23 @@ def read(held: Tensor, layout: np.ndarray[Any, Any], blank: Any) -> Tensor:
     if layout.dtype == blank.dtype:
         return taken
     return choices.imag(taken) if part else choices.real(taken)
+
+
+def reached(layout: Any, blank: Any, index: Any, what: str) -> places.Place | None:
+    """The place, in the array, of what index arrays address in a view of it: at the cost of what they address.
+
+    None where an index is not known, or is none that a place has.
+    """
+    is_whole = layout is not None and layout.dtype == blank.dtype and layout.ndim and blank.ndim and layout.size
+    if not is_whole or places.is_lone_truth(index):
+        return None
+    place = places.place_of(Tensor(layout, 0), index, what)
+    if not all(map(is_known, place.indices)):
+        return None
+    place = places.counted_from_the_front(place, layout.shape, what)
+    offset, strides, _ = _geometry(layout, blank)
+    numbers = np.unravel_index(places.elements_of(place, strides, offset), blank.shape)
+    return place._replace(template=(None,) * blank.ndim, indices=(*map(constant, numbers),))
 
 
 def _nothing(held: Tensor, layout: Any) -> Tensor:

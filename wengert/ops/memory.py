@@ -223,7 +223,19 @@ _NUMBERS = frozenset({float, int, np.float64})
 class Place:
     """Where a tensor lies in its family's memory: NumPy's view of the blank array, or a way from another place."""
 
-    __slots__ = ("_cached", "_late", "_layout", "_pull", "_window", "family", "index", "made", "origin", "parent", "type")
+    __slots__ = (
+        "_cached",
+        "_late",
+        "_layout",
+        "_pull",
+        "_window",
+        "family",
+        "index",
+        "made",
+        "origin",
+        "parent",
+        "type",
+    )
 
     def __init__(
         self, family: Family, type_: TensorType, layout: np.ndarray[Any, Any] | None, parent: Place | None = None,
@@ -291,6 +303,10 @@ class Place:
             return plain
         window = self.window()
         return None if window is None else (places.place_within(window, plain[0]), plain[1])
+
+    def reached(self, index: Index) -> places.Place | None:
+        """The place, in the memory, of what an index with arrays addresses here, where it is known without a run."""
+        return layouts.reached(self.layout, self.family.blank, index, "x[...]") if STATE.builder is None else None
 
     def version(self) -> Tensor | None:
         """The newest version where only recorders must know what is done to it; None in traces and the like."""
@@ -383,6 +399,8 @@ class Place:
         layout = layouts.indexed(self.layout, index)
         if layout is not None and self.family.memory is not None:
             return layouts.read(self.family.memory._held, layout, self.family.blank)
+        if self.family.memory is not None and (place := self.reached(index)) is not None:
+            return places.take(self.family.memory._held, index, "x[...]", place)
         return take_index(self.current(), index, "x[...]")
 
     def write(self, index: Index, value: Tensor) -> None:
@@ -401,6 +419,9 @@ class Place:
         if layout is not None:
             value = filling(value, layout.shape, "x[...]")
             memory._put(layouts.written(held, layout, self.family.blank, value))
+            return
+        if (place := self.reached(index)) is not None:
+            memory._put(places.put(held, index, value, "x[...]", place))
             return
         self.write_all(_replaced(self.current(), index, value))
 
@@ -550,15 +571,35 @@ def _everyday_view(place: Place, index: Index) -> Tensor | None:
     at = None if held is None or index is Ellipsis else place.place_at(index)
     if held is None or at is None:
         return None
-    found = apply(prims.buffer_get, (held,), (at[0],))
     if not at[1]:
-        return found
-    if place._layout is None and place._late is None:
-        return None
-    parent, of_parent = (place, index) if place.is_root else (None, None)
-    view = Place(place.family, as_type((at[1], found._data.dtype)), None, parent, of_parent, late=(place, index))
+        return apply(prims.buffer_get, (held,), (at[0],))
+    parent, of_parent = (place, index) if place.made is _OF_ROOT else (None, None)
+    view = Place(place.family, as_type((at[1], place.type.dtype)), None, parent, of_parent, late=(place, index))
     view._window = at[0]
-    return _entered(place, found, view)
+    return _born_written(view)
+
+
+def _born_written(place: Place) -> Tensor:
+    """A view of what was written to, which nobody has read yet."""
+    tensor = Written.__new__(Written)
+    tensor._weak = False
+    place.family.take_in(tensor, place)
+    return tensor
+
+
+def view_unread(x: Tensor, make: Callable[[Any], Any]) -> Tensor | None:
+    """What a function gives of a tensor that was written to, where that is a view: without reading what it holds."""
+    place: Place = x._link
+    layout = None if place.version() is None else place.layout
+    if layout is None:
+        return None
+    try:
+        view = make(layout)
+    except Exception:  # what is wrong is said by our own function
+        return None
+    if type(view) is not np.ndarray or view.dtype != layout.dtype or not np.may_share_memory(view, layout):
+        return None
+    return _born_written(Place(place.family, TensorType((view.shape, x.dtype)), view))
 
 
 def _entered(place: Place, found: Tensor, at: Place) -> Tensor:
@@ -694,9 +735,13 @@ def own(found: object, x: ArrayLike) -> Any:
 
 def write(x: Tensor, index: Index, value: ArrayLike) -> None:
     """`x[index] = value`."""
-    place = place_of(x)
+    place = x._link or place_of(x)
     held = place.version()
     if held is not None:
+        if type(value) is Written:
+            if place.is_at(index, value._link):
+                return  # `x[i] += y` has written through the view already
+            value = value._link.current()
         at = place.place_at(index)
         if at is not None and place.put_promptly(held, at, value):
             return
@@ -743,6 +788,9 @@ def fitted(value: Tensor, dtype: np.dtype[Any]) -> Tensor:
 
 def write_all(x: Tensor, value: Tensor, what: str, casting: str = "same_kind") -> None:
     """Writes a result over the whole of a tensor, by NumPy's rules for `out=` and in-place operators."""
+    if type(x) is Written and value._data.dtype == x._link.type.dtype and value._data.shape == x._link.type.shape:
+        x._link.write_all(value)
+        return
     if not np.can_cast(value.dtype, x.dtype, casting):  # pyright: ignore[reportArgumentType]
         raise TypeError(
             at_user_line(

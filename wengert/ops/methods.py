@@ -13,7 +13,7 @@ from .._core.argument_types import ArrayLike
 from .._core.dims import Dim
 from .._core.engine import framework_of
 from .._core.labelled import family_of
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, held_now
 from . import choices, linalg
 from . import elementwise as E
 from .array_methods import attach_methods
@@ -68,7 +68,7 @@ def _in_place(f: Callable[[Any, Any], Any], sign: str) -> Callable[[Tensor, Any]
     def method(self: Tensor, other: ArrayLike) -> Any:
         if (not self.ndim and self._link is None) or (type(other) not in _FAST and not _is_operand(other)):
             return NotImplemented
-        result = as_tensor(f(self, other))
+        result = as_tensor(f(held_now(self), other))
         if result is not self:
             write_all(self, result, f"x {sign}= y")
         return self

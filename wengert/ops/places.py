@@ -7,13 +7,16 @@ index arrays first and no axis backwards; from there to NumPy's order, and back,
 from __future__ import annotations
 
 import builtins
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Index
+from .._core.constant import constant
 from .._core.dims import Shape
+from .._core.engine import ndarray_of
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -22,7 +25,7 @@ from .._prims.buffer import buffer_add, buffer_get, buffer_set
 from . import promotion
 from .at import filling, fitting
 from .shapes import permuted, reshaped
-from .subscript import NewAxis, Single, Whole, addressed, has_arrays, index_place, read
+from .subscript import BOUNDS, NewAxis, Single, Whole, addressed, has_arrays, index_place, read
 
 
 class Place(NamedTuple):
@@ -36,37 +39,37 @@ class Place(NamedTuple):
     perm: tuple[int, ...]  # and the axes of index arrays at their place
 
 
-def take(b: Tensor, index: Index, what: str) -> Tensor:
-    """What stands at b[index], a copy."""
-    plain = plain_place(b.shape, index)
+def take(b: Tensor, index: Index, what: str, place: Place | None = None) -> Tensor:
+    """What stands at b[index], a copy; or at a place that stands for the index."""
+    plain = plain_place(b.shape, index) if place is None else None
     if plain is not None:
         return apply(buffer_get, (b,), (plain[0],))
-    place = _place_of(b, index, what)
+    place = place_of(b, index, what) if place is None else place
     taken = buffer_get(b, *place.indices, template=place.template)
     if place.flipped:
         taken = S.flip(taken, axes=place.flipped)
     return permuted(reshaped(taken, place.wide), place.perm)
 
 
-def put(b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
-    """The version of b with a value at b[index]."""
-    return _written(buffer_set, b, index, value, what)
+def put(b: Tensor, index: Index, value: ArrayLike, what: str, place: Place | None = None) -> Tensor:
+    """The version of b with a value at b[index], or at a place that stands for the index."""
+    return _written(buffer_set, b, index, value, what, place)
 
 
-def add(b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
+def add(b: Tensor, index: Index, value: ArrayLike, what: str, place: Place | None = None) -> Tensor:
     """The version of b with a value added at b[index], as often as the index addresses an element."""
-    return _written(buffer_add, b, index, value, what)
+    return _written(buffer_add, b, index, value, what, place)
 
 
-def _written(op: Op, b: Tensor, index: Index, value: ArrayLike, what: str) -> Tensor:
+def _written(op: Op, b: Tensor, index: Index, value: ArrayLike, what: str, place: Place | None) -> Tensor:
     if type(value) is not Tensor or value.dtype != b.dtype:
         value = fitting(promotion.tensors_of(b, value, what)[1], b, what)
     updates: Tensor = value
-    plain = plain_place(b.shape, index)
+    plain = plain_place(b.shape, index) if place is None else None
     if plain is not None:
         template, core = plain
         return apply(op, (updates if updates.shape == core else filling(updates, core, what), b), (template,))
-    place = _place_of(b, index, what)
+    place = place_of(b, index, what) if place is None else place
     updates = filling(updates, (*[place.wide[p] for p in place.perm],), what)
     updates = reshaped(permuted(updates, S.inverse(place.perm)), place.core)
     if place.flipped:
@@ -92,7 +95,7 @@ def plain_place(shape: Shape, index: Index) -> tuple[tuple[Any, ...], Shape] | N
             if not -size <= item < size:
                 return None
             template.append(int(item) if item >= 0 else int(item) + size)
-        elif kind is slice and type(item.start) in _BOUNDS and type(item.stop) in _BOUNDS and type(item.step) in _BOUNDS:
+        elif kind is slice and BOUNDS.issuperset((type(item.start), type(item.stop), type(item.step))):
             start, stop, step = item.indices(size)
             if step < 1 or start >= stop:
                 return None
@@ -107,9 +110,6 @@ def plain_place(shape: Shape, index: Index) -> tuple[tuple[Any, ...], Shape] | N
         template.append((0, size, 1))
         core.append(size)
     return (*template,), (*core,)
-
-
-_BOUNDS = frozenset({int, type(None)})
 
 
 def place_within(window: tuple[Any, ...], inner: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -129,7 +129,8 @@ def place_within(window: tuple[Any, ...], inner: tuple[Any, ...]) -> tuple[Any, 
     return (*found,)
 
 
-def _place_of(b: Tensor, index: Index, what: str) -> Place:
+def place_of(b: Tensor, index: Index, what: str) -> Place:
+    """Where b[index] lies."""
     _refuse_lone_truth(index, what)
     _, entries = read(b, index, what)
     arrays: list[Tensor] = []
@@ -156,6 +157,46 @@ def _place_of(b: Tensor, index: Index, what: str) -> Place:
     after = range(rank, len(wide))
     perm = (*after[:place], *range(rank), *after[place:])
     return Place(tuple(template), tuple(arrays), tuple(core), tuple(flipped), tuple(wide), perm)
+
+
+def elements_of(place: Place, strides: tuple[int, ...], offset: int = 0) -> np.ndarray[Any, Any]:
+    """The numbers of a place's elements, in its own order, in an array of which it knows what a step along an axis is.
+
+    Its index arrays must be known.
+    """
+    numbers: Any = offset
+    indices, slices = iter(place.indices), list[Any]()
+    for stride, entry in zip(strides, place.template, strict=True):
+        if type(entry) is tuple:
+            slices.append(np.arange(*entry) * stride)
+        else:
+            numbers = numbers + (ndarray_of(next(indices)._data) if entry is None else entry) * stride
+    numbers = np.reshape(numbers, (*np.shape(numbers), *(1,) * len(slices)))
+    for axis, along in enumerate(slices):
+        numbers = numbers + along.reshape((-1, *(1,) * (len(slices) - axis - 1)))
+    return numbers
+
+
+def counted_from_the_front(place: Place, shape: Shape, what: str) -> Place:
+    """A place of known index arrays with none of them negative; an IndexError where one is out of bounds."""
+    axes = [axis for axis, entry in enumerate(place.template) if entry is None]
+    found: list[Tensor] = []
+    for axis, index in zip(axes, place.indices, strict=True):
+        array, size = ndarray_of(index._data), shape[axis]
+        if array.size and not (-size <= array.min() and array.max() < size):
+            raise IndexError(
+                at_user_line(f"{what}: an index is out of bounds for axis {axis} of an x of shape {shape}")
+            )
+        found.append(constant(np.where(array < 0, array + size, array)))
+    return place._replace(indices=(*found,))
+
+
+def numbers_of(x: Tensor, index: Index, what: str) -> np.ndarray[Any, Any]:
+    """The numbers, in row-major order, of the elements that x[index] addresses; the index must be known."""
+    shape: Any = x.shape
+    place = counted_from_the_front(place_of(x, index, what), shape, what)
+    numbers = elements_of(place, (*[prod(shape[axis + 1 :]) for axis in range(len(shape))],))
+    return np.flip(numbers, place.flipped).reshape(place.wide).transpose(place.perm)  # pyright: ignore[reportArgumentType]
 
 
 def is_lone_truth(index: Index) -> bool:

@@ -309,7 +309,7 @@ def look_of_index(index: Index) -> tuple[Any, ...] | None:
         kind = type(item)
         if kind is slice:
             bounds = (item.start, item.stop, item.step)
-            if not _BOUNDS.issuperset(map(type, bounds)):
+            if not BOUNDS.issuperset(map(type, bounds)):
                 return None
             look.append(bounds)
         elif kind is int or item is None or item is Ellipsis:
@@ -319,7 +319,7 @@ def look_of_index(index: Index) -> tuple[Any, ...] | None:
     return (*look,)
 
 
-_BOUNDS = frozenset({int, type(None)})
+BOUNDS = frozenset({int, type(None)})
 
 
 class Taking(NamedTuple):

@@ -162,6 +162,8 @@ class BufferArray(NDArrayOperatorsMixin):
 
 def _view(array: np.ndarray[Any, Any], template: tuple[Any, ...]) -> Any:
     """What the slices and integers of a template leave, the axes of index arrays in front."""
+    if template.count(None) == len(template):
+        return array
     if None not in template:  # as most writes of programs are, which are many
         return array[whole_place(template, ())]
     static, order = front(template)
@@ -201,8 +203,10 @@ def _add(
     value = np.ravel(value)
     if not value.size:
         return
-    numbers = _numbers(array, view, indices)
-    flat = array.reshape(-1)
+    if array.ndim == 1:
+        flat, numbers = array, np.ravel(indices[0])
+    else:
+        flat, numbers = array.reshape(-1), _numbers(array, view, indices)
     if not dtypes.is_half(array.dtype):
         np.add.at(flat, numbers, value)  # of one flat index, which is NumPy's fast way
         return
@@ -242,7 +246,10 @@ def _value(b: object) -> Any:
 
 def _get(b: np.ndarray[Any, Any], *indices_and_template: Any) -> Any:
     if type(b) is BufferArray and len(indices_and_template) == 1:
-        return b.at(indices_and_template[0], ())
+        (template,) = indices_and_template
+        place = (*[slice(*e) if type(e) is tuple else e for e in template], ...)
+        with _lock:
+            return b._elements()[place].copy()[()]
     *indices, template = indices_and_template
     return b.at(template, (*indices,)) if type(b) is BufferArray else _taken(np.asarray(b), template, (*indices,))
 
