@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ import pytest
 import wengert as wg
 import wengert.numpy as wnp
 from tests.support.write_idioms import IDIOMS
+from wengert._core.engine import ENGINES
+from wengert._engines.numpy.buffer import BufferArray
 
 # Programs here set `a.shape`, which NumPy deprecates from 2.5 on; programs of before do it, and tensors follow them.
 pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
@@ -137,3 +141,110 @@ def test_views_that_are_only_read_until_a_write_lie_where_numpys_do(view: Any, i
         kept[0] = 5.0
         array[0] = 5.0
         np.testing.assert_array_equal(ours.numpy(), theirs)
+
+
+_PLACES = np.array([3, 1, 7, 5])
+# what is written into a table of many rows, and a view of it: none costs more than what it writes
+_SLICES: dict[str, tuple[Any, Any]] = {
+    "slice": (lambda np_, a, b, x, k: b.__setitem__((k, slice(2, 6)), x), lambda a: a),
+    "in_a_view": (lambda np_, a, b, x, k: b.__setitem__((k, slice(2, 6)), x), lambda a: a[1:, 1:][::2]),
+    "in_a_view_backwards": (lambda np_, a, b, x, k: b.__setitem__((k, slice(2, 6)), x), lambda a: a[::-1]),
+    "element_added": (lambda np_, a, b, x, k: b.__setitem__((k, 3), b[k, 3] + x[0]), lambda a: a),
+    "row_multiplied": (lambda np_, a, b, x, k: b[k].__imul__(x[0]), lambda a: a),
+    "integers": (lambda np_, a, b, x, k: b.__setitem__((_PLACES + k, _PLACES), x), lambda a: a),
+    "integers_twice": (lambda np_, a, b, x, k: b.__setitem__((_PLACES // 2 + k, 0), x), lambda a: a),
+    "rows": (lambda np_, a, b, x, k: b.__setitem__(_PLACES + k, x[:, None]), lambda a: a),
+    "integers_in_a_view": (lambda np_, a, b, x, k: b.__setitem__((_PLACES + k, _PLACES), x), lambda a: a[1:, 1:]),
+    "integers_in_columns": (lambda np_, a, b, x, k: b.__setitem__((_PLACES, k), x), lambda a: a.T),
+    "integers_in_one_row": (lambda np_, a, b, x, k: b.__setitem__(_PLACES + k, x), lambda a: a.ravel()),
+    "read_and_written": (lambda np_, a, b, x, k: b.__setitem__(_PLACES + k, b[_PLACES] + x), lambda a: a.reshape(-1)),
+    "slice_of_columns": (lambda np_, a, b, x, k: b.__setitem__((slice(2, 6), k), x), lambda a: a.T),
+    "mask_of_a_row": (lambda np_, a, b, x, k: b.__setitem__((k, np.arange(10) % 4 == 1), x[:3]), lambda a: a),
+    "add_at": (lambda np_, a, b, x, k: np_.add.at(b, (_PLACES // 2 + k, 0), x), lambda a: a),
+    "add_at_a_view": (lambda np_, a, b, x, k: np_.add.at(b, (_PLACES // 2 + k, 0), x), lambda a: a[1:]),
+    "multiply_at": (lambda np_, a, b, x, k: np_.multiply.at(b, (_PLACES // 2 + k, 0), x), lambda a: a),
+    "maximum_at": (lambda np_, a, b, x, k: np_.maximum.at(b, _PLACES + k, x[:, None]), lambda a: a[:, :5]),
+    "divide_at": (lambda np_, a, b, x, k: np_.divide.at(b, (_PLACES + k, 0), x), lambda a: a),
+    "out": (lambda np_, a, b, x, k: np_.multiply(x, 2.0, out=b[k, 2:6]), lambda a: a),
+    "copyto": (lambda np_, a, b, x, k: np_.copyto(b[k, 2:6], x), lambda a: a),
+    "put": (lambda np_, a, b, x, k: np_.put(b, _PLACES + 10 * k, x), lambda a: a),
+    "flat": (lambda np_, a, b, x, k: b.flat.__setitem__(slice(7 * k, 7 * k + 4), x), lambda a: a),
+    "flat_read": (lambda np_, a, b, x, k: b.__setitem__((k, slice(0, 4)), b.flat[_PLACES] + x), lambda a: a),
+    "views_in_between": (lambda np_, a, b, x, k: a.T.__setitem__((slice(2, 6), k), x + a.real[k, :4]), lambda a: a),
+    "diagonal": (lambda np_, a, b, x, k: b.__setitem__((k, slice(2, 6)), x * np_.diagonal(a)[3]), lambda a: a),
+}  # fmt: skip
+
+
+@contextmanager
+def kernels_on_whole_arrays(size: int) -> Iterator[list[str]]:
+    """The kernels of NumPy's engine that run on arrays of so many elements, or give one."""
+    kernels, met = ENGINES["numpy"].kernels, list[str]()
+
+    def watched(name: str, own: Any) -> Any:
+        def kernel(*operands: Any) -> Any:
+            found = own(*operands)
+            read = () if name == "buffer_get" else operands  # which looks at the place alone, also in a plain array
+            if any(isinstance(x, np.ndarray) and x.size >= size for x in (*read, found)):
+                met.append(name)
+            return found
+
+        return kernel
+
+    before = dict(kernels)
+    restore = BufferArray._restore
+    kernels.update({name: watched(name, own) for name, own in before.items()})
+    BufferArray._restore = lambda self: (met.append("restore"), restore(self))[1]  # type: ignore[method-assign]
+    try:
+        yield met
+    finally:
+        kernels.update(before)
+        BufferArray._restore = restore
+
+
+@pytest.mark.parametrize("name", _SLICES)
+def test_no_write_costs_more_than_what_it_writes(name: str) -> None:
+    write, view_of = _SLICES[name]
+    rows = 60
+
+    def written(np_: Any, x: Any, count: int) -> Any:
+        a = np_.zeros((rows, 10)) + 1.5
+        a[0, 0] = x[0]
+        b = view_of(a)
+        for k in range(count):
+            write(np_, a, b, x, k)
+        return a
+
+    x, weights = np.linspace(1.0, 2.0, 4), np.cos(np.arange(rows * 10.0)).reshape(rows, 10)
+    found = wg.vjp(lambda x: written(wnp, x, 5), x)
+    np.testing.assert_allclose(found[0], written(np, x, 5), rtol=1e-12)
+    wg.check_gradients(lambda x: (weights * written(wnp, x, 5)).sum(), x)
+    dx = np.sin(x)
+    counts = []
+    for count in (4, 12):
+        with kernels_on_whole_arrays(rows * 10 // 2) as met:
+            gradient = wg.grad(lambda x, count=count: (weights * written(wnp, x, count)).sum())(x)
+            _, slope = wg.jvp(lambda x, count=count: (weights * written(wnp, x, count)).sum(), (x,), (dx,))
+        np.testing.assert_allclose(slope, (gradient * dx).sum(), rtol=1e-9)
+        counts.append(sorted(met))
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+def test_views_of_views_may_be_many(is_written: bool) -> None:
+    def shifted(np_: Any, x: Any) -> Any:
+        a = x * 2.0
+        if is_written:
+            a[0] = 1.0
+        b = a
+        for _ in range(2000):
+            b = b[1:]
+        b[0] = 3.0
+        b.reshape(-1, 2)[1] *= 5.0
+        return a
+
+    x = np.arange(2010.0)
+    np.testing.assert_array_equal(wg.vjp(lambda x: shifted(wnp, x), x)[0], shifted(np, x))
+    slope = np.full(2010, 2.0)
+    slope[[2000, *([0] if is_written else [])]] = 0.0
+    slope[2002:2004] = 10.0
+    np.testing.assert_array_equal(wg.grad(lambda x: shifted(wnp, x).sum())(x), slope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import sys
 from collections.abc import Callable
@@ -240,3 +241,44 @@ def test_lone_numbers_are_computed_by_operators():
     chosen = wg.value_and_grad(lambda x: wg.ops.where(x > 0.5, x * x, wg.ops.log(x - x)))  # a zero meets a slope of inf
     with np.errstate(divide="ignore"):
         assert chosen(y) == pytest.approx((0.49, 1.4))
+
+
+WRITES: dict[str, tuple[Callable[[Any, Any, Any, int], Any], int, int]] = {  # what, and most calls forward and back
+    "slice": (lambda a, b, x, k: operator.setitem(a, np.s_[k, 1:6], x), 14, 8),
+    "element": (lambda a, b, x, k: operator.setitem(a, (k, 3), x[0]), 24, 17),
+    "element_added": (lambda a, b, x, k: operator.setitem(a, (k, 3), a[k, 3] + 1.0), 32, 17),
+    "number": (lambda a, b, x, k: operator.setitem(a, (k, 3), 2.0), 15, 8),
+    "view": (lambda a, b, x, k: operator.setitem(b, np.s_[k, 1:6], x), 16, 8),
+    "row": (lambda a, b, x, k: operator.setitem(a[k], slice(1, 6), x), 26, 9),
+    "row_added": (lambda a, b, x, k: operator.setitem(a, k, operator.iadd(a[k], x[0])), 68, 28),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_calls_of_a_write(name: str) -> None:
+    write, forward, back = WRITES[name]
+    counts = []
+    for count in (10, 20):
+
+        def f(x: Any, count: int = count, inside: list[int] | None = None) -> Any:
+            a = wg.numpy.zeros((40, 9))
+            b = a[1:, 1:]
+            a[0, 0] = x[0]
+
+            def writes() -> None:
+                for k in range(count):
+                    write(a, b, x, k)
+
+            if inside is None:
+                writes()
+            else:
+                inside.append(len(inner_calls(writes)))
+            return a.sum()
+
+        gradient, inside = wg.value_and_grad(f), list[int]()
+        wg.value_and_grad(functools.partial(f, inside=inside))(np.ones(5))
+        gradient(np.ones(5))
+        counts.append((inside[0], len(inner_calls(gradient, np.ones(5))) - inside[0]))
+    each = [(b - a) / 10 for a, b in zip(*counts, strict=True)]
+    assert each[0] - 1 <= forward, each  # one is the test's own
+    assert each[1] <= back, each

@@ -51,6 +51,11 @@ def indexed(layout: np.ndarray[Any, Any] | None, index: Any) -> np.ndarray[Any, 
     return layout[index if has_dots else (*items, Ellipsis)]  # without dots a full index would read the element
 
 
+def laid_out(blank: Any, template: tuple[Any, ...]) -> Any:
+    """The view of an array that is a place of integers and slices."""
+    return None if blank is None else blank[(*[slice(*e) if type(e) is tuple else e for e in template], ...)]
+
+
 def with_extents(layout: np.ndarray[Any, Any], shape: Any) -> np.ndarray[Any, Any]:
     """The same elements in order with other extents; an AttributeError, as NumPy's, where only a copy would do."""
     if np.lib.NumpyVersion(np.__version__) < "2.1.0":  # `reshape` has no `copy` there; setting warns from 2.5 on
@@ -157,8 +162,9 @@ def reached(layout: Any, blank: Any, index: Any, what: str) -> places.Place | No
 
     None where an index is not known, or is none that a place has.
     """
-    is_whole = layout is not None and layout.dtype == blank.dtype and layout.ndim and blank.ndim and layout.size
-    if not is_whole or places.is_lone_truth(index):
+    if layout is None or layout.dtype != blank.dtype or not (layout.size and layout.ndim and blank.ndim):
+        return None  # parts of complex numbers are written with the other part
+    if places.is_lone_truth(index):
         return None
     place = places.place_of(Tensor(layout, 0), index, what)
     if not all(map(is_known, place.indices)):

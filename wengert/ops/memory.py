@@ -240,7 +240,7 @@ class Place:
     def __init__(
         self, family: Family, type_: TensorType, layout: np.ndarray[Any, Any] | None, parent: Place | None = None,
         index: Index | None = None, pull: Callable[[Tensor], Tensor] | None = None,
-        late: tuple[Place | None, Index | Callable[[Any], Any]] | None = None,
+        late: tuple[Place | None, Any] | None = None,
     ) -> None:  # fmt: skip
         self.family = family
         self.type = type_
@@ -266,12 +266,18 @@ class Place:
 
     def lay_out(self) -> None:
         """Finds the layout, if that has been put off until now."""
-        if self._late is not None:
-            base, index = self._late
+        late: list[Place] = []
+        place: Place | None = self
+        while place is not None and place._late is not None:  # a loop, for views of views may be many
+            late.append(place)
+            place = place._late[0]
+        for place in reversed(late):
+            base, index = place._late or _OF_ROOT
             if base is None:
-                self.layout = self.family.blank
+                place.layout = self.family.blank if index is None else layouts.laid_out(self.family.blank, index)
             else:
-                self.layout = index(base.layout) if callable(index) else layouts.indexed(base.layout, index)
+                found: Any = index(base.layout) if callable(index) else layouts.indexed(base.layout, index)
+                place.layout = found
 
     @property
     def is_root(self) -> bool:
@@ -282,8 +288,13 @@ class Place:
 
     def window(self) -> tuple[Any, ...] | None:
         """What lies here as integers and slices forward of the whole memory; None where more is needed to say it."""
-        if self._window is None:
-            self._window = self._found_window() or False
+        unknown: list[Place] = []
+        place: Place | None = self
+        while place is not None and place._window is None:
+            unknown.append(place)
+            place = place.parent or (place.made or _OF_ROOT)[0]
+        for place in reversed(unknown):
+            place._window = place._found_window() or False
         return self._window or None
 
     def _found_window(self) -> tuple[Any, ...] | None:
@@ -436,7 +447,7 @@ class Place:
         held = self.version()
         if held is not None and self.made is not None and self.made is not _OF_ROOT:
             window = self.window()
-            if window is not None and self.put_promptly(held, (window, self.type.shape), value):  # pyright: ignore[reportArgumentType]
+            if window is not None and self.put_promptly(held, (window, self.type.shape), value):
                 return
         memory = self.family.written()
         self._require_mine(memory)
@@ -574,7 +585,7 @@ def _everyday_view(place: Place, index: Index) -> Tensor | None:
     if not at[1]:
         return apply(prims.buffer_get, (held,), (at[0],))
     parent, of_parent = (place, index) if place.made is _OF_ROOT else (None, None)
-    view = Place(place.family, as_type((at[1], place.type.dtype)), None, parent, of_parent, late=(place, index))
+    view = Place(place.family, as_type((at[1], place.type.dtype)), None, parent, of_parent, late=(None, at[0]))
     view._window = at[0]
     return _born_written(view)
 

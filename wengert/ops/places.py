@@ -196,7 +196,7 @@ def numbers_of(x: Tensor, index: Index, what: str) -> np.ndarray[Any, Any]:
     shape: Any = x.shape
     place = counted_from_the_front(place_of(x, index, what), shape, what)
     numbers = elements_of(place, (*[prod(shape[axis + 1 :]) for axis in range(len(shape))],))
-    return np.flip(numbers, place.flipped).reshape(place.wide).transpose(place.perm)  # pyright: ignore[reportArgumentType]
+    return np.flip(numbers, place.flipped).reshape(place.wide).transpose(place.perm)
 
 
 def is_lone_truth(index: Index) -> bool:

@@ -151,7 +151,7 @@ class BufferArray(NDArrayOperatorsMixin):
             newer = BufferArray(array)
             self._array, self._newer, self._replaced = None, newer, (template, indices, found)
             if view is None:
-                _put(array, template, indices, 0)
+                _put(array, template, indices, found.dtype.type(0))
             else:
                 view[...] = 0
             return found, newer
