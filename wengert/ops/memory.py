@@ -335,7 +335,7 @@ class Place:
                 KERNELS_OF[type(data)]
             ):
                 return False
-        elif type(value) in _NUMBERS and data.dtype == np.float64:
+        elif type(value) in _NUMBERS and data.dtype == np.float64 and KERNELS_OF[type(data)] is KERNELS_OF[np.float64]:
             own = np.float64(value) if not core else np.full(core, value)
             value = Tensor(own, next_serial())
         else:
