@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from .._core import dtypes
 from .._core.constant import constant
 from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, array_of, framework_of
 from .._core.kinds import ARRAYS
+from .._core.public import public
 from .._core.scalars import beside
 from .._core.state import STATE
 from .._core.structure import flatten
@@ -23,6 +24,9 @@ from .._core.wrong_calls import Symbolic
 from .arguments import caller_kind
 from .cache import Compiled
 from .trace import Static, array_key, trace, with_dims
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _LEAVES = frozenset((*ARRAYS, bool, int, float, complex))
 
@@ -68,6 +72,18 @@ def as_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any
     with beside(tensors):
         traced = trace(f, spec, keys, name)
     return Compiled(traced).run(tensors, kind)
+
+
+def bridged(f: Callable[P, R], name: str = "") -> Callable[P, R]:
+    """f as a public function that takes frameworks' tracers: what is no array among its arguments stays as it is.
+
+    Functions in which a Python call more is felt ask `has_tracers` themselves, and so do those that keep their traces.
+
+    Args:
+        f: a plain function.
+        name: of the program; by default f's.
+    """
+    return public(f, (has_tracers, as_program, name or f.__name__))
 
 
 def _run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], name: str) -> Any:

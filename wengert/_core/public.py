@@ -27,7 +27,10 @@ C = TypeVar("C", bound=Callable[..., Any])
 _CALL_USERS = (["differentiation"], ["programs"], ["rules"], ["integrate"])
 
 
-def public(f: Callable[P, R]) -> Callable[P, R]:
+Bridge = tuple[Callable[[Any], bool], Callable[..., Any], str]
+
+
+def public(f: Callable[P, R], bridge: Bridge | None = None) -> Callable[P, R]:
     """f as a public function; one that returns a function makes that one, too.
 
     Signature, docstring, name and module stay f's. Functions in which a Python call more is felt (the hot calls that
@@ -35,6 +38,8 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
 
     Args:
         f: a plain function or method.
+        bridge: what says whether arguments are to be traced, what runs the call then, and the program's name (see
+            `_compile/bridge.py`). It is asked here, since branches lie in one another as deep as Python's stack is.
     """
 
     # closed over, since the globals below are others
@@ -44,11 +49,15 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
     def enter(*args: P.args, **kwargs: P.kwargs) -> R:
         before = state.__dict__.copy()
         try:
+            if bridge is not None and bridge[0]((args, kwargs)):
+                return bridge[1](f, args, kwargs, bridge[2])
             return f(*args, **kwargs)
         except BaseException as error:
             put_back(before)
             if isinstance(error, symbolic):
-                return error.answer(again(f), args, kwargs)  # anew: a function that held itself would be a cycle
+                return error.answer(
+                    again(f, bridge), args, kwargs
+                )  # anew: a function that held itself would be a cycle
             told: BaseException = error
             if isinstance(error, Exception) and not isinstance(error, AttributeError):  # which is a fault of ours
                 told = told_of(error, name, f, args, kwargs)

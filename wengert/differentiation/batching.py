@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._compile.arguments import array_argument, caller_kind, require_callable, result_of
-from .._compile.bridge import as_program, has_tracers
+from .._compile.bridge import bridged
 from .._control.examples import Example
 from .._control.values import Leaves, leaf_tensor
 from .._core.argument_types import Tree
@@ -75,18 +75,15 @@ def vmap(f: Callable[..., Any], in_axes: object = 0, out_axes: object = 0) -> Ca
     _require_axes(in_axes, "in_axes")
     _require_axes(out_axes, "out_axes")
 
-    @public
+    @functools.partial(bridged, name="vmap")
     def mapped(*args: Tree, **kwargs: object) -> Any:
-        if has_tracers((args, kwargs)):
-            # made anew, so that no function holds itself
-            return as_program(vmap(f, in_axes, out_axes), args, kwargs, "vmap")
         axes = _of_arguments(in_axes, len(args))
         return _run(f, _Examples(args, kwargs, axes, "vmap"), out_axes, "vmap", (*args, *kwargs.values()))
 
     return derived(mapped, "{} for a batch of examples.", vmap, f, in_axes, out_axes)
 
 
-@public
+@bridged
 def vectorized_map(function: Callable[[Any], Any], elements: Tree) -> Any:
     """Applies a function to each slice of some arrays along their first axis, all at once: `vmap(function)(elements)`.
 
@@ -108,8 +105,6 @@ def vectorized_map(function: Callable[[Any], Any], elements: Tree) -> Any:
         array([ 5., 25.])
     """
     require_callable(function, "vectorized_map")
-    if has_tracers((elements,)):
-        return as_program(functools.partial(vectorized_map, function), (elements,), {}, "vectorized_map")
     return _run(function, _Examples((elements,), {}, (0,), "vectorized_map"), 0, "vectorized_map", (elements,))
 
 

@@ -25,7 +25,7 @@ from .._compile.arguments import (
     result_of,
     strong_result,
 )
-from .._compile.bridge import as_program, has_tracers
+from .._compile.bridge import bridged
 from .._compile.matching import matched
 from .._control.jacobians import as_columns, as_rows, images
 from .._control.linearity import Linearity, is_zero
@@ -642,11 +642,8 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
     positions = positions_of(wish.argnums, name)
     names, _ = parameters(f)
 
-    @public
+    @functools.partial(bridged, name=name)
     def jacobian_function(*args: Tree, **kwargs: object) -> Any:
-        if has_tracers((args, kwargs)):
-            # made anew, so that no function holds itself
-            return as_program(_jacobian_function(f, name, wish, combine), args, kwargs, name)
         chosen = chosen_arguments(positions, args, name)
         keep = caller_kind((*args, *kwargs.values()))
         sources = [Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]") for i in chosen]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from .._compile.arguments import caller_kind, require_callable, result_of
-from .._compile.bridge import as_program, has_tracers
+from .._compile.bridge import bridged
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.constant import constant
@@ -186,10 +186,8 @@ def _like(value: ArrayLike, x: Tensor) -> Any:
 def _adopted(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     """f on tensors as a function on arrays of any kind, with results in that kind."""
 
-    @public
+    @functools.partial(bridged, name=name)
     def run(*args: Any, **kwargs: Any) -> Any:
-        if has_tracers((args, kwargs)):
-            return as_program(_adopted(f, name), args, kwargs, name)
         keep = caller_kind((*args, *kwargs.values()))
         return result_of(f(*map(_entered, args), **{key: _kept(x) for key, x in kwargs.items()}), keep)
 

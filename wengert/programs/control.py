@@ -16,7 +16,7 @@ from typing import Any, SupportsIndex, cast
 import numpy as np
 
 from .._compile.arguments import caller_kind, require_callable, result_of
-from .._compile.bridge import as_program, has_tracers, is_known
+from .._compile.bridge import as_program, bridged, has_tracers, is_known
 from .._control.eager_loop import NeverRan, ScanSteps, WhileSteps, run_eagerly
 from .._control.linearity import Linearity
 from .._control.loop import Loop, run_loop
@@ -59,7 +59,7 @@ __all__ = [
 # -- branches ---------------------------------------------------------------------------------------------------------
 
 
-@public
+@bridged
 def cond(pred: ArrayLike, true_fn: Callable[..., Any], false_fn: Callable[..., Any], *operands: Tree) -> Any:
     """The result of one of two functions, chosen by a boolean.
 
@@ -88,19 +88,13 @@ def cond(pred: ArrayLike, true_fn: Callable[..., Any], false_fn: Callable[..., A
     """
     require_callable(true_fn, "cond")
     require_callable(false_fn, "cond")
-    if has_tracers((pred, operands)):
-
-        def chosen_of(holds: ArrayLike, *xs: Tree) -> Any:
-            return cond(holds, true_fn, false_fn, *xs)
-
-        return as_program(chosen_of, (pred, *operands), {}, "cond")
     chosen = _predicate(pred, "cond")
     if isinstance(chosen, bool):
         return _taken(true_fn if chosen else false_fn, operands, pred)
     return _branch(chosen, (true_fn, false_fn), ("true_fn", "false_fn"), operands, "cond")
 
 
-@public
+@bridged
 def switch(index: object, branches: Sequence[Callable[..., Any]], *operands: object) -> Any:
     """The result of one of several functions, chosen by a number.
 
@@ -126,12 +120,6 @@ def switch(index: object, branches: Sequence[Callable[..., Any]], *operands: obj
         raise ValueError(at_user_line(f"switch: wanted a list of at least one branch, got {branches!r}"))
     for branch in branches:
         require_callable(branch, "switch")
-    if has_tracers((index, operands)):
-
-        def chosen_of(number: object, *xs: Tree) -> Any:
-            return switch(number, branches, *xs)
-
-        return as_program(chosen_of, (index, *operands), {}, "switch")
     place = _one_element(as_tensor(index, "switch: index"), "switch: index")
     if not dtypes.is_integer(place.dtype):
         raise TypeError(at_user_line(f"switch: wanted an integer as index, got {place.dtype.name}"))
@@ -363,7 +351,7 @@ class _NotKnown(TracingError):
     """A predicate is a framework's tracer: the construct must be traced."""
 
 
-@public
+@bridged
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, checkpoint: Any = "auto") -> Any:
     """Runs a step for each integer from `lower` to `upper`, the latter left out.
 
@@ -388,12 +376,6 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         ValueAndGrad(value=np.float64(8.0), grad=np.float64(12.0))
     """
     require_callable(body_fun, "fori_loop")
-    if has_tracers((lower, upper, init_val)):
-
-        def again(low: Any, high: Any, init: Any) -> Any:
-            return fori_loop(low, high, body_fun, init, checkpoint)
-
-        return as_program(again, (lower, upper, init_val), {}, "fori_loop")
     first, last = _bound(lower, "lower"), _bound(upper, "upper")
 
     def test(variables: Any) -> bool | Tensor:
@@ -620,7 +602,7 @@ def _settled(
 # -- loops over arrays ------------------------------------------------------------------------------------------------
 
 
-@public
+@bridged
 def scan(
     f: Callable[..., Any], init: Tree, xs: Tree = None, length: int | None = None, reverse: bool = False,
     checkpoint: str | int = "auto", unroll: int = 1,
@@ -656,12 +638,6 @@ def _scan(
     f: object, init: Tree, xs: Tree, length: SupportsIndex | None, reverse: object, checkpoint: str | int, what: str
 ) -> tuple[Any, Any]:
     require_callable(f, what)
-    if has_tracers((init, xs)):
-
-        def again(first: ArrayLike, slices: Tensor) -> Any:
-            return _scan(f, first, slices, length, reverse, checkpoint, what)
-
-        return as_program(again, (init, xs), {}, what)
     policy = checkpoint_policy(checkpoint, what)
     rows = Leaves(xs, "xs")
     steps = _scan_length(rows, length, what)
@@ -840,7 +816,7 @@ def set_memory_budget(size: int) -> None:
     budget.set_limit(int(size))
 
 
-@public
+@bridged
 def map(f: Callable[[Any], Any], xs: Tree) -> Any:
     """Applies a function to each slice of some arrays along their first axis, one after the other.
 
