@@ -1,4 +1,6 @@
-"""Series in machine code (modified Bessel functions, polygamma), and functions of what operands repeat."""
+"""Series and searches in machine code (modified Bessel functions, polygamma, quantiles, slopes in parameters), and
+functions of what operands repeat.
+"""
 
 from __future__ import annotations
 
@@ -148,6 +150,110 @@ def test_what_is_not_chosen_raises_no_flag(name: str) -> None:
         found = compiled(x)
         np.testing.assert_allclose(found, NUMPY.kernels[name](x), 1e-13)
     assert {part.why for part in compiled.report(x).parts} == {""}
+
+
+# 40-digit values, rounded
+INTEGRALS = {
+    1: (2.0885878759056577e175, 48618.53075158231, 0.5651907129276761, 0.5641895835477563, 0.5631907109276751,
+        0.34380978317745975, 0.13660600739194928, 0.016191753047510728, 1.1277028156766193e-4, 2.8209479177387815e-41),
+    2: (2.0911986107505396e176, 76979.29334087335, 0.250564940336426, 0.25, 0.249436559664824, 0.13207836616529484,
+        0.03859289034297711, 0.0018663583112438927, 1.1270271393946528e-06, 1.4104739588693907e-61),
+    6: (9.457314727124494e178, 32403.894996571446, 0.0026135880806615907, 1 / 384, 0.0025947817110597636,
+        9.193694163815907e-4, 1.0890847460873168e-4, 2.641507696527836e-07, 1.1220885543666596e-14,
+        8.815462242933693e-143),
+    7: (2.722230342755882e179, 17642.294783550205, 6.74263813850541e-4, 6.716542661282812e-4, 6.690554648921905e-4,
+        2.1897086198891148e-4, 2.1633318561284676e-05, 2.7424739451881465e-08, 1.1202992897648735e-16,
+        4.407731121466846e-163),
+}  # fmt: skip
+QUANTILES = {
+    -1e-300: 37.0470962993612, -1e-9: 5.997807015088904, -0.05: 1.6568927965620148, -0.3: 0.6458699862012636,
+    -0.6931471805599451: 3.0735658403607706e-16, -0.7: -0.008559478582480282, -2.6: -1.4446822551700573,
+    -40.0: -8.592675718473773, -699.0: -37.26827606207496, -701.0: -37.32186398117314, -308270.0: -785.1909514671019,
+    -1e12: -1414213.562362431, -1.7e308: -1.8439088914585775e154, 0.0: np.inf, -np.inf: -np.inf,
+    1e-9: np.nan, np.inf: np.nan, np.nan: np.nan,
+}  # fmt: skip
+ANGLES = [
+    (0.02231112902359461, 0.01, -3.0), (0.18385803943315632, 0.5, -1.5), (0.3497350668930129, 2.0, -0.3),
+    (0.49889038029908594, 8.0, -0.001), (4.598601217380489e-25, 30.0, -2.5), (0.1586592869667653, 1e4, -0.01),
+    (0.0, 3.0, -np.pi), (0.5, 3.0, 0.0), (0.25, 0.0, -np.pi / 2), (np.nan, 1.0, np.nan), (0.3, np.nan, np.nan),
+    (-0.1, 0.5, np.nan),
+]  # fmt: skip
+
+
+def both_ways(name: str, attrs: tuple[Any, ...], *operands: Any) -> list[Any]:
+    """What the kernel of a primitive and machine code give, which leaves no flag that says what is not so."""
+    primitive = REGISTRY[name]
+    compiled = wg.function(lambda *xs: apply(primitive, [wg.asarray(x) for x in xs], attrs), name=name)
+    with np.errstate(divide="raise", over="raise", invalid="raise"):
+        found = np.asarray(compiled(*operands))
+    assert {part.by for part in compiled.report(*operands).parts} == {"machine code"}
+    return [NUMPY.kernels[name](*operands, *attrs), found]
+
+
+@pytest.mark.parametrize("order", INTEGRALS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_integrals_of_the_error_function_are_exact(order: int, dtype: Any) -> None:
+    x = np.array([-20.0, -3.0, -1e-3, 0.0, 1e-3, 0.3, 1.0, 4.0, 50.0, 1e20, np.inf, np.nan])
+    wanted = np.array([*INTEGRALS[order], 0.0, np.nan])
+    if dtype == np.float32:  # which has not all of these
+        x, wanted = x[[1, 3, 6, 7, 10, 11]], wanted[[1, 3, 6, 7, 10, 11]]
+    for found in both_ways("erfcx_integral", (order,), x.astype(dtype)):
+        # beyond the sixth order by a recurrence, in which digits cancel
+        np.testing.assert_allclose(found, wanted, 1e-7 if dtype == np.float32 else 5e-15 if order < 7 else 5e-14)
+    compiled = wg.function(lambda x: apply(REGISTRY["erfcx_integral"], (wg.asarray(x),), (order,)))
+    with np.errstate(over="ignore"):  # exp as NumPy's, which tells that it overflows
+        np.testing.assert_array_equal(compiled(np.array([-27.5, -1e300, -np.inf], dtype)), np.inf)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_quantiles_of_logarithms_are_exact(dtype: Any) -> None:
+    """SciPy's, which are the kernel's, are exact to 12 digits."""
+    y, wanted = (np.array([*v]) for v in (QUANTILES.keys(), QUANTILES.values()))
+    if dtype == np.float32:
+        is_told = y.astype(dtype) == y
+        y, wanted = y[is_told | np.isnan(y)].astype(dtype), wanted[is_told | np.isnan(y)]
+    kernels, found = both_ways("ndtri_exp", (), y)
+    rtol = 1e-15 if dtype == np.float64 else 1e-7
+    np.testing.assert_allclose(found, wanted, rtol)
+    np.testing.assert_allclose(kernels, wanted, 1e-12 if dtype == np.float64 else 1e-7, 1e-16)
+
+
+def test_angles_of_shares_are_exact() -> None:
+    share, kappa, wanted = np.array(ANGLES).T
+    for found in both_ways("vonmises_place", (), share, kappa):
+        np.testing.assert_allclose(found, wanted, 3e-14, 1e-14)
+
+
+def test_counts_in_machine_code_are_the_kernels() -> None:
+    """Exactly, also where a share is a count's own."""
+    rng = np.random.default_rng(0)
+    n, p, mu = np.floor(rng.uniform(1, 60, 300)), rng.random(300), 10 ** rng.uniform(-1, 2, 300)
+    count = np.floor(rng.random(300) * n)
+    shares = {
+        "poisson_count": (wg.stats.poisson.cdf(count, mu), mu), "binom_count": (wg.stats.binom.cdf(count, n, p), n, p),
+        "nbinom_count": (wg.stats.nbinom.cdf(count, n, p), n, p),
+    }  # fmt: skip
+    for name, operands in shares.items():
+        for upper in (False, True):
+            np.testing.assert_array_equal(*both_ways(name, (upper,), *operands), name)
+
+
+@pytest.mark.parametrize("name", ["gammainc", "gammainc second", "gammainc large", "betainc", "betainc large"])
+def test_slopes_in_parameters_are_machine_code_and_as_exact_as_stated(name: str) -> None:
+    for sample in (s.counted(np.float64) for s in A.samples() if s.name == name and any(s.orders[:-1])):
+        f = wg.function(A.derivative_of(A.function_of(name), sample.orders))
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            found = np.asarray(f(*sample.points))
+        most = int(STATED[sample.function][A.kind_of(sample.orders, np.float64)])
+        assert np.max(A.errors(sample, found)) <= most, sample.orders
+        assert {part.by for part in f.report(*sample.points).parts} == {"machine code"}
+
+
+def test_slopes_in_parameters_vanish_far_out() -> None:
+    a, x = np.array([1e-320, 1e-3, 2.0, 2.0]), np.array([1e300, 1e300, 1e308, 1e5])
+    for order in (1, 2):
+        for found in both_ways("gammainc", (order,), a, x):
+            np.testing.assert_array_equal(found, 0.0)
 
 
 # -- what operands repeat ----------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def _gamma_fraction(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int
         return (shifted - k) * k, (x + (2 * k + 1)) - shifted
 
     upper = _gamma_power(a, x, order) * shifted / fraction(terms, _steps(a))
-    return -upper.derivative()
+    return np.where(_gamma_size(a, x) == 0, -0.0, -upper.derivative())  # far out, where its factors may be infinite
 
 
 def _gammainc(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..erfcx_integrals import MOST, SPLIT, smooth
 from ..stirling import KV_FAR, beyond_stirling
 from .common import Kernel, in_float32, lazy
 
@@ -63,26 +64,41 @@ _FRACTION_STEPS = 200
 
 
 def _erfcx_integral(x: np.ndarray[Any, Any], order: int) -> Any:
-    """By the recurrence where nothing cancels (x <= 1), else by the continued fraction of neighbours' ratios."""
+    """By the recurrence where nothing cancels, else by a polynomial; of high orders by the continued fraction of
+    neighbours' ratios, from 1 on."""
     from scipy.special import erfcx
 
     x = np.asarray(x, np.float64)
-    two = 2 / math.sqrt(math.pi)
-    low = np.minimum(x, 1.0)
-    before, here = np.full_like(x, two), erfcx(low)
+    start = 0.0 if order <= MOST else 1.0
+    low = np.minimum(x, start)
+    before, here = np.full_like(x, 2 / math.sqrt(math.pi)), erfcx(low)
     for n in range(1, order + 1):
         before, here = here, (before - 2 * low * here) / (2 * n)
-    if not (x > 1).any():
+    is_high = x > start
+    if not is_high.any():
         return here
-    high = np.maximum(x, 1.0)
-    ratio = 1 / (high + np.sqrt(high * high + 2.0 * (order + _FRACTION_STEPS)))
-    product = np.full_like(x, two)
+    high = np.where(is_high, x, 1.0)
+    return np.where(is_high, _by_polynomial(high, order) if order <= MOST else _by_fraction(high, order), here)
+
+
+def _by_polynomial(x: np.ndarray[Any, Any], order: int) -> Any:
+    coefficients, shift = smooth(order)
+    near = np.minimum(x, 1e300)
+    place, total = (near - SPLIT) / (near + SPLIT), np.zeros_like(x)
+    for c in reversed(coefficients):
+        total = total * place + c
+    return total * (1 / (x + shift)) ** (order + 1)
+
+
+def _by_fraction(x: np.ndarray[Any, Any], order: int) -> Any:
+    ratio = 1 / (x + np.sqrt(x * x + 2.0 * (order + _FRACTION_STEPS)))
+    product = np.full_like(x, 2 / math.sqrt(math.pi))
     for n in range(order + _FRACTION_STEPS, -1, -1):
-        ratio = 1 / (2 * (high + (n + 1) * ratio))
+        ratio = 1 / (2 * (x + (n + 1) * ratio))
         if n <= order:
             product = product * ratio
     # the fraction of order 0 is twice erfcx over the constant: W(0) = 2 / sqrt(pi) ratio(0)
-    return np.where(x > 1, product, here)
+    return product
 
 
 def _integral_kernel(x: np.ndarray[Any, Any], order: int) -> Any:

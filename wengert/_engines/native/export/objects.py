@@ -17,6 +17,7 @@ from ..llvm.vectormath import TYPES, c_name, operands
 from ..lower.forms import TYPE_OF
 from ..lower.own import Own, c_word
 from ..run import context
+from ..run.formulas import as_text, entry, function_of_numbers, stored
 from .program import SPECIAL, Exported, lapack_name
 
 SIGNATURE = "wengert_signature"  # the symbol under which a shared library says what Python must know
@@ -76,7 +77,7 @@ def object_code(program: Exported, cpu: str, signature: bytes = b"", more: str =
         module.triple = binding.get_process_triple()
         module.data_layout = str(target.target_data)
         inner = ["work", "derive"] if program.derived is not None else ["work"]
-        inner += [name for x in program.own for name in (c_word(x.name), _entry(x))]
+        inner += [name for x in program.own for name in (c_word(x.name), entry(x))]
         for name in (*inner, "wengert_take", "wengert_grow", "wengert_drop"):
             module.get_function(name).linkage = "internal"
         module.verify()
@@ -149,7 +150,7 @@ def _interface(program: Exported, signature: bytes) -> str:
         f"  %buffers = alloca [{max(1, len(buffers))} x ptr]",
         f"  %sizes = alloca [{max(1, program.count)} x i64]",
         f"  %context = alloca [{context.SIZE} x i8], align 8",
-        *_stored("buffers", "ptr", buffers), *_stored("sizes", "i64", presets),
+        *stored("buffers", "ptr", buffers), *stored("sizes", "i64", presets),
     ]  # fmt: skip
     call = "(ptr %buffers, ptr %sizes, ptr %context)"
     if program.derived is not None:
@@ -164,51 +165,19 @@ def _interface(program: Exported, signature: bytes) -> str:
         lines.append("declare i32 @derive(ptr, ptr, ptr)")
     constants = [f"@constant{i} = private constant {_bytes(c)}, align 64" for i, c in enumerate(program.constants)]
     if signature:
-        constants.append(f"@{SIGNATURE} = constant {_text(signature + bytes(1))}")
+        constants.append(f"@{SIGNATURE} = constant {as_text(signature + bytes(1))}")
     log_gamma = _LOG_GAMMA_OF_WINDOWS if "windows" in llvm().get_process_triple() else _LOG_GAMMA
     own = map(_own_function, program.own)
     return "\n".join([*constants, *lines, *own, _MEMORY, _GAMMA, log_gamma])
 
 
-def _entry(own: Own) -> str:
-    """The function of numbers that calls the one of arrays."""
-    return f"{c_word(own.name)}_of"
-
-
 def _own_function(own: Own) -> str:
-    """The function of numbers, and the tables that it has."""
-    name = c_word(own.name)
-    count = own.operands + len(own.tables) + 1
-    given = ", ".join(f"double %x{i}" for i in range(own.operands))
-    tables = [f"@{name}.table{i} = private constant {_bytes(t)}, align 64" for i, t in enumerate(own.tables)]
-    numbers = [f"%held{i}" for i in range(own.operands)]
-    lines = [f"  {held} = alloca double" for held in (*numbers, "%out")]
-    lines += [f"  store double %x{i}, ptr {held}" for i, held in enumerate(numbers)]
-    arrays = [*numbers, *[f"@{name}.table{i}" for i in range(len(own.tables))], "%out"]
-    return "\n".join([
-        *tables, f"declare i32 @{name}(ptr, ptr, ptr)", f"define double @{_entry(own)}({given}) {{",
-        f"  %buffers = alloca [{count} x ptr]", f"  %context = alloca [{context.SIZE} x i8], align 8", *lines,
-        *_stored("buffers", "ptr", arrays),
-        f"  %status = call i32 @{name}(ptr %buffers, ptr null, ptr %context)",
-        "  %found = load double, ptr %out", "  ret double %found", "}",
-    ])  # fmt: skip
-
-
-def _stored(place: str, kind: str, values: list[str]) -> list[str]:
-    found: list[str] = []
-    for i, value in enumerate(values):
-        found.append(f"  %{place}.{i} = getelementptr {kind}, ptr %{place}, i64 {i}")
-        found.append(f"  store {kind} {value}, ptr %{place}.{i}")
-    return found
+    return f"declare i32 @{c_word(own.name)}(ptr, ptr, ptr)\n{function_of_numbers(own)}"
 
 
 def _bytes(array: np.ndarray[Any, Any]) -> str:
     assert array.dtype in TYPE_OF
-    return _text(array.tobytes() or bytes(1))
-
-
-def _text(content: bytes) -> str:
-    return f'[{len(content)} x i8] c"{"".join(f"{chr(92)}{b:02X}" for b in content)}"'
+    return as_text(array.tobytes() or bytes(1))
 
 
 __all__ = ["SIGNATURE", "object_code"]

@@ -14,12 +14,9 @@ from ...._passes import optimise
 from ..ir.loops import Call, For, Function, Let, Poll, blocks_of, verify
 from ..ir.renaming import walk
 from ..lower import cylinders as cylinders
-from ..lower import incomplete as incomplete
-from ..lower import integrals as integrals
-from ..lower import quantiles as quantiles  # whose formulas join those of `own`
 from ..lower.alone import alone
 from ..lower.functions import lowered
-from ..lower.own import PREFIX, Own, own_function, stands_alone
+from ..lower.own import PREFIX, Own, function_alone, stands_alone
 from ..plan.outside import OUTSIDE
 from ..plan.pooling import pooled
 from ..plan.prepare import prepared, ready
@@ -177,7 +174,7 @@ def _own_of(function: Function) -> tuple[Own, ...]:
     def visit(caller: Function) -> None:
         for name in dict.fromkeys(_called(caller)):
             if name.startswith(PREFIX) and name not in found:
-                made = own_function(name)
+                made = function_alone(name)
                 verify(made.function)
                 visit(made.function)
                 found[name] = made

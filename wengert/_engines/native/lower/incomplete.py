@@ -33,8 +33,8 @@ from .numbers import (
     where,
     zeta_less_one,
 )
-from .own import Scope, add, call_own
-from .scalars import SCALARS
+from .own import RULES, Scope, add, call_own, in_process
+from .scalars import SCALARS, Rule
 from .special import call
 
 _TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, which overflow nowhere
@@ -244,7 +244,9 @@ def _gamma_fraction(s: Scope, a: Number, x: Number, order: int) -> Number:
     below = _fraction(
         s.b, orders, -shifted + (x + 1.0), lambda k: [((shifted - k) * k, -shifted + (x + (2.0 * k + 1.0)))]
     )
-    return (_gamma_power(s, a, x, order) * shifted / below).derivative()
+    found = (_gamma_power(s, a, x, order) * shifted / below).derivative()
+    # far out factors may be infinite
+    return where(call_own(s.b, "gamma_share", (), a, x) == 0.0, 0.0, found) if order else found
 
 
 @add("gammainc", 2)
@@ -638,3 +640,13 @@ def _zeta_in_place(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> 
 
 
 SCALARS["zeta"] = _zeta_in_place
+in_process("gamma_size")
+
+
+def _with_slopes(name: str) -> Rule:
+    """SciPy's function, and ours for its derivatives in parameters."""
+    library = SCALARS[name]
+    return lambda b, t, attrs, *xs: (RULES[name] if any(attrs) else library)(b, t, attrs, *xs)
+
+
+SCALARS.update({name: _with_slopes(name) for name in ("gammainc", "betainc")})

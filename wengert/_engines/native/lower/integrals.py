@@ -1,15 +1,20 @@
-"""Exponential integrals and integrals of the error function for programs that leave Python: series, continued fractions
-and, near the zero of Ei, a quadrature, so that no digits cancel.
+"""Exponential integrals for programs that leave Python, by series, continued fractions and, near the zero of Ei, a
+quadrature, so that no digits cancel; and integrals of the error function, which are vector code.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from .numbers import EULER, Number, Some, choose, exp, first_of, log, repeated, where
-from .own import Scope, add, call_own
+from ...erfcx_integrals import MOST, SPLIT, reflected, smooth
+from ..ir.builder import Builder
+from ..ir.loops import Operand
+from .numbers import EULER, Number, Some, choose, exp, first_of, fma, fused, log, repeated, where
+from .own import RULES, Scope, add, call_own
+from .scalars import SCALARS
 from .special import call
 
 _ZERO = (0.37250741078136662, 1.5090283131234e-17)  # of Ei, in two parts
@@ -92,7 +97,7 @@ _STEPS = 200
 
 
 @add("erfcx_integral", 1)
-def _erfcx_integral(s: Scope, x: Number, order: int) -> Some:
+def _high_erfcx_integral(s: Scope, x: Number, order: int) -> Some:
     """By the recurrence where nothing cancels (x <= 1), else by the continued fraction of neighbours' ratios."""
     two = 2 / math.sqrt(math.pi)
 
@@ -113,3 +118,29 @@ def _erfcx_integral(s: Scope, x: Number, order: int) -> Some:
         return repeated(s.b, start, lambda n, ratio, product: n >= 0.0, step)[2]
 
     return choose(x <= 1.0, low, high)
+
+
+def _erfcx_integral(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
+    """By a polynomial, and below 0 by reflection, without branches; high orders by a function with loops."""
+    (order,) = attrs
+    wide = Number(b, b.convert("f64", t, x))
+    if order > MOST:
+        return b.convert(t, "f64", call_own(b, "erfcx_integral", attrs, wide).x)
+    coefficients, shift = smooth(order)
+    size = abs(wide)
+    near = where(size > 1e300, 1e300, size)  # of an infinity the place is no number
+    found = fused((near - SPLIT) / (near + SPLIT), coefficients)
+    over = 1.0 / (size + shift)
+    for _ in range(order + 1):
+        found = found * over
+    is_below = wide < 0.0
+    low = where(is_below, where(size > _VANISHES, _VANISHES, size), 0.0)
+    square = low * low
+    rest = fma(low, low, -square)
+    grown = exp(square)
+    other = grown * (1.0 + rest) * fused(low, reflected(order))
+    return b.convert(t, "f64", where(is_below, other - (-1.0) ** order * found, found).x)
+
+
+_VANISHES = 40.0  # below less this all are infinite
+SCALARS["erfcx_integral"] = RULES["erfcx_integral"] = _erfcx_integral

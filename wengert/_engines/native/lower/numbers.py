@@ -175,6 +175,19 @@ def horner(x: Number, coefficients: Sequence[float]) -> Some:
     return total
 
 
+def fma(x: Number, y: Some, z: Some) -> Number:
+    """x times y plus z, rounded once."""
+    return Number(x.b, x.b.let("fma", "f64", x.x, operand(y), operand(z)))
+
+
+def fused(x: Number, coefficients: Sequence[float]) -> Some:
+    """As `horner`, each step rounded once."""
+    total: Some = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        total = fma(x, total, coefficient)
+    return total
+
+
 def where(cond: Truth, x: Some, y: Some) -> Number:
     """One of two numbers, both of which are computed."""
     return Number(cond.b, cond.b.select("f64", cond.x, operand(x), operand(y)))

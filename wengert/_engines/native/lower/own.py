@@ -1,7 +1,8 @@
-"""Functions of exported programs: special functions with loops are emitted once each, as functions of their own.
+"""Special functions with loops: each is a function of its own, in what is exported and in this process.
 
-A formula is written in `numbers`, once for object code and for C. Where code stands alone, the rule of a primitive of
-`RULES` calls the function, under a name that holds its attributes: `own.gammainc.1`, `own.jv.2p5`.
+A formula is written in `numbers`, once for object code, for C and for machine code in memory. The rule of a primitive
+of `RULES` calls the function, under a name that holds its attributes: `own.gammainc.1`, `own.jv.2p5`. Rules for where
+code stands alone are these; in this process SciPy has most functions, and `in_process` says for which it has none.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._core.graph import Node
+from ..ir.accesses import unchecked
 from ..ir.builder import Builder
 from ..ir.loops import Array, Function, Operand, Typed
-from .alone import alone
+from .alone import alone, is_alone
 from .numbers import Number, Some, operand
+from .scalars import SCALARS
+from .special import call
 
 PREFIX = "own."
 
@@ -74,6 +78,19 @@ def _attribute(word: str) -> float:
     return float(text) if "." in text or "e" in text else int(text)
 
 
+def call_either(b: Builder, name: str, attrs: Sequence[float], *xs: Some) -> Number:
+    """As `call_own` where code stands alone, else a call of SciPy's function, whose values NumPy's kernels have."""
+    if is_alone():
+        return call_own(b, name, attrs, *xs)
+    return Number(b, call(b, name, "f64", *map(operand, xs)))
+
+
+def function_alone(said: str) -> Own:
+    """As `own_function`, of code that stands alone."""
+    with alone():
+        return own_function(said)
+
+
 def own_function(said: str) -> Own:
     """The function of a name that `call_own` has made."""
     name, *words = said.removeprefix(PREFIX).split(".")
@@ -82,7 +99,7 @@ def own_function(said: str) -> Own:
     scope = Scope(b)
     given = [b.array("f64", "in") for _ in range(formula.operands)]
     out = b.array("f64", "out")
-    with alone():
+    with unchecked():  # of tables that nobody but it reads
         numbers = [Number(b, b.load(x, 0)) for x in given]
         b.store(out, 0, operand(formula.make(scope, *numbers, *map(_attribute, words))))
     function = b.function(c_word(said), [*given, *[t for t, _ in scope.tables]], [out], [])
@@ -120,3 +137,8 @@ def add(name: str, operands: int) -> Callable[[Callable[..., Some]], Callable[..
         return make
 
     return added
+
+
+def in_process(*names: str) -> None:
+    """In this process, too, the rules of these primitives are those of code that stands alone: no library has them."""
+    SCALARS.update({name: RULES[name] for name in names})

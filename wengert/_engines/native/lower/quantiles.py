@@ -1,5 +1,5 @@
-"""Quantiles for programs that leave Python, by the methods of NumPy's kernels (`numpy/quantiles.py`): counts by
-doubling and halving, angles by halving.
+"""Quantiles by the methods of NumPy's kernels (`numpy/quantiles.py`): counts by doubling and halving, angles by
+Newton's method; and those of the normal distribution, as vector code.
 """
 
 from __future__ import annotations
@@ -10,35 +10,59 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import Number, Some, choose, exp, expm1, first_of, repeated, sqrt, where
-from .own import Scope, add, call_own
+from ..ir.builder import Builder
+from ..ir.loops import Operand
+from .numbers import Number, Some, choose, exp, expm1, horner, log, repeated, sqrt, where
+from .own import RULES, Scope, add, call_either, in_process
 from .scalars import SCALARS
 from .special import call
+from .standing import quantile
+
+# -- the normal distribution -------------------------------------------------------------------------------------------
+
+_HALF = (-0.6931471805599453, -2.3190468138462996e-17)  # log(1/2), in two parts
+_MIDDLE = (-2.5902, -0.07797)  # where probabilities are from 0.075 to 0.925
+_FAR = -700.0  # below it the quantile's square is found by the asymptotic series of the tail
+_MILLS = (0.0, -1.0, 5 / 2, -37 / 3, 353 / 4)  # log(1 - u + 3 u^2 - 15 u^3 + ...)
+
+
+def _ndtri_exp(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
+    """The normal quantile of e^y, by the logarithms of both tails, without branches."""
+    y = Number(b, b.convert("f64", t, x))
+    is_told = (y < 0.0) & (y > -math.inf)
+    place = where(is_told, y, -1.0)
+    is_middle = (place > _MIDDLE[0]) & (place < _MIDDLE[1])
+    is_upper, is_far = place > _HALF[0], place < _FAR
+    # next to the median all digits of what is between count
+    grown = expm1(where(is_middle, (place - _HALF[0]) - _HALF[1], place))
+    sides = where(is_upper, 0.5, -0.5)
+    lacks = is_upper & ~is_middle
+    size = log(where(is_far, -place, where(lacks, -grown, 0.5)))
+    tail = where(lacks, -size, -place)
+    near = Number(b, quantile(b, where(is_middle, 0.5 * grown, sides).x, where(is_far, 1.0, tail).x))
+    found = where(is_far, _far_quantile(where(is_far, -place, -_FAR), where(is_far, size, math.log(-_FAR))), near)
+    ends = where(y == 0.0, math.inf, where(y == -math.inf, y, math.nan))
+    return b.convert(t, "f64", where(is_told, found, ends).x)
+
+
+def _far_quantile(size: Number, line: Number) -> Number:
+    """The x at which log_ndtr is less a large number, of which the logarithm is given: by Newton's method for x^2 / 2,
+    from where one step leads to all digits."""
+    constant = 0.5 * math.log(2 * math.pi)
+    line = line + math.log(2.0)
+    off = 0.5 * line + constant
+    half = size - off + 0.5 * ((off - 1.0) / size)
+    over = 0.5 / half
+    value = (half - size) + (0.5 * (log(half) + math.log(2.0)) + constant) - horner(over, _MILLS)
+    half = half - value / (1.0 + over - 2.0 * (over * over))
+    return -math.sqrt(2.0) * sqrt(half)
+
+
+SCALARS["ndtri_exp"] = RULES["ndtri_exp"] = _ndtri_exp
+
+# -- counts ------------------------------------------------------------------------------------------------------------
 
 _LARGEST = 2.0**53  # beyond it floats are no counts
-_VANISHED = -700.0  # where e^y nears the smallest number
-_NODES = 48
-
-
-@add("ndtri_exp", 1)
-def _ndtri_exp(s: Scope, y: Number) -> Some:
-    """The normal quantile of e^y."""
-
-    def quantile(p: Number) -> Number:
-        return Number(s.b, call(s.b, "ndtri", "f64", p.x))
-
-    def far() -> Number:
-        def step(k: Number, x: Number) -> list[Some]:
-            off = Number(s.b, call(s.b, "log_ndtr", "f64", x.x)) - y
-            return [k + 1.0, x - off / Number(s.b, SCALARS["normal_hazard"](s.b, "f64", (), x.x))]
-
-        return repeated(s.b, [0.0, -sqrt(-2.0 * y)], lambda k, x: k < 6.0, step)[1]
-
-    cases = [
-        (~(y <= 0.0), lambda: math.nan), (y == -math.inf, lambda: y), (y > -0.5, lambda: -quantile(-expm1(y))),
-        (y > _VANISHED, lambda: quantile(exp(y))),
-    ]  # fmt: skip
-    return first_of(cases, far)
 
 
 def _smallest(s: Scope, q: Number, is_enough: Callable[[Number], Any]) -> Number:
@@ -73,29 +97,39 @@ def _count(s: Scope, q: Number, upper: int, parts: tuple[Callable[[Number], Some
 @add("poisson_count", 2)
 def _poisson(s: Scope, q: Number, mu: Number, upper: int) -> Some:
     return _count(s, q, upper, (
-        lambda k: call_own(s.b, "gammaincc", (), k + 1.0, mu), lambda k: call_own(s.b, "gammainc", (0,), k + 1.0, mu),
+        lambda k: call_either(s.b, "gammaincc", (), k + 1.0, mu),
+        lambda k: call_either(s.b, "gammainc", (0,), k + 1.0, mu),
     ))  # fmt: skip
 
 
 @add("binom_count", 3)
 def _binom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     return _count(s, q, upper, (
-        lambda k: choose(k >= n, lambda: 1.0, lambda: call_own(s.b, "betaincc", (), k + 1.0, n - k, p)),
-        lambda k: choose(k >= n, lambda: 0.0, lambda: call_own(s.b, "betainc", (0, 0), k + 1.0, n - k, p)),
+        lambda k: choose(k >= n, lambda: 1.0, lambda: call_either(s.b, "betaincc", (), k + 1.0, n - k, p)),
+        lambda k: choose(k >= n, lambda: 0.0, lambda: call_either(s.b, "betainc", (0, 0), k + 1.0, n - k, p)),
     ))  # fmt: skip
 
 
 @add("nbinom_count", 3)
 def _nbinom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     return _count(s, q, upper, (
-        lambda k: call_own(s.b, "betainc", (0, 0), n, k + 1.0, p),
-        lambda k: call_own(s.b, "betaincc", (), n, k + 1.0, p),
+        lambda k: call_either(s.b, "betainc", (0, 0), n, k + 1.0, p),
+        lambda k: call_either(s.b, "betaincc", (), n, k + 1.0, p),
     ))  # fmt: skip
+
+
+# -- von Mises's distribution ------------------------------------------------------------------------------------------
+
+_NODES = 48
+_MOST_STEPS = 60.0
+_CLOSE = 1e-9  # a step of Newton's method that is so small, beside the angle, leads to all digits
+_ROUNDING = 1e-16  # ... and of smaller ones only rounding errors are left
 
 
 @add("vonmises_place", 2)
 def _vonmises(s: Scope, q: Number, kappa: Number) -> Some:
-    """By halving; the mass below an angle is summed by Gauss's rule where the density has not vanished."""
+    """By Newton's method from the normal distribution's place; the mass below an angle is summed by Gauss's rule where
+    the density has not vanished."""
     b = s.b
     nodes, weights = (s.table(x) for x in np.polynomial.legendre.leggauss(_NODES))
     height = 1.0 / (2 * math.pi * Number(b, SCALARS["i0e"](b, "f64", (), kappa.x)))
@@ -103,9 +137,8 @@ def _vonmises(s: Scope, q: Number, kappa: Number) -> Some:
     def sine(x: Number) -> Number:
         return x.of("sin")
 
-    def below(angle: Number) -> Number:
-        half_sine = sine(0.5 * angle)
-        reach = half_sine * half_sine + 20.0 / kappa
+    def below(angle: Number, square: Number) -> Number:
+        reach = square + 20.0 / kappa
         end = where(reach < 1.0, -2.0 * sqrt(where(reach < 1.0, reach, 1.0)).of("asin"), -math.pi)
         half = 0.5 * (angle - end)
         total = b.var("f64", 0.0)
@@ -115,10 +148,21 @@ def _vonmises(s: Scope, q: Number, kappa: Number) -> Some:
             b.set(total, (Number(b, b.get(total)) + part).x)
         return height * half * Number(b, b.get(total))
 
-    def halved(k: Number, low: Number, high: Number) -> list[Some]:
-        middle = 0.5 * (low + high)
-        is_below = below(middle) < q
-        return [k + 1.0, where(is_below, middle, low), where(is_below, high, middle)]
+    def step(k: Number, angle: Number, move: Number) -> list[Some]:
+        half_sine = sine(0.5 * angle)
+        square = half_sine * half_sine
+        move = (below(angle, square) - q) / (height * exp(-2.0 * kappa * square))
+        angle = angle - move
+        return [k + 1.0, where(angle > 0.0, 0.0, where(angle < -math.pi, -math.pi, angle)), move]
 
-    _, low, high = repeated(b, [0.0, -math.pi, 0.0], lambda k, low, high: k < 54.0, halved)
-    return 0.5 * (low + high)
+    def goes_on(k: Number, angle: Number, move: Number) -> Any:
+        return (k < _MOST_STEPS) & (abs(move) > _ROUNDING - _CLOSE * angle)
+
+    chord = 0.5 * Number(b, call(b, "ndtri", "f64", q.x)) / sqrt(kappa)
+    spread = where(chord < -1.0, -math.pi, 2.0 * where(chord < -1.0, -1.0, chord).of("asin"))
+    start = where(kappa < 1.0, 2 * math.pi * (q - 0.5), spread)
+    is_share = (q >= 0.0) & (q <= 1.0)
+    return repeated(b, [0.0, where(is_share, start, math.nan), math.inf], goes_on, step)[1]
+
+
+in_process("poisson_count", "binom_count", "nbinom_count", "vonmises_place")

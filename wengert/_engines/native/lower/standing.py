@@ -161,11 +161,11 @@ _ENDS = (
 )  # fmt: skip
 
 
-def _quantile(b: Builder, middle: Operand, tail: Operand) -> Operand:
-    """The normal quantile of 1/2 + middle; tail is that probability or what lacks to 1, the smaller one."""
+def quantile(b: Builder, middle: Operand, tail: Operand) -> Operand:
+    """The normal quantile of 1/2 + middle; that probability or what lacks to 1, the smaller one, is e^-tail."""
     square = f64(b, "sub", 0.180625, f64(b, "mul", middle, middle))
     inner = f64(b, "mul", middle, _ratio(b, square, *_MIDDLE))
-    root = f64(b, "sqrt", f64(b, "neg", f64(b, "log", tail)))
+    root = f64(b, "sqrt", tail)
     near = _ratio(b, f64(b, "sub", root, 1.6), *_TAILS)
     end = _ratio(b, f64(b, "sub", root, 5.0), *_ENDS)
     outer = b.select("f64", f64(b, "le", root, 5.0), near, end)
@@ -174,13 +174,17 @@ def _quantile(b: Builder, middle: Operand, tail: Operand) -> Operand:
     return b.select("f64", f64(b, "le", f64(b, "abs", middle), 0.425), inner, outer)
 
 
+def _quantile_beside(b: Builder, middle: Operand, tail: Operand) -> Operand:
+    return quantile(b, middle, f64(b, "neg", f64(b, "log", tail)))
+
+
 def _ndtri(b: Builder, x: Operand) -> Operand:
-    return _quantile(b, f64(b, "sub", x, 0.5), smaller(b, "f64", x, f64(b, "sub", 1.0, x)))
+    return _quantile_beside(b, f64(b, "sub", x, 0.5), smaller(b, "f64", x, f64(b, "sub", 1.0, x)))
 
 
 def _erfinv(b: Builder, x: Operand) -> Operand:
     half = f64(b, "mul", 0.5, x)
-    found = f64(b, "mul", _quantile(b, half, f64(b, "sub", 0.5, f64(b, "abs", half))), _ROOT_HALF)
+    found = f64(b, "mul", _quantile_beside(b, half, f64(b, "sub", 0.5, f64(b, "abs", half))), _ROOT_HALF)
     return b.select("f64", f64(b, "eq", x, 0.0), x, found)  # with its sign
 
 

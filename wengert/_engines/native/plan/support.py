@@ -20,10 +20,12 @@ from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import held_by, programs_of
 from ...._core.tensor import Value
 from ..llvm.numpy_transforms import transforms
-from ..lower import bessel as bessel  # the rules of these four join the table of scalars
+from ..lower import bessel as bessel  # the rules of all but `families` join the table of scalars
 from ..lower import families as families
 from ..lower import incomplete as incomplete
+from ..lower import integrals as integrals
 from ..lower import polygamma as polygamma
+from ..lower import quantiles as quantiles
 from ..lower import special as special
 from ..lower.blocks import is_lowered, takes_complex, takes_halves
 from ..lower.forms import TYPE_OF
@@ -44,18 +46,6 @@ HANDED: dict[str, str] = {
         _LIBRARY,
     ),
     "sparse_solve": _SPARSE,
-    **dict.fromkeys(
-        (
-            "erfcx_integral",
-            "gamma_size",
-            "ndtri_exp",
-            "poisson_count",
-            "binom_count",
-            "nbinom_count",
-            "vonmises_place",
-        ),
-        "a function of statistics, by series and searches whose length depends on the values",
-    ),
     "debug_print": "writes to Python's standard output",
 }
 
@@ -173,10 +163,6 @@ def _transform(node: Node) -> str:
     return "" if all(map(transforms, types)) else "this NumPy offers no transforms to machine code"
 
 
-def _first_order(node: Node) -> str:
-    return "a derivative in a parameter is a series" if any(node.attrs) else ""
-
-
 def _some(node: Node) -> str:
     """For what has no place of the largest."""
     n = node.inputs[0].shape[node.attrs[0]]
@@ -245,7 +231,7 @@ def _loop_back(node: Node) -> str:
 _CHECKS: dict[str, Any] = {
     "argmax": _some, "argmin": _some,
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
-    "gammainc": _first_order, "betainc": _first_order, "power_number": _power_number, "power": _power,
+    "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs, "dft": _transform, "rfft": _transform, "irfft": _transform,
     "polygamma": _series, "polygamma_step": _series, "zeta": _zeta,
     "reduce_max": _reduced, "reduce_min": _reduced,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..ir import accesses
 from ..llvm import lane_transforms, libraries, microtiles, multiply, numpy_functions, numpy_transforms, runtime
 from ..llvm.symbols import Family, Table
-from . import memory, outside
+from . import formulas, memory, outside
 
 CALLABLE = Table(
     {
@@ -24,6 +24,7 @@ CALLABLE = Table(
         "numpy": Family(numpy_functions.sorting),
         "product": Family(multiply.address, is_compiled=True),
         "tile": Family(microtiles.address, is_compiled=True),
+        **formulas.FAMILIES,
         **libraries.FAMILIES,
     },
 )

@@ -1,0 +1,71 @@
+"""Special functions of our own for machine code in memory: the module of one is compiled once, whoever calls it.
+
+What they do on the way raises no warning, as with NumPy's kernels of the same functions.
+"""
+
+from __future__ import annotations
+
+from ..llvm import libraries
+from ..llvm.codegen import module_text
+from ..llvm.jit import library
+from ..llvm.symbols import Family, Table
+from ..lower.own import PREFIX, Own, c_word, own_function
+from . import context
+from .flags import flags_ir
+
+
+def entry(own: Own) -> str:
+    """The function of numbers that calls the one of arrays."""
+    return f"{c_word(own.name)}_of"
+
+
+def function_of_numbers(own: Own, is_quiet: bool = False) -> str:
+    """The function of numbers in IR, with its tables; a quiet one leaves floating-point flags as they are."""
+    name = c_word(own.name)
+    count = own.operands + len(own.tables) + 1
+    given = ", ".join(f"double %x{i}" for i in range(own.operands))
+    tables = [f"@{name}.table{i} = private constant {as_text(t.tobytes())}, align 64" for i, t in enumerate(own.tables)]
+    numbers = [f"%held{i}" for i in range(own.operands)]
+    lines = [f"  {held} = alloca double" for held in (*numbers, "%out")]
+    lines += [f"  store double %x{i}, ptr {held}" for i, held in enumerate(numbers)]
+    arrays = [*numbers, *[f"@{name}.table{i}" for i in range(len(own.tables))], "%out"]
+    call = [f"  %status = call i32 @{name}(ptr %buffers, ptr null, ptr %context)"]
+    if is_quiet:
+        call = ["  %before = call i32 @flags.found()", *call, *_CLEARED]
+    return "\n".join([
+        *tables, f"define double @{entry(own)}({given}) {{",
+        f"  %buffers = alloca [{count} x ptr]", f"  %context = alloca [{context.SIZE} x i8], align 8", *lines,
+        *stored("buffers", "ptr", arrays), *call, "  %found = load double, ptr %out", "  ret double %found", "}",
+    ])  # fmt: skip
+
+
+_CLEARED = (
+    "  %after = call i32 @flags.found()", "  %same = icmp eq i32 %before, %after",
+    "  br i1 %same, label %done, label %clear", "clear:", "  call void @flags.set(i32 %before)", "  br label %done",
+    "done:",
+)  # fmt: skip
+
+
+def stored(place: str, kind: str, values: list[str]) -> list[str]:
+    """Lines of IR that put values into an array."""
+    found: list[str] = []
+    for i, value in enumerate(values):
+        found.append(f"  %{place}.{i} = getelementptr {kind}, ptr %{place}, i64 {i}")
+        found.append(f"  store {kind} {value}, ptr %{place}.{i}")
+    return found
+
+
+def as_text(content: bytes) -> str:
+    """Bytes as a constant of IR."""
+    return f'[{len(content)} x i8] c"{"".join(f"{chr(92)}{b:02X}" for b in content)}"'
+
+
+def address(rest: str) -> int:
+    """The address of the function `own.REST`, for compiled code."""
+    own = own_function(PREFIX + rest)
+    text = module_text(own.function, c_word(own.name))
+    return library("\n".join([text, flags_ir(), function_of_numbers(own, True)]), entry(own), table=_CALLABLE).address
+
+
+FAMILIES = {PREFIX.rstrip("."): Family(address, is_compiled=True)}
+_CALLABLE = Table({}, {**FAMILIES, **libraries.FAMILIES})
