@@ -72,11 +72,14 @@ ROUNDED = {
     "rsqrt", "erfinv", "over_square_radius", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
     "rfft",  # of single precision, which NumPy's own module transforms in double precision
     "i0", "i0e", "i1", "i1e", "iv", "ive", "digamma", "polygamma", "polygamma_step", "zeta",
+    "gammainc", "betainc", "vonmises_place",
     # what programs hold, and a body with exp between functions that NumPy's kernels run
     "call", "switch", "loop", "beta_size",
 }  # fmt: skip
 # Searched for in float32 by SciPy's loops, in float64 and rounded by machine code, which is nearer.
 WIDER = {"betaincinv": 1e-4, "gammaincinv": 1e-4}
+# Angles next to 0, beside which shares next to 1/2 have no digits: right to units of 1.
+UNITS_OF_ONE = {"vonmises_place"}
 # NumPy's own choice between zeros of two signs depends on the length of the array and on the machine.
 EITHER_ZERO = {"fmax", "fmin", "maximum", "minimum", "clip", "relu"}
 
@@ -175,8 +178,11 @@ def test_special_numbers(op: Op) -> None:
             found, wanted = pair.both(case.operands)
             what = f"{op.name} of special {dtype}, {case.attrs}"
             if is_rounded(op):
-                if op.name in WIDER:
-                    require_same(found, wanted, what, {**TOLERANCE, "float32": WIDER[op.name]})
+                cancels = op.name in SUMMED and sum(case.attrs) > 1  # second slopes at the peak of a density
+                if op.name in WIDER or op.name in UNITS_OF_ONE or cancels:
+                    require_same(
+                        found, wanted, what, {**TOLERANCE, "float32": WIDER.get(op.name, TOLERANCE["float32"])}
+                    )
                 else:
                     require_each_near(found, wanted, what, TOLERANCE)
             elif op.name in EITHER_ZERO:

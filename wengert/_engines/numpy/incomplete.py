@@ -59,6 +59,15 @@ def _gamma_size(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> Any:
     return np.where(is_large, np.exp(log_size) * np.sqrt(own / (2 * math.pi)) / place, plain)
 
 
+def _gamma_share(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> Any:
+    """x^a e^-x / gamma(a + 1), for positive ones."""
+    from scipy.special import gammaln
+
+    plain = np.exp(a * np.log(x) - x - gammaln(a + 1))
+    is_large = a > _LARGE
+    return np.where(is_large, _gamma_size(a, x) * (x / a), plain) if is_large.any() else plain
+
+
 def _gamma_power(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> Taylor:
     """x^a e^-x / gamma(a + 1) in a."""
     from scipy.special import polygamma
@@ -67,7 +76,7 @@ def _gamma_power(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -
     # but for its value, which is the density's
     line = through(a, orders, (1, 0), lambda k: np.zeros_like(a) if k == 0 else polygamma(k - 1, a + 1))
     moved = variable(a, orders, (1, 0)) - a
-    return (moved * np.log(x) - line).exp() * (_gamma_size(a, x) * (x / a))
+    return (moved * np.log(x) - line).exp() * _gamma_share(a, x)
 
 
 def _gamma_series(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> Any:
@@ -91,7 +100,7 @@ def _gamma_fraction(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int
         return (shifted - k) * k, (x + (2 * k + 1)) - shifted
 
     upper = _gamma_power(a, x, order) * shifted / fraction(terms, _steps(a))
-    return np.where(_gamma_size(a, x) == 0, -0.0, -upper.derivative())  # far out, where its factors may be infinite
+    return np.where(_gamma_share(a, x) == 0, 0.0, -upper.derivative())  # far out, where its factors may be infinite
 
 
 def _gammainc(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> Any:
@@ -109,7 +118,7 @@ def _gammainc(a: np.ndarray[Any, Any], x: np.ndarray[Any, Any], order: int) -> A
     ):  # fmt: skip
         if part.any():
             result[part] = method(a[part], x[part], order)
-    return result
+    return result + 0.0  # a zero has no sign
 
 
 # -- incomplete beta ---------------------------------------------------------------------------------------------------
@@ -185,7 +194,7 @@ def _betainc(
     high = inside & ~low
     if high.any():
         result[high] = -_beta_fraction(b[high], a[high], 1 - x[high], (order_b, order_a))
-    return result * scale ** (order_a + order_b)
+    return np.where(result == 0, 0.0, result * scale ** (order_a + order_b))  # a zero has no sign, and stays one
 
 
 # -- Hurwitz's zeta function -------------------------------------------------------------------------------------------

@@ -266,17 +266,22 @@ def _gammainc(s: Scope, a: Number, x: Number, order: int) -> Some:
 
     def near() -> Number:
         tail = _gamma_tail(s, base, x, order)
-        return tail if order else where(tail < 0.0, 1.0 + tail, tail)
+        return _without_sign(tail) if order else where(tail < 0.0, 1.0 + tail, tail)
 
     return first_of(
         [
             (~is_valid, lambda: math.nan),
             (~is_inside, lambda: edge),
             (is_large, near),
-            (x < base + 1.0, lambda: _gamma_series(s, base, x, order)),
+            (x < base + 1.0, lambda: _without_sign(_gamma_series(s, base, x, order))),
         ],
-        lambda: whole - _gamma_fraction(s, base, x, order),
+        lambda: _without_sign(whole - _gamma_fraction(s, base, x, order)),
     )
+
+
+def _without_sign(x: Number) -> Number:
+    """x, but a zero as one above 0."""
+    return where(x == 0.0, 0.0, x)
 
 
 _LOG_GAMMA = (0.0, 1 - EULER, *[(-1) ** k * zeta_less_one(k) / k for k in range(2, 30)])
@@ -474,7 +479,7 @@ def _betainc(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b: i
         found = _beta_parts(s, first, second, x, (order_a, order_b), lambda p: p, lambda q: -q)
         for _ in range(order_a + order_b):
             found = found * scale
-        return found
+        return _without_sign(found)
 
     return first_of([(~is_valid, lambda: math.nan), (~is_inside, lambda: 0.0)], inside)
 
@@ -646,7 +651,13 @@ in_process("gamma_size")
 def _with_slopes(name: str) -> Rule:
     """SciPy's function, and ours for its derivatives in parameters."""
     library = SCALARS[name]
-    return lambda b, t, attrs, *xs: (RULES[name] if any(attrs) else library)(b, t, attrs, *xs)
+
+    def rule(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
+        if not any(attrs):
+            return library(b, t, attrs, *xs)
+        return RULES[name](b, t, attrs, *xs)
+
+    return rule
 
 
 SCALARS.update({name: _with_slopes(name) for name in ("gammainc", "betainc")})
