@@ -23,6 +23,7 @@ X = np.linspace(0.1, 1.0, 10)
 RNG = np.random.default_rng(0)
 WARM = 5
 LAYERS = [RNG.normal(size=(WIDTH, WIDTH)) / WIDTH for _ in range(3)]
+UNFOLLOWED = "custom gradient that nobody differentiates"
 BATCH = RNG.normal(size=(4, WIDTH))
 
 
@@ -78,6 +79,7 @@ def torch_rows() -> Iterator[Row]:
 
     own_mlp, mlp = mlp_of(torch.tanh), wg.function(mlp_of(wg.tanh))
     yield Row("eager custom gradient", 1.5, back(Softened.apply, x), back(rule, x))
+    yield Row(UNFOLLOWED, 1.5, lambda: Softened.apply(plain), lambda: rule(plain))
     yield Row("value of a function", 1.2, lambda: own_chain(plain), lambda: chain(plain))
     yield Row("backward through a function", 1.2, back(own_chain, x), back(chain, x))
     own_layers, our_layers = (lambda *w, f=f: f(batch, *w) for f in (own_mlp, mlp))
@@ -163,6 +165,7 @@ def jax_rows() -> Iterator[Row]:
     ours = wg.function(wg.value_and_grad(mlp_of(wg.tanh), argnums=sources))
     yield Row("eager custom gradient", 1.3, lambda: jax.grad(lambda x: own_rule(x).sum())(x),
               lambda: jax.grad(lambda x: rule(x).sum())(x))  # fmt: skip
+    yield Row(UNFOLLOWED, 1.3, lambda: own_rule(x).block_until_ready(), lambda: rule(x).block_until_ready())
     yield Row("function(value_and_grad) of an MLP", 1.2, lambda: own(batch, *layers)[0].block_until_ready(),
               lambda: ours(batch, *layers)[0].block_until_ready())  # fmt: skip
 
@@ -185,6 +188,7 @@ def tensorflow_rows() -> Iterator[Row]:
         return tape.gradient(y, x)
 
     yield Row("eager custom gradient", 1.5, lambda: back(own_rule), lambda: back(rule))
+    yield Row(UNFOLLOWED, 1.5, lambda: own_rule(x), lambda: rule(x))
 
 
 ROWS = {"torch": torch_rows, "jax": jax_rows, "tensorflow": tensorflow_rows}

@@ -718,6 +718,46 @@ def what_keras_computes_of_a_weight_in_a_function_is_trained() -> None:
         close(model.get_weights()[0].item(), w)
 
 
+class Valued(keras.layers.Layer):
+    """Functions made where the weight is, which read what stands behind it and Keras's variable."""
+
+    def build(self, shape: Any) -> None:
+        self.w = self.add_weight(shape=(shape[-1], 2))
+        self.function = wg.function(lambda x: x @ self.w.value)
+        self.rule = wg.custom_gradient(self.ruled)
+
+    def ruled(self, x: Any) -> Any:
+        def rule(dy: Any, variables: Any = None) -> Any:
+            return dy @ wg.transpose(wg.tensor(self.w)), [wg.transpose(x) @ dy]
+
+        return x @ wg.tensor(self.w), rule
+
+    def call(self, x: Any) -> Any:
+        return self.function(x) + self.rule(x)
+
+
+@row
+def weights_that_stand_for_other_arrays_in_each_call_are_read_anew() -> None:
+    """Keras tries shapes on arrays without values, and reads weights in halves where a layer computes in these."""
+    before = keras.config.dtype_policy()
+    for policy in ("float32", "mixed_bfloat16", "bfloat16"):
+        for eagerly in (False, True):
+            keras.config.set_dtype_policy(policy)
+            try:
+                model = keras.Sequential(
+                    [keras.Input((3,)), keras.layers.Dense(3), Valued(), keras.layers.Dense(1, dtype="float32")]
+                )
+            finally:
+                keras.config.set_dtype_policy(before)
+            model.compile(keras.optimizers.SGD(0.1), "mse", run_eagerly=eagerly)
+            weights = model.get_weights()
+            for _ in range(2):
+                model.fit(DRAWN, np.ones((8, 1), "float32"), epochs=2, verbose=0)
+                model.predict(DRAWN, verbose=0)
+            for old, new in zip(weights, model.get_weights(), strict=True):
+                assert np.abs(np.asarray(old, "float32") - np.asarray(new, "float32")).max() > 0, policy
+
+
 class Projected(keras.layers.Layer):
     """A custom gradient made where the weight is, which it reads and answers for."""
 

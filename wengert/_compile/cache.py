@@ -92,6 +92,12 @@ class Compiled:
         return found
 
     @property
+    def constants(self) -> list[Tensor]:
+        """Those of them for which no variable of a framework is read at each call."""
+        sources = {place for place, _ in self._sources}
+        return [x for place, x in enumerate(self.captured) if place not in sources]
+
+    @property
     def natives(self) -> list[Any]:
         """The same as natives."""
         return [tensor._data for tensor in self.captured]

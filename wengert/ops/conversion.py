@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core.argument_types import ArrayLike
 from .._core.constant import strong
-from .._core.engine import is_native
+from .._core.engine import is_native, stands_in
 from .._core.kinds import ARRAYS
 from .._core.state import next_serial
 from .._core.tensor import Tensor, Value
@@ -47,7 +47,9 @@ def tensor(data: Any, dtype: Any = None) -> Tensor:
         result = copy(data if dtype is None else converted(data, dtype, "tensor"))
     else:
         result = converted(data, dtype, "tensor")
-        if type(result._data) is not Value and not _makes_tensors(data):
+        if stands_in(type(data)):
+            result = structural.alias(result)  # an op, as which a trace knows the read of a framework's variable
+        elif type(result._data) is not Value and not _makes_tensors(data):
             result = Tensor(_copied(result._data), next_serial(), result._cut)
     return strong(result)
 

@@ -32,7 +32,7 @@ from .._core.argument_types import ArrayLike
 from .._core.constant import Kind, is_number, number
 from .._core.cycles import under_way
 from .._core.derived import SIGNATURE, kept
-from .._core.engine import ENGINE_OF, array_of, stands_in
+from .._core.engine import ENGINE_OF, PLAIN_TYPES, array_of, stands_in
 from .._core.kinds import ARRAYS, DICTS, SEQUENCES
 from .._core.labelled import family_of
 from .._core.op import Op
@@ -80,8 +80,9 @@ def custom_gradient(f: Callable[..., Any] | None = None, *, jvp: Callable[..., A
             rule is used, if the rule is linear in its upstream gradient.
 
     Returns:
-        A function that takes f's arguments and returns its output, in the kind of array that it was given. Where a
-        framework differentiates its arrays f is traced, as by `function`, and the trace is kept. What f
+        A function that takes f's arguments and returns its output, in the kind of array that it was given. For a
+        framework's arrays f is traced when it is called again, as by `function`, and the trace is kept (where f cannot
+        be traced, it runs as it is as long as nobody differentiates). What f
         captured is a constant; the second derivative is that of grad_fn's code. It works on methods, and
         `__wrapped__` is f.
 
@@ -230,7 +231,20 @@ class _Decorated:
         return method
 
     def _run(self, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not has_tracers((*args, *kwargs.values()) if kwargs else args):
+        kept = None if head else self._traces  # an instance would be held as long as its traces
+        if kept is not None:
+            result = kept.again(args, kwargs)
+            if result is not NotImplemented:
+                return result
+        is_followed = has_tracers((*args, *kwargs.values()) if kwargs else args)
+        has_plain = not PLAIN_TYPES.keys().isdisjoint(map(type, args))
+        if not head and (is_followed or has_plain):
+            if kept is None:
+                kept = self._traces = KeptTraces(self)
+            result = kept.run(args, kwargs) if is_followed else kept.value(args, kwargs)
+            if result is not NotImplemented:
+                return result
+        if not is_followed:
             try:
                 result = self._call(head, args, kwargs)
             except _NeedsProgram:
@@ -238,13 +252,9 @@ class _Decorated:
             else:
                 # one that a framework follows, though no argument is, has it from what the function closes over
                 if not has_tracers((result,)):
+                    if kept is not None and has_plain:
+                        kept.note_value(result)
                     return result
-        elif not head:  # an instance would be held as long as its traces
-            if self._traces is None:
-                self._traces = KeptTraces(self)
-            result = self._traces.run(args, kwargs)
-            if result is not NotImplemented:
-                return result
         return as_program(lambda *a, **k: self._call(head, a, k), args, kwargs, _name_of(self.__wrapped__))
 
     def __repr__(self) -> str:

@@ -103,3 +103,17 @@ def test_arrays_that_objects_of_libraries_hold_are_watched(layers: Any, way: str
         "held": lambda x: holder.net(x),
     }  # fmt: skip
     assert _follows(programs[way], change) == 3
+
+
+def test_a_custom_gradient_that_nobody_differentiates_is_traced_once() -> None:
+    factor = np.array([2.0, 3.0])
+    rule = wg.custom_gradient(lambda x: (wg.sin(x) * factor, lambda dy: dy * 10.0))
+    x = jnp.asarray([0.5, 0.7])
+    for call in range(4):
+        np.testing.assert_allclose(rule(x * call), np.sin(x * call) * factor, rtol=1e-6)
+        factor += 1.0
+    assert rule._traces._program.trace_count == 1
+    assert jax.grad(lambda x: rule(x).sum())(x).tolist() == [10.0, 10.0]
+    chosen = wg.custom_gradient(lambda x: ((x if x[0] > 0 else -x), lambda dy: dy))
+    for value in (1.0, -1.0, 2.0):
+        assert chosen(jnp.asarray([value])).tolist() == [abs(value)]

@@ -238,3 +238,23 @@ def test_what_tensorflow_computes_of_a_variable_in_a_function_is_differentiated_
             np.testing.assert_allclose(slope(lambda: f(x)), wanted, rtol=1e-6)
         np.testing.assert_allclose(tf.function(lambda: slope(lambda: f(x)))(), wanted, rtol=1e-6)
         w.assign_add([0.1, 0.2])
+
+
+def test_a_variable_that_a_custom_gradient_reads_causes_no_new_trace() -> None:
+    """Called in tapes and without any, also as a tensor made of it, which was a constant of the trace."""
+    w = tf.Variable([0.5, 0.7])
+    rules = [
+        wg.custom_gradient(lambda x: (x * w, lambda dy, variables: (dy * w, [dy * x]))),
+        wg.custom_gradient(lambda x: (x * wg.tensor(w), lambda dy, variables: (dy * wg.tensor(w), [dy * x]))),
+    ]
+    compiled = wg.function(lambda x: x * wg.tensor(w))
+    x = tf.constant([1.0, 2.0])
+    for f in (*rules, compiled):
+        for _ in range(4):
+            np.testing.assert_allclose(f(x), x * w)
+            with tf.GradientTape() as tape:
+                y = f(x)
+            np.testing.assert_allclose(y, x * w)
+            np.testing.assert_allclose(tape.gradient(y, w), x)
+            w.assign_add([0.1, 0.2])
+    assert [*(rule._traces._program.trace_count for rule in rules), compiled.trace_count] == [1, 1, 1]

@@ -298,3 +298,71 @@ def test_what_torch_computes_of_weights_in_a_function_is_differentiated_in_each_
                 weight.add_(0.1)
     if name == "a view":
         assert f.trace_count == 2  # one without a graph
+
+
+def _traces_of(rule: Any) -> int:
+    program = rule._traces._program
+    return 0 if program is None else program.trace_count
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_custom_gradient_that_nobody_differentiates_is_traced_once(dtype: Any) -> None:
+    factor = torch.tensor([2.0, 3.0], dtype=dtype)
+    f = wg.custom_gradient(lambda x: (wg.sin(x) * factor, lambda dy: dy * 10.0))
+    x = torch.tensor([0.5, 0.7], dtype=dtype)
+    for call in range(6):
+        torch.testing.assert_close(f(x * call), torch.sin(x * call) * factor)
+        factor.add_(1.0)  # is read at each call
+    assert _traces_of(f) == 1
+    followed = x.clone().requires_grad_()
+    with torch.no_grad():
+        torch.testing.assert_close(f(followed), torch.sin(x) * factor)
+    assert torch.autograd.grad(f(followed).sum(), followed)[0].tolist() == [10.0, 10.0]
+    assert wg.grad(lambda x: f(x).sum())(x).tolist() == [10.0, 10.0]  # our tapes want no trace
+    assert f(x.numpy()).dtype == np.dtype(str(dtype)[6:])
+
+
+def test_a_custom_gradient_that_asks_for_values_runs_as_it_is() -> None:
+    def f(x: Any) -> Any:
+        return (x if float(wg.sum(x)) > 0 else -x * 2.0), lambda dy: dy
+
+    counted = wg.custom_gradient(f)
+    for value in (1.0, -1.0, 2.0, -2.0):
+        assert counted(torch.tensor([value])).tolist() == [value if value > 0 else -2.0 * value]
+    number = wg.custom_gradient(lambda x: ((3.0, "a word", x), lambda *dy: dy[-1]))
+    for _ in range(3):
+        assert number(torch.ones(2))[:2] == (3.0, "a word")
+        assert type(number(torch.ones(2))[0]) is float
+    noisy = wg.custom_gradient(lambda x: (x + torch.rand(()), lambda dy: dy))
+    assert len({float(noisy(torch.zeros(()))) for _ in range(5)}) == 5
+
+
+@pytest.mark.parametrize("first", ["without gradients", "with gradients"])
+@pytest.mark.parametrize("follows_x", [False, True])
+def test_a_custom_gradient_that_reads_a_parameter_is_traced_once_and_trains_it(first: str, follows_x: bool) -> None:
+    """Whoever called first: what a call under no_grad leaves behind trains the weight all the same."""
+    w = torch.nn.Parameter(torch.tensor([2.0, 3.0]))
+    f = wg.custom_gradient(lambda x: (x * wg.tensor(w), lambda dy, variables: (dy * w, [dy * x])))
+    x = torch.tensor([0.5, 0.7], requires_grad=follows_x)
+    for step in range(6):
+        if step or first == "without gradients":
+            with torch.no_grad():
+                torch.testing.assert_close(f(x), x * w)
+        y = f(x)
+        torch.testing.assert_close(y, x * w)
+        torch.testing.assert_close(torch.autograd.grad(y.sum(), w)[0], x.detach())
+        with torch.no_grad():
+            w.add_(1.0)
+    assert _traces_of(f) == 1
+
+
+def test_what_a_call_without_gradients_has_read_is_refused_where_it_is_followed() -> None:
+    w = torch.tensor([2.0, 3.0], requires_grad=True)
+    f = wg.custom_gradient(lambda x: (x * w, lambda dy: dy))
+    x = torch.ones(2)
+    with torch.no_grad():
+        for _ in range(4):
+            assert f(x).tolist() == [2.0, 3.0]
+    for _ in range(3):
+        with pytest.raises(wg.DisconnectedError, match="depends on w "):
+            f(x)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import forking
+from ..._core.engine import array_of
 from ..._core.graph import Graph
 from ..._core.tensor import Tensor, source_of
 from .changing import global_sources, random_state, torch_sources
@@ -21,6 +22,8 @@ from .foreign import (
     met_by_torch,
     never,
     same_held,
+    same_type,
+    type_of,
 )
 from .guard import Alike, Guard, Moving, Unwritten, guard_of, guarded
 from .inputs import Inputs, tensor_around
@@ -150,6 +153,12 @@ class Captures:
         self._watches += [
             Contents(array, never, "what a framework makes in it", None)
             for array in map(array_behind, passing) if id(array) not in reached
+        ]  # fmt: skip
+        paths = {id(array): path for path, array in known}
+        stood_for = [(source_of(t), array_behind(t)) for t in self.tensors if source_of(t) is not None]
+        self._watches += [
+            Contents(variable, same_type, paths.get(id(variable), "a variable"), type_of(array))
+            for variable, array in stood_for if array_of(variable) is not variable
         ]  # fmt: skip
         made = [array_behind(t) for t in self.tensors if not t.is_symbolic and source_of(t) is None]
         views = {memory_of(array) for array in made if id(array) not in reached}  # of torch's weights, which it makes

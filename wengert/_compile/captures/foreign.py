@@ -44,6 +44,16 @@ def is_unfollowed(array: object, before: object = None) -> bool:
     return not ENGINE_OF[type(plain)].is_followed(plain)
 
 
+def type_of(array: Any) -> Any:
+    """Shape and dtype of a framework's array, as that has them."""
+    return array.shape, array.dtype
+
+
+def same_type(variable: object, before: Any) -> bool:
+    """Whether what a variable stands for is of a type: Keras's are of another one where a layer computes in halves."""
+    return type_of(array_of(variable)) == before
+
+
 def never(array: object, before: object = None) -> bool:
     """Whether what a framework's graph or transform held is there in another call."""
     return False
@@ -53,10 +63,14 @@ def is_of_one_call(tensor: Tensor) -> bool:
     """Whether a captured tensor is what only a framework's graph, transform or imagination knows, and no variable tells
     it anew.
     """
-    if tensor.is_symbolic or source_of(tensor) is not None:
+    if tensor.is_symbolic:
         return False
     engine = ENGINE_OF[type(tensor._data)]
-    return not engine.is_concrete(tensor._data) or engine.device(tensor._data) == "meta"  # where torch tries shapes
+    is_meta = engine.device(tensor._data) == "meta"  # where torch tries shapes; Keras makes parameters there
+    source = source_of(tensor)
+    if source is not None:
+        return is_meta and array_behind(tensor) is source
+    return is_meta or not engine.is_concrete(tensor._data)
 
 
 def version_of(array: object) -> int | None:
@@ -139,4 +153,5 @@ def _numbers(array: Any) -> Any:
 
 __all__ = [
     "array_behind", "held_by", "is_of_one_call", "is_unfollowed", "memory_of", "met_by_torch", "never", "same_held",
+    "same_type", "type_of",
 ]  # fmt: skip
