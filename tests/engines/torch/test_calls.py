@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -299,3 +300,29 @@ def test_captured_tensors_cost_no_more_calls_than_arguments(make: Callable[..., 
     warm(captured, x)
     warm(given, x, w)
     assert python_calls(lambda: captured(x)) <= python_calls(lambda: given(x, w))
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning", "ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*torch.jit.*:FutureWarning")
+@pytest.mark.parametrize("calls", range(5))
+@pytest.mark.parametrize("kind", ["function", "custom gradient"])
+def test_torchs_traces_of_cold_and_warm_functions_are_alike(kind: str, calls: int) -> None:
+    """torch.jit.trace compares the graphs of two calls, by the names of their variables, too."""
+    x = tensor(0.3, 0.4)
+    make_fx = importlib.import_module("torch.fx.experimental.proxy_tensor").make_fx
+
+    def made(f: Callable[..., Any]) -> Any:
+        made = wg.function(f) if kind == "function" else wg.custom_gradient(lambda x: (f(x), lambda dy: dy))
+        for _ in range(calls):
+            made(x)
+        return made
+
+    def scaled(number: float) -> Callable[[Any], Any]:
+        return lambda x: wg.sin(x) * number
+
+    for record in (lambda f: torch.jit.trace(f, (x,)), lambda f: make_fx(f)(x)):
+        number = 2.0 + calls + (kind == "function") * 0.5  # of its own, which nobody has met yet
+        recorded = record(made(scaled(number)))
+        torch.testing.assert_close(recorded(x * 2), torch.sin(x * 2) * number)
+        with pytest.raises(wg.TracingError, match="would keep what it gives"):
+            record(made(lambda x: wg.special.betainc(2.0, 3.0, x)))

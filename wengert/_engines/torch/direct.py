@@ -16,6 +16,7 @@ from torch.autograd import forward_ad
 from ..._control.call import Program
 from ..._core.engine import Ready
 from .bridge import followed_among, held_for, is_transforming, node_of
+from .common import is_traced
 from .programs import device_of, form_for
 
 _ATTRIBUTES = ("__class__", "shape", "dtype", "device", "requires_grad")
@@ -25,8 +26,10 @@ _interpreter: Callable[[], object] = torch._C._functorch.peek_interpreter_stack 
 
 
 def looks(arguments: Sequence[Any]) -> tuple[Any, ...] | None:
-    """What decides how a program runs on tensors; None where something is no tensor, or a transform is at work."""
-    if is_transforming():
+    """What decides how a program runs on tensors; None where something is no tensor, or a transform or a trace of
+    torch's is at work.
+    """
+    if is_transforming() or is_traced():
         return None
     try:
         return torch.is_grad_enabled(), *map(_look, arguments)
@@ -42,6 +45,7 @@ def ready(program: Program, tensors: Sequence[torch.Tensor]) -> Ready:
     run, own = _followed(program, tensors) or _plain(program, tensors)
     conditions = (
         ("{}._current_level < 0", forward_ad), ("{}() is None", _interpreter),
+        ("{}() is None", torch._C._get_tracing_state),
         (f"{{}}() is {torch.is_grad_enabled()}", torch.is_grad_enabled),
     )  # fmt: skip
     return Ready(run, _ATTRIBUTES, _CHANGING, conditions, own)

@@ -127,7 +127,12 @@ def scalar(number: float, dtype: torch.dtype) -> torch.Tensor:
 
 @functools.lru_cache(4096)
 def _scalar(text: str, number: float, dtype: torch.dtype) -> torch.Tensor:
-    return torch.tensor(number, dtype=dtype)
+    state = torch._C._get_tracing_state()
+    torch._C._set_tracing_state(None)  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
+    try:  # one that is kept belongs to no trace of torch's
+        return torch.tensor(number, dtype=dtype)
+    finally:
+        torch._C._set_tracing_state(state)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class _Parts(Parts):

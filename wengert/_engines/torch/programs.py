@@ -16,7 +16,7 @@ from ..._passes import optimise
 from ..interpret import compile_instructions
 from ..regions import Arrays, as_object, region_kernels
 from ..source import Target, compile_source
-from .common import from_numpy, torch_dtype
+from .common import from_numpy, is_traced, torch_dtype
 from .fusion import FUSED, fused
 from .table import KERNELS, creations, kernel_of, owned_outputs, unboxed
 
@@ -52,7 +52,12 @@ class Form:
         self.are_owned = all(self.owned)
 
     def run(self, *tensors: object) -> tuple[Any, ...]:
-        """The results. What runs but once, as the trace of one call does, is not worth compiling."""
+        """The results. What runs but once, as the trace of one call does, is not worth compiling.
+
+        Where torch records, all calls run alike: torch.jit.trace makes two of them and compares even variables' names.
+        """
+        if is_traced():
+            return compile_instructions(self._graph, self._table.kernel_of)(*tensors)
         if self._run is not None:
             return self._run(*tensors)
         if self._runs_again:
