@@ -128,6 +128,8 @@ def scalar(number: float, dtype: torch.dtype) -> torch.Tensor:
 @functools.lru_cache(4096)
 def _scalar(text: str, number: float, dtype: torch.dtype) -> torch.Tensor:
     state = torch._C._get_tracing_state()
+    if state is None:
+        return torch.tensor(number, dtype=dtype)
     torch._C._set_tracing_state(None)  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
     try:  # one that is kept belongs to no trace of torch's
         return torch.tensor(number, dtype=dtype)
