@@ -164,11 +164,19 @@ def resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
 def _layout(x: Tensor) -> np.ndarray[Any, Any]:
     """An array that lies as the tensor does, which nobody reads."""
     if x._link is not None and x._link.layout is not None:
-        x._link.family.lay_out()  # who is given the flags may lock it, which views that there are do not follow
+        x._link.family.lay_out()
         return x._link.layout
     if not all(isinstance(n, int) for n in x.shape):
         raise AttributeError(at_user_line(f"a tensor of shape {x.shape} lies in memory only when its program runs"))
     return layouts.blank_of(x.shape, x.dtype)  # pyright: ignore[reportArgumentType]
+
+
+def _flags(x: Tensor) -> Any:
+    """NumPy's flags. Who has them may lock the array, which views that there are do not follow, and later ones do."""
+    layout = _layout(x)
+    if x._link is not None and x._link.layout is layout:
+        x._link._window = False  # so that each write asks the layout
+    return layout.flags
 
 
 def _strides(x: Tensor) -> tuple[int, ...]:
@@ -203,7 +211,7 @@ def _without(name: str) -> Callable[[Tensor], NoReturn]:
 
 PROPERTIES |= {
     "strides": (_strides, "The bytes from element to element along each axis, as NumPy's array would have them."),
-    "flags": (lambda x: _layout(x).flags, "How the elements lie, as NumPy's array would have them."),
+    "flags": (_flags, "How the elements lie, as NumPy's array would have them."),
     "base": (_base, "The whole of which this is a view, or None."),
     "data": (_without("data"), "Refused: use x.numpy().data."),
     "ctypes": (_without("ctypes"), "Refused: use x.numpy().ctypes."),
