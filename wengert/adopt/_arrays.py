@@ -20,6 +20,7 @@ from .._core.engine import default_engine
 from .._core.graph import ReadBefore
 from .._core.state import STATE, next_serial
 from .._core.tensor import ADOPTED_MARK, Tensor, is_tensor_or_variable, tensor_in
+from ..numpy._objects import Objects, objects_in
 from ..numpy._protocols import array_function, array_ufunc
 from ..ops.memory import lying_in, place_of
 from ..ops.memory import seen_at as view_at
@@ -277,6 +278,8 @@ def fresh(made: Any, args: object = ()) -> Any:
             return (*[fresh(part, args) for part in made],)
         return [fresh(part, args) for part in made] if type(made) is list else made
     kind = made.dtype.kind
+    if kind == "O":
+        return objects_in(made) if is_recording() else made
     if kind not in "fciub" or not is_recording() or (args and _shares(made, args)):
         return made
     array = _VIEW(made, Array)
@@ -369,7 +372,7 @@ def holds_tensor(tree: Any) -> bool:
         return any(map(holds_tensor, tree))
     if kind is dict:
         return any(map(holds_tensor, tree.values()))
-    if kind is np.ndarray:
+    if kind is np.ndarray or kind is Objects:
         return tree.dtype == object and any(map(is_tensor_or_variable, tree.flat))
     return is_tensor_or_variable(tree) or (_gives_arrays(kind) and is_tensor_or_variable(tree.__array__()))
 

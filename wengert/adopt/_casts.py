@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import ops
 from .._core.tensor import Tensor, tensor_in
-from ..numpy._kinds import kept, standing_type
+from ..numpy._kinds import kept, number_in, standing_type
+from ..numpy._objects import Objects
 from ._arrays import Array
 
 CASTS: dict[type, type] = {}  # of a real class, the one here that stands for it
@@ -37,7 +38,7 @@ class Standing(type):
         if real is type:
             return _type_of(*args) if len(args) == 1 else real(args[0], without_casts(args[1]), *args[2:], **kwargs)
         if len(args) == 1 and not kwargs:
-            x = tensor_in(args[0])
+            x = number_in(args[0], real)
             if x is not None:
                 return kept(x, real)
         elif real is complex and len(args) == 2 and any(tensor_in(part) is not None for part in args):
@@ -72,7 +73,7 @@ def _type_of(x: Any) -> Any:
     kind = builtins.type(x)
     if issubclass(kind, Tensor):
         kind = np.ndarray if x.ndim else float if x.dtype == np.float64 else x.dtype.type
-    elif issubclass(kind, Array):
+    elif issubclass(kind, (Array, Objects)):
         kind = np.ndarray
     return CASTS.get(kind, kind)
 

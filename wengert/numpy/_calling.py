@@ -21,6 +21,7 @@ from .._core.public import names_errors
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..ops.promotion import as_tensor, broadcast, broadcast_shapes, cast, common_dtype, normal_axis, outward
+from ._objects import objects_in
 from ._writing import NO_VALUE, as_numpy
 
 
@@ -208,10 +209,24 @@ class vectorize:
             return self.pyfunc(*chosen, **{k: flat[k][i] if k in flat else v for k, v in kwargs.items()})
 
         results = [self._checked(call(i), sizes) for i in range(count)]
-        if not isinstance(results[0], tuple):
-            return outward(self._gathered(results, 0, shape), *args, *kwargs.values())
-        columns = enumerate(zip(*results, strict=True))
-        return outward((*[self._gathered([*column], i, shape) for i, column in columns],), *args, *kwargs.values())
+        is_many = isinstance(results[0], tuple)
+        if not is_many:
+            results = [(result,) for result in results]
+        given = (*args, *kwargs.values())
+        found = (*[
+            self._objects([*column], shape, given) if self._gives_objects(i) else
+            outward(self._gathered([*column], i, shape), *given) for i, column in enumerate(zip(*results, strict=True))
+        ],)  # fmt: skip
+        return found if is_many else found[0]
+
+    def _gives_objects(self, position: int) -> bool:
+        return self.otypes is not None and self.otypes[position].char == "O"
+
+    def _objects(self, values: list[Any], shape: Any, given: tuple[Any, ...]) -> Any:
+        made = np.empty(len(values), object)
+        for place, value in enumerate(values):
+            made[place] = outward(value, *given)
+        return objects_in(made.reshape(shape))
 
     def _cores(self, arrays: dict[Any, Tensor], sizes: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
         """The shape of what the function gets of each array; `sizes` learns what the signature's letters are."""

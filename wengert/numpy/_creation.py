@@ -13,10 +13,11 @@ from .. import ops
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.moving import beside
-from .._core.tensor import Tensor, tensor_in
+from .._core.tensor import Tensor
 from ..ops.memory import as_array, own
 from ..ops.promotion import as_tensor, cast, converted, names_errors
 from ._foreign import or_numpys
+from ._objects import OBJECTS, objects_in, objects_of, tensor_among
 from ._writing import accept, as_maker, as_numpy, named_dtype
 
 
@@ -51,10 +52,14 @@ def array(
         Tensor([1., 2.], shape=(2,), dtype=float64)
     """
     accept("np.array", order=order)
-    data = _list_of(object)
-    wanted = _wanted(dtype, data)
     # a copy of an array: what the caller writes into it later is not ours
-    x = converted(np.array(data, subok=True) if isinstance(data, np.ndarray) else data, wanted, "array")
+    data = np.array(object, subok=True) if isinstance(object, np.ndarray) else object
+    try:
+        x = converted(data, _wanted(dtype, data), "array")
+    except (TypeError, ValueError):  # tensors of several shapes, or beside what is no number
+        if dtype not in OBJECTS or not tensor_among(data):
+            raise
+        return objects_of(data)
     if x is not object or copy:
         x = own(x, object)
     elif x.ndim < ndmin:
@@ -64,28 +69,11 @@ def array(
     return as_array(x)
 
 
-_OBJECTS = (object, "O", "object", np.object_)
-
-
 def _wanted(dtype: DTypeLike | None, data: ArrayLike) -> Any:
     """The dtype that is asked for; arrays of objects that hold tensors become one tensor, of the tensors' dtype."""
-    if dtype is None or (dtype in _OBJECTS and has_tensor(data)):
+    if dtype is None or (dtype in OBJECTS and tensor_among(data)):
         return None
     return named_dtype(dtype)
-
-
-def has_tensor(tree: Any) -> bool:
-    """Whether a tensor is among nested lists and tuples, or in an array of objects."""
-    if isinstance(tree, (list, tuple)):
-        return any(map(has_tensor, tree))
-    if isinstance(tree, np.ndarray):
-        return tree.dtype == np.object_ and any(map(has_tensor, tree.flat))
-    return tensor_in(tree) is not None
-
-
-def _list_of(data: ArrayLike) -> Any:
-    """An array of Python objects (which may hold tensors) as nested lists; anything else as it is."""
-    return data.tolist() if isinstance(data, np.ndarray) and data.dtype == np.object_ else data
 
 
 @or_numpys
@@ -121,7 +109,7 @@ def asarray(
     wanted = _wanted(dtype, a)
     if isinstance(a, Tensor) and wanted in (None, a.dtype):
         return a.__copy__() if copy else a
-    return as_array(converted(_list_of(a), wanted, "asarray"))
+    return as_array(converted(a, wanted, "asarray"))
 
 
 asanyarray = asarray
@@ -167,8 +155,8 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: obje
 
 def _filled(shape: Any, value: Any, dtype: Any, name: str, order: object, device: object) -> Tensor:
     accept(f"np.{name}", order=order, device=device)
-    if dtype in _OBJECTS:  # tensors are written into it, and `np.array` of it is a tensor
-        return np.full(shape, value, object)  # pyright: ignore[reportReturnType]
+    if dtype in OBJECTS:  # tensors are written into it, and `np.array` of it is a tensor
+        return objects_in(np.full(shape, value, object))
     return as_array(ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float()))
 
 
@@ -185,7 +173,7 @@ def empty(
     shape: ShapeLike, dtype: DTypeLike | None = None, order: Any = "C", *, device: Any = None, like: object = None
 ) -> Tensor:
     """A tensor to be written into: of zeros; of None where the dtype is object."""
-    return _filled(shape, None if dtype in _OBJECTS else 0, dtype, "empty", order, device)
+    return _filled(shape, None if dtype in OBJECTS else 0, dtype, "empty", order, device)
 
 
 @as_maker
@@ -202,6 +190,10 @@ def full(
 ) -> Tensor:
     """A tensor of one value, which may be a tensor itself, and is broadcast."""
     accept("np.full", order=order, device=device)
+    if dtype in OBJECTS and tensor_among(fill_value):
+        made = np.empty(shape, object)
+        made[...] = objects_of(fill_value)
+        return objects_in(made)
     x = converted(fill_value, None if dtype is None else named_dtype(dtype), "full")
     return as_array(own(ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,)), x))
 

@@ -1,8 +1,8 @@
 """Calls NumPy's own functions for arrays that no tensor can be: of strings, dates, records and objects.
 
-Nothing of them can be differentiated, so nothing is lost. A function of ours refuses them; then it is asked here
-whether NumPy's own is meant. So programs that sort names or subtract dates beside what is differentiated run as they
-are.
+Nothing of them can be differentiated but tensors among objects, whose own operators NumPy calls, so nothing is lost.
+A function of ours refuses them; then it is asked here whether NumPy's own is meant. So programs that sort names or
+subtract dates beside what is differentiated run as they are.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from .._core.tensor import tensor_in
+from ._objects import objects_in
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -41,7 +42,7 @@ def numpys_own(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
     except Exception:
         return None
     if any(map(_is_foreign, (*leaves, *_leaves(found)))) or any(map(_is_text, _inside((*args, *kwargs.values())))):
-        return (found,)
+        return (objects_in(found),)
     return None
 
 
@@ -63,12 +64,15 @@ def or_numpys(f: Callable[P, R]) -> Callable[P, R]:
 
 
 def _leaves(tree: object) -> Iterator[Any]:
-    """What is in nested lists, tuples, dictionaries and arrays of objects, those arrays included."""
+    """What is in nested lists, tuples, dictionaries and arrays of objects, those arrays included.
+
+    Not tensors in such an array: NumPy hands them to their own operators, and what it would cast they refuse.
+    """
     if isinstance(tree, dict):
         tree = [*tree.values()]
     elif isinstance(tree, np.ndarray) and tree.dtype == object:
         yield tree
-        tree = [*tree.flat]
+        tree = [item for item in tree.ravel().tolist() if tensor_in(item) is None]
     if isinstance(tree, (list, tuple)):
         for item in tree:
             yield from _leaves(item)

@@ -21,7 +21,8 @@ from ..ops.memory import item_of
 from ..ops.promotion import as_tensor, broadcast_shapes, names_errors
 from ..ops.subscript import known_values
 from ._calling import vectorize
-from ._creation import has_tensor, zeros
+from ._creation import zeros
+from ._objects import tensor_among
 
 
 def _extents(x: Any, name: str) -> tuple[int, ...]:
@@ -51,7 +52,7 @@ class ndenumerate:
     _places: np.ndindex
 
     def __new__(cls, arr: ArrayLike) -> Any:
-        if not has_tensor(arr):
+        if not tensor_among(arr):
             return np.ndenumerate(arr)
         self = super().__new__(cls)
         self._array = as_tensor(arr, "ndenumerate")
@@ -79,7 +80,7 @@ class broadcast:
     shape: tuple[int, ...]
 
     def __new__(cls, *arrays: Any) -> Any:
-        if not has_tensor(arrays):
+        if not tensor_among(arrays):
             return np.broadcast(*arrays)
         self = super().__new__(cls)
         self._arrays = [as_tensor(x, "broadcast") for x in arrays]
@@ -133,7 +134,7 @@ class nditer:
         cls, op: ArrayLike, flags: Any = None, op_flags: Any = None, op_dtypes: object = None, order: str = "K",
         casting: str = "safe", op_axes: object = None, itershape: Any = None, buffersize: object = 0,
     ) -> Any:  # fmt: skip
-        if not has_tensor(op):
+        if not tensor_among(op):
             given: Any = (op, flags or [], op_flags, op_dtypes, order, casting, op_axes, itershape, buffersize)
             return np.nditer(*given)
         if op_axes is not None or op_dtypes is not None or order == "F":
@@ -226,24 +227,24 @@ class _PyUfunc:
         self.__name__ = theirs.__name__
 
     def __call__(self, *args: Any, **kwargs: object) -> Any:
-        return self._ours(*args) if has_tensor(args) and not kwargs else self._theirs(*args, **kwargs)
+        return self._ours(*args) if tensor_among(args) and not kwargs else self._theirs(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._theirs, name)
 
     def reduce(self, array: Tensor, axis: int = 0, **options: Any) -> Any:
         """The function of the elements along an axis, from the first on."""
-        return folded(self, array, axis, False) if has_tensor(array) else self._theirs.reduce(array, axis, **options)
+        return folded(self, array, axis, False) if tensor_among(array) else self._theirs.reduce(array, axis, **options)
 
     def accumulate(self, array: Tensor, axis: int = 0, **options: Any) -> Any:
         """What `reduce` has on its way."""
-        if has_tensor(array):
+        if tensor_among(array):
             return folded(self, array, axis, True)
         return self._theirs.accumulate(array, axis, **options)
 
     def outer(self, a: Tensor, b: Tensor, /, **options: Any) -> Any:
         """The function of each pair."""
-        if not has_tensor((a, b)):
+        if not tensor_among((a, b)):
             return self._theirs.outer(a, b, **options)
         first = as_tensor(a)
         return self(ops.reshape(first, (*first.shape, *(1,) * np.ndim(b))), b)
@@ -302,7 +303,7 @@ def ix_(*args: ArrayLike) -> tuple[Any, ...]:
         >>> [x.shape for x in np.ix_([0, 1], [2, 3, 4])]
         [(2, 1), (1, 3)]
     """
-    if not has_tensor(args):
+    if not tensor_among(args):
         return np.ix_(*args)
     found = []
     for number, arg in enumerate(args):
@@ -368,7 +369,7 @@ def nested_iters(
         >>> len([x for _ in rows for x in elements])
         6
     """
-    if has_tensor(op):
+    if tensor_among(op):
         raise LostGradientError(at_user_line("np.nested_iters takes no tensors; loop over np.ndindex or np.nditer"))
     more: Any = (flags or [], op_flags, op_dtypes, order, casting, buffersize)
     return np.nested_iters(op, axes, *more)

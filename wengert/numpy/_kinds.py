@@ -16,6 +16,8 @@ from .. import ops
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
+from ..ops.promotion import as_tensor
+from ._objects import tensor_among
 
 
 def kept(x: Tensor, real: type) -> Tensor:
@@ -32,6 +34,14 @@ def kept(x: Tensor, real: type) -> Tensor:
     if x.dtype.kind == "c" and dtype.kind == "f" and real is float:
         raise TypeError(at_user_line("float() argument must be a string or a real number, not 'complex'"))
     return x if x.dtype == dtype else ops.astype(x, dtype)
+
+
+def number_in(x: Any, real: type) -> Tensor | None:
+    """The tensor that a number's type is called on, if it is one; NumPy's types take lists and objects with tensors."""
+    held = tensor_in(x)
+    if held is None and issubclass(real, np.generic) and isinstance(x, (list, tuple, np.ndarray)) and tensor_among(x):
+        return as_tensor(x, real.__name__)
+    return held
 
 
 def standing_type(x: Tensor) -> type:
@@ -55,7 +65,7 @@ class Kind(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         real = _real_of(cls)
-        x = tensor_in(args[0]) if len(args) == 1 and not kwargs and real in _CASTS else None
+        x = number_in(args[0], real) if len(args) == 1 and not kwargs and real in _CASTS else None
         return real(*args, **kwargs) if x is None else kept(x, real)
 
     def __instancecheck__(cls, instance: ArrayLike) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from . import _polynomials
-from ._creation import has_tensor
+from ._objects import tensor_among
 from ._shapes import atleast_1d
 
 
@@ -67,7 +67,7 @@ def is_number(element: object) -> bool:
 
 
 def _atleast_1d(coefficients: ArrayLike) -> Any:
-    return atleast_1d(coefficients) if has_tensor(coefficients) else np.array(coefficients, ndmin=1, copy=None)
+    return atleast_1d(coefficients) if tensor_among(coefficients) else np.array(coefficients, ndmin=1, copy=None)
 
 
 def _trim_zeros(filt: np.ndarray[Any, Any] | Tensor, trim: Literal["f", "b", "fb"]) -> Any:

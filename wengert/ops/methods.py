@@ -18,7 +18,7 @@ from . import choices, linalg
 from . import elementwise as E
 from .array_methods import attach_methods
 from .memory import write_all
-from .promotion import as_tensor, holds_tensors, is_number_list
+from .promotion import as_tensor, cells_of, is_number_list, is_scalars
 from .sparse import is_sparse, right_product, sparse_matmul
 
 _TAKES = (Tensor, np.ndarray, np.generic, bool, int, float, complex, Dim)
@@ -41,22 +41,14 @@ def _operator(f: Callable[[Any, Any], Any], python: str, swapped: bool = False) 
         kind = type(other)
         if kind not in _FAST and not _is_operand(other):
             return NotImplemented
-        if kind is np.ndarray and other.dtype.char == "O" and not holds_tensors(other):
-            return by_objects(other, _cells(self)) if swapped else by_objects(_cells(self), other)
+        if isinstance(other, np.ndarray) and other.dtype.char == "O" and not is_scalars(other):
+            return by_objects(other, cells_of(self)) if swapped else by_objects(cells_of(self), other)
         result = f(other, self) if swapped else f(self, other)
         if self._weak and _is_weak(other):
             result._weak = True
         return result
 
     return forward
-
-
-def _cells(x: Tensor) -> np.ndarray[Any, Any]:
-    """An array of objects that holds a tensor's elements: beside other objects, NumPy asks each for its arithmetic."""
-    cells = np.empty(x.shape, object)
-    for index in np.ndindex(cells.shape):
-        cells[index] = x[index]
-    return cells
 
 
 def _in_place(f: Callable[[Any, Any], Any], sign: str) -> Callable[[Tensor, Any], Any]:

@@ -100,16 +100,45 @@ def as_tensor(x: Any, what: str = "argument") -> Tensor:
 def _from_objects(x: Any, what: str) -> Tensor:
     """An array of objects that holds tensors (a table that code fills cell by cell) as one tensor."""
     if not holds_tensors(x):
+        if x.size and is_scalars(x):
+            return given_constant(checked_array(np.array(x.tolist()), what))
         checked_array(x, what)  # its error
-    found = _from_list(x.ravel().tolist(), what)
-    return structural.reshape(found, shape=(*x.shape, *found.shape[1:]))
+    if not is_scalars(x):
+        raise TypeError(
+            at_user_line(
+                f"{what}: the elements of an array of objects are arrays themselves, which NumPy does not join; use "
+                "np.stack(list(a)) for one array of all"
+            )
+        )
+    return structural.reshape(_from_list(x.ravel().tolist(), what), shape=x.shape)
 
 
 def holds_tensors(x: np.ndarray[Any, Any]) -> bool:
-    """Whether an array of objects holds tensors, and nothing else but numbers."""
+    """Whether an array of objects holds tensors, and nothing else but numbers and arrays of numbers."""
     leaves = x.ravel().tolist()
-    ours = [type(leaf) is Tensor or hasattr(type(leaf), "__wengert_tensor__") for leaf in leaves]
-    return any(ours) and all(one or is_number(leaf) for one, leaf in zip(ours, leaves, strict=True))
+    ours = [_is_ours(leaf) for leaf in leaves]
+    return any(ours) and all(one or _is_numeric(leaf) for one, leaf in zip(ours, leaves, strict=True))
+
+
+def is_scalars(x: np.ndarray[Any, Any]) -> bool:
+    """Whether each element of an array of objects is a number, or a tensor or array without axes."""
+    return all((_is_ours(leaf) or _is_numeric(leaf)) and np.ndim(leaf) == 0 for leaf in x.ravel().tolist())
+
+
+def _is_ours(leaf: object) -> bool:
+    return type(leaf) is Tensor or hasattr(type(leaf), "__wengert_tensor__")
+
+
+def _is_numeric(leaf: Any) -> bool:
+    return is_number(leaf) or (isinstance(leaf, ARRAYS) and leaf.dtype in _EVERYDAY)
+
+
+def cells_of(x: Tensor) -> np.ndarray[Any, Any]:
+    """An array of objects that holds a tensor's elements: beside other objects, NumPy asks each for its arithmetic."""
+    cells = np.empty(x.shape, object)
+    for index in np.ndindex(cells.shape):
+        cells[index] = x[index]
+    return cells
 
 
 def _from_list(x: Any, what: str) -> Tensor:
@@ -164,6 +193,8 @@ def is_followed_inside(x: Any, what: str = "argument") -> bool:
                 continue
             elif isinstance(item, np.ndarray) and not hasattr(kind, "__wengert_tensor__"):
                 require_plain(kind)
+                if item.dtype.char == "O" and holds_tensors(item):
+                    return True
             elif kind is Tensor or kind is Dim or hasattr(kind, "__wengert_tensor__") or framework_of(kind) is not None:
                 return True
     return False
