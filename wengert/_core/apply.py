@@ -55,11 +55,19 @@ def apply(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] = ()) -> 
                 elif type(other) is type(native) or KERNELS_OF[type(other)] is kernels:
                     result = kernels[op.name](native, other, *attrs)
                 else:
-                    result = _run(op.name, operands, attrs)
-            elif operands and len(ENGINES) == 1:
-                result = KERNELS_OF[type(operands[0]._data)][op.name](*map(_data_of, operands), *attrs)
+                    natives, kernels = on_one_engine((native, other))
+                    result = kernels[op.name](*natives, *attrs)
+            elif operands:
+                natives = (*map(_data_of, operands),)
+                kernels = KERNELS_OF[type(natives[0])]
+                if len(ENGINES) > 1:
+                    for other in natives:
+                        if KERNELS_OF[type(other)] is not kernels:
+                            natives, kernels = on_one_engine(natives)
+                            break
+                result = kernels[op.name](*natives, *attrs)
             else:
-                result = _run(op.name, operands, attrs)
+                result = default_engine().kernels[op.name](*attrs)
         except Exception as error:
             explained = _explained(op, operands, attrs, error)
             if explained is error:
@@ -88,14 +96,6 @@ def apply_prepared(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...] 
     if op.prepare is not None and (STATE.recorders or STATE.builder is not None):
         attrs = op.prepare(operands, attrs)
     return apply(op, operands, attrs)
-
-
-def _run(name: str, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
-    """A kernel's result where there are no operands, or operands that may be of NumPy's engine and one other."""
-    if not operands:
-        return default_engine().kernels[name](*attrs)
-    natives, kernels = on_one_engine(map(_data_of, operands))
-    return kernels[name](*natives, *attrs)
 
 
 def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], error: Exception) -> Exception:

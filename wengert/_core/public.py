@@ -55,9 +55,8 @@ def public(f: Callable[P, R], bridge: Bridge | None = None) -> Callable[P, R]:
         except BaseException as error:
             put_back(before)
             if isinstance(error, symbolic):
-                return error.answer(
-                    again(f, bridge), args, kwargs
-                )  # anew: a function that held itself would be a cycle
+                # anew: a function that held itself would be a cycle
+                return error.answer(again(f, bridge), args, kwargs)
             told: BaseException = error
             if isinstance(error, Exception) and not isinstance(error, AttributeError):  # which is a fault of ours
                 told = told_of(error, name, f, args, kwargs)
