@@ -25,9 +25,13 @@ from .contributions import results_of
 
 
 class Formula(NamedTuple):
-    """The contributions to some operands: `run(kernels, cotangent, saved)` gives their arrays; `steps` is its text."""
+    """The contributions to some operands: `run(kernels, cotangent, saved)` gives their arrays; `steps` is its text.
+
+    `keeps` says whether entries keep anything that it could read.
+    """
 
     wanted: tuple[int, ...]
+    keeps: bool
     run: Callable[[Any, Any, Any], tuple[Any, ...]]
     steps: Callable[[list[Any], str], Steps]
 
@@ -59,14 +63,15 @@ class Steps(NamedTuple):
     constants: dict[str, Any]
 
 
-def formula_of(entry: object, ct_type: TensorType, masked: bool) -> Formula | None:
+def formula_of(entry: Any, ct_type: TensorType, masked: bool) -> Formula | None:
     """The formula for entries like this one, of an op with one result; None if its rules cannot be told by one."""
     told = told_of(entry, (ct_type,), masked)
     if told is None:
         return None
     lines, names, _, constants = told.steps(["ct"], "")
     text = ["run(kernels, ct, saved):", *lines, f"return ({''.join(f'{name}, ' for name in names)})"]
-    return Formula(told.wanted, function_of(text, constants), told.steps)
+    keeps = any(x is not None for x in entry.saved)
+    return Formula(told.wanted, keeps, function_of(text, constants), told.steps)
 
 
 def applied_of(entry: object, ct_type: TensorType, masked: bool) -> Applied | None:

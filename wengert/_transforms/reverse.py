@@ -361,10 +361,10 @@ def _pull_back_at_once(
         formula = plan.formulas.met(key, partial(formula_of, entry, type_of(ct), may_hold_zeros))
     if formula is None:
         return False
+    wanted, keeps, run, _ = formula
     native = ct._data
-    if KERNELS_OF[type(native)] is not kernels or (len(ENGINES) > 1 and not _is_on(kernels, saved)):
+    if KERNELS_OF[type(native)] is not kernels or (keeps and len(ENGINES) > 1 and not _is_on(kernels, saved)):
         return False
-    wanted, run, _ = formula
     try:
         found = run(kernels, native, saved)
     except Exception:  # what is wrong is said by the rules, which run next
@@ -376,7 +376,7 @@ def _pull_back_at_once(
         known = terms.get(key)
         if known is None:
             terms[key] = Tensor(term, next_serial())
-        elif type(known) is Tensor and (len(ENGINES) == 1 or _is_on(kernels, (known,))):
+        elif type(known) is Tensor and KERNELS_OF[type(known._data)] is kernels:
             terms[key] = Tensor(known._data + term, next_serial())
         else:
             cts.add(key, Tensor(term, next_serial()), masks)
