@@ -1,13 +1,12 @@
-"""Converts the arguments of users' functions to tensors, and results back to the caller's kind of array.
+"""Converts the arguments of users' functions to tensors.
 
-Decides which arguments are arrays, gives each differentiated leaf an identity of its own, and remembers in which kind
-of array the caller works. Called by every public function that runs a user's function (`grad`, `function`, ...).
+Decides which arguments are arrays, and gives each differentiated leaf an identity of its own. Called by every public
+function that runs a user's function (`grad`, `function`, ...).
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -16,15 +15,10 @@ import numpy as np
 from .._core import dtypes
 from .._core.bare import is_bare, noted_if_bare
 from .._core.constant import (
-    Kind,
     checked_array,
     constant,
     is_number,
-    kind_of,
-    native_result,
     number,
-    strong_twin,
-    to_numpy_result,
 )
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
@@ -42,34 +36,6 @@ def require_callable(f: object, name: str) -> None:
     """Raises `TypeError` unless f, which was passed to the function of this name, can be called."""
     if not callable(f):
         raise TypeError(at_user_line(f"{name}: the f passed in {name}(f) must be callable, got {type(f).__name__}"))
-
-
-def caller_kind(values: Sequence[Any]) -> Kind:
-    """`kind_of` for nested arguments."""
-    for value in values:
-        if type(value) not in _LEAF_TYPES:
-            return kind_of(_leaves_of(values))
-    return False
-
-
-def _leaves_of(values: Sequence[Any]) -> Iterator[Any]:
-    for value in values:
-        kind = type(value)
-        if kind in _LEAF_TYPES:
-            continue
-        if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__") or _is_registered(value):
-            leaves, spec = flatten(value)
-            if spec is not LEAF:
-                yield from leaves
-                continue
-        yield value
-
-
-_LEAF_TYPES = frozenset({np.ndarray, float, int, complex, bool, str, type(None)})
-
-
-def _is_registered(value: object) -> bool:
-    return flatten(value)[1] is not LEAF
 
 
 class Differentiated:
@@ -246,48 +212,6 @@ def _number_list(value: list[Any]) -> Tensor:
         raise ValueError(f"the nested list is ragged: {text}") from None
     tensor = constant(array.astype(dtypes.default_float()) if array.dtype.kind == "f" else array)
     return noted_if_bare(tensor, value)
-
-
-class Owned:
-    """Makes the NumPy results of one call the caller's: no two share memory, and none is that of an older tensor."""
-
-    __slots__ = ("_given", "_since")
-
-    def __init__(self) -> None:
-        self._since = next_serial()
-        self._given: set[int] = set()
-
-    def __call__(self, tensor: Tensor) -> Any:
-        result = to_numpy_result(tensor)
-        if type(result) is np.ndarray:
-            if tensor._key < self._since or id(tensor._data) in self._given:
-                result = result.copy()
-            self._given.add(id(tensor._data))
-        return result
-
-
-def result_of(value: Any, kind: Kind, own: Callable[[Tensor], Any] = to_numpy_result) -> Any:
-    """Results in the caller's kind: tensors anywhere in a structure become arrays of it."""
-    if kind is True:
-        return value
-    if kind is not False:
-        own = functools.partial(native_result, engine=kind)
-    if isinstance(value, Tensor):
-        return own(value)
-    if type(value) in _LEAF_TYPES:
-        return value
-    leaves, spec = flatten(value)
-    if spec is LEAF:
-        return value
-    return unflatten(spec, [own(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves])
-
-
-def strong_result(value: Any) -> Any:
-    """What a call of a program or of a derivative gives, which has a dtype: a number among it is weak no more.
-
-    Its tensors are the caller's own, even if f returned an argument, or one tensor twice: writes to one stay there.
-    """
-    return result_of(value, False, strong_twin)
 
 
 def one_tensor(value: Any, what: str) -> Tensor:

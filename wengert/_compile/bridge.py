@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from .._core import dtypes
+from .._core.caller import caller_of
 from .._core.constant import constant
 from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, array_of, framework_of
 from .._core.kinds import ARRAYS
@@ -21,7 +22,6 @@ from .._core.state import STATE
 from .._core.structure import flatten
 from .._core.tensor import Tensor, Value, entered
 from .._core.wrong_calls import Symbolic
-from .arguments import caller_kind
 from .cache import Compiled
 from .trace import Static, array_key, trace, with_dims
 
@@ -60,7 +60,7 @@ def is_known(tensor: Tensor) -> bool:
 
 def as_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], name: str) -> Any:
     """The result of a call, traced for these arguments and run as one program; in the caller's kind of array."""
-    kind = caller_kind((*args, *kwargs.values()))
+    caller = caller_of((*args, *kwargs.values()))
     leaves, spec = flatten((tuple(args), kwargs))
     tensors: list[Tensor] = []
     keys: list[Any] = []
@@ -71,7 +71,7 @@ def as_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any
             tensors.append(tensor)
     with beside(tensors):
         traced = trace(f, spec, keys, name)
-    return Compiled(traced).run(tensors, kind)
+    return Compiled(traced).run(tensors, caller)
 
 
 def bridged(f: Callable[P, R], name: str = "") -> Callable[P, R]:

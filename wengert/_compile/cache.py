@@ -11,7 +11,8 @@ import numpy as np
 from .._control.call import Program, call_program, closed
 from .._core import forking
 from .._core.analysis import dim_sources
-from .._core.constant import Kind, callers_own, native_result, strong, to_numpy_result
+from .._core.caller import NUMPY, Caller
+from .._core.constant import callers_own, strong
 from .._core.dims import Atom, Dim, evaluate
 from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine, array_of, framework_of
 from .._core.kinds import ARRAYS
@@ -231,21 +232,20 @@ class Compiled:
         conditions = (("not {}.reading", STATE),) if self._sources else ()  # nobody waits to hear what is read
         return make(ready.run, natives, Alike(ready, arguments, own, self.rebuild, conditions))
 
-    def run(self, arguments: Sequence[Tensor], kind: Kind, engine: Engine | None = None) -> Any:
+    def run(self, arguments: Sequence[Tensor], caller: Caller, engine: Engine | None = None) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success.
 
         Args:
             arguments: the arrays that came in.
-            kind: of the results.
+            caller: who gets the results.
             engine: what is to run the program; None for the one that its operands ask for.
         """
         outs = self.outputs(arguments, engine)
         results = outs[: self.result_count]
         if self.written:
             self._commit(outs[self.result_count :])
-        if kind is False:
-            return self.rebuild(_distinct([*map(to_numpy_result, results)]))
-        return self.rebuild(results if kind is True else (*[native_result(x, kind) for x in results],))
+        own = caller.results(results)
+        return self.rebuild(_distinct([*own]) if caller is NUMPY else own)
 
     def outputs(self, arguments: Sequence[Tensor], engine: Engine | None = None) -> tuple[Tensor, ...]:
         """The results, and behind them what Variables are to hold, which they do not yet."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
-from .._core.constant import constant, dimension, given_constant, is_number, kind_of, number, strong
+from .._core.caller import NUMPY, caller_among
+from .._core.constant import constant, dimension, given_constant, is_number, number, strong
 from .._core.dims import Atom, Dim, is_late
 from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import is_native
@@ -68,7 +69,7 @@ class Leaves:
     """A nested value: its numeric leaves as tensors, and the rest as it is.
 
     Attributes:
-        has_tensors: whether the caller works with tensors, or with which framework: so are the results.
+        caller: who works with these leaves, and gets results in their kind.
         has_arrays: whether one of them is no number: results that are numbers stay weak beside it. Without one the
             call gives NumPy's scalars where nothing is recorded, which are not weak, and so nothing is anywhere.
 
@@ -82,10 +83,10 @@ class Leaves:
     """
 
     __slots__ = (
+        "caller",
         "extents_stay",
         "fixed",
         "has_arrays",
-        "has_tensors",
         "lists",
         "name",
         "names",
@@ -104,7 +105,7 @@ class Leaves:
         self.lists = lists
         leaves, self.spec = flatten(value, lists, like)
         self.tensors: list[Tensor] = []
-        self.has_tensors = kind_of(leaves)
+        self.caller = caller_among(leaves)
         self.fixed: list[Any] = []  # the leaves, tensors left out
         self.places: list[int] = []  # of the tensors among the leaves
         for position, leaf in enumerate(leaves):
@@ -113,8 +114,9 @@ class Leaves:
                 self.tensors.append(tensor)
                 self.places.append(position)
             self.fixed.append(leaf if tensor is None else None)
-        self.has_arrays = bool(self.has_tensors) and any(
-            not x._weak and kind_of((leaves[place],)) for place, x in zip(self.places, self.tensors, strict=True)
+        self.has_arrays = self.caller is not NUMPY and any(
+            not x._weak and caller_among((leaves[place],)) is not NUMPY
+            for place, x in zip(self.places, self.tensors, strict=True)
         )
 
     @property

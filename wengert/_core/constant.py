@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from copy import copy
 from functools import cache
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from . import dtypes
 from .apply import apply
 from .dims import Dim
-from .engine import ENGINE_OF, Engine, default_engine, framework_of, only_engine, transferred
+from .engine import ENGINE_OF, Engine, default_engine, only_engine, transferred
 from .foreign_arrays import require_plain
 from .kinds import NUMBERS
 from .op import REGISTRY
@@ -121,32 +120,6 @@ def checked_array(value: Any, what: str) -> np.ndarray[Any, Any] | np.generic:
     if not dtypes.is_supported(dtype):
         raise TypeError(at_user_line(f"{what}: dtype {dtype} is not supported"))
     return value if dtype.isnative else value.astype(dtype.newbyteorder("="))
-
-
-Kind = bool | Engine  # of a call: True for tensors, False for NumPy's arrays, else the engine of the framework's
-
-
-def kind_of(leaves: Iterable[Any]) -> Kind:
-    """The kind of array that a call with these arguments gives: tensors if one of them is a tensor or a Variable, else
-    a framework's arrays, else NumPy's.
-
-    Raises:
-        TypeError: if there are arrays of two frameworks.
-    """
-    found: set[Engine] = set()
-    for leaf in leaves:
-        kind = type(leaf)
-        if kind in _EVERYDAY:
-            continue
-        if kind is Tensor or hasattr(kind, "__wengert_tensor__"):
-            return True
-        engine = framework_of(kind)
-        if engine is not None:
-            found.add(engine)
-    return met_engine(found) if found else False
-
-
-_EVERYDAY = frozenset({np.ndarray, np.float64, float, int, complex, bool, str, type(None)})
 
 
 def met_engine(engines: set[Engine]) -> Engine:

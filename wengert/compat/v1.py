@@ -17,6 +17,7 @@ from .._compile.trace import Traced
 from .._core import dtypes, forking
 from .._core.analysis import atoms_in, atoms_named, atoms_told, needed_for
 from .._core.argument_types import ArrayLike
+from .._core.caller import NUMPY
 from .._core.dims import Dim, dims_in
 from .._core.graph import Graph, Node, open_graph
 from .._core.public import public
@@ -124,7 +125,7 @@ class Session:
                         + ", ".join(f"{feeds[key][0]!r} has {feeds[key][1].shape}" for key in used)
                     )
                 )
-            found = iter(program.run(values, False))
+            found = iter(program.run(values, NUMPY))
         return unflatten(spec, [None if leaf is None else next(found) for leaf in leaves])
 
     def close(self) -> None:

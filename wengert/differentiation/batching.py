@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from .._compile.arguments import array_argument, caller_kind, require_callable, result_of
+from .._compile.arguments import array_argument, require_callable
 from .._compile.bridge import bridged
 from .._control.examples import Example
 from .._control.values import Leaves, leaf_tensor
 from .._core.argument_types import Tree
+from .._core.caller import caller_of
 from .._core.derived import derived
 from .._core.dims import DimLike
 from .._core.kinds import DICTS, SEQUENCES
@@ -203,7 +204,7 @@ def _run(f: Callable[..., Any], examples: _Examples, out_axes: object, name: str
     for place, pair in zip(result.places, found, strict=True):
         assert pair is not None
         outs.append(_placed(*pair, axes[place], examples.size, f"{name}: {result.path(len(outs))}"))
-    return result_of(result.rebuilt(outs), caller_kind(given))
+    return caller_of(given).result(result.rebuilt(outs))
 
 
 def _placed(x: Tensor, has_axis: bool, axis: int | None, size: DimLike, name: str) -> Tensor:

@@ -18,12 +18,8 @@ import numpy as np
 
 from .._compile.arguments import (
     Differentiated,
-    Owned,
     array_argument,
-    caller_kind,
     require_callable,
-    result_of,
-    strong_result,
 )
 from .._compile.bridge import bridged
 from .._compile.matching import matched
@@ -32,7 +28,7 @@ from .._control.linearity import Linearity, is_zero
 from .._control.values import Leaves
 from .._core import dtypes
 from .._core.argument_types import Tree, Unconnected
-from .._core.constant import Kind
+from .._core.caller import Caller, Owned, caller_of, strong_result
 from .._core.cycles import under_way
 from .._core.derived import derived
 from .._core.dims import Dim, DimLike, size_of
@@ -117,7 +113,7 @@ def _pulling_back(
     require_callable(f, name)
     sources = sources_of(f, primals, name)
     tensors = [x for s in sources for x in s.tensors]
-    keep = caller_kind(primals)
+    caller = caller_of(primals)
     tape = Tape([x._key for x in tensors])
     with recording(tape):
         result = as_held(f(*[s.argument(p) for s, p in zip(sources, primals, strict=True)]))
@@ -128,12 +124,12 @@ def _pulling_back(
     def pullback(cotangent: Tree) -> tuple[Any, ...]:
         seeds = _seeds(cotangent, y, f"{name}: the cotangent")
         found = _pulled(tape, [*zip(y.tensors, seeds, strict=True)], tensors)
-        return (*_as_sources(found, sources, y.tensors, mode, keep, lambda x, path: _cut_off(tape, y, x, path)),)
+        return (*_as_sources(found, sources, y.tensors, mode, caller, lambda x, path: _cut_off(tape, y, x, path)),)
 
     own = Owned()
-    value = strong_result(result_of(y.value, keep, own))
+    value = strong_result(caller.result(y.value, own))
     pull = Recorded(pullback, name, lambda: [(_zeros_in(y, is_python),) for is_python in (False, True)])
-    return (value, pull, result_of(aux, keep, own)) if has_aux else (value, pull)
+    return (value, pull, caller.result(aux, own)) if has_aux else (value, pull)
 
 
 def _zeros(x: Tensor, is_python: bool) -> Any:
@@ -237,7 +233,7 @@ def jvp(
             raise TypeError(at_user_line(f"jvp: wanted a list or tuple as {name}, got {type(given).__name__}"))
     sources = sources_of(f, primals, "jvp", is_copied=False)
     dots = _directions(tangents, sources, "jvp: tangents")
-    keep = caller_kind((*primals, *tangents))
+    caller = caller_of((*primals, *tangents))
     recorder = Tangents()
     with recording(recorder):
         for x, dot in zip((x for s in sources for x in s.tensors), dots, strict=True):
@@ -247,8 +243,8 @@ def jvp(
     y = Leaves(result, "f(x)")
     dy = _as_tangents([recorder.of(x) for x in y.tensors], y, mode, "jvp")
     own = Owned()
-    found = (strong_result(result_of(y.value, keep, own)), result_of(dy, keep, own))
-    return (*found, result_of(aux, keep, own)) if has_aux else found
+    found = (strong_result(caller.result(y.value, own)), caller.result(dy, own))
+    return (*found, caller.result(aux, own)) if has_aux else found
 
 
 @public
@@ -279,7 +275,7 @@ def linearize(
     require_callable(f, "linearize")
     mode = unconnected_mode(unconnected_gradients)
     sources = sources_of(f, primals, "linearize")
-    keep = caller_kind(primals)
+    caller = caller_of(primals)
     tensors = [x for s in sources for x in s.tensors]
     recorder = Steps([x._key for x in tensors])
     with recording(recorder):
@@ -291,12 +287,12 @@ def linearize(
     def f_jvp(*tangents: Tree) -> Any:
         dots = _directions(tangents, sources, "linearize: tangents")
         dy = _as_tangents(part(dots), y, mode, "linearize")
-        return result_of(dy, keep or caller_kind(tangents), Owned())
+        return caller.or_that_of(tangents).result(dy, Owned())
 
     push = Recorded(f_jvp, "linearize", lambda: [
         (*[s.result([_zeros(x, is_python) for x in s.tensors]) for s in sources],) for is_python in (False, True)
     ])  # fmt: skip
-    return strong_result(result_of(y.value, keep, Owned())), push
+    return strong_result(caller.result(y.value, Owned())), push
 
 
 @public
@@ -514,7 +510,7 @@ def _pulled(
 
 
 def _as_sources(
-    found: Sequence[Any], sources: Sequence[Differentiated], y: Sequence[Tensor], mode: str, keep: Kind,
+    found: Sequence[Any], sources: Sequence[Differentiated], y: Sequence[Tensor], mode: str, caller: Caller,
     explain: Callable[[Tensor, str], Exception],
 ) -> list[Any]:  # fmt: skip
     """Cotangents as the caller gets them: in the sources' structure and kind."""
@@ -531,7 +527,7 @@ def _as_sources(
                 finished.append(None)
                 continue
             gradient = _connected(zeros_of(type_of(x)) if cotangent is None else cotangent, y)
-            finished.append(result_of(beside(gradient, x), keep, own))
+            finished.append(caller.result(beside(gradient, x), own))
         results.append(source.result(finished))
     return results
 
@@ -645,7 +641,7 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
     @functools.partial(bridged, name=name)
     def jacobian_function(*args: Tree, **kwargs: object) -> Any:
         chosen = chosen_arguments(positions, args, name)
-        keep = caller_kind((*args, *kwargs.values()))
+        caller = caller_of((*args, *kwargs.values()))
         sources = [Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]") for i in chosen]
         call = [array_argument(a) for a in args]
         for i, source in zip(chosen, sources):
@@ -657,8 +653,8 @@ def _jacobian_function(f: Callable[..., Any], name: str, wish: _Wish, combine: C
         for of_y in blocks:
             found = _grouped(of_y, sources)
             places.append(found[0] if isinstance(positions, int) else tuple(found))
-        jac = result_of(_in_places(run.y, places), keep, own)
-        return combine(strong_result(result_of(run.y.value, keep, own)), jac)
+        jac = caller.result(_in_places(run.y, places), own)
+        return combine(strong_result(caller.result(run.y.value, own)), jac)
 
     return jacobian_function
 

@@ -13,18 +13,16 @@ from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overl
 
 from .._compile.arguments import (
     Differentiated,
-    Owned,
     array_argument,
-    caller_kind,
     one_tensor,
     require_callable,
-    result_of,
 )
 from .._compile.bridge import as_program, has_tracers
 from .._core import dtypes
 from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Tree, Unconnected
-from .._core.constant import Kind, strong
+from .._core.caller import NUMPY, TENSORS, Caller, Owned, caller_of
+from .._core.constant import strong
 from .._core.derived import derived
 from .._core.graph import quietly
 from .._core.kinds import SEQUENCES, TUPLES
@@ -277,9 +275,9 @@ def _gradient_function(
                 return as_program(again, args, kwargs, name)
             dy = None if f_takes_dy else kwargs.pop("dy", None)
             chosen = chosen_arguments(positions, args, name)
-            keep = caller_kind(args)
-            if not keep and (kwargs or dy is not None):
-                keep = caller_kind((*kwargs.values(), dy))
+            caller = caller_of(args)
+            if caller is NUMPY and (kwargs or dy is not None):
+                caller = caller_of((*kwargs.values(), dy))
             sources = [
                 Differentiated(args[i], names[i] if i < len(names) else f"args[{i}]" if len(args) > 1 else "x")
                 for i in chosen
@@ -290,10 +288,10 @@ def _gradient_function(
             if kwargs:
                 kwargs = {k: array_argument(v) for k, v in kwargs.items()}
             run = _TapedRun(f, name, call, kwargs, sources, has_aux)
-            found = run.gradients(dy, mode, sparse, keep)
+            found = run.gradients(dy, mode, sparse, caller)
             gradient = found[0] if isinstance(positions, int) else tuple(found)
-            value = strong(run.y) if keep is True else result_of(run.y, keep, run.own)
-            aux = result_of(run.aux, keep, run.own) if has_aux else None
+            value = strong(run.y) if caller is TENSORS else caller.result(run.y, run.own)
+            aux = caller.result(run.aux, run.own) if has_aux else None
             return combine(value, gradient, aux, has_aux)
         except BaseException as error:
             reopen(before)
@@ -330,12 +328,12 @@ def _list_function(
                 )
             if not args:
                 raise ValueError(at_user_line(f"{name}: the list of arguments is empty"))
-            keep = caller_kind(args) or (dy is not None and caller_kind((dy,)))
+            caller = caller_of(args).or_that_of((dy,))
             sources = [Differentiated(a, names[i] if i < len(names) else f"args[{i}]") for i, a in enumerate(args)]
             call = [s.argument(a) for s, a in zip(sources, args, strict=True)]
             run = _TapedRun(f, name, call, {}, sources, False)
-            found = run.gradients(dy, mode, sparse, keep)
-            return combine(strong(run.y) if keep is True else result_of(run.y, keep, run.own), found)
+            found = run.gradients(dy, mode, sparse, caller)
+            return combine(strong(run.y) if caller is TENSORS else caller.result(run.y, run.own), found)
         except BaseException as error:
             reopen(before)
             if isinstance(error, Symbolic):
@@ -382,7 +380,7 @@ class _TapedRun:
             result, self.aux = result
         self.y = one_tensor(result, name)
 
-    def gradients(self, dy: Tree, mode: str, sparse: bool, keep: Kind) -> list[Any]:
+    def gradients(self, dy: Tree, mode: str, sparse: bool, caller: Caller) -> list[Any]:
         """The gradient for each source, in its structure and in the caller's kind of array."""
         seed = self._seed(dy)
         if seed is None:
@@ -391,9 +389,9 @@ class _TapedRun:
             with quietly():
                 found = sweep(self.tape.entries, ((self.y._key, seed),), self.keys, sparse=sparse)
         following = iter(found)
-        return [self._of_source(source, following, mode, keep) for source in self.sources]
+        return [self._of_source(source, following, mode, caller) for source in self.sources]
 
-    def _of_source(self, source: Differentiated, following: Iterator[Any], mode: str, keep: Kind) -> Any:
+    def _of_source(self, source: Differentiated, following: Iterator[Any], mode: str, caller: Caller) -> Any:
         """The gradient of one source, from the next cotangents: as many as it has tensors."""
         finished: list[Any] = []
         for tensor, cotangent in zip(source.tensors, following):
@@ -403,7 +401,7 @@ class _TapedRun:
                 finished.append(None)
                 continue
             if type(cotangent) is Rows:
-                finished.append(self._slices(cotangent, tensor, keep))
+                finished.append(self._slices(cotangent, tensor, caller))
                 continue
             gradient = cotangent if type(cotangent) is Tensor else zeros_of(type_of(tensor))
             if STATE.recorders or STATE.builder is not None:
@@ -411,14 +409,14 @@ class _TapedRun:
                 gradient = attach(gradient, self.y)
             if type(gradient._data) is not type(tensor._data):
                 gradient = beside(gradient, tensor)
-            finished.append(result_of(gradient, keep, self.own))
+            finished.append(caller.result(gradient, self.own))
         return source.result(finished)
 
-    def _slices(self, rows: Rows, source: Tensor, keep: Kind) -> IndexedSlices:
+    def _slices(self, rows: Rows, source: Tensor, caller: Caller) -> IndexedSlices:
         """The gradient of gathered rows: its values are what an outer gradient follows."""
         found = slices_of(rows, source)
         values = attach(found.values, self.y) if STATE.recorders or STATE.builder is not None else found.values
-        return IndexedSlices(result_of(values, keep, self.own), result_of(found.indices, keep, self.own), found.shape)
+        return IndexedSlices(caller.result(values, self.own), caller.result(found.indices, self.own), found.shape)
 
     def _seed(self, dy: Any) -> Tensor | None:
         """The cotangent of y: ones, or dy in y's dtype. None where y cannot carry a gradient."""

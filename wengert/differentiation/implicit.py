@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._compile.arguments import array_argument, caller_kind, require_callable, result_of
+from .._compile.arguments import array_argument, require_callable
 from .._control.call import Program
 from .._control.closed import Closed
 from .._control.custom import show_rule
@@ -22,6 +22,7 @@ from .._control.linear_solve import LinearRule, Solve, twins
 from .._control.values import Leaves, connected
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Tree
+from .._core.caller import caller_of
 from .._core.derived import derived
 from .._core.public import public
 from .._core.state import STATE, pausing, recording, watchers
@@ -90,8 +91,8 @@ def custom_root(f: Callable[..., Any], solver: Callable[..., Any]) -> Callable[.
         show_rule(
             f"the solver of {getattr(f, '__name__', type(f).__name__)}", [*start.tensors, *Leaves(call).tensors], x
         )
-        given = caller_kind((x0, *args))
-        return result_of(followed_root(f, start, x, call, "custom_root"), given)
+        caller = caller_of((x0, *args))
+        return caller.result(followed_root(f, start, x, call, "custom_root"))
 
     made = derived(root, "A root of {}.", custom_root, f, solver)
     made.__signature__ = inspect.signature(root)
@@ -145,7 +146,7 @@ def custom_linear_solve(
         )
     start = started(b, "custom_linear_solve: b")
     x = _Equation(matvec, start, solve, transpose_solve).solution()
-    return result_of(x, caller_kind((b,)))
+    return caller_of((b,)).result(x)
 
 
 # -- roots ------------------------------------------------------------------------------------------------------------
@@ -240,7 +241,7 @@ def _for_solver(f: Callable[..., Any]) -> Callable[..., Any]:
     """f for a solver, which may work with arrays: then f's results are arrays."""
 
     def called(x: ArrayLike, *args: Tree) -> Any:
-        return result_of(f(array_argument(x), *map(array_argument, args)), caller_kind((x,)))
+        return caller_of((x,)).result(f(array_argument(x), *map(array_argument, args)))
 
     return called
 
@@ -349,7 +350,7 @@ class _Equation:
         def matvec(x: ArrayLike) -> Any:
             vector = _as_vector(answered(x, self.b, "custom_linear_solve: the solver"), b, "custom_linear_solve: x")
             y = self.b.rebuilt(self.unravel(operator(vector)))
-            return result_of(y, caller_kind((x,)))
+            return caller_of((x,)).result(y)
 
         with pausing(watchers()):
             try:

@@ -7,11 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._compile.arguments import Differentiated, Owned, caller_kind, require_callable, result_of
+from .._compile.arguments import Differentiated, require_callable
 from .._compile.matching import matched
 from .._control import series as _rules_of_programs
 from .._control.values import Leaves
 from .._core import dtypes
+from .._core.caller import Owned, caller_of
 from .._core.kinds import SEQUENCES
 from .._core.moving import beside
 from .._core.public import public
@@ -81,7 +82,7 @@ def jet(
     sources = sources_of(f, primals, "jet", is_copied=False)
     lists = _lists(series, sources)
     order = len(lists[0])
-    kept = caller_kind((primals, series))
+    caller = caller_of((primals, series))
     recorder = Jets(order)
     with recording(recorder):
         for x, derivatives in zip((x for s in sources for x in s.tensors), lists, strict=True):
@@ -90,7 +91,7 @@ def jet(
     y = Leaves(result, "f(x)")
     found = _derivatives(recorder, y, mode)
     own = Owned()
-    return result_of(y.value, kept, own), result_of(found, kept, own)
+    return caller.result(y.value, own), caller.result(found, own)
 
 
 def _lists(series: Sequence[Any], sources: Sequence[Differentiated]) -> list[list[Tensor | None]]:

@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from .._compile.arguments import Differentiated, Owned, array_argument, caller_kind, require_callable, result_of
+from .._compile.arguments import Differentiated, array_argument, require_callable
 from .._control.dependence import pattern
 from .._control.jacobians import products
 from .._control.values import Leaves
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike, Tree
+from .._core.caller import Owned, caller_of
 from .._core.constant import constant
 from .._core.engine import ndarray_of
 from .._core.graph import Graph, quietly
@@ -249,7 +250,7 @@ class _SparseCall:
         self.f = f
         self.name = name
         self.place = place
-        self.keep = caller_kind((*args, *kwargs.values()))
+        self.caller = caller_of((*args, *kwargs.values()))
         self.x = source.tensors[0]
         _require_real(self.x, name, path)
         self.args = [array_argument(a) for a in args]
@@ -307,9 +308,9 @@ class _SparseCall:
                 turned = Coloring(coloring.pattern, plans.row_plan(coloring.pattern))
             found = self._entries(turned, chunk, is_reverse=True)
         own = Owned()
-        value = result_of(self.y, self.keep, own)
+        value = self.caller.result(self.y, own)
         if self.is_traced:
-            return value, result_of(found, self.keep, own)
+            return value, self.caller.result(found, own)
         return value, _matrix(found, coloring.pattern)
 
     def _record(self, forward: bool, backward: bool) -> None:

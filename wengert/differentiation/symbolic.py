@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compile.arguments import Owned, caller_kind, one_tensor, result_of
+from .._compile.arguments import one_tensor
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Tree, Unconnected
+from .._core.caller import TENSORS, Owned, caller_of
 from .._core.graph import Graph, Scope, quietly
 from .._core.op import ZERO
 from .._core.public import public
@@ -417,7 +418,7 @@ Gradient = symbolic_gradient
 
 
 def _gradients_of_call(inputs: Sequence[Any], f: Callable[..., Any], count: int) -> list[Any]:
-    keep = caller_kind(inputs) or STATE.builder is not None
+    caller = TENSORS if STATE.builder is not None else caller_of(inputs)
     sources = [_source(x, index) for index, x in enumerate(inputs[:count])]
     tape = Tape(x._key for x in sources if dtypes.is_inexact(x.dtype))
     with recording(tape):
@@ -439,7 +440,7 @@ def _gradients_of_call(inputs: Sequence[Any], f: Callable[..., Any], count: int)
         found = sweep(tape.entries, seeds, [x._key for x in sources])
         results = [materialise(ZERO if g is None else g, type_of(x)) for g, x in zip(found, sources, strict=True)]
     own = Owned()
-    return [result_of(x, keep, own) for x in results]
+    return [caller.result(x, own) for x in results]
 
 
 def _source(x: ArrayLike, index: int) -> Tensor:

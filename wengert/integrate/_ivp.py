@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .._compile.arguments import caller_kind, require_callable, result_of
+from .._compile.arguments import require_callable
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
-from .._core.constant import Kind
+from .._core.caller import Caller, caller_of
 from .._core.engine import ndarray_of
 from .._core.progress import following
 from .._core.public import public
@@ -142,7 +142,7 @@ def solve_ivp(
     t0, t1 = (_time(t) for t in t_span)
     wanted = None if t_eval is None else _times(t_eval, t0, t1)
     tolerances = (*_tolerances(rtol, atol, state), *_lengths(max_step, first_step))
-    keep = STATE.builder is not None or caller_kind((y0, args, t_span, t_eval))
+    caller = caller_of((y0, args, t_span, t_eval))
     policy = checkpoint_policy(checkpoint, "solve_ivp")
     scheme = Taylor(tolerances[0]) if method == "taylor" else Radau() if method == "Radau" else EXPLICIT[method]
     if STATE.builder is not None:
@@ -154,7 +154,7 @@ def solve_ivp(
     if wanted is not None and not is_followed:
         wanted = _values(wanted)
     with following(progress, "solve_ivp", abs(float(_values(t1)) - float(_values(t0)))) as step:
-        return _result(integrate(attempts_of(scheme, problem, AtHand(is_followed)), wanted, step), state, keep)
+        return _result(integrate(attempts_of(scheme, problem, AtHand(is_followed)), wanted, step), state, caller)
 
 
 # -- arguments --------------------------------------------------------------------------------------------------------
@@ -231,11 +231,11 @@ def _problem(field: Field, t0: Tensor, t1: Tensor, *settings: Any) -> Problem:
 # -- results ----------------------------------------------------------------------------------------------------------
 
 
-def _result(found: Found, state: State, keep: Kind) -> OdeResult:
+def _result(found: Found, state: State, caller: Caller) -> OdeResult:
     t, rows, end = as_tensor(found.t), as_tensor(found.rows), found.state
     failed = bool(end["failed"])
     return OdeResult(
-        t=result_of(t, keep), y=result_of(state.opened_rows(rows, rows.shape[0]), keep), sol=None, t_events=None,
+        t=caller.result(t), y=caller.result(state.opened_rows(rows, rows.shape[0])), sol=None, t_events=None,
         y_events=None, nfev=int(end["nfev"]), njev=int(end.get("njev", 0)), nlu=int(end.get("nlu", 0)),
         status=-1 if failed else 0, message=_TOO_SMALL if failed else _REACHED, success=not failed,
     )  # fmt: skip

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._compile.arguments import array_argument, caller_kind, require_callable, result_of
+from .._compile.arguments import array_argument, require_callable
 from .._control.values import Leaves, connected
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
+from .._core.caller import NUMPY, caller_of
 from .._core.constant import constant
 from .._core.kinds import DICTS, TUPLES
 from .._core.progress import following
@@ -234,7 +235,7 @@ class _Problem:
         args = args if isinstance(args, TUPLES) else (args,)
         self.name = name
         self.fun = fun
-        self.keep = caller_kind((x0, *args))
+        self.caller = caller_of((x0, *args))
         self.args = (*map(array_argument, args),)
         self.start = started(x0, f"{name}: x0")
         if any(dtypes.is_complex(x.dtype) for x in self.start.tensors):
@@ -261,7 +262,7 @@ class _Problem:
     def finish(self, result: Any, x: ArrayLike) -> Any:
         """SciPy's result with the unknowns in place."""
         tensors = self._as_given(as_tensor(x))
-        result.x = result_of(self.start.rebuilt(connected(tensors, self.start.tensors)), self.keep)
+        result.x = self.caller.result(self.start.rebuilt(connected(tensors, self.start.tensors)))
         return result
 
     def called_back(self, callback: Callable[..., Any] | None) -> Callable[..., Any] | None:
@@ -275,13 +276,13 @@ class _Problem:
         if names == ["intermediate_result"]:
 
             def of_result(intermediate_result: Any) -> Any:
-                intermediate_result.x = result_of(self.structured(intermediate_result.x), False)
+                intermediate_result.x = NUMPY.result(self.structured(intermediate_result.x))
                 return callback(intermediate_result=intermediate_result)
 
             return of_result
 
         def of_unknowns(x: ArrayLike, *rest: object) -> Any:
-            return callback(result_of(self.structured(x), False), *rest)
+            return callback(NUMPY.result(self.structured(x)), *rest)
 
         return of_unknowns
 
@@ -429,7 +430,7 @@ def _minimize(
         )
     if _is_followed():
         x = _followed_minimum(problem, objective, result.x, limits, known)
-        result.fun = result_of(objective(x, *problem.args), problem.keep)
+        result.fun = problem.caller.result(objective(x, *problem.args))
     return problem.finish(result, x)
 
 
@@ -697,7 +698,7 @@ def _least_squares(
             return (0.5 * f_scale**2) * _LOSSES[loss](scaled * scaled).sum()
 
         x = _followed_least(problem, cost, result.x, lower, upper)
-        result.cost = result_of(cost(x, *args), problem.keep)
+        result.cost = problem.caller.result(cost(x, *args))
     return problem.finish(result, x)
 
 

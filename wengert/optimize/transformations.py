@@ -18,10 +18,11 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from .._compile.arguments import caller_kind, require_callable, result_of
+from .._compile.arguments import require_callable
 from .._compile.bridge import bridged
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
+from .._core.caller import caller_of
 from .._core.constant import constant
 from .._core.public import public
 from .._core.structure import difference, flatten, passes_through, paths, unflatten
@@ -188,8 +189,8 @@ def _adopted(f: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @functools.partial(bridged, name=name)
     def run(*args: Any, **kwargs: Any) -> Any:
-        keep = caller_kind((*args, *kwargs.values()))
-        return result_of(f(*map(_entered, args), **{key: _kept(x) for key, x in kwargs.items()}), keep)
+        caller = caller_of((*args, *kwargs.values()))
+        return caller.result(f(*map(_entered, args), **{key: _kept(x) for key, x in kwargs.items()}))
 
     run.__name__ = run.__qualname__ = name
     return run

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._compile.arguments import caller_kind, require_callable, result_of
+from .._compile.arguments import require_callable
 from .._control.values import Leaves, met_dtype, require_same_structure, require_same_type
 from .._core.argument_types import Tree
+from .._core.caller import TENSORS, caller_of
 from .._core.dims import Dim
 from .._core.public import public
 from .._core.state import STATE
@@ -72,8 +73,8 @@ def associative_scan(f: Callable[[Any, Any], Any], elems: Tree, reverse: bool = 
     found = pairwise.running(row, extent)
     if reverse:
         found = [flip(x, a) for x, a in zip(found, axes, strict=True)]
-    keep = STATE.builder is not None or caller_kind((elems,))
-    return result_of(given.rebuilt(found), keep)
+    caller = TENSORS if STATE.builder is not None else caller_of((elems,))
+    return caller.result(given.rebuilt(found))
 
 
 def _extent(given: Leaves, axes: Sequence[int]) -> int:

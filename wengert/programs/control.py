@@ -15,7 +15,7 @@ from typing import Any, SupportsIndex, cast
 
 import numpy as np
 
-from .._compile.arguments import caller_kind, require_callable, result_of
+from .._compile.arguments import require_callable
 from .._compile.bridge import as_program, bridged, has_tracers, is_known
 from .._control.eager_loop import NeverRan, ScanSteps, WhileSteps, run_eagerly
 from .._control.linearity import Linearity
@@ -36,6 +36,7 @@ from .._control.values import (
 )
 from .._core import budget, dtypes
 from .._core.argument_types import ArrayLike, Tree
+from .._core.caller import NUMPY, TENSORS, Caller, caller_of
 from .._core.constant import weakened
 from .._core.dims import Dim
 from .._core.kinds import SEQUENCES
@@ -178,10 +179,11 @@ def _taken(function: Callable[..., Any], operands: tuple[Any, ...], chooser: obj
             recorder.note_choice()
     given = Leaves(operands)
     result = Leaves(function(*given.value), "the result")
-    keep = STATE.builder is not None or given.has_tensors or isinstance(chooser, Tensor)
-    keep = keep or (not operands and result.has_tensors)
+    caller = TENSORS if STATE.builder is not None else given.caller
+    if caller is NUMPY:
+        caller = TENSORS if isinstance(chooser, Tensor) else NUMPY if operands else result.caller
     found = connected(result.tensors, given.tensors)
-    return result_of(result.rebuilt(strong_unless(_stay_weak(given, chooser, [result]), found)), keep)
+    return caller.result(result.rebuilt(strong_unless(_stay_weak(given, chooser, [result]), found)))
 
 
 def _stay_weak(given: Leaves, chooser: object, results: Sequence[Leaves]) -> bool:
@@ -386,16 +388,16 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         following = S.add(index, S.full(shape=(), value=1, dtype=dtypes.int64))
         return weakened(following), body_fun(index, value)
 
-    keep = STATE.builder is not None or caller_kind((init_val,))
+    caller = TENSORS if STATE.builder is not None else caller_of((init_val,))
     policy = checkpoint_policy(checkpoint, "fori_loop")
     is_known_beforehand = type(lower) is int and type(upper) is int
     most = max(upper - lower, 0) if is_known_beforehand else None
 
     def run(extents_stay: bool) -> Any:
         start = Leaves((first, init_val), "init_val", ("the index", "init_val"), extents_stay=extents_stay)
-        return _while(test, step, Carried(start, None, "fori_loop"), None, policy, True, most)[1]
+        return _while(test, step, Carried(start, None, "fori_loop"), None, policy, most, TENSORS)[1]
 
-    return result_of(with_extents(run), keep)
+    return caller.result(with_extents(run))
 
 
 def _bound(given: Any, name: str) -> Tensor:
@@ -475,14 +477,15 @@ def checkpoint_policy(checkpoint: str | int, what: str) -> Any:
 
 
 def _while(
-    test: object, step: object, carried: Carried, most: Any, policy: object, keep: Any = False, bound: int | None = None
-) -> Any:
+    test: object, step: object, carried: Carried, most: Any, policy: object, bound: int | None = None,
+    caller: Caller | None = None,
+) -> Any:  # fmt: skip
     """A conditional loop, run as plain Python or traced; it is known to take no more than `bound` steps."""
     given = carried.given
     if STATE.builder is not None:
         return _trace_while(test, step, carried, most, policy, bound)
-    keep = keep or not given.tensors or given.has_tensors
-    return result_of(_run_while(test, step, carried, most, policy), keep)
+    caller = caller or (given.caller if given.tensors else TENSORS)
+    return caller.result(_run_while(test, step, carried, most, policy))
 
 
 def _run_while(test: object, step: Any, carried: Carried, most: int | None, policy: object) -> Any:
@@ -648,8 +651,8 @@ def _scan(
     start = Leaves(init, "init")
     carried = Carried(start, None, what)
     kinds = [*[init] * bool(start.tensors), *[xs] * bool(rows.tensors)]
-    keep = not kinds or caller_kind((*kinds,))
-    return result_of(_run_scan(f, carried, rows, int(steps), bool(reverse), policy), keep)
+    caller = caller_of((*kinds,)) if kinds else TENSORS
+    return caller.result(_run_scan(f, carried, rows, int(steps), bool(reverse), policy))
 
 
 def _scan_length(rows: Leaves, length: SupportsIndex | None, what: str) -> Any:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._compile.arguments import array_argument, caller_kind, require_callable, result_of, strong_result
+from .._compile.arguments import array_argument, require_callable
 from .._compile.cache import Compiled
 from .._compile.captures import Captures
 from .._compile.parameters import positional_names
@@ -28,6 +28,7 @@ from .._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_di
 from .._core import dtypes, forking
 from .._core.argument_types import DTypeLike
 from .._core.bare import noted_if_bare
+from .._core.caller import TENSORS, caller_of, caller_with, strong_result
 from .._core.constant import given_constant, number, weakened
 from .._core.derived import SIGNATURE, Derived, derived, kept
 from .._core.dims import is_late
@@ -283,16 +284,16 @@ class Function(Generic[P, R]):
         if (STATE.builder is not None or STATE.eager_functions) and not self._is_compiled_only:
             found = self._call_kept(args, kwargs, bound)
             return self._call_python(args, kwargs, bound) if found is NotImplemented else found
-        keep = caller_kind((*args, *kwargs.values()))
+        caller = caller_of((*args, *kwargs.values()))
         given = args
         args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
         compiled, tensors = self._resolved(args, kwargs)
         if STATE.builder is not None:
             return compiled.inlined(tensors)
-        if compiled.is_plain and keep is not True and not kwargs and not STATE.recorders and self._engine is None:
+        if compiled.is_plain and caller is not TENSORS and not kwargs and not STATE.recorders and self._engine is None:
             self._remember_plain(given, compiled)
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
-        return compiled.run(tensors, keep, self._engine)
+        return compiled.run(tensors, caller, self._engine)
 
     def _call_kept(self, args: object, kwargs: object, bound: int) -> Any:
         """In a trace that is replayed op by op: a call of the compiled form, if it needs nothing but its arguments."""
@@ -303,7 +304,7 @@ class Function(Generic[P, R]):
         compiled, tensors = self._resolved(args, kwargs)
         # a length that only a run tells belongs to one place: another call of the same program has another one
         if compiled.is_plain and not any(is_late(d) for v in compiled.graph.outputs for d in v.shape):
-            return compiled.run(tensors, True)
+            return compiled.run(tensors, TENSORS)
         # what it has captured may be the trace's own
         self._has_state = True
         for key in [k for k, known in self._cache.items() if compiled in known]:
@@ -312,7 +313,7 @@ class Function(Generic[P, R]):
 
     def _call_python(self, args: Any, kwargs: Any, bound: int) -> Any:
         """Inside another trace, or where functions are switched off: f itself, on tensors."""
-        keep = caller_kind((*args, *kwargs.values()))
+        caller = caller_of((*args, *kwargs.values()))
         args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
         leaves, spec = flatten((tuple(args), kwargs))
         tensors = _tensors_of(leaves, spec, self._f)
@@ -320,7 +321,7 @@ class Function(Generic[P, R]):
         given = [unpinned(x) if t is None else copy(t) for x, t in zip(leaves, tensors, strict=True)]
         args, kwargs = unflatten(spec, given)
         result = self._f(*args, **kwargs)
-        return strong_result(result_of(result, True if STATE.builder is not None else keep))
+        return strong_result(result if STATE.builder is not None else caller.result(result))
 
     def _placed(self, args: object, kwargs: object) -> tuple[Any, Any]:
         """Arguments on the function's engine, if it was given one; in a trace all is where that will run."""
@@ -727,7 +728,7 @@ class Function(Generic[P, R]):
                 for leaf, t in zip(leaves, tensors, strict=True)
             ]  # fmt: skip
             args, kwargs = unflatten(spec, natives)
-            return result_of(self(*args, **kwargs), engine)
+            return caller_with(engine).result(self(*args, **kwargs))
 
         run: Callable[..., Any] = on_engine
         options: dict[str, Any] = {}

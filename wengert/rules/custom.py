@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._compile.arguments import array_argument, caller_kind, require_callable, result_of
+from .._compile.arguments import array_argument, require_callable
 from .._compile.bridge import as_program, has_tracers
 from .._control.captures import Telling
 from .._control.closed import Closed
@@ -29,7 +29,8 @@ from .._control.recompute import ClosedRun, RecomputeRule, Run
 from .._control.values import strong_unless, with_weak
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
-from .._core.constant import Kind, is_number, number
+from .._core.caller import TENSORS, Caller, caller_of
+from .._core.constant import is_number, number
 from .._core.cycles import under_way
 from .._core.derived import SIGNATURE, kept
 from .._core.engine import ENGINE_OF, PLAIN_TYPES, array_of, stands_in
@@ -276,7 +277,7 @@ class _CustomCall:
             from what it was given, even where both are the same value.
     """
 
-    __slots__ = ("args", "inputs", "keep", "kwargs", "own", "places", "spec", "total", "variables")
+    __slots__ = ("args", "caller", "inputs", "kwargs", "own", "places", "spec", "total", "variables")
 
     def __init__(
         self, f: Callable[..., Any], name: str, head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -287,7 +288,8 @@ class _CustomCall:
         converted = (*map(array_argument, args),)
         words = {k: array_argument(v) for k, v in kwargs.items()}
         has_arrays = _holds_tensors(converted) or _holds_tensors(tuple(words.values()))
-        self.keep = caller_kind(given) or not (has_arrays or any(map(_is_number_or_labelled, flatten(given)[0])))
+        has_numbers = has_arrays or any(map(_is_number_or_labelled, flatten(given)[0]))
+        self.caller = caller_of(given) if has_numbers else TENSORS
         if not has_arrays:  # the numbers are the arrays
             converted = (*[_number_as_tensor(a) for a in converted],)
         if words and any(_is_followed(v) for v in words.values()):
@@ -486,16 +488,16 @@ class _Output:
                 self.places.append(i)
         self.tensors: list[Tensor] = [self.leaves[i] for i in self.places]
 
-    def result(self, tensors: Sequence[Tensor], keep: Kind) -> Any:
+    def result(self, tensors: Sequence[Tensor], caller: Caller) -> Any:
         """The output with these tensors, or rather their twins, in the caller's kind."""
         leaves = list(self.leaves)
         for i, tensor in zip(self.places, tensors, strict=True):
             leaves[i] = copy(tensor)  # f may have returned an argument or one tensor twice
-        return result_of(unflatten(self.spec, leaves), keep)
+        return caller.result(unflatten(self.spec, leaves))
 
-    def unfollowed(self, keep: Kind) -> Any:
+    def unfollowed(self, caller: Caller) -> Any:
         """The output where no derivative follows it: Python's numbers are what they were."""
-        found, spec = flatten(self.result(self.tensors, keep))
+        found, spec = flatten(self.result(self.tensors, caller))
         return unflatten(spec, [self.numbers.get(i, leaf) for i, leaf in enumerate(found)])
 
 
@@ -530,9 +532,9 @@ def _answer(
     Raises:
         CapturedError: the output depends on something else that is being differentiated.
     """
-    results, keep = output.tensors, call.keep
+    results, caller = output.tensors, call.caller
     if not results:
-        return output.result(results, keep)
+        return output.result(results, caller)
     inputs, own = call.inputs + read, [*call.own, *read, *reads.of(call.variables)]
     results = _with_dtype(results, call.inputs)
     pull = _weakly(pull, [y._weak for y in results])
@@ -541,12 +543,12 @@ def _answer(
         raise refused(name, reads.named(followed) or described(followed, users))
     if STATE.builder is None:
         rule: CustomRule = EagerRule(name, len(inputs), len(results), pull, push)
-        return output.result(follow(rule, inputs, results, ()), keep)
+        return output.result(follow(rule, inputs, results, ()), caller)
     found = outside.symbols(results, own)
     words = [reads.named(x._key) or described(known, users) for x, known in found]
     types = [type_of(x) for x in inputs]
     traced = TracedRule(name, types, [type_of(y) for y in results], pull, push, words)
-    return output.result(follow(traced, inputs, results, traced.release(), [x for x, _ in found]), keep)
+    return output.result(follow(traced, inputs, results, traced.release(), [x for x, _ in found]), caller)
 
 
 def _with_dtype(results: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Tensor]:
@@ -707,7 +709,7 @@ def _call_custom_gradient(
         )
     result = _Output(output, name)
     if outside is None:
-        return result.unfollowed(call.keep)
+        return result.unfollowed(call.caller)
     pull = _UserPull(name, f, grad_fn, call, variables)
     push = None if jvp is None else _UserPush(name, jvp, call, result)
     return _answer(name, result, call, [t for _, t in variables], pull, push, outside, (*head, call.user(f)), reads)
@@ -910,7 +912,7 @@ def _call_custom_grad(
             )
         )
     if outside is None:
-        return output.unfollowed(call.keep)
+        return output.unfollowed(call.caller)
     wanted = _Wanted(name, call)
     takes_saved = _takes_saved(grad_func)
 
@@ -1063,20 +1065,20 @@ class _Repeated:
 
 
 def _call_recompute(f: Callable[..., Any], head: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    keep = caller_kind((*args, *kwargs.values())) or not (args or kwargs)
+    caller = caller_of((*args, *kwargs.values())) if args or kwargs else TENSORS
     arguments = ((*map(array_argument, args),), {k: array_argument(v) for k, v in kwargs.items()})
     if not _holds_tensors(arguments):
         arguments = ((*map(_number_as_tensor, arguments[0]),), arguments[1])
     if not _is_following():
         output = _Output(f(*head, *arguments[0], **arguments[1]), _name_of(f))
-        return output.unfollowed(keep)
+        return output.unfollowed(caller)
     repeated = _Repeated(f, head, arguments)
     del arguments
     run = _recompute_traced if STATE.builder is not None else _recompute_eager
-    return run(repeated, _name_of(f), keep)
+    return run(repeated, _name_of(f), caller)
 
 
-def _recompute_eager(repeated: _Repeated, name: str, keep: Kind) -> Any:
+def _recompute_eager(repeated: _Repeated, name: str, caller: Caller) -> Any:
     inputs = repeated.inputs()
     outer = STATE.recorders
     with pausing(()):  # f may also use an argument from outside, and that is another way to it
@@ -1090,7 +1092,7 @@ def _recompute_eager(repeated: _Repeated, name: str, keep: Kind) -> Any:
     captures.note_results(found)
     del own
     if not found:
-        return output.result((), keep)
+        return output.result((), caller)
     floats = {k: (v, t) for k, (v, t) in reads.first.items() if dtypes.is_inexact(t.dtype)}
     constants = {k: t for k, (_, t) in reads.first.items() if k not in floats}
     read_keys = {t._key for _, t in floats.values()}
@@ -1103,7 +1105,7 @@ def _recompute_eager(repeated: _Repeated, name: str, keep: Kind) -> Any:
     results = follow(rule, everything, [*_with_dtype(found[:returned], inputs), *found[returned:]], everything)
     for array, value in zip(arrays, results[returned:], strict=True):
         array._put(value)
-    return output.result(results[:returned], keep)
+    return output.result(results[:returned], caller)
 
 
 def _under_another_name(x: Tensor) -> Tensor:
@@ -1112,7 +1114,7 @@ def _under_another_name(x: Tensor) -> Tensor:
     return out
 
 
-def _recompute_traced(repeated: _Repeated, name: str, keep: Kind) -> Any:
+def _recompute_traced(repeated: _Repeated, name: str, caller: Caller) -> Any:
     """f as a graph of its own: replayed once now, without recorders, and again in the backward pass.
 
     What arrays from outside hold at the end, where f writes to them, are results like those that it returns.
@@ -1143,11 +1145,11 @@ def _recompute_traced(repeated: _Repeated, name: str, keep: Kind) -> Any:
         if not isinstance(variable, Memory):
             variable._put(value)
     if not count:
-        return output.result((), keep)
+        return output.result((), caller)
     for y, value in zip(output.tensors, values[:returned], strict=True):
         value._weak = y._weak
     rule = RecomputeRule(name, ClosedRun(closed, count), len(inputs), len(held), len(held), count)
     results = follow(rule, held, [*_with_dtype(values[:returned], inputs), *values[returned:count]], held)
     for array, value in zip(arrays, results[returned:], strict=True):
         array._put(value)
-    return output.result(results[:returned], keep)
+    return output.result(results[:returned], caller)

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import _engines
-from .._compile.arguments import caller_kind, require_callable, result_of
+from .._compile.arguments import require_callable
 from .._compile.bridge import as_program, has_tracers
 from .._control.foreign import foreign
 from .._control.values import leaf_tensor
 from .._core import dtypes
+from .._core.caller import caller_of
 from .._core.constant import is_number
 from .._core.derived import Derived, derived
 from .._core.engine import ENGINES, framework_of, transferred
@@ -180,9 +181,10 @@ def _of_module(module: Any, make: object) -> Callable[..., Any]:
         own = dict(module.named_parameters()) if parameters is None else parameters
         if not own or parameters is not None or STATE.builder is not None or STATE.recorders:
             return inner(*args, parameters=own, **kwargs)
-        kind = caller_kind((*args, *kwargs.values()))
+        caller = caller_of((*args, *kwargs.values()))
         result = inner(*args, parameters=own, **kwargs)
-        return result if getattr(kind, "name", "") == "torch" else result_of(_as_tensors(result), kind)
+        is_torch = caller.engine is not None and caller.engine.name == "torch"
+        return result if is_torch else caller.result(_as_tensors(result))
 
     return wrapper
 
@@ -223,18 +225,18 @@ def _applied(
     kwargs: dict[str, Any],
 ) -> Any:  # fmt: skip
     """What f gives for these arguments, by the op `foreign`."""
-    kind = caller_kind((*args, *kwargs.values()))
+    caller = caller_of((*args, *kwargs.values()))
     leaves, spec = flatten((args, kwargs))
     keeps_numbers = getattr(make, "func", make).keeps_numbers
     tensors = [None if keeps_numbers and is_number(leaf) else leaf_tensor(leaf) for leaf in leaves]
     fixed = (*[None if t is not None else leaf for leaf, t in zip(leaves, tensors, strict=True)],)
     function, structure = _flat(f, make, known, spec, fixed, (*[t is not None for t in tensors],))
     home = ENGINES[function.engine]
-    if kind is home and _is_at_home(args, kwargs, function.engine):
+    if caller.engine is home and _is_at_home(args, kwargs, function.engine):
         outs = function.direct([transferred(t._data, home) for t in _at_home([t for t in tensors if t is not None])])
         return unflatten(structure[0], [*map(home.leave, outs)])
     outs = foreign(*_at_home([t for t in tensors if t is not None]), function=function)
-    return result_of(unflatten(structure[0], [*outs]), kind)
+    return caller.result(unflatten(structure[0], [*outs]))
 
 
 def _is_at_home(args: object, kwargs: object, engine: str) -> bool:

@@ -11,9 +11,9 @@ import numpy
 
 from .. import linalg
 from .. import numpy as np
-from .._compile.arguments import caller_kind, result_of
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
+from .._core.caller import caller_of
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from ..ops.conversion import stop_gradient
@@ -22,7 +22,7 @@ from ._standing import entered, floats
 
 def kept(found: ArrayLike, *given: object) -> Any:
     """A result in the kind of array of what it was made of."""
-    return result_of(found, caller_kind(given))
+    return caller_of(given).result(found)
 
 
 def plain_numbers(x: Tensor) -> Any:

@@ -9,8 +9,8 @@ import numpy
 
 from .. import linalg
 from .. import numpy as np
-from .._compile.arguments import caller_kind
 from .._core.argument_types import ArrayLike, Axes
+from .._core.caller import NUMPY, caller_of
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -46,7 +46,7 @@ def spsolve_triangular(
 
 
 def _follows(*xs: object) -> bool:
-    return any(isinstance(x, SparseTensor) for x in xs) or bool(caller_kind(xs))
+    return any(isinstance(x, SparseTensor) for x in xs) or caller_of(xs) is not NUMPY
 
 
 class factorized:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy
 
 from .. import numpy as np
-from .._compile.arguments import caller_kind, result_of
 from .._compile.bridge import as_program, has_tracers
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
+from .._core.caller import NUMPY, caller_of
 from .._core.engine import is_native
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
@@ -29,10 +29,10 @@ def recorded(ours: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if has_tracers((*args, *kwargs.values())):
             return as_program(call, args, kwargs, ours.__name__)
-        kind = caller_kind((*args, *kwargs.values()))
+        caller = caller_of((*args, *kwargs.values()))
         found = ours(*map(entered, args), **{key: entered(value) for key, value in kwargs.items()})
         # with NumPy's arrays alone a function among the arguments is followed, so that tensors stay
-        return result_of(found, kind or True)
+        return found if caller is NUMPY else caller.result(found)
 
     return call
 
@@ -45,7 +45,7 @@ def entered(x: ArrayLike) -> Any:
     if hasattr(kind, "__wengert_tensor__") or is_native(kind):
         return as_tensor(x)
     if isinstance(x, list):
-        return np.asarray(x) if caller_kind((x,)) is not False else x
+        return np.asarray(x) if caller_of((x,)) is not NUMPY else x
     return x
 
 
