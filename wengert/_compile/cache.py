@@ -94,9 +94,9 @@ class Compiled:
 
     @property
     def constants(self) -> list[Tensor]:
-        """Those of them for which no variable of a framework is read at each call."""
-        sources = {place for place, _ in self._sources}
-        return [x for place, x in enumerate(self.captured) if place not in sources]
+        """Those of them that no call reads anew, from a variable of a framework or where an array was found."""
+        read = {place for place, _ in self._sources} | (set() if self.captures is None else self.captures.inputs)
+        return [x for place, x in enumerate(self.captured) if place not in read]
 
     @property
     def natives(self) -> list[Any]:

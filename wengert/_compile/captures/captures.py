@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from ..._core import forking
-from ..._core.engine import array_of
+from ..._core.engine import array_of, stands_in
 from ..._core.graph import Graph
-from ..._core.tensor import Tensor, source_of
+from ..._core.tensor import Tensor, entered, source_of
 from .changing import global_sources, random_state, torch_sources
 from .foreign import (
     array_behind,
     held_by,
+    is_alike,
     is_of_one_call,
     is_unfollowed,
     memory_of,
@@ -27,7 +28,9 @@ from .foreign import (
 )
 from .guard import Alike, Guard, Moving, Unwritten, guard_of, guarded
 from .inputs import Inputs, tensor_around
+from .ran import Ran
 from .reach import Reach, Slot, is_array
+from .reads import has_jumps
 from .watch import MISSING, Contents, Elements, Layout, StaticAt, Watch, bytes_of, same_bytes, same_printing
 
 _COPIED_BEFORE = 1 << 20  # bytes; larger arrays are copied after the trace, and only where they must be compared
@@ -67,6 +70,7 @@ class Captures:
         self.version = 0
         self._compared = 0
         self.warnings: list[str] = []
+        self._ran = Ran(())
         self._met: set[int] = set()  # the tensors, by `id`, that torch's own functions took in the trace
         self.tensors: list[Tensor] = []
 
@@ -81,12 +85,17 @@ class Captures:
     def open(self, graph: Graph, takes_arrays: bool = True) -> None:
         """Before a trace: arrays that it comes to use are inputs of the graph (else constants)."""
         self.drop()
-        self._inputs = Inputs(self._reach, graph)
+        self._inputs = Inputs(self._reach, graph, self._ran)
         graph.arrays = self._inputs if takes_arrays else None
 
-    def watching(self) -> AbstractContextManager[object]:
-        """Around the trace: what torch computes of weights by itself, as a module that is called, is its constant."""
-        return met_by_torch([array for _, array in self._reach.unread], self._met)
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Around the trace: what torch computes of weights by itself, as a module that is called, is its constant; and
+        a framework's array that a branch loads was read only if that ran.
+        """
+        self._ran = Ran({code for code, _ in self._reach.chains if has_jumps(code)} if self._reach.standing else ())
+        with self._ran, met_by_torch([array for _, array in self._reach.unread], self._met):
+            yield
 
     @property
     def took_arrays(self) -> bool:
@@ -104,16 +113,17 @@ class Captures:
         assert self._inputs is not None
         places = {key: place for place, key in enumerate(graph.captures)}
         self.tensors = [tensor for tensor, _ in graph.captures.values()]
-        taken = {id(slot): key for key, (slot, is_view) in self._inputs.taken.items() if not is_view}
+        self._free_natives()
+        taken = [(key, slot) for key, (slot, is_view) in self._inputs.taken.items() if not is_view]
+        self._taken = [(places[key], slot) for key, slot in taken if key in places]
+        passed = {id(slot) for _, slot in self._taken}
         viewed = {id(slot) for slot, is_view in self._inputs.taken.values() if is_view}
         for slot in self._reach.slots.values():
             is_proved = graph.arrays is not None and self._inputs.is_proved(slot)
             slot.is_free = is_proved and id(slot) not in viewed
             if not is_proved:
                 self._compare(slot)
-            is_passed = id(slot) in taken and taken[id(slot)] in places
-            if is_passed:
-                self._taken.append((places[taken[id(slot)]], slot))
+            is_passed = id(slot) in passed
             if is_passed or id(slot) in viewed:
                 slot.pin()
             if isinstance(slot.value, np.ndarray) and is_proved and not is_passed:
@@ -123,9 +133,24 @@ class Captures:
         self._compare_natives()
         self._tell_changes()
         self._guard = guard_of(self._watches)
+        self._reach.slots.update((id(slot.value), slot) for slot in self._reach.standing.values() if slot.is_free)
         self._inputs.forget()
         self._copies, self._inputs, graph.arrays = {}, None, None
         self._reach.forget()
+
+    def _free_natives(self) -> None:
+        """Frameworks' arrays that are inputs: another one like it may be found at the place of each, as what a step of
+        a training has computed of weights. Variables stay the same ones.
+        """
+        assert self._inputs is not None
+        for slot in self._reach.standing.values():
+            is_read = id(slot.value) in self._reach.is_read or stands_in(type(slot.value))
+            slot.is_free = not is_read and bool(slot.watches) and self._inputs.is_whole(slot)
+
+    @property
+    def inputs(self) -> set[int]:
+        """The positions of captured tensors in whose place another one may be found."""
+        return {place for place, slot in self._taken if slot.is_free}
 
     def _compare_natives(self) -> None:
         """Frameworks' arrays and variables that no op took, or that code takes plain numbers of: these were read.
@@ -136,7 +161,9 @@ class Captures:
         self._reach.natives += [found for found in self._reach.unread if id(found[1]) in self._met]
         if not self._reach.natives:
             return
-        kept = [(path, array, held_by(array)) for path, array in self._reach.natives]  # before any is looked at by us
+        standing = self._reach.standing
+        stay = [(path, array) for path, array in self._reach.natives if not standing[id(array)].is_free]
+        kept = [(path, array, held_by(array)) for path, array in stay]  # before any is looked at by us
         taken = {memory_of(array_behind(t)) for t in self.tensors if not t.is_symbolic}
         taken |= {id(source_of(t)) for t in self.tensors}
         for path, array, held in kept:
@@ -147,7 +174,8 @@ class Captures:
     def _watch_what_passes(self) -> None:
         """What a framework has made in the trace of what it follows, or would follow in another call."""
         assert self._inputs is not None
-        passing = [t for t in self.tensors if t._key not in self._inputs.taken and is_of_one_call(t)]
+        ours = {key for key, (slot, _) in self._inputs.taken.items() if is_array(slot.value)}
+        passing = [t for t in self.tensors if t._key not in ours and is_of_one_call(t)]
         known = [*self._reach.natives, *self._reach.unread]
         reached = {id(array) for _, array in known}
         self._watches += [
@@ -169,8 +197,7 @@ class Captures:
     def _is_read(self, array: object) -> bool:
         """Whether something else than an op may have read a framework's array that some op takes."""
         assert self._inputs is not None
-        slot = self._reach.standing.get(id(array))
-        is_elsewhere = slot is not None and not self._inputs.is_taken_where_loaded(slot)
+        is_elsewhere = not self._inputs.is_taken_where_loaded(self._reach.standing[id(array)])
         return is_elsewhere or id(array) in self._reach.is_read
 
     def _compare(self, slot: Slot) -> None:
@@ -259,11 +286,11 @@ class Captures:
             return slot is None or found.setdefault(id(slot), (slot, held))[1] is held
         if value is MISSING or held is MISSING:
             return False
-        slot = self._reach.slots.get(id(held)) if is_array(held) else None
+        slot = self._reach.slots.get(id(held))
         if slot is None or isinstance(watch, (Contents, Elements)):
             return watch.holds(value)
         known = found.setdefault(id(slot), (slot, value))[1]
-        return slot.is_free and known is value and _is_alike(value, held) and not isinstance(watch.owner, StaticAt)
+        return slot.is_free and known is value and _fits(value, held) and not isinstance(watch.owner, StaticAt)
 
     def _replace(self, slot: Slot, array: Any) -> None:
         if array is slot.value:
@@ -276,11 +303,19 @@ class Captures:
         slots[id(array)] = slot
         for place, taken in self._taken:
             if taken is slot:
-                self.tensors[place] = array if isinstance(array, Tensor) else tensor_around(array)
+                self.tensors[place] = _as_tensor(array)
 
 
-def _is_alike(value: Any, held: Any) -> bool:
+def _as_tensor(array: Any) -> Tensor:
+    if isinstance(array, np.ndarray):
+        return tensor_around(array)
+    return array if isinstance(array, Tensor) else entered(array)
+
+
+def _fits(value: Any, held: Any) -> bool:
     """Whether one array can take another's place in a program."""
+    if not is_array(held):
+        return is_alike(value, held)
     if type(value) is not type(held) or value.shape != held.shape or value.dtype != held.dtype:
         return False
     return type(value) is not Tensor or (type(value._data) is type(held._data) and value._weak == held._weak)

@@ -54,6 +54,20 @@ def same_type(variable: object, before: Any) -> bool:
     return type_of(array_of(variable)) == before
 
 
+def is_alike(array: Any, other: Any) -> bool:
+    """Whether a framework's array can take another's place in a program: JAX's say by one attribute what they are."""
+    if type(array) is not type(other):
+        return False
+    if hasattr(array, "aval"):
+        return array.aval == other.aval
+    return None not in (*array.shape,) and all(
+        getattr(array, look, None) == getattr(other, look, None) for look in _LOOKS
+    )
+
+
+_LOOKS = ("shape", "dtype", "device", "layout")
+
+
 def never(array: object, before: object = None) -> bool:
     """Whether what a framework's graph or transform held is there in another call."""
     return False
@@ -152,6 +166,6 @@ def _numbers(array: Any) -> Any:
 
 
 __all__ = [
-    "array_behind", "held_by", "is_of_one_call", "is_unfollowed", "memory_of", "met_by_torch", "never", "same_held",
-    "same_type", "type_of",
+    "array_behind", "held_by", "is_alike", "is_of_one_call", "is_unfollowed", "memory_of", "met_by_torch", "never",
+    "same_held", "same_type", "type_of",
 ]  # fmt: skip

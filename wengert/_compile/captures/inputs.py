@@ -9,6 +9,7 @@ contents are compared with a copy before each call, and what differs is traced a
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterable
 from types import CodeType, FrameType
 from typing import Any
@@ -23,8 +24,9 @@ from ..._core.state import next_serial
 from ..._core.tensor import Tensor, Value, source_of
 from ..._core.where import is_library_file, site_of
 from .foreign import array_behind, memory_of
+from .ran import Ran
 from .reach import SIZES, Reach, Slot
-from .reads import CELL, LOCAL, Access, Chain, Position, blocks_of, is_inside, reads_of, spans_of
+from .reads import CELL, LOCAL, Access, Chain, Position, is_inside, reads_of, spans_of
 
 _VIEWS = frozenset({"T", "mT", "real", "imag"})
 
@@ -32,21 +34,27 @@ _VIEWS = frozenset({"T", "mT", "real", "imag"})
 class Inputs:
     """The arrays that one trace may take as inputs.
 
+    Args:
+        reach: what the function can read.
+        graph: the trace's.
+        ran: which of the user's code has run.
+
     Attributes:
         taken: the captured tensors, by the key of each: the slot that it came from, and whether it is a view.
     """
 
-    def __init__(self, reach: Reach, graph: Graph) -> None:
+    def __init__(self, reach: Reach, graph: Graph, ran: Ran) -> None:
         self._slots = reach.slots
         self._standing = {memory_of(slot.value): slot for slot in reach.standing.values()}
         self._chains = reach.chains
         self._graph: Graph | None = graph
+        self._ran = ran
         # who opened the trace, and waits for its end: what stands there is none of f's doing
         self._outside = id(sys._getframe(2))
         self._tensors: dict[int, tuple[Any, Tensor]] = {}
         self.taken: dict[int, tuple[Slot, bool]] = {}
-        self._seen: set[tuple[CodeType, Position]] = set()  # places from which an op took a captured array
-        self._callers: set[tuple[CodeType, Position]] = set()  # places of the calls that led there
+        # by slot the places from which an op took its array, and those of the calls that led there
+        self._seen: defaultdict[int, set[tuple[CodeType, Position]]] = defaultdict(set)
         self._locals: dict[int, set[tuple[CodeType, str]]] = {}  # local variables that held a slot's array meanwhile
 
     # -- during the trace -------------------------------------------------------------------------------
@@ -75,13 +83,18 @@ class Inputs:
         if slot is not None:
             self._note(slot)
             self.taken[tensor._key] = (slot, False)
-        elif self._standing and (standing := self._standing_for(tensor)) is not None:
-            self._note(standing)
+        elif self._standing:
+            self._take_standing(tensor)
 
-    def _standing_for(self, tensor: Tensor) -> Slot | None:
-        """The slot of the framework's array or variable that a tensor was read from."""
+    def _take_standing(self, tensor: Tensor) -> None:
+        """The same of one that was read from a framework's array or variable."""
         variable = source_of(tensor)
-        return self._standing.get(memory_of(array_behind(tensor) if variable is None else variable))
+        array = array_behind(tensor) if variable is None else variable
+        slot = self._standing.get(memory_of(array))
+        if slot is not None:
+            self._note(slot)
+            if variable is None:
+                self.taken[tensor._key] = (slot, array is not slot.value)
 
     def _slot_of(self, array: object) -> Slot | None:
         held = array
@@ -95,13 +108,11 @@ class Inputs:
     def _note(self, slot: Slot) -> None:
         """Where the user's code stands, and which of its variables hold the array now."""
         frame: FrameType | None = sys._getframe(2)
-        is_first = True
         while frame is not None and id(frame) != self._outside:
             if not is_library_file(frame.f_code.co_filename):
                 place = _place(frame)
                 if place is not None:
-                    (self._seen if is_first else self._callers).add(place)
-                is_first = False
+                    self._seen[id(slot)].add(place)
                 held = [name for name, value in frame.f_locals.items() if value is slot.value]
                 self._locals.setdefault(id(slot), set()).update((frame.f_code, name) for name in held)
             frame = frame.f_back
@@ -118,9 +129,16 @@ class Inputs:
         """Whether ops alone have read the array's contents."""
         return not slot.is_loose and self.is_taken_where_loaded(slot)
 
-    def is_taken_where_loaded(self, slot: Slot) -> bool:
-        """Whether at each place of the code that is known to load an array an op takes it; a framework's may get to one
-        in a closure, too, whose own loads are looked at.
+    def is_whole(self, slot: Slot) -> bool:
+        """Whether ops alone have read a framework's array, and none has taken a part of it: such a part is what the
+        framework made in the trace.
+        """
+        is_cut = any(taken is slot and is_view for taken, is_view in self.taken.values())
+        return not slot.is_loose and not is_cut and self.is_taken_where_loaded(slot, as_whole=True)
+
+    def is_taken_where_loaded(self, slot: Slot, as_whole: bool = False) -> bool:
+        """Whether at each place of the code that is known to load an array an op takes it (`as_whole`: and not a part
+        of it); a framework's may get to one in a closure, too, whose own loads are looked at.
         """
         held = self._locals.get(id(slot), ())
         is_framework = id(slot.value) not in self._slots
@@ -134,7 +152,8 @@ class Inputs:
         waiting = [*held]
         while sites or waiting:
             for site in sites:
-                if not (self._is_taken(*site, waiting, closures) or (is_framework and self._is_passed_over(*site))):
+                is_taken = self._is_taken(slot, *site, waiting, closures, as_whole)
+                if not (is_taken or (is_framework and self._is_passed_over(*site))):
                     return False
             sites = []
             if waiting and (local := waiting.pop()) not in done:
@@ -143,21 +162,22 @@ class Inputs:
         return True
 
     def _is_passed_over(self, where: CodeType, chain: Chain, taken: int) -> bool:
-        """Whether a load stands in code behind a jump of which nothing was seen to run."""
-        first, *others = blocks_of(where)
+        """Whether a load stands in a branch that did not run."""
         span = chain.spans[taken]
-        ran = [place for code, place in self._seen | self._callers if code is where]
-        return span not in first and all(block.isdisjoint(ran) for block in others if span in block)
+        return span is not None and self._ran.passed_over(where, span)
 
     def _is_taken(
-        self, where: CodeType, chain: Chain, taken: int, waiting: list[tuple[CodeType, str]], closures: set[CodeType]
-    ) -> bool:
+        self, slot: Slot, where: CodeType, chain: Chain, taken: int, waiting: list[tuple[CodeType, str]],
+        closures: set[CodeType], as_whole: bool,
+    ) -> bool:  # fmt: skip
         """Whether what a chain loads goes to an op, to a call that led to one, or to a variable (then `waiting`)."""
         rest = chain.steps[taken:]
         if rest and not rest[0].is_item and rest[0].key in SIZES:
             return True
         if chain.is_identity and not rest:
             return True
+        if as_whole and rest:
+            return False
         if chain.stored and all(map(_is_view, rest)):
             waiting.append((where, chain.stored))
             return True
@@ -166,9 +186,9 @@ class Inputs:
             return False
         around = sorted((s for s in spans_of(where) if is_inside(span, s[0])), key=lambda s: _extent(s[0], span))
         for place, is_view in around:
-            if (where, place) in self._seen or (where, place) in self._callers:
+            if (where, place) in self._seen[id(slot)]:
                 return True
-            if not is_view:
+            if as_whole or not is_view:
                 return self._is_kept_by_call(where, place, closures)
         return False
 

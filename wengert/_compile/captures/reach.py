@@ -219,7 +219,12 @@ class Reach:
 
     def _visit(self, value: object, path: str, owner: object = None) -> None:
         """Looks at what a value holds; `owner` is what stands for the value where its identity is not watched."""
-        if isinstance(value, _ATOMS) or id(value) in self._seen:
+        if isinstance(value, _ATOMS):
+            return
+        if _is_standing(value):
+            self._native(value, path).is_loose = True  # where a place was watched, it is not visited
+            return
+        if id(value) in self._seen:
             return
         if len(self._seen) >= LIMIT:
             self.is_cut = True
@@ -258,9 +263,6 @@ class Reach:
             self.watches.append(Contents(owner, same_context, path, value.get(MISSING)))
         elif _shows_memory(kind):
             self.watches.append(Contents(owner, same_buffer, path, memoryview(value).tobytes()))
-        elif is_native(kind):
-            self.natives.append((path, value))
-            self._loaded(value, path)
         else:
             self._object(value, path, owner)
 
@@ -305,6 +307,14 @@ class Reach:
                 self._object(value, path, value)
         return slot
 
+    def _native(self, value: Any, path: str) -> Slot:
+        """The slot of a framework's array or variable."""
+        slot = self.standing.get(id(value))
+        if slot is None:
+            slot = self.standing[id(value)] = Slot(value)
+            self.natives.append((path, value))
+        return slot
+
     def _object(self, value: Any, path: str, owner: object) -> None:
         kind = type(value)
         reads = getattr(kind, "__wengert_reads__", None)
@@ -341,12 +351,17 @@ class Reach:
                 self._held += [
                     ({str(key), str(getattr(v, "name", ""))}, v) for key, v in _entries(held) if _is_standing(v)
                 ]
-                self._watch(Attribute, owner, name, f"{path}.{name}", held)
-                if is_array(held):
-                    self._slot(held).is_loose = True
+                self._watch_loose(owner, name, path, held)
             elif _leads_to_arrays(held, _package(value)):
                 self._held += [({name}, held)] if _is_standing(held) else []
-                self._watch(Attribute, owner, name, f"{path}.{name}", held)
+                self._watch_loose(owner, name, path, held)
+
+    def _watch_loose(self, owner: object, name: str, path: str, held: object) -> None:
+        """Watches an attribute of a library's object: what the library does with an array there is not looked at."""
+        self._watch(Attribute, owner, name, f"{path}.{name}", held)
+        slot = self._loaded(held, path)
+        if slot is not None:
+            slot.is_loose = True
 
     def _everything(self, owner: object, value: object, path: str) -> None:
         """All attributes of an object."""
@@ -431,8 +446,8 @@ class Reach:
             self._seen.setdefault(id(owner), owner)  # kept, so that no other object gets its `id`
             watch = kind(owner, key, path, value)
             self.watches.append(watch)
-            if is_array(value):
-                self._slot(value, path).watches.append(watch)
+            if (slot := self._loaded(value, path)) is not None:
+                slot.watches.append(watch)
         slot = self._loaded(value, path)
         if slot is not None:
             if site is not None:
@@ -441,16 +456,16 @@ class Reach:
                 slot.attributes.add(key)
             else:
                 slot.is_loose = True
-        if value is not MISSING and site is None and not is_array(value):
+        if value is not MISSING and site is None and slot is None:
             self._visit(value, path)
-            if kind is Attribute and _is_standing(value):
-                self._attribute_of.append((key, value))
+        if kind is Attribute and site is None and _is_standing(value):
+            self._attribute_of.append((key, value))
 
     def _loaded(self, value: object, path: str) -> Slot | None:
         """The slot of an array, a framework's included; None for anything else."""
         if is_array(value):
             return self._slot(value, path)
-        return self.standing.setdefault(id(value), Slot(value)) if _is_standing(value) else None
+        return self._native(value, path) if _is_standing(value) else None
 
     # -- code -------------------------------------------------------------------------------------------
 
@@ -509,7 +524,7 @@ class Reach:
             value, path = after
         if not chain.steps:
             self._note(changing_name(None, chain.name, value, chain.calls_bare))
-        if value is not MISSING and not chain.is_effect and not is_array(value):
+        if value is not MISSING and not chain.is_effect and not is_array(value) and id(value) not in self.standing:
             self._visit(value, path)
 
     def _global(self, chain: Chain, names: dict[str, Any], site: Site) -> Any:

@@ -262,18 +262,9 @@ def spans_of(code: CodeType) -> tuple[tuple[Position, bool], ...]:
 
 
 @functools.lru_cache(maxsize=2048)
-def blocks_of(code: CodeType) -> tuple[frozenset[Position], ...]:
-    """The places in the source that each stretch of code without jumps computes; only the first one surely runs."""
-    blocks: list[set[Position]] = [set()]
-    for instruction in dis.get_instructions(code):
-        if instruction.is_jump_target:
-            blocks.append(set())
-        where = position(instruction)
-        if where is not None:
-            blocks[-1].add(where)
-        if "JUMP" in instruction.opname or instruction.opname in ("RETURN_VALUE", "FOR_ITER", "SEND"):
-            blocks.append(set())
-    return (*map(frozenset, blocks),)
+def has_jumps(code: CodeType) -> bool:
+    """Whether a part of some code may not run."""
+    return any("JUMP" in i.opname or i.opname in ("FOR_ITER", "SEND") for i in _instructions(code))
 
 
 def is_inside(inner: Position, outer: Position) -> bool:
@@ -283,6 +274,6 @@ def is_inside(inner: Position, outer: Position) -> bool:
 
 
 __all__ = [
-    "CELL", "GLOBAL", "IMPORTED", "LOCAL", "MUTATORS", "Chain", "Position", "Reads", "Access", "blocks_of", "is_inside",
+    "CELL", "GLOBAL", "IMPORTED", "LOCAL", "MUTATORS", "Chain", "Position", "Reads", "Access", "has_jumps", "is_inside",
     "position", "reads_of", "spans_of",
 ]  # fmt: skip
