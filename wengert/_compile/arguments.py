@@ -19,6 +19,8 @@ from .._core.constant import (
     constant,
     is_number,
     number,
+    renamed,
+    weakened,
 )
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
@@ -103,9 +105,7 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
             return _floats_of(leaf)
         _require_inexact(leaf.dtype, argument, position)
         if STATE.builder is not None or STATE.recorders:
-            source = alias(leaf)
-            source._weak = leaf._weak
-            return source
+            return renamed(leaf)
         return Tensor(leaf._data, next_serial(), None, leaf._weak)
     if kind is np.ndarray and leaf.dtype in _EVERYDAY and STATE.builder is None:
         return Tensor(leaf.view(), next_serial())
@@ -138,9 +138,7 @@ def _source(leaf: Any, argument: Differentiated, position: int) -> Tensor | None
 
 def _floats_of(numbers: Tensor) -> Tensor:
     """Bare integers as the floats that they are where they are differentiated: one by one they are weak."""
-    source = convert(numbers, dtype=dtypes.default_float())
-    source._weak = not numbers.shape
-    return source
+    return weakened(convert(numbers, dtype=dtypes.default_float()), not numbers.shape)
 
 
 def _list_source(leaf: list[Any], argument: Differentiated, position: int) -> Tensor | None:

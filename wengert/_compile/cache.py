@@ -283,9 +283,7 @@ def _plain_home(native: Any) -> Engine | None:
 
 def _moved(x: Tensor, native: Any) -> Tensor:
     """A captured tensor whose values lie elsewhere now."""
-    out = Tensor(native, next_serial())
-    out._weak = x._weak
-    return out
+    return Tensor(native, next_serial(), None, x._weak)
 
 
 def _distinct(results: list[Any], taken: Sequence[Any] = ()) -> tuple[Any, ...]:

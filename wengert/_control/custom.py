@@ -15,6 +15,7 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.apply import apply, apply_prepared
+from .._core.constant import with_weak
 from .._core.dims import Dim, DimLike
 from .._core.op import ZERO, Facts, Op, Rule, batch_size, repeat
 from .._core.state import STATE, watchers
@@ -293,10 +294,7 @@ def follow(
     sealed = [stop_gradient(y) for y in results]
     op = custom_op(rule.inputs, rule.outputs, rule.kept, len(rule.captured))
     run = apply_prepared if captured else apply
-    fresh = run(op, (*inputs, *sealed, *kept, *captured), (rule,))
-    for y, out in zip(results, fresh, strict=True):
-        out._weak = y._weak
-    return fresh
+    return with_weak(run(op, (*inputs, *sealed, *kept, *captured), (rule,)), [y._weak for y in results])
 
 
 def _prepare(operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> tuple[Any, ...]:

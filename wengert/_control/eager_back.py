@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core.apply import apply
+from .._core.constant import with_weak
 from .._core.op import ZERO, Facts, Op, Rule
 from .._core.state import STATE, next_serial, pausing, pinning, recording
 from .._core.tensor import Tensor
@@ -205,10 +206,7 @@ def follow_replay(replay: Replay, operands: Sequence[Tensor], results: Sequence[
     """The results of a loop that ran while the tapes paused, followed by them as results of its operands."""
     with pausing(passive_recorders()):
         sealed = [stop_gradient(y) for y in results]
-    outs = apply(_op, (*operands, *sealed), (replay,))
-    for y, out in zip(results, outs, strict=True):
-        out._weak = y._weak
-    return outs
+    return with_weak(apply(_op, (*operands, *sealed), (replay,)), [y._weak for y in results])
 
 
 __all__ = ["Replay", "follow_replay"]

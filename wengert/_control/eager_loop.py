@@ -12,9 +12,10 @@ from typing import Any
 
 from .._core import dtypes
 from .._core.budget import BUDGET
+from .._core.constant import renamed
 from .._core.state import STATE, next_serial
 from .._core.tensor import Tensor
-from .._prims.structural import alias, unstack
+from .._prims.structural import unstack
 from .._transforms.tape import Tape
 from .captures import Captures
 from .eager_back import Replay, follow_replay
@@ -175,11 +176,7 @@ NeverRan = tuple[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]]
 
 
 def _aliased(y: Tensor) -> Tensor:
-    if not dtypes.is_inexact(y.dtype):
-        return y
-    out = alias(y)
-    out._weak = y._weak
-    return out
+    return renamed(y) if dtypes.is_inexact(y.dtype) else y
 
 
 def run_eagerly(

@@ -11,7 +11,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.caller import NUMPY, caller_among
-from .._core.constant import constant, dimension, given_constant, is_number, number, strong
+from .._core.constant import constant, dimension, given_constant, is_number, number, strong, weakened
 from .._core.dims import Atom, Dim, is_late
 from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import is_native
@@ -147,13 +147,6 @@ class Leaves:
         return paths(self.spec, self.name, self.names)[self.places[index]]
 
 
-def with_weak(tensors: Sequence[Tensor], weak: Sequence[bool]) -> list[Tensor]:
-    """The tensors, marked as weak where they came from Python numbers alone."""
-    for tensor, is_weak in zip(tensors, weak, strict=True):
-        tensor._weak = is_weak
-    return [*tensors]
-
-
 def strong_unless(stay_weak: bool, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     """Results that are numbers, weak or not as the eager call gives them."""
     return tensors if stay_weak else [*map(strong, tensors)]
@@ -171,9 +164,7 @@ def connected(tensors: Sequence[Tensor], sources: Sequence[Tensor]) -> list[Tens
 
 
 def attached(x: Tensor, sources: Sequence[Tensor]) -> Tensor:
-    out = attach(x, *sources)
-    out._weak = x._weak
-    return out
+    return weakened(attach(x, *sources), x._weak)
 
 
 # -- agreement --------------------------------------------------------------------------------------------------------
@@ -313,9 +304,7 @@ class Carried:
         """One loop variable after a step, weak numbers converted."""
         dtype = met_dtype(before, after)
         if dtype != after.dtype and (after._weak or before._weak):
-            weak = after._weak and before._weak
-            after = cast(after, dtype)
-            after._weak = weak
+            after = weakened(cast(after, dtype), after._weak and before._weak)
         free = self.free[index]
         is_same = len(before.shape) == len(after.shape) and all(
             axis in free or same_dim(x, y, self.what, TypeError)
@@ -388,5 +377,4 @@ def _shapes_in(value: Any) -> list[Any]:
 __all__ = [
     "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype",
     "require_same_structure", "require_same_type", "same_but_late", "strong_unless", "with_extents",
-    "with_weak",
 ]  # fmt: skip

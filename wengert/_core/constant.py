@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from copy import copy
 from functools import cache
 from typing import Any
@@ -162,10 +163,20 @@ def strong_twin(tensor: Tensor) -> Tensor:
     return twin
 
 
-def weakened(made: Tensor) -> Tensor:
-    """A tensor that was just made, and that nobody else holds, as one of a Python number's kind."""
-    made._weak = True
+def weakened(made: Tensor, is_weak: bool = True) -> Tensor:
+    """A tensor that was just made, and that nobody else holds, as one of a Python number's kind if that is so."""
+    made._weak = is_weak
     return made
+
+
+def with_weak(made: Sequence[Tensor], weak: Iterable[bool]) -> list[Tensor]:
+    """As `weakened`, for one tensor after the other."""
+    return [weakened(x, is_weak) for x, is_weak in zip(made, weak, strict=True)]
+
+
+def renamed(x: Tensor) -> Tensor:
+    """x under an identity of its own."""
+    return weakened(apply(REGISTRY["alias"], (x,)), x._weak)
 
 
 def callers_own(native: object) -> Any:

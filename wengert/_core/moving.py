@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import LostGradientError
 from .apply import apply
+from .constant import renamed
 from .engine import ENGINE_OF, Engine, transferred
 from .op import REGISTRY
 from .tensor import Tensor, Value
@@ -15,10 +16,9 @@ def moved(x: Tensor, engine: Engine, partner: object = None) -> Tensor:
     data = x._data
     if type(data) is Value or ENGINE_OF[type(data)] is engine:
         return x
-    out = apply(REGISTRY["alias"], (x,))  # recorded under its own identity
+    out = renamed(x)  # recorded under its own identity
     if type(out._data) is not Value:
         out._data = transferred(data, engine, partner)
-    out._weak = x._weak
     return out
 
 

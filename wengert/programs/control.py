@@ -32,12 +32,11 @@ from .._control.values import (
     same_but_late,
     strong_unless,
     with_extents,
-    with_weak,
 )
 from .._core import budget, dtypes
 from .._core.argument_types import ArrayLike, Tree
 from .._core.caller import NUMPY, TENSORS, Caller, caller_of
-from .._core.constant import weakened
+from .._core.constant import weakened, with_weak
 from .._core.dims import Dim
 from .._core.kinds import SEQUENCES
 from .._core.public import public

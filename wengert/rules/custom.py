@@ -26,11 +26,11 @@ from .._control.closed import Closed
 from .._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
 from .._control.outside import Outside, described, refused
 from .._control.recompute import ClosedRun, RecomputeRule, Run
-from .._control.values import strong_unless, with_weak
+from .._control.values import strong_unless
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.caller import TENSORS, Caller, caller_of
-from .._core.constant import is_number, number
+from .._core.constant import is_number, number, renamed, weakened, with_weak
 from .._core.cycles import under_way
 from .._core.derived import SIGNATURE, kept
 from .._core.engine import ENGINE_OF, PLAIN_TYPES, array_of, stands_in
@@ -44,7 +44,6 @@ from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, is_
 from .._core.tensor import Tensor, is_tensor_or_variable
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import at_user_line
-from .._prims.structural import alias
 from ..ops.memory import Memory
 from ..ops.promotion import as_tensor, cast
 from ..programs.kept_traces import KeptTraces
@@ -304,7 +303,7 @@ class _CustomCall:
         followed = [i for i in self.places if _may_be_lost(leaves[i])] if _is_following() else ()
         if followed:
             for i in followed:
-                leaves[i] = _under_another_name(leaves[i])
+                leaves[i] = renamed(leaves[i])
             self.own = [copy(leaves[i]) for i in self.places]
             self.args = unflatten(self.spec, leaves)
 
@@ -562,10 +561,7 @@ def _weakly(pull: Pull, flags: list[bool]) -> Pull:
         return pull
 
     def pulled(cotangents: list[Tensor]) -> Sequence[Tensor | None]:
-        given = [copy(x) if flag else x for x, flag in zip(cotangents, flags, strict=True)]
-        for x, flag in zip(given, flags, strict=True):
-            x._weak = x._weak or flag
-        return pull(given)
+        return pull([weakened(copy(x)) if flag else x for x, flag in zip(cotangents, flags, strict=True)])
 
     return pulled
 
@@ -1082,7 +1078,7 @@ def _recompute_eager(repeated: _Repeated, name: str, caller: Caller) -> Any:
     inputs = repeated.inputs()
     outer = STATE.recorders
     with pausing(()):  # f may also use an argument from outside, and that is another way to it
-        own = [_under_another_name(x) for x in inputs]
+        own = [renamed(x) for x in inputs]
     keys = {y._key for x, y in zip(inputs, own, strict=True) if any(r.tracks(x._key) for r in outer)}
     captures, reads = _Captures(keys, outer, own), _Reads(own)
     with pausing(watchers()), recording(captures), observing_reads(reads), observing_reads(captures):
@@ -1106,12 +1102,6 @@ def _recompute_eager(repeated: _Repeated, name: str, caller: Caller) -> Any:
     for array, value in zip(arrays, results[returned:], strict=True):
         array._put(value)
     return output.result(results[:returned], caller)
-
-
-def _under_another_name(x: Tensor) -> Tensor:
-    out = alias(x)
-    out._weak = x._weak
-    return out
 
 
 def _recompute_traced(repeated: _Repeated, name: str, caller: Caller) -> Any:
@@ -1146,8 +1136,7 @@ def _recompute_traced(repeated: _Repeated, name: str, caller: Caller) -> Any:
             variable._put(value)
     if not count:
         return output.result((), caller)
-    for y, value in zip(output.tensors, values[:returned], strict=True):
-        value._weak = y._weak
+    with_weak(values[:returned], [y._weak for y in output.tensors])
     rule = RecomputeRule(name, ClosedRun(closed, count), len(inputs), len(held), len(held), count)
     results = follow(rule, held, [*_with_dtype(values[:returned], inputs), *values[returned:count]], held)
     for array, value in zip(arrays, results[returned:], strict=True):

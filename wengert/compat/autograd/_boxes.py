@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as onp
 
-from ..._core.apply import apply
+from ..._core.constant import renamed
 from ..._core.dtypes import is_inexact, is_supported
 from ..._core.engine import ENGINE_OF, ENGINES, ndarray_of
 from ..._core.recorder import Recorder
@@ -63,9 +63,7 @@ def source(value: Any) -> Tensor:
     if kind is Tensor:
         if value._data.dtype.kind not in "fc":
             return source(getval(value))
-        found = apply(alias, (value,)) if STATE.recorders else Tensor(value._data, next_serial())
-        found._weak = value._weak
-        return found
+        return renamed(value) if STATE.recorders else Tensor(value._data, next_serial(), None, value._weak)
     if kind is float or kind is int or kind is complex:  # weak, as Python's numbers are
         return Tensor(onp.array(value, onp.complex128 if kind is complex else onp.float64), next_serial(), None, True)
     if kind in TYPE_MAPPINGS:
