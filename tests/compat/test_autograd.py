@@ -17,7 +17,7 @@ import pytest
 
 import wengert as wg
 from tests.support.profiled import python_calls
-from wengert._core.recurring import Recurring
+from wengert._core.repeat_cache import RepeatCache
 from wengert._transforms import whole_sweeps
 from wengert.compat import autograd
 from wengert.compat.autograd import core, extend, grad, jacobian, make_jvp, make_vjp, value_and_grad
@@ -86,7 +86,7 @@ def test_primitives_among_other_ops_are_swept_in_one_go_and_their_errors_are_the
     x = onp.array([0.3, 0.8])
     whole_sweeps.FORMULAS.forget()
     by_rules = grad(f)(x)
-    for _ in range(Recurring.again + 3):
+    for _ in range(RepeatCache.again + 3):
         seen.clear()
         found = grad(f)(x)
     assert any(whole_sweeps.FORMULAS.values())

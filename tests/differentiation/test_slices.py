@@ -7,7 +7,7 @@ import pytest
 
 import wengert as wg
 from wengert._core.state import STATE
-from wengert._transforms import reverse, rows
+from wengert._transforms import reverse, row_cotangents
 
 TABLE = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
 
@@ -214,8 +214,8 @@ def test_negative_indices_count_from_the_front():
 
 def test_dense_is_made_once_for_many_gathers(monkeypatch):
     made = []
-    absent = rows.absent
-    monkeypatch.setattr(rows, "absent", lambda **type_: made.append(type_) or absent(**type_))
+    absent = row_cotangents.absent
+    monkeypatch.setattr(row_cotangents, "absent", lambda **type_: made.append(type_) or absent(**type_))
     table = np.ones((1000, 4))
     g = wg.grad(lambda x: sum((wg.take(x, [i, 2 * i], axis=0).sum() for i in range(50)), start=0.0))(table)
     assert len(made) == 1
@@ -235,7 +235,7 @@ def test_rows_that_outgrow_the_table_are_added_up():
 
     def spy(rows_, key, cts):
         add_rows(rows_, key, cts)
-        found.append(type(cts.terms[key]) is rows.Rows and cts.terms[key].count)
+        found.append(type(cts.terms[key]) is row_cotangents.Rows and cts.terms[key].count)
 
     reverse._add_rows = spy
     try:

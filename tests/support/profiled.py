@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from wengert._core.recurring import Recurring
+from wengert._core.repeat_cache import RepeatCache
 from wengert._core.tensor import Written
 from wengert._transforms.limits import Trail
 
@@ -57,7 +57,7 @@ def run_profiled(profile: Callable[[Any, str, Any], Any], f: Callable[..., Any],
 def settle(f: Callable[..., Any], *args: Any) -> None:
     """Calls f until what comes again in it is as quick as it gets."""
     with nothing_met():
-        for _ in range(Recurring.again + 4):
+        for _ in range(RepeatCache.again + 4):
             f(*args)
 
 

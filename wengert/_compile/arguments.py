@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._core import dtypes
-from .._core.bare import is_bare, noted_if_bare
+from .._core.bare_integers import is_bare, noted_if_bare
 from .._core.constant import (
     checked_array,
     constant,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core import dtypes
-from .._core.bare import is_bare, note_bare
+from .._core.bare_integers import is_bare, note_bare
 from .._core.constant import constant, dimension
 from .._core.dims import Dim, is_frameworks_dim
 from .._core.engine import is_native

@@ -26,11 +26,11 @@ from .._transforms.batch import batch, batched_graph
 from .._transforms.forward import Tangents
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
-from .._transforms.rows import Rows
+from .._transforms.row_cotangents import Rows
 from .._transforms.tape import cut_reason
 from .executables import Executables
 from .fitting import require_inputs
-from .joint import (
+from .joint_graph import (
     BackwardPass,
     Joint,
     RowsAt,

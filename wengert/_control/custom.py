@@ -24,9 +24,9 @@ from .._core.types import TensorType, type_of
 from .._prims.structural import reduce_sum, scale, stop_gradient, zeros_of
 from .._transforms.pushing import Masked
 from .closed import Closed
-from .examples import batched
+from .custom_captures import refused
 from .linearity import transpose
-from .outside import refused
+from .per_example import batched
 
 Tensors = Sequence[Tensor]
 Pull = Callable[[list[Tensor]], "Sequence[Tensor | None]"]  # cotangents of the results -> of the inputs

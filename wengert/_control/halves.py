@@ -15,7 +15,7 @@ from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .._core.types import Guards
 from .crossing import bytes_of, computed_again
-from .joint import arrays_among, joint_of, places_among
+from .joint_graph import arrays_among, joint_of, places_among
 
 
 class Halves(NamedTuple):

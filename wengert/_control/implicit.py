@@ -31,7 +31,7 @@ from .._transforms.tape import Tape
 from .call import Program
 from .closed import Closed
 from .custom import CustomRule
-from .examples import batched
+from .per_example import batched
 
 
 def solution(x: Tensor, residual: Program, operands: Sequence[Tensor], name: str = "solve_ivp") -> Tensor:

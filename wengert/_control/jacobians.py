@@ -22,7 +22,7 @@ from .._prims.structural import (
     unstack,
     zeros_of,
 )
-from .examples import Example
+from .per_example import Example
 
 Linear = Callable[[Tensor], "Sequence[Tensor | None]"]  # from a (co)tangent to others
 

@@ -39,8 +39,8 @@ from .._transforms.replay import bind_dims, replay
 from .call import Program, Pushed, marked
 from .fitting import require_inputs, require_same_extent
 from .halves import Cuttings, Halves
-from .joint import BackwardPass, extended, is_growing, prepared, preparing, serving, unread_of
-from .lanes import (
+from .joint_graph import BackwardPass, extended, is_growing, prepared, preparing, serving, unread_of
+from .masked_execution import (
     both,
     guarded,
     is_harmless,

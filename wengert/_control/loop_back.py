@@ -26,9 +26,9 @@ from .._transforms.pushing import Masked
 from .._transforms.reverse import sweep
 from .._transforms.tape import Tape
 from .call import Program, marked
-from .examples import batched as batched_function
-from .lanes import size_inside, swapped
 from .loop import BACK, BackwardStep, Loop, LoopBackward, Reading, check_steps, loop, run_in_lanes, run_loop
+from .masked_execution import size_inside, swapped
+from .per_example import batched as batched_function
 
 
 class LoopBack:

@@ -1,7 +1,7 @@
 """Which operands each result of an op depends on by a path that can carry a gradient other than zero.
 
 Of ops that hold programs (a call, branches, a loop) the programs are followed: one result may read what another does
-not. Asked by `outside.py` and `eager_back.py`.
+not. Asked by `custom_captures.py` and `eager_back.py`.
 """
 
 from __future__ import annotations

@@ -27,12 +27,12 @@ from .._transforms.batch import add_lanes, batched_graph, lanes_of
 from .._transforms.idle import Idle
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
-from .._transforms.rows import Rows
+from .._transforms.row_cotangents import Rows
 from .call import Program, marked
 from .fitting import require_inputs, require_type
 from .halves import Cuttings, Halves
-from .joint import BackwardPass, RowsAt, extended, is_growing, prepared, preparing, serving, unread_of
-from .lanes import guarded, is_harmless, neither, size_inside, some, where_live
+from .joint_graph import BackwardPass, RowsAt, extended, is_growing, prepared, preparing, serving, unread_of
+from .masked_execution import guarded, is_harmless, neither, size_inside, some, where_live
 
 
 class SwitchBackward(BackwardPass):

@@ -43,7 +43,7 @@ from .apply import apply
 from .argument_types import ShapeLike
 from .domains import DOMAINS
 from .engine import register_composed
-from .recurring import Recurring
+from .repeat_cache import RepeatCache
 from .state import building, next_serial, pausing
 from .tensor import Tensor
 from .types import TensorType, same_shape, tensor_type
@@ -218,15 +218,15 @@ class Plan:
         self.wanted = (*[i for i, t in enumerate(tracked) if t],)
         # the tuple that `keep` picks from ends in None, so position -1 drops a value; two at least give a tuple
         self.keep = itemgetter(*positions, -1)
-        # what the rules come to on operands of some types (_transforms/formulas.py)
-        self.formulas = Recurring[Any](MOST_FORMULAS)
+        # what the rules come to on operands of some types (_transforms/compiled_rules.py)
+        self.formulas = RepeatCache[Any](MOST_FORMULAS)
 
 
 class Op:
     """A primitive. Calling it with operands, and attributes by name, applies it.
 
     `walks` marks an op whose attribute sweeps entries of its own (`walk_back`), into the sums of the sweep under way.
-    `is_given` marks one whose attribute tells what it contributes (`pull`, in `_control/given.py`).
+    `is_given` marks one whose attribute tells what it contributes (`pull`, in `_control/given_derivatives.py`).
     `prepare`, set by ops that hold programs or rules, gives the attributes with which the op is to be applied to these
     operands under the open recorders (or raises); `apply_prepared` asks it. `check` takes what the type rule takes and
     raises where attributes leave the operands (`_core/domains.py`); only the verifier asks it.

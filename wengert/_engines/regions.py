@@ -16,8 +16,8 @@ from .._control.switch import Branches
 from .._core.budget import BUDGET, limit, tell
 from .._core.dims import Dim
 from .._core.engine import Kernel
-from .._core.patience import go_on
 from .._core.tensor import Value
+from .._core.time_limit import go_on
 from .._transforms.snapshots import EvenSnapshots, Snapshots
 
 _MOST_AUTO = 1024  # snapshots kept beside the history of an "auto" loop

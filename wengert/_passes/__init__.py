@@ -10,8 +10,8 @@ from .._core.graph import Graph
 from .constants import fold_constants
 from .cse import share_common
 from .dce import drop_unused
+from .drop_rules import drop_rules
 from .simplify import simplify
-from .through import drop_rules
 
 
 def optimise(graph: Graph) -> Graph:

@@ -4,10 +4,10 @@
   rules of tracked operands read. Serial numbers, never `id()`; no links between tensors and entries, hence no
   cycles and no recursion. `traced` shows the nodes of a graph as such a tape; `gathering` is how `wg.gradients`
   adds terms up.
-- **The sweep** applies primitives only. It conjugates complex slopes, checks each cotangent against its primal's
-  type, and carries one static bit per cotangent, *may hold structural zeros*: where it is set, products are
-  `scale(ct, slope)`, which is 0 where ct is 0, so that a masked zero never meets an infinite slope. Tangents
-  (`forward`) carry the same bit. The cotangent of gathered rows stays rows (`rows`) until something reads it whole.
+- **The sweep** applies primitives only. It conjugates complex slopes, checks each cotangent against its primal's type,
+  and carries one static bit per cotangent, *may hold structural zeros*: where it is set, products are `scale(ct,
+  slope)`, which is 0 where ct is 0, so that a masked zero never meets an infinite slope. Tangents (`forward`) carry the
+  same bit. The cotangent of gathered rows stays rows (`row_cotangents`) until something reads it whole.
 - **Buffers** are values, too: each write gives a new *version*, whose cotangent is a version; a read contributes an
   `Update`, which the sweep adds in place. `_prims/buffer.py` says how engines keep one array for all versions.
 - **Nodes are run anew** in one place (`run_again` in `replay`): by replays, batches, linear parts and rules. It

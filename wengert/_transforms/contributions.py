@@ -1,7 +1,7 @@
 """Calls an op's reverse rules and returns one contribution for each operand, whatever form the rules have.
 
 A rule may serve one operand, several at once, or the tail of a variadic op. Called by the sweep (`reverse.py`) and by
-`formulas.py`.
+`compiled_rules.py`.
 """
 
 from __future__ import annotations

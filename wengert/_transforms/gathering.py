@@ -16,7 +16,7 @@ from .._core.tensor import Tensor
 from .._prims.buffer import Update
 from .._prims.structural import add, add_n, barrier
 from .reverse import Cotangents
-from .rows import Rows, dense, total
+from .row_cotangents import Rows, dense, total
 from .tape import Entry
 
 

@@ -1,8 +1,8 @@
 """Runs a recurring stretch of a sweep as one function where tapes watch the sweep, as they do for second derivatives.
 
 There the sweep runs under another tape, which is shown each op of each rule. Where a stretch comes again, the ops of
-its rules are traced once and run as one function, as `repeats` does it, and the tapes get the same entries. Called by
-the sweep (`reverse.py`); `whole_sweeps.py` is the same where nobody watches.
+its rules are traced once and run as one function, as `repeated_functions` does it, and the tapes get the same entries.
+Called by the sweep (`reverse.py`); `whole_sweeps.py` is the same where nobody watches.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from .._core.recurring import UNKNOWN, Recurring
+from .._core.repeat_cache import UNKNOWN, RepeatCache
 from .._core.state import STATE, building
 from .._core.tensor import Tensor
 from .._core.where import user_site
-from .formulas import numbers_read
-from .repeats import Repeat, alike, look_of
-from .rows import Rows
+from .compiled_rules import numbers_read
+from .repeated_functions import Repeat, alike, look_of
+from .row_cotangents import Rows
 from .tape import Entry
 from .whole_sweeps import LONGEST, Left, look_of_stretch
 
@@ -33,7 +33,7 @@ class _Known(NamedTuple):
     left: Left
 
 
-SWEEPS = Recurring[_Known](256)  # by what stretches and all that they read look like
+SWEEPS = RepeatCache[_Known](256)  # by what stretches and all that they read look like
 
 
 def recorded_at_once(

@@ -16,7 +16,7 @@ from .._core.apply import apply
 from .._core.dtypes import is_inexact
 from .._core.engine import ENGINE_OF, ENGINES, KERNELS_OF, Kernel
 from .._core.op import ZERO, Op
-from .._core.recurring import UNKNOWN
+from .._core.repeat_cache import UNKNOWN
 from .._core.state import SERIALS, STATE, next_serial
 from .._core.tensor import Tensor, Value, Written, as_recorded
 from .._core.types import TensorType, as_type, same_shape, type_of, typed
@@ -26,13 +26,13 @@ from .._prims.discrete import logical_and, logical_or
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
+from .compiled_rules import applied_of, formula_of
 from .contributions import results_of
-from .formulas import applied_of, formula_of
 from .idle import Idle, idle_flag, kept_at_zero, makes_more_of_zeros
 from .limits import Trail, following_sweep
 from .pushing import Masked
 from .recorded_sweeps import recorded_at_once
-from .rows import Rows, dense, joined
+from .row_cotangents import Rows, dense, joined
 from .tape import Entry
 from .whole_sweeps import stretch_of, stretches
 

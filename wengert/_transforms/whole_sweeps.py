@@ -1,12 +1,12 @@
 """Compiles a recurring stretch of a sweep, all its entries together, to one Python function of NumPy arrays.
 
 Programs are differentiated again and again, at every step of a fit. Where a stretch comes again, with the same ops on
-the same types, joined in the same way, and each entry has its formula (`formulas.py`), sweeping over it is one function
-from the cotangents that arrive to those that are left: the same kernels in the same order, hence the same bits, without
-the overhead in between. A tape is one stretch, except that some ops divide it: those whose rules do more than to apply
-primitives (a user's own, say) and gathers of rows from long tables (the sweep keeps what they contribute as `Rows`, a
-formula would fill a table for each). Functions whose derivative is given on raw values (`_control/given.py`) divide it
-only where somebody watches; else their rule is called in its turn.
+the same types, joined in the same way, and each entry has its formula (`compiled_rules.py`), sweeping over it is one
+function from the cotangents that arrive to those that are left: the same kernels in the same order, hence the same
+bits, without the overhead in between. A tape is one stretch, except that some ops divide it: those whose rules do more
+than to apply primitives (a user's own, say) and gathers of rows from long tables (the sweep keeps what they contribute
+as `Rows`, a formula would fill a table for each). Functions whose derivative is given on raw values
+(`_control/given_derivatives.py`) divide it only where somebody watches; else their rule is called in its turn.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from math import prod
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-from .._core.recurring import UNKNOWN, Recurring
+from .._core.repeat_cache import UNKNOWN, RepeatCache
 from .._core.state import next_serial
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._prims.indexing import gather
-from .formulas import Formula, Steps, Told, function_of, numbers_read, told_of
+from .compiled_rules import Formula, Steps, Told, function_of, numbers_read, told_of
 
 LONGEST = 300  # entries of stretches that get a formula: it takes some tens of microseconds to make for each
 LARGEST_TABLE = 20_000  # elements; filling one takes as long as to ask an op what it was given
@@ -67,7 +67,7 @@ class Stretch(NamedTuple):
     left: Left
 
 
-FORMULAS = Recurring[Stretch](256)  # by what stretches look like
+FORMULAS = RepeatCache[Stretch](256)  # by what stretches look like
 
 
 def stretches(entries: Sequence[Any], is_watched: bool) -> list[tuple[bool, Sequence[Any]]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .._compile.arguments import array_argument, require_callable
 from .._compile.bridge import bridged
-from .._control.examples import Example
+from .._control.per_example import Example
 from .._control.values import Leaves, leaf_tensor
 from .._core.argument_types import Tree
 from .._core.caller import caller_of

@@ -39,7 +39,7 @@ from .._core.where import at_user_line
 from .._core.wrong_calls import Symbolic, explained
 from .._prims.structural import attach, convert, full, zeros_of
 from .._transforms.reverse import ones_like_type, sweep
-from .._transforms.rows import Rows, total
+from .._transforms.row_cotangents import Rows, total
 from .._transforms.tape import Tape
 from ..errors import DisconnectedError
 from ..inspect.explain import disconnection

@@ -19,7 +19,7 @@ from .._core.types import same_dim, same_shape, tensor_type
 from .._core.where import at_user_line
 from .._prims.indexing import scatter_add
 from .._prims.structural import cast, zeros_of
-from .._transforms.rows import Rows, counted_from_front
+from .._transforms.row_cotangents import Rows, counted_from_front
 from ..ops.promotion import as_tensor
 
 __all__ = ["IndexedSlices"]

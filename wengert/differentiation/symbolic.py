@@ -32,7 +32,7 @@ from .._core.where import at_user_line
 from .._prims.structural import alias, cast, reshape
 from .._transforms.gathering import Gathering, Method
 from .._transforms.reverse import materialise, ones_like_type, sweep
-from .._transforms.rows import Rows
+from .._transforms.row_cotangents import Rows
 from .._transforms.tape import Tape
 from .._transforms.traced import is_reached, listing
 from ..ops.promotion import as_tensor, is_tensor_like

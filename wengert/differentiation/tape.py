@@ -33,7 +33,7 @@ from .._core.types import tensor_type, type_of
 from .._core.where import at_user_line, warn
 from .._prims.structural import conj, reshape, transpose, zeros_of
 from .._transforms.reverse import ones_like_type, sweep
-from .._transforms.rows import Rows, total
+from .._transforms.row_cotangents import Rows, total
 from .._transforms.tape import Tape
 from ..inspect.explain import explain_entries
 from ..ops.memory import settle

@@ -27,7 +27,7 @@ from .._compile.statics import Pinned, StaticNames, unpinned
 from .._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dims
 from .._core import dtypes, forking
 from .._core.argument_types import DTypeLike
-from .._core.bare import noted_if_bare
+from .._core.bare_integers import noted_if_bare
 from .._core.caller import TENSORS, caller_of, caller_with, strong_result
 from .._core.constant import given_constant, number, weakened
 from .._core.derived import SIGNATURE, Derived, derived, kept

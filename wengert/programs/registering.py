@@ -21,7 +21,7 @@ from .._compile.cache import Compiled
 from .._compile.statics import unpinned
 from .._compile.trace import ArrayKey, Static
 from .._core import dtypes
-from .._core.bare import is_bare
+from .._core.bare_integers import is_bare
 from .._core.dynamo import kept_in
 from .._core.engine import ENGINES, transferred
 from .._core.scalars import beside

@@ -24,7 +24,7 @@ from .._compile.bridge import as_program, has_tracers
 from .._control.captures import Telling
 from .._control.closed import Closed
 from .._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
-from .._control.outside import Outside, described, refused
+from .._control.custom_captures import Outside, described, refused
 from .._control.recompute import ClosedRun, RecomputeRule, Run
 from .._control.values import strong_unless
 from .._core import dtypes

@@ -18,7 +18,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.op import REGISTRY
 from wengert._engines.native import engine
-from wengert._engines.native.ir import halves
+from wengert._engines.native.ir import half_floats
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.llvm.jit import shared
@@ -378,7 +378,7 @@ def test_rounding_is_numpys_after_each_operation() -> None:
 def test_numbers_are_rounded_as_arrays_are() -> None:
     for dtype, number in itertools.product(("f16", "bf16"), (0.1, 1e-9, 1e6, -0.0, 65519.9)):
         wanted = np.array(number, np.float16 if dtype == "f16" else ml_dtypes.bfloat16)
-        assert halves.rounded_number(dtype, number) == float(wanted)
+        assert half_floats.rounded_number(dtype, number) == float(wanted)
 
 
 def test_what_has_no_rules_says_so() -> None:

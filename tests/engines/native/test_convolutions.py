@@ -17,7 +17,7 @@ from wengert._core.graph import Graph
 from wengert._engines.native import engine
 from wengert._engines.native.llvm import microtiles
 from wengert._engines.native.llvm.microtiles import Tile
-from wengert._engines.native.lower import convolutions, direct, planes
+from wengert._engines.native.lower import convolutions, depthwise_planes, direct_convolutions
 from wengert._engines.native.plan import pooling
 from wengert._engines.native.run.callable import CALLABLE
 from wengert._prims import windows as prims
@@ -160,9 +160,9 @@ PLANES = [
 @pytest.fixture
 def always_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Tiles compute all convolutions that they can; a number for each."""
-    monkeypatch.setattr(direct, "LEAST", 1)
+    monkeypatch.setattr(direct_convolutions, "LEAST", 1)
     seen: list[int] = []
-    convolved = direct.convolved
+    convolved = direct_convolutions.convolved
 
     def noting(*args: Any) -> Any:
         seen.append(1)
@@ -172,9 +172,9 @@ def always_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         seen.append(1)
         of_planes(*args)
 
-    of_planes = planes.convolved
+    of_planes = depthwise_planes.convolved
     monkeypatch.setattr(convolutions, "convolved", noting)
-    monkeypatch.setattr(planes, "convolved", noting_planes)
+    monkeypatch.setattr(depthwise_planes, "convolved", noting_planes)
     yield seen
     assert seen, "no convolution went by tiles"
 
@@ -217,7 +217,7 @@ def test_convolutions_by_tiles(case: Case, is_last: bool, dtype: str, always_til
 def test_planes_whose_number_a_run_tells_and_rows_that_the_cache_does_not_hold(
     is_last: bool, always_tiles: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planes, "CACHED", 2000)
+    monkeypatch.setattr(depthwise_planes, "CACHED", 2000)
     f, shape = of_order(PLANES[1], is_last)
     spec = [wg.TensorSpec((None, *shape[1:])), wg.TensorSpec(PLANES[1].kernel)]
     compiled = wg.function(with_gradients(f), input_signature=spec)
@@ -254,7 +254,7 @@ def test_portions_make_no_difference(
     case: Case, is_last: bool, limits: dict[str, int], always_tiles: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in limits.items():
-        monkeypatch.setattr(direct, name, value)
+        monkeypatch.setattr(direct_convolutions, name, value)
     f, shape = of_order(case, is_last)
     check(with_gradients(f), draw(shape), draw(case.kernel), calls=1)
 
@@ -276,7 +276,7 @@ def test_the_number_of_images_may_be_unknown(batch: int, is_last: bool, always_t
 @pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
 def test_only_the_number_of_images_is_told_at_run_time(is_last: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    serves = direct.serves
+    serves = direct_convolutions.serves
 
     def noting(x: Any, kernel: Any, shape: Any, windows: Any) -> bool:
         seen.append((type(shape.images) is int, type(shape.channels) is int))

@@ -15,7 +15,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 import wengert as wg
 import wengert.numpy as wn
 from wengert._engines.native import engine
-from wengert._engines.native.run import telling
+from wengert._engines.native.run import numpy_warnings
 from wengert._engines.native.run.flags import KINDS
 
 ORDINARY = np.array([1.0, 2.0, 0.5, 0.75] * 6)
@@ -96,8 +96,8 @@ def test_a_warning_names_the_users_line_and_comes_once() -> None:
 
 def test_no_more_runs_once_python_would_not_show_another_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[Any] = []
-    whole = telling.Teller._messages
-    monkeypatch.setattr(telling.Teller, "_messages", lambda *a: runs.append(a) or whole(*a))
+    whole = numpy_warnings.Teller._messages
+    monkeypatch.setattr(numpy_warnings.Teller, "_messages", lambda *a: runs.append(a) or whole(*a))
     f = wg.function(lambda x: wn.log(x) + 1.0)
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("default")
@@ -135,17 +135,17 @@ def test_what_a_program_guards_against_leaves_no_flags(name: str, dtype: str, mo
 
 def test_flags_that_mean_nothing_are_looked_at_ever_more_seldom() -> None:
     runs: list[Any] = []
-    teller = telling.Teller(lambda *natives: runs.append(natives) or ())
+    teller = numpy_warnings.Teller(lambda *natives: runs.append(natives) or ())
     for _ in range(1000):
         teller(KINDS["divide"])
-    assert telling.OFTEN < len(runs) < telling.OFTEN + 10
+    assert numpy_warnings.OFTEN < len(runs) < numpy_warnings.OFTEN + 10
 
 
 def test_flags_that_take_long_to_look_at_are_not_looked_at_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "SECONDS", 1e-9)
+    monkeypatch.setattr(numpy_warnings, "SECONDS", 1e-9)
     runs: list[Any] = []
-    teller = telling.Teller(lambda *natives: runs.append(natives) or ())
-    for _ in range(telling.OFTEN):
+    teller = numpy_warnings.Teller(lambda *natives: runs.append(natives) or ())
+    for _ in range(numpy_warnings.OFTEN):
         teller(KINDS["divide"])
     assert len(runs) == 1
 
@@ -173,11 +173,11 @@ def test_a_call_that_succeeded_does_not_fail_for_lack_of_memory_for_a_warning() 
         raise MemoryError
 
     with pytest.warns(RuntimeWarning, match="divide by zero encountered in log"):
-        telling.Teller(run)(KINDS["divide"])
+        numpy_warnings.Teller(run)(KINDS["divide"])
 
 
 def test_a_loop_of_many_steps_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(telling, "SECONDS", 0.5)
+    monkeypatch.setattr(numpy_warnings, "SECONDS", 0.5)
     f = wg.function(lambda x, n: wg.fori_loop(0, n, lambda i, y: wn.cos(y) / (y - y), x))
     with np.errstate(all="ignore"):
         f(np.ones(3), np.int64(1))
@@ -361,8 +361,8 @@ def test_a_warning_comes_again_when_python_has_forgotten_it() -> None:
 
 def test_states_that_alternate_need_no_more_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     runs: list[Any] = []
-    whole = telling.Teller._messages
-    monkeypatch.setattr(telling.Teller, "_messages", lambda *a: runs.append(a) or whole(*a))
+    whole = numpy_warnings.Teller._messages
+    monkeypatch.setattr(numpy_warnings.Teller, "_messages", lambda *a: runs.append(a) or whole(*a))
     f = wg.function(lambda x: wn.log(x) + 4.0)
     with warnings.catch_warnings(record=True):
         warnings.simplefilter("default")

@@ -24,7 +24,7 @@ from wengert._engines.native.ir.loops import Apply, Function, Operand, function_
 from wengert._engines.native.ir.renaming import walk
 from wengert._engines.native.llvm import codegen, jit
 from wengert._engines.native.lower.blocks import kind_of
-from wengert._engines.native.plan import crowds, schedule
+from wengert._engines.native.plan import fission, schedule
 from wengert._engines.native.run import entry
 from wengert._engines.native.run.callable import CALLABLE
 
@@ -281,7 +281,7 @@ def test_long_chains_of_small_arrays_are_loops_that_are_alike(modules: list[str]
     with numpy_only():
         np.testing.assert_allclose(found, f(x), rtol=1e-12)
     calls = max(module.count("call i32 @piece") for module in modules)
-    assert calls >= 600 / crowds.RUN  # two loops at the end are alone, and may stay where they are
+    assert calls >= 600 / fission.RUN  # two loops at the end are alone, and may stay where they are
     assert max(module.count("\n") for module in modules if "call i32 @piece" in module) < 20 * calls
 
 

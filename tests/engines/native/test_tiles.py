@@ -25,7 +25,7 @@ from wengert._engines.native.llvm import lanes
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan import tiles
 from wengert._engines.native.plan.prepare import ready
-from wengert._engines.native.plan.rows import RULES
+from wengert._engines.native.plan.row_rules import RULES
 from wengert._passes import optimise
 from wengert._transforms.replay import replay
 

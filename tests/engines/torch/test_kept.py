@@ -190,7 +190,7 @@ def test_older_batching(make: Callable[[], Callable[[Any], Any]]) -> None:
 
 def test_words_for_the_older_batching() -> None:
     """Of torch's private parts, which say what is a batch."""
-    from wengert._engines.torch.lanes import has_lanes
+    from wengert._engines.torch.older_batching import has_lanes
 
     met: list[bool] = []
     x = vector()[:4]

@@ -18,7 +18,7 @@ from ..._core.engine import ENGINE_OF, PLAIN_TYPES, STAND_INS, Engine, Kernel, r
 from ..regions import Arrays, region_kernels
 from . import regions
 from .common import XlaHistory, canonical, host_call, is_concrete
-from .direct import looks, ready
+from .fast_path import looks, ready
 from .meshes import whole_where_it_varies
 from .programs import call_kernel, is_tracing, run_of
 from .table import KERNELS

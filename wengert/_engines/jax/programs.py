@@ -23,7 +23,7 @@ from jax.interpreters import ad, batching, mlir
 
 from ..._control.call import Program, programs_within
 from ..._control.executables import once_per_program
-from ..._control.joint import RowsAt
+from ..._control.joint_graph import RowsAt
 from ..._control.loop import Loop
 from ..._control.loop_back import LoopBack
 from ..._core import dtypes

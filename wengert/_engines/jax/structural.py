@@ -12,7 +12,7 @@ from jax import lax
 
 from ..._core import dtypes
 from ..._core.dtypes import HISTORY
-from ..passing import PASSING, sliced
+from ..shared_kernels import PASSING, sliced
 from .common import XlaHistory, canonical, in_float32, is_concrete
 
 

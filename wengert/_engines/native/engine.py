@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..._core import budget, forking, patience
+from ..._core import budget, forking, time_limit
 from ..._core.analysis import atoms_named, atoms_told
 from ..._core.dims import Atom
 from ..._core.garbage import uncollected
@@ -45,9 +45,9 @@ from .run import memory
 from .run.callable import CALLABLE
 from .run.calls import entry_of
 from .run.entry import Code as Entry
+from .run.numpy_warnings import Noted, Teller, is_quiet
 from .run.owners import Owner, lack_of
 from .run.shared_histories import Passed
-from .run.telling import Noted, Teller, is_quiet
 
 # What cannot be compiled is an error, and not left to NumPy's kernels; and every function is verified before it is
 # compiled. Tests switch both on, by the environment also in the processes that they start.
@@ -189,7 +189,7 @@ class Segment:
     def run(self, *natives: np.generic | np.ndarray[Any, Any]) -> tuple[Any, ...]:
         """The results for NumPy's arrays and scalars."""
         code = self._code
-        if code is None and not (len(self.graph.nodes) > QUICK and patience.is_short()):
+        if code is None and not (len(self.graph.nodes) > QUICK and time_limit.is_short()):
             code = self._code = self.code()
         if code is None:
             return self.kernels(*natives)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
-from ..passing import PASSING, sliced
+from ..shared_kernels import PASSING, sliced
 from .summing import pairwise_sum
 
 _ndarray = np.ndarray

@@ -17,7 +17,7 @@ from tensorflow.python.eager import forwardprop_util, record
 
 from ..._control.call import Program, RowsAt, programs_within
 from ..._control.executables import once_per_program
-from ..._control.joint import joint_of
+from ..._control.joint_graph import joint_of
 from ..._control.loop import Loop
 from ..._core.engine import HOST_KERNELS
 from ..._core.graph import Graph

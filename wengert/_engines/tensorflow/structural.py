@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from ..._core import dtypes
 from ..._core.dtypes import HISTORY
-from ..passing import PASSING, over_axes
+from ..shared_kernels import PASSING, over_axes
 from .common import (
     TensorHistory,
     any_integer,

@@ -17,7 +17,7 @@ from ..._core.engine import PLAIN_TYPES, STAND_INS, Engine, register_engine
 from . import bridge, common
 from .bridge import followed_among, followed_results, is_followed, is_wrapped
 from .common import Array
-from .direct import looks, ready
+from .fast_path import looks, ready
 from .programs import copied, device_of, form_for, on_device, table_on
 from .table import KERNELS, boxed, creations, wrapped
 

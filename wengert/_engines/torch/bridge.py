@@ -24,8 +24,8 @@ from ..._core.dtypes import is_inexact
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .common import Array, torch_dtype
-from .lanes import by_lanes, has_lanes
 from .light_nodes import light_node
+from .older_batching import by_lanes, has_lanes
 from .programs import Form, device_of, form_for, form_on
 
 Tensors = Sequence[Any]

@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ..._control.call import Program
 from ..._control.executables import once_per_program
-from ..._control.joint import joint_of
+from ..._control.joint_graph import joint_of
 from ..._core.dims import Dim
 from ..._core.graph import Graph
 from ..._transforms.replay import bind_dims

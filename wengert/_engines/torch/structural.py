@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ..._core.dtypes import HISTORY
-from ..passing import PASSING, over_axes, sliced
+from ..shared_kernels import PASSING, over_axes, sliced
 from .common import (
     HALF,
     Entry,

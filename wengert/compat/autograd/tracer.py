@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as onp
 
-from ..._control.given import Given, given, given_one
+from ..._control.given_derivatives import Given, given, given_one
 from ..._core.apply import apply, apply_prepared
 from ..._core.op import Op
 from ..._core.state import STATE

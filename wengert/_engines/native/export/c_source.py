@@ -52,7 +52,7 @@ from ..ir.loops import (
 )
 from ..ir.renaming import reads, walk
 from ..lower.forms import TYPE_OF
-from ..lower.own import Own, c_word
+from ..lower.formulas import Own, c_word
 from .header import C_TYPE, prototype
 from .helpers import helpers
 from .lapack import LAPACK_WANTED, are_own, lapack_routine

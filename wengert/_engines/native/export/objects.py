@@ -15,7 +15,7 @@ from ..llvm.jit import parsed
 from ..llvm.target import features, llvm
 from ..llvm.vectormath import TYPES, c_name, operands
 from ..lower.forms import TYPE_OF
-from ..lower.own import Own, c_word
+from ..lower.formulas import Own, c_word
 from ..run import context
 from ..run.formulas import as_text, entry, function_of_numbers, stored
 from .program import SPECIAL, Exported, lapack_name

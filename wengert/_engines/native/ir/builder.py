@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from ..run.owners import Owner, owner_of
-from . import halves, pairs
+from . import half_floats, pairs
 from .loops import (
     COMPLEX,
     FLOATS,
@@ -152,9 +152,9 @@ class Builder:
         """An operation on complex numbers, or on half floats."""
         if type_ in COMPLEX:
             return pairs.arithmetic(self, op, type_, *args)
-        numbers = [halves.rounded_number(type_, x) if not isinstance(x, Reg) else x for x in args]
+        numbers = [half_floats.rounded_number(type_, x) if not isinstance(x, Reg) else x for x in args]
         found = self.let(op, "f32", *numbers)
-        return found if OPS[op].result else halves.rounded(self, type_, found)
+        return found if OPS[op].result else half_floats.rounded(self, type_, found)
 
     def _let(self, op: str, type_: str, args: tuple[Operand, ...]) -> Reg:
         out = self.reg(OPS[op].result or type_)
@@ -301,13 +301,13 @@ class Builder:
         if source in HALVES:  # every half float is a float32
             return self.convert(target, "f32", x)
         if source == "f64" and target == "f16":  # bfloat16s, elsewhere too, are rounded from float32s
-            return halves.rounded(self, target, halves.from_double(self, x))
-        return halves.rounded(self, target, self.convert("f32", source, x))
+            return half_floats.rounded(self, target, half_floats.from_double(self, x))
+        return half_floats.rounded(self, target, self.convert("f32", source, x))
 
     def _convert_half_bits(self, target: str, source: str, x: Operand) -> Operand:
         if source in HALVES:
-            return self.convert(target, "u16", halves.bits(self, source, x), bits=True)
-        return halves.widened(self, target, self.convert("u16", source, x, bits=True))
+            return self.convert(target, "u16", half_floats.bits(self, source, x), bits=True)
+        return half_floats.widened(self, target, self.convert("u16", source, x, bits=True))
 
     # -- variables and arrays -------------------------------------------------------------------------------------
 
@@ -346,7 +346,7 @@ class Builder:
         if type_ in COMPLEX:
             return cast(Any, Pair(self._load(array, index, 0), self._load(array, index, 1)))
         found = self._load(array, index, 0)
-        return cast(Any, halves.widened(self, type_, found)) if type_ in HALVES else found
+        return cast(Any, half_floats.widened(self, type_, found)) if type_ in HALVES else found
 
     def _load(self, array: Array, index: Operand, part: int) -> Reg:
         out = self.reg(ITEM[array.type])
@@ -361,7 +361,7 @@ class Builder:
                 self.block.append(Store(array, index, x, self.node, part))
             return
         if array.type in HALVES:
-            value = halves.bits(self, array.type, value)
+            value = half_floats.bits(self, array.type, value)
         self.block.append(Store(array, index, value, self.node))
 
     def accumulate(self, array: Array, index: Operand, value: Operand, slots: int = 1) -> None:

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, cast
 
 from ...._core import forking
 from ..dumps import dump, is_dumped
-from ..run import contained, disk, stack
+from ..run import disk, llvm_memory, stack
 from .prelude import completed
 from .symbols import NO_MORE, Table
 from .target import identity, layout, llvm, machine, new_machine
@@ -135,7 +135,7 @@ def _object(
             return _Object(image, names, link(image, entry, names, table, exports))
         except RuntimeError:
             pass  # whole, but not for this linker: made anew
-    if contained.is_ample():
+    if llvm_memory.is_ample():
         for called in filter(table.is_compiled, names):
             table.hasten(called)  # beside this module
     image = compiled(ir, entry, effort)
@@ -225,10 +225,10 @@ def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
         MemoryError: there is not enough for LLVM, which would end the process.
     """
     effort = effort or _effort(ir)
-    with contained.reserved(ir) as is_room:
+    with llvm_memory.reserved(ir) as is_room:
         if is_room:
             return emitted(ir, title, *effort)
-    return contained.elsewhere(__name__, ir, title, *effort)
+    return llvm_memory.elsewhere(__name__, ir, title, *effort)
 
 
 def emitted(ir: str, title: str, *wanted: Any) -> bytes:
@@ -309,7 +309,7 @@ def link(image: bytes, entry: str, names: list[str], table: Table, exports: tupl
         builder.import_symbol(name, found)
     for name in (entry, *exports):
         builder.export_symbol(name)
-    contained.require_to_link(image)
+    llvm_memory.require_to_link(image)
     with _lock:
         tracker = builder.link(_linkers.next(), f"wengert.{next(_serial)}")
     return Loaded(tracker, tracker[entry], stack.taken(image))

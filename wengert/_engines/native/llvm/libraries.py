@@ -16,7 +16,7 @@ import re
 import sys
 from typing import Any
 
-from ..run import contained
+from ..run import llvm_memory
 from .symbols import Family
 
 _SPECIAL = "scipy.special.cython_special"
@@ -29,7 +29,7 @@ def _capsules(name: str) -> dict[str, Any]:
     if name not in sys.modules:
         cores = min(os.cpu_count() or 1, 64)
         # OpenBLAS ends the process where it gets no memory, or tries again for ever
-        contained.require("to load SciPy's linear algebra", _BLAS + cores * _BLAS_THREAD, _BLAS)
+        llvm_memory.require("to load SciPy's linear algebra", _BLAS + cores * _BLAS_THREAD, _BLAS)
     for find in (_alone, importlib.import_module):
         try:
             return find(name).__pyx_capi__

@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 from ...._core import forking, system
-from ..run import contained
+from ..run import llvm_memory
 
 # LLVM keeps to 256 bits on some CPUs because the first of them ran slower on 512; our loops gain from the whole width.
 _FULL_WIDTH = ("-prefer-128-bit", "-prefer-256-bit")
@@ -24,7 +24,7 @@ def llvm() -> Any:
         MemoryError: there is not enough to load it.
     """
     if "llvmlite.binding" not in sys.modules:
-        contained.require("to load LLVM", *contained.LIBRARY)
+        llvm_memory.require("to load LLVM", *llvm_memory.LIBRARY)
     binding = importlib.import_module("llvmlite.binding")
     # llvmlite's own, around each call of LLVM: no public name, but a child of a fork would wait for it for ever
     forking.share(binding.ffi.lib._lock)

@@ -38,9 +38,9 @@ from .forms import (
     row_major,
     strides_of,
 )
+from .formulas import RULES
 from .maps import MAPS, Info, Map
 from .memory_reuse import heirs
-from .own import RULES
 from .reduces import REDUCES, RUNNING
 from .scalars import SCALARS, Rule, half_rule
 
@@ -636,7 +636,7 @@ def part_of(whole: Stored, part: Form, axis: int, offset: Operand) -> Stored:
 
 def is_assembled(node: Node) -> bool:
     """Whether a node's result is put together from parts in memory; few parts are read from where they are, by loops
-    that have a piece for each (`pieces.py`)."""
+    that have a piece for each (`index_splitting.py`)."""
     is_static = all(type(n) is int for n in node.outputs[0].shape)
     if node.op.name == "concatenate":
         return not (is_static and len(node.inputs) <= FEW_PARTS)

@@ -1,5 +1,5 @@
-"""The general convolution: by tiles where its geometry is known (`direct.py`), else the windows of one image as a
-matrix, then one product of matrices.
+"""The general convolution: by tiles where its geometry is known (`direct_convolutions.py`), else the windows of one
+image as a matrix, then one product of matrices.
 
 Both of its gradients are convolutions of the same family, so they come here, too. The matrix has a row for each channel
 and tap and a column for each position; where there are more taps than positions along the last axis (a gradient with
@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, Operand
-from . import planes
+from . import depthwise_planes
 from .blocks import Block, singles
-from .direct import Shape, convolved, is_depthwise, serves, target_of
+from .direct_convolutions import Shape, convolved, is_depthwise, serves, target_of
 from .factorisations import loops_over
 from .forms import Extents, Form, Index, Stored, count_of, strides_of
 from .geometry import Window
-from .orders import laid_out
+from .layouts import laid_out
 from .products import product
 from .ranges import clamped, divided_up, is_one
 
@@ -39,23 +39,23 @@ def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     columns = b.divided(out[1], groups * batch_groups)
     shape = Shape(out[0], rhs.shape[1], columns, groups, batch_groups)
     grouped = _grouped(lhs, rhs, shape, windows)
-    if grouped is not None and planes.serves(grouped):
+    if grouped is not None and depthwise_planes.serves(grouped):
         target = target_of(block, node.outputs[0], lhs.type)
-        planes.convolved(block, grouped, target)
+        depthwise_planes.convolved(block, grouped, target)
         return [target]
     if serves(lhs, rhs, shape, windows):
         return [convolved(block, node, lhs, rhs, shape, windows)]
     return [_by_matrices(block, node, lhs, block.dense(rhs), shape, windows)]
 
 
-def _grouped(lhs: Stored, rhs: Stored, shape: Shape, windows: list[Window]) -> planes.Grouped | None:
+def _grouped(lhs: Stored, rhs: Stored, shape: Shape, windows: list[Window]) -> depthwise_planes.Grouped | None:
     """A convolution of many groups with one channel each, of the operand and of the result."""
     if not windows or not is_depthwise(shape) or 1 not in (shape.groups, shape.batch_groups):
         return None
     is_sum = shape.batch_groups > 1
     if not is_one(shape.images if is_sum else shape.channels):
         return None
-    return planes.Grouped(lhs, rhs, windows, shape.groups * shape.batch_groups, is_sum)
+    return depthwise_planes.Grouped(lhs, rhs, windows, shape.groups * shape.batch_groups, is_sum)
 
 
 def _by_matrices(

@@ -1,9 +1,9 @@
 """Depthwise convolutions, where each group has one channel of the result: groups are computed side by side in vectors.
 
-A tile of `direct.py`, which calls this, would have one column only. So the lanes of a vector are groups, whose elements
-lie side by side in the operand, in the kernel and in the result: each lane is a sum of its own. Few terms are written
-out; the sums of many are in a small array meanwhile, and are taken up again for each portion of the terms (an image,
-say), which stays in the cache.
+A tile of `direct_convolutions.py`, which calls this, would have one column only. So the lanes of a vector are groups,
+whose elements lie side by side in the operand, in the kernel and in the result: each lane is a sum of its own. Few
+terms are written out; the sums of many are in a small array meanwhile, and are taken up again for each portion of the
+terms (an image, say), which stays in the cache.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from .cutting import Axis
+from .convolution_tiling import Axis
 from .factorisations import loops_over
 from .forms import Stored, all_indices, count_of, is_numbers
 from .matrices import accumulated

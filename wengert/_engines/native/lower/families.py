@@ -9,7 +9,7 @@ from . import (
     factorisations,
     fourier,
     joins,
-    outside,
+    numpy_calls,
     products,
     regions,
     scans,
@@ -22,7 +22,7 @@ from . import (
 from .blocks import SINGLES
 
 FAMILIES = (
-    convolutions, determinants, draws, factorisations, fourier, joins, outside, products, regions, scans, scatters,
+    convolutions, determinants, draws, factorisations, fourier, joins, numpy_calls, products, regions, scans, scatters,
     sparse, spectra, tiles, windows,
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ from ...stirling import FALL, FROM, NEAR, NODES, beta_start, beyond_stirling
 from ...taylor import Taylor
 from ..ir.builder import Builder
 from ..ir.loops import Operand
+from .formulas import RULES, Scope, add, call_own, in_process
 from .numbers import (
     EULER,
     Number,
@@ -33,7 +34,6 @@ from .numbers import (
     where,
     zeta_less_one,
 )
-from .own import RULES, Scope, add, call_own, in_process
 from .scalars import SCALARS, Rule
 from .special import call
 

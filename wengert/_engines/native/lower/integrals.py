@@ -12,8 +12,8 @@ import numpy as np
 from ...erfcx_integrals import MOST, SPLIT, reflected, smooth
 from ..ir.builder import Builder
 from ..ir.loops import Operand
+from .formulas import RULES, Scope, add, call_own
 from .numbers import EULER, Number, Some, choose, exp, first_of, fma, fused, log, repeated, where
-from .own import RULES, Scope, add, call_own
 from .scalars import SCALARS
 from .special import call
 

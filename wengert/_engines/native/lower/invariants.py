@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ...._control.joint import live
+from ...._control.joint_graph import live
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from .blocks import Block, kind_of

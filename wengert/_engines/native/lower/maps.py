@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from ..ir import halves
+from ..ir import half_floats
 from ..ir.builder import Builder
 from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, HALVES, Operand, Status
 from .forms import Extents, Form, Index, Stored, count_of, flat_place, is_numbers, row_major, strides_of, unflattened
@@ -399,7 +399,7 @@ def _full_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operan
     if info.type in COMPLEX:
         return cast(Any, complex(value))
     if info.type in HALVES:
-        return halves.rounded_number(info.type, value)
+        return half_floats.rounded_number(info.type, value)
     return float(value) if info.type in FLOATS else bool(value) if info.type == "bool" else int(value)
 
 

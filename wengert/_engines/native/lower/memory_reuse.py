@@ -14,7 +14,7 @@ from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..plan.schedule import Group, static_size
 
-FEW = 64  # elements up to which memory is no matter, and short loops may do some of them twice (`pieces.py`)
+FEW = 64  # elements up to which memory is no matter, and short loops may do some of them twice (`index_splitting.py`)
 Makers = dict[int, tuple[Node, str]]
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, FRACTIONS, Operand, Var
-from . import pieces
+from . import index_splitting
 from .first_calls import STRIP, called_first, keep, recall
 from .forms import (
     Elements,
@@ -238,7 +238,7 @@ class _Nest:
         row, count = count_of(b, self.shape[depth:]), count_of(b, self.shape)
         if type(row) is not int or not 2 <= row <= LONGEST_ROW or (type(count) is int and count < 2 * VECTORS):
             return False
-        return pieces.gains(b, row, self.place_of_all)
+        return index_splitting.gains(b, row, self.place_of_all)
 
     def is_by_number(self) -> bool:
         """Whether all that is computed can be read by number, in row-major order."""
@@ -292,7 +292,7 @@ class _Nest:
         """The elements of a range, by number."""
         b, first_ones = self.b, called_first(self.b, self.forms, start, stop)
         if not first_ones:
-            pieces.iterations(b, start, stop, self.place)
+            index_splitting.iterations(b, start, stop, self.place)
             return
         held = [b.local(form.type, STRIP) for form in first_ones]
         with b.loop(0, b.divided(b.add(b.sub(stop, start), STRIP - 1), STRIP)) as strip:
@@ -391,7 +391,7 @@ class _Nest:
                 with b.scope():
                     self.axis(depth + 1, (*index, i))
         else:
-            pieces.iterations(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
+            index_splitting.iterations(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
         for total in mine:
             total.end(b, index)
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from .own import RULES
+from .approximations import cotangent
+from .formulas import RULES
 from .scalars import SCALARS, f64, larger, smaller
 from .special import call
-from .standing import cotangent
 
 MOST = 6  # orders beyond have more exact ways in NumPy's kernel
 _SHIFT = 10

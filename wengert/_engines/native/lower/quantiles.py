@@ -12,11 +12,11 @@ import numpy as np
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand
+from .approximations import quantile
+from .formulas import RULES, Scope, add, call_either, in_process
 from .numbers import Number, Some, choose, exp, expm1, horner, log, repeated, sqrt, where
-from .own import RULES, Scope, add, call_either, in_process
 from .scalars import SCALARS
 from .special import call
-from .standing import quantile
 
 # -- the normal distribution -------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._core.op import Op
-from ..ir import halves
+from ..ir import half_floats
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, HALVES, SIGNED, UNSIGNED, WIDTHS, Operand, Typed
 
@@ -381,7 +381,7 @@ def half_rule(rule: Rule, op: Op, source: str, target: str, attrs: tuple[Any, ..
     """A rule of half floats, `rule(b, *operands)`: that of float32, its result rounded once."""
     type_ = "f32" if source in HALVES else source
     if op.attrs == ("number",):
-        attrs = (halves.rounded_number(source, attrs[0]),)
+        attrs = (half_floats.rounded_number(source, attrs[0]),)
     if op.name == "ldexp":
         attrs = ("f32",)
     if op.name == "power_number" and attrs[0] == 0.5:  # of which NumPy makes a square root of wider floats alone
@@ -389,7 +389,7 @@ def half_rule(rule: Rule, op: Op, source: str, target: str, attrs: tuple[Any, ..
 
     def rounded(b: Builder, *xs: Operand) -> Operand:
         found = rule(b, type_, attrs, *xs)
-        return halves.rounded(b, target, found) if target in HALVES and not op.facts.exact else found
+        return half_floats.rounded(b, target, found) if target in HALVES and not op.facts.exact else found
 
     return rounded
 

@@ -8,7 +8,7 @@ from typing import Any
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, FRACTIONS, Operand
-from . import pieces, sorting
+from . import index_splitting, sorting
 from .blocks import Block, singles
 from .forms import TYPE_OF, Form, Index, refuse_none, spill
 from .nests import poll_often
@@ -68,7 +68,7 @@ def _scan(
                 over(b, behind, lambda rest: done(step(target.at(b, (*lead, last, *rest)), (*lead, here, *rest))))
                 poll_often(b, n, *behind)
 
-            pieces.iterations(b, 1, n, along)
+            index_splitting.iterations(b, 1, n, along)
 
         def chains(leads: list[Index]) -> None:
             rest = (0,) * len(behind)
@@ -80,7 +80,7 @@ def _scan(
 
             with b.when(b.let("gt", "i64", n, 0)):
                 totals = [b.var(type_, start((*lead, place(0), *rest))) for lead in leads]
-                pieces.iterations(b, 1, n, along)
+                index_splitting.iterations(b, 1, n, along)
 
         def rows(lead: Index) -> None:
             if not before:

@@ -1,8 +1,8 @@
 """Special functions on one element: SciPy's own, called in double precision.
 
 SciPy's ufuncs, which NumPy's kernels use, are made of the same functions, so values agree to the last bit in float64.
-Programs that leave Python have `standing`'s in their place, as far as there are some; others have those of them that
-are as exact as SciPy's, and vector code.
+Programs that leave Python have `approximations`'s in their place, as far as there are some; others have those of them
+that are as exact as SciPy's, and vector code.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ...stirling import KV_FAR, STIRLING
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
 from .alone import is_alone
+from .approximations import IN_VECTORS, SLOW_ALONE, STANDING
 from .scalars import SCALARS, Rule, f64, is_nan, larger, smaller
-from .standing import IN_VECTORS, SLOW_ALONE, STANDING
 
 # from the primitive's name to SciPy's
 _NAMES = {

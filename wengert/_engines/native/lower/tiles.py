@@ -24,7 +24,7 @@ from ..ir.loops import FLOATS, Copy, Lanes, Operand, Reg, blocks_of
 from ..ir.loops import Block as Instructions
 from ..ir.outlining import walk
 from ..llvm import lanes
-from ..plan.rows import without
+from ..plan.row_rules import without
 from ..plan.schedule import is_small, schedule, static_size
 from ..plan.tiles import Rows
 from . import nests

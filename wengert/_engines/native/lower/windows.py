@@ -22,8 +22,8 @@ from ..plan.pooling import BEST, PUT
 from .blocks import Block, singles
 from .factorisations import loops_over
 from .forms import TYPE_OF, Form, Index, Stored, all_indices, count_of, flat_place, is_numbers
+from .layouts import fresh_in, laid_out
 from .maps import wrapped
-from .orders import fresh_in, laid_out
 from .ranges import clamped, divided_up, smaller
 from .reduces import in_order
 from .scalars import is_nan

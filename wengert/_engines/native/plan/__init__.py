@@ -7,7 +7,7 @@
 - `schedule`: which nodes share a loop. Small values are written out in registers; elementwise nodes and reductions
   of one shape and stage are members of one loop; maps (slices, transposes, broadcasts) are computed where they are
   read.
-- `tiles`, `rows`: groups of nodes that share rows and make large matrices on their way (distances to centres,
+- `tiles`, `row_rules`: groups of nodes that share rows and make large matrices on their way (distances to centres,
   powers of points, softmax) become one node with the graph of one row, so that the matrices are never whole in
   memory.
 - `pooling` joins a search for the largest element with what takes it, and with its gradient; `batches` says where

@@ -25,11 +25,11 @@ from ...._passes import optimise
 from ...._passes.rewrite import with_nodes
 from ...._transforms.replay import bind_dims
 from .exponentials import exponential, exponential_along
+from .late_broadcasts import narrowed
 from .parts import op as _op
 from .parts import peak as _peak
 from .pooling import pooled
 from .rare import without_rare
-from .repeats import narrowed
 
 _REAL = "biuf"
 

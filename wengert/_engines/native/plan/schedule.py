@@ -28,7 +28,7 @@ from ...._core.dims import Atom
 from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..lower.reduces import RUNNING
-from .crowds import NEAR, pieces
+from .fission import NEAR, pieces
 
 SMALL = 8  # elements up to which a value is in registers
 LONG = 1000  # nodes from which on fewer elements are few

@@ -1,7 +1,7 @@
 """What becomes machine code and what NumPy's kernels run: per node, with the reason.
 
 `HANDED` lists the primitives that always go to NumPy. It may only shrink. In loops and branches machine code calls
-their kernels where it can (`outside.py`), and the loop stays machine code.
+their kernels where it can (`numpy_calls.py`), and the loop stays machine code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import held_by, programs_of
 from ...._core.tensor import Value
 from ..llvm.numpy_transforms import transforms
-from ..lower import bessel as bessel  # the rules of all but `families` join the table of scalars
+from ..lower import (
+    bessel_integer_order as bessel_integer_order,  # the rules of all but `families` join the table of scalars
+)
 from ..lower import families as families
 from ..lower import incomplete as incomplete
 from ..lower import integrals as integrals
@@ -29,7 +31,7 @@ from ..lower import quantiles as quantiles
 from ..lower import special as special
 from ..lower.blocks import is_lowered, takes_complex, takes_halves
 from ..lower.forms import TYPE_OF
-from .outside import called, may_be_called
+from .numpy_calls import called, may_be_called
 from .prepare import LEAVES, prepared
 from .schedule import static_size
 

@@ -1,9 +1,10 @@
 """Finds groups of nodes that can be computed a few rows at a time, so that large matrices between them are not stored.
 
 Some programs make matrices of n rows only to reduce them: distances of points to centres, powers of points, weights of
-rows. Where each row of such a value follows from the same rows of others (`rows.py`), its nodes are found here, one
-from the other, to a group that ends in what is stored anyway: results of n rows that others read, and sums over rows.
-A group becomes one node (`TILED`), which holds the graph of one row; `lower/tiles.py` makes a loop over rows of it.
+rows. Where each row of such a value follows from the same rows of others (`row_rules.py`), its nodes are found here,
+one from the other, to a group that ends in what is stored anyway: results of n rows that others read, and sums over
+rows. A group becomes one node (`TILED`), which holds the graph of one row; `lower/tiles.py` makes a loop over rows of
+it.
 
 A group is worth while if it saves memory traffic: the bytes of values that would be stored, and read again, without it.
 Short rows go many side by side; long ones, such as those of a softmax, one by one, if nothing multiplies matrices: that
@@ -25,7 +26,7 @@ from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
 from ..lower.blocks import kind_of
 from ..lower.forms import is_plain
-from .rows import RULES, SUMS, Needs, needs_of, op, without
+from .row_rules import RULES, SUMS, Needs, needs_of, op, without
 from .schedule import is_small, schedule
 
 LEAST = 48 * 1024  # bytes that must be saved

@@ -9,10 +9,10 @@
 - `disk` keeps objects, in a folder that `disk_folder` has checked, sealed with the secret of `disk_secret`;
   `memory` keeps blocks from call to call; `owners` says for what an array is made, for the error where there is no
   memory.
-- `contained`: near a limit of memory (`headroom`) LLVM is asked in a process of its own, or not at all: it ends a
+- `llvm_memory`: near a limit of memory (`headroom`) LLVM is asked in a process of its own, or not at all: it ends a
   process where it gets none.
-- `flags`, `telling`: the stub looks at the processor's floating-point flags after a call; where NumPy's error state
-  asks for one that is set, NumPy's kernels run the graph once more and tell it.
+- `flags`, `numpy_warnings`: the stub looks at the processor's floating-point flags after a call; where NumPy's error
+  state asks for one that is set, NumPy's kernels run the graph once more and tell it.
 - `shared_histories`: where a gradient is taken around a compiled function, its two halves are two functions of
   machine code, and a history between them is its arrays with a layout, for which the second half is compiled.
 """

@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..ir import accesses
 from ..llvm import lane_transforms, libraries, microtiles, multiply, numpy_functions, numpy_transforms, runtime
 from ..llvm.symbols import Family, Table
-from . import formulas, memory, outside
+from . import formulas, memory, numpy_calls
 
 CALLABLE = Table(
     {
@@ -19,7 +19,7 @@ CALLABLE = Table(
     },
     {
         "fourier": Family(numpy_transforms.address, is_compiled=True),
-        "kernel": Family(outside.address, is_compiled=True),
+        "kernel": Family(numpy_calls.address, is_compiled=True),
         "lines": Family(lane_transforms.address, is_compiled=True),
         "numpy": Family(numpy_functions.sorting),
         "product": Family(multiply.address, is_compiled=True),

@@ -9,7 +9,7 @@ from ..llvm import libraries
 from ..llvm.codegen import module_text
 from ..llvm.jit import library
 from ..llvm.symbols import Family, Table
-from ..lower.own import PREFIX, Own, c_word, own_function
+from ..lower.formulas import PREFIX, Own, c_word, own_function
 from . import context
 from .flags import flags_ir
 

@@ -20,7 +20,7 @@ from wengert._core import headroom, linux_memory
 from wengert._engines import refine
 from wengert._engines.native import engine
 from wengert._engines.native.llvm import jit
-from wengert._engines.native.run import contained
+from wengert._engines.native.run import llvm_memory
 
 LIMITS = int(os.environ.get("WENGERT_TEST_LIMITS", "8"))  # of each kind; 40 try every few MiB
 IR = """
@@ -98,14 +98,14 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_another_process_makes_the_same_code() -> None:
     effort = jit._effort(IR)
-    assert contained.elsewhere(jit.__name__, IR, "entry", *effort) == jit.emitted(IR, "entry", *effort)
+    assert llvm_memory.elsewhere(jit.__name__, IR, "entry", *effort) == jit.emitted(IR, "entry", *effort)
 
 
 def test_another_process_compiles_where_this_one_has_little_room(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
     jit.load(IR, "entry")  # LLVM is there
     here: list[str] = []
     monkeypatch.setattr(jit, "emitted", lambda ir, *others: here.append(ir))
-    monkeypatch.setattr(headroom, "addresses", lambda: 40 * contained.MIB)
+    monkeypatch.setattr(headroom, "addresses", lambda: 40 * llvm_memory.MIB)
     code = jit.load(IR.replace("7", "9"), "entry")
     assert code.run(None, None, None) == 9
     assert not here
@@ -114,7 +114,7 @@ def test_another_process_compiles_where_this_one_has_little_room(monkeypatch: py
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a program that does nothing")
 @pytest.mark.parametrize("program", ["/bin/false", "/no/such/program"])
 def test_a_process_that_dies_is_a_memory_error(monkeypatch: pytest.MonkeyPatch, fresh: None, program: str) -> None:
-    monkeypatch.setattr(headroom, "addresses", lambda: 40 * contained.MIB)
+    monkeypatch.setattr(headroom, "addresses", lambda: 40 * llvm_memory.MIB)
     monkeypatch.setattr(sys, "executable", program)
     with pytest.raises(MemoryError, match="no memory to compile"):
         jit.load(IR.replace("7", "11"), "entry")
@@ -124,7 +124,7 @@ def test_kernels_run_where_there_is_no_room(
     monkeypatch: pytest.MonkeyPatch, fresh: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(engine, "IS_STRICT", False)
-    monkeypatch.setattr(headroom, "pages", lambda: contained.MIB)
+    monkeypatch.setattr(headroom, "pages", lambda: llvm_memory.MIB)
     x = np.linspace(0.0, 1.0, 30)
     f = wg.function(lambda x: wg.sum(wg.sin(x) * 0.314159))
     with caplog.at_level(logging.WARNING, "wengert"):
@@ -142,11 +142,11 @@ def test_without_room_to_load_the_compiler_kernels_run(monkeypatch: pytest.Monke
 
 
 def test_compilations_under_way_count_as_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(headroom, "addresses", lambda: 100 * contained.MIB)
-    with contained.reserved(IR) as first, contained.reserved(IR) as second:
+    monkeypatch.setattr(headroom, "addresses", lambda: 100 * llvm_memory.MIB)
+    with llvm_memory.reserved(IR) as first, llvm_memory.reserved(IR) as second:
         assert first
         assert not second
-    with contained.reserved(IR) as third:
+    with llvm_memory.reserved(IR) as third:
         assert third
 
 

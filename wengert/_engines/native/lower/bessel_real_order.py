@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .formulas import Scope, add, call_own
 from .numbers import (
     EULER,
     Number,
@@ -31,7 +32,6 @@ from .numbers import (
     where,
     zeta_less_one,
 )
-from .own import Scope, add, call_own
 
 _NEAR = 2.0  # below it Temme's series of Y ...
 _NEAR_DECAY = 1.0  # ... and of K

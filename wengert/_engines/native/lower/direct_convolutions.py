@@ -27,11 +27,11 @@ from ..llvm.vectors import most_lanes
 from . import nests
 from .alone import is_alone
 from .blocks import Block
-from .cutting import Axis, Columns, Portion, columns_of, grid_of, maybe_loop, merged, portions, slices_of
+from .convolution_tiling import Axis, Columns, Portion, columns_of, grid_of, maybe_loop, merged, portions, slices_of
 from .depthwise import Lanes
 from .forms import Extents, Lazy, Stored, count_of, is_numbers, row_major, unflattened
 from .geometry import Phase, Window, is_inside, phases_of, reach, seen
-from .orders import copy_in_order, fresh_in, memory_order, readers_order
+from .layouts import copy_in_order, fresh_in, memory_order, readers_order
 from .ranges import is_one, number_of, smaller
 
 LEAST = 1 << 14  # multiplications from which on tiles are worth the functions that they take

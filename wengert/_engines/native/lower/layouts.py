@@ -10,7 +10,7 @@ from ..ir.builder import Builder
 from ..ir.loops import Operand
 from . import nests
 from .blocks import Block
-from .cutting import Axis, merged
+from .convolution_tiling import Axis, merged
 from .forms import Extents, Stored, is_numbers
 from .maps import MAPS
 from .ranges import number_of

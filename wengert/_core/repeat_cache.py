@@ -1,7 +1,7 @@
-"""`Recurring`: a cache that makes an entry only after its key has come several times.
+"""`RepeatCache`: a cache that makes an entry only after its key has come several times.
 
 For things whose making takes longer than a few runs without them: the compiled pieces of sweeps and of repeated
-functions (`_transforms/{formulas,repeats,recorded_sweeps,whole_sweeps}.py`).
+functions (`_transforms/{compiled_rules,repeated_functions,recorded_sweeps,whole_sweeps}.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Made = TypeVar("Made")
 UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda self: "UNKNOWN"})()  # what `get` is asked to give for the rest
 
 
-class Recurring(dict[Any, Made | None]):
+class RepeatCache(dict[Any, Made | None]):
     """A bounded cache by key, whose entries are made once a key has come often; None where none could be.
 
     It keeps a bounded number, of what was made and of what is counted: looks that are new each time would fill the

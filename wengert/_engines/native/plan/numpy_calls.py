@@ -1,6 +1,6 @@
 """Marks nodes in loops and branches that NumPy's kernels compute, called by the machine code where they stand.
 
-Such a node becomes one of `OUTSIDE`, whose attribute is the node that it was; `lower/outside.py` emits the call.
+Such a node becomes one of `OUTSIDE`, whose attribute is the node that it was; `lower/numpy_calls.py` emits the call.
 Outside of loops a kernel runs between two pieces of machine code, and nothing has to be called.
 """
 

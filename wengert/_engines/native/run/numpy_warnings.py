@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._core.graph import Graph
-from ...._core.patience import OutOfPatience, patience
+from ...._core.time_limit import TimeLimitReached, time_limit
 from ...._core.where import user_frame, warn
 from .flags import KINDS, state
 
@@ -104,9 +104,9 @@ class Teller:
         log = _Log()
         logged: dict[str, Any] = dict.fromkeys(kinds, "log")
         try:
-            with np.errstate(all="ignore"), np.errstate(call=log, **logged), patience(SECONDS):
+            with np.errstate(all="ignore"), np.errstate(call=log, **logged), time_limit(SECONDS):
                 self._run(*natives)
-        except (OutOfPatience, MemoryError):
+        except (TimeLimitReached, MemoryError):
             pass  # many steps, or arrays that the code never made; what was said until now is true
         return (*log.messages,)
 

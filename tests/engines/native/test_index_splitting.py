@@ -12,7 +12,7 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._engines.native.ir.builder import Builder
-from wengert._engines.native.lower import pieces
+from wengert._engines.native.lower import index_splitting
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan.prepare import ready
 from wengert._passes import optimise
@@ -52,7 +52,7 @@ def test_all_iterations_are_run() -> None:
         inside = b.both(b.let("ge", "i64", b.sub(i, 3), 0), b.let("lt", "i64", i, 9))
         b.store(out, i, b.select("i64", inside, b.let("eq", "i64", i, 5), -1))
 
-    pieces.iterations(b, 0, 12, body)
+    index_splitting.iterations(b, 0, 12, body)
     text = str(b.function("f", [], [out], []))
     ranges = [line.split("=")[1].split("..") for line in text.split("\n") if line.strip().startswith("for ")]
     covered = [i for start, stop in ranges for i in range(int(start), int(stop))]

@@ -12,9 +12,9 @@ import wengert as wg
 from tests.support.modes import graph_of
 from wengert._core.graph import Node
 from wengert._engines.native.lower.blocks import is_elementwise
-from wengert._engines.native.plan import crowds
+from wengert._engines.native.plan import fission
 
-FAR = crowds.NEAR + 1
+FAR = fission.NEAR + 1
 
 
 def chain(ops: int) -> Callable[[Any], Any]:
@@ -54,7 +54,7 @@ def pieces(f: Callable[[Any], Any], size: int, told: int | None) -> tuple[list[i
     """The places of a graph's elementwise ops, and the loops that they are in."""
     graph = graph_of(f, np.linspace(0.1, 1.0, size))
     places = [k for k, node in enumerate(graph.nodes) if elementwise(node)]
-    found = crowds.pieces(places, graph.nodes, told)
+    found = fission.pieces(places, graph.nodes, told)
     assert [place for piece in found for place in piece] == places
     return places, found
 
@@ -67,7 +67,7 @@ def elementwise(node: Node) -> bool:
 def test_chains_are_short_loops(size: int) -> None:
     for told in (size, None):
         _, found = pieces(chain(400), size, told)
-        assert {len(piece) for piece in found[:-3]} == {crowds.RUN if told == 100 else crowds.FAR_RUN}
+        assert {len(piece) for piece in found[:-3]} == {fission.RUN if told == 100 else fission.FAR_RUN}
 
 
 @pytest.mark.parametrize("size", [100, FAR, 1_000_000])
@@ -75,7 +75,7 @@ def test_members_side_by_side_are_one_loop_up_to_a_crowd(size: int) -> None:
     places, found = pieces(side_by_side(400), size, size)
     assert found == [places]
     _, found = pieces(side_by_side(2000), size, size)
-    assert len(found[0]) == (crowds.CROWD if size > crowds.NEAR else crowds.RUN)
+    assert len(found[0]) == (fission.CROWD if size > fission.NEAR else fission.RUN)
 
 
 def test_loops_stay_whole_where_they_would_store_more_than_a_cache_holds() -> None:
@@ -95,7 +95,7 @@ def test_loops_stay_whole_where_they_would_store_more_than_a_cache_holds() -> No
 )  # fmt: skip
 def test_short_loops_of_a_crowd_are_whole_repetitions(ops: str, run: int) -> None:
     places = [*range(3, 3 + len(ops))]
-    found = crowds._cut(places, [*ops], crowds.RUN)
+    found = fission._cut(places, [*ops], fission.RUN)
     assert [p for piece in found for p in piece] == places
     assert {len(piece) for piece in found[:-3]} == {run}  # the end repeats nothing that follows
 

@@ -21,11 +21,11 @@ from ..llvm.microtiles import Tile, most_rows
 from ..llvm.vectors import most_lanes
 from .alone import is_alone
 from .blocks import Block
-from .cutting import Axis, even, maybe_loop, merged
+from .convolution_tiling import Axis, even, maybe_loop, merged
 from .factorisations import loops_over
 from .forms import Extents, Stored, count_of, is_numbers, row_major
 from .geometry import Window, is_inside, reach, seen
-from .orders import copy_in_order, fresh_in, memory_order
+from .layouts import copy_in_order, fresh_in, memory_order
 from .ranges import is_one, number_of, smaller
 
 LEAST_LANES = 4

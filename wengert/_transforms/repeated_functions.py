@@ -17,11 +17,11 @@ from .._core.dtypes import default_float
 from .._core.engine import ENGINES, KERNELS_OF
 from .._core.graph import Graph, Node
 from .._core.recorder import Recorder
-from .._core.recurring import UNKNOWN, Recurring
+from .._core.repeat_cache import UNKNOWN, RepeatCache
 from .._core.state import STATE, building, next_serial
 from .._core.tensor import Cut, Tensor, Value
 from .._core.where import user_site
-from .formulas import function_of, step_of
+from .compiled_rules import function_of, step_of
 from .tape import Entry, Tape, cut_reason
 
 LARGEST = 20_000  # elements of an argument; beyond, the questions cost nothing beside the kernels
@@ -209,4 +209,4 @@ class Repeat:
         self.lines.append(f"return ({''.join(f'{name}, ' for name in names)})")
 
 
-REPEATS = Recurring[Repeat](512)  # by a function and what it was given, what runs in its place
+REPEATS = RepeatCache[Repeat](512)  # by a function and what it was given, what runs in its place

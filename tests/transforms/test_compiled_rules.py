@@ -13,10 +13,10 @@ import wengert as wg
 from tests.support import op_checks as checks
 from tests.support.profiled import calls_in, nothing_met
 from wengert._core.op import REGISTRY, Op
-from wengert._core.recurring import Recurring
+from wengert._core.repeat_cache import RepeatCache
 from wengert._core.state import recording
 from wengert._core.tensor import fresh
-from wengert._transforms import formulas, reverse, whole_sweeps
+from wengert._transforms import compiled_rules, reverse, whole_sweeps
 from wengert._transforms.reverse import sweep
 from wengert._transforms.tape import Tape
 
@@ -46,9 +46,9 @@ def test_a_formula_gives_to_the_bit_what_the_rules_give(op: Op, monkeypatch: pyt
                 continue
             for masked in (False, True):
                 monkeypatch.setattr(whole_sweeps.FORMULAS, "again", 10**6)
-                monkeypatch.setattr(Recurring, "again", 10**6)
+                monkeypatch.setattr(RepeatCache, "again", 10**6)
                 wanted = cotangents(case, masked)
-                monkeypatch.setattr(Recurring, "again", 0)
+                monkeypatch.setattr(RepeatCache, "again", 0)
                 for plan in op.plans.values():
                     plan.formulas.forget()
                 for number in range(6):
@@ -63,13 +63,13 @@ def test_a_formula_gives_to_the_bit_what_the_rules_give(op: Op, monkeypatch: pyt
 
 def test_most_rules_become_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_sweeps.FORMULAS, "again", 10**6)
-    monkeypatch.setattr(Recurring, "again", 0)
+    monkeypatch.setattr(RepeatCache, "again", 0)
     made = 0
     ops = [op for op in OPS if op.kind == "elementwise" and any(case.active for case in checks.cases(op))]
     for op in ops:
         case = next(case for case in checks.cases(op) if case.active)
         cotangents(case, False)
-        made += any(type(f) is formulas.Formula for plan in op.plans.values() for f in plan.formulas.values())
+        made += any(type(f) is compiled_rules.Formula for plan in op.plans.values() for f in plan.formulas.values())
     assert made >= 0.9 * len(ops)
 
 
@@ -156,7 +156,7 @@ def test_the_formula_of_a_whole_sweep_gives_to_the_bit_what_its_entries_give(
             found = []
             for often in (10**6, 0):
                 whole_sweeps.FORMULAS.forget()
-                monkeypatch.setattr(Recurring, "again", 10**6)
+                monkeypatch.setattr(RepeatCache, "again", 10**6)
                 monkeypatch.setattr(whole_sweeps.FORMULAS, "again", often)
                 for _ in range(3):
                     tensors = tuple(map(fresh, case.operands))
@@ -180,7 +180,7 @@ def test_a_sweep_that_comes_again_takes_no_calls_for_its_ops() -> None:
 
     x = np.linspace(0.1, 0.9, 4)
     value, back = wg.vjp(f, x)
-    for _ in range(Recurring.again + 3):
+    for _ in range(RepeatCache.again + 3):
         found = back(np.ones_like(value))
     assert len(calls_in(back, np.ones_like(value))) < 95  # 177 where each entry is asked for what it contributes
     whole_sweeps.FORMULAS.clear()
@@ -194,7 +194,7 @@ def test_programs_that_join_alike_ops_otherwise_have_their_own_sweeps() -> None:
         return np.sum(np.exp(pair[which]) * pair[1 - which] * y)
 
     x, step = np.array([0.3, 0.8]), 1e-6
-    for _ in range(2 * Recurring.again):
+    for _ in range(2 * RepeatCache.again):
         for which in (0, 1):
             found = wg.grad(joined)(x, which)
             for i in range(2):
@@ -212,7 +212,7 @@ def test_a_tensor_that_is_written_to_after_it_was_read_keeps_what_was_read() -> 
 
     x = np.array([0.3, 0.8])
     wanted = np.sin(x) + x * np.cos(x)
-    for _ in range(2 * Recurring.again):
+    for _ in range(2 * RepeatCache.again):
         np.testing.assert_allclose(wg.grad(f)(x), wanted, rtol=1e-12)
 
 
@@ -224,7 +224,7 @@ def test_sweeps_that_are_new_at_each_call_do_not_fill_the_memory() -> None:
 
 
 def test_what_was_made_first_makes_room_for_what_comes_often_now() -> None:
-    kept = Recurring[int](8)
+    kept = RepeatCache[int](8)
     for look in range(9):
         for _ in range(kept.again + 1):
             kept.met(look, lambda: 1)
@@ -234,7 +234,7 @@ def test_what_was_made_first_makes_room_for_what_comes_often_now() -> None:
 def test_a_constant_that_is_older_than_the_program_does_not_make_its_sweep_new() -> None:
     scale = wg.tensor(np.array([2.0, 3.0]))
     whole_sweeps.FORMULAS.clear()
-    for _ in range(Recurring.again + 3):
+    for _ in range(RepeatCache.again + 3):
         wg.grad(lambda x: np.sum(np.sin(x) * np.cos(x) * scale))(np.ones(2))
     assert len(whole_sweeps.FORMULAS) == 1
 
@@ -242,7 +242,7 @@ def test_a_constant_that_is_older_than_the_program_does_not_make_its_sweep_new()
 def test_tapes_of_one_tensor_are_alike_whenever_they_run() -> None:
     x, y = wg.tensor(np.ones(2)), wg.tensor(np.full(2, 3.0))
     whole_sweeps.FORMULAS.clear()
-    for _ in range(Recurring.again + 3):
+    for _ in range(RepeatCache.again + 3):
         with wg.GradientTape(persistent=True) as tape:
             tape.watch((x, y))
             z = -wg.ops.sum(-(x * y * y))
@@ -253,7 +253,7 @@ def test_tapes_of_one_tensor_are_alike_whenever_they_run() -> None:
 def test_a_few_entries_that_come_again_are_swept_by_their_own_formulas() -> None:
     x = np.array([0.3, 0.8])
     whole_sweeps.FORMULAS.forget()
-    found = [wg.grad(lambda x: np.sum(x * np.sin(x)))(x) for _ in range(Recurring.again + 3)]
+    found = [wg.grad(lambda x: np.sum(x * np.sin(x)))(x) for _ in range(RepeatCache.again + 3)]
     np.testing.assert_allclose(found, [np.sin(x) + x * np.cos(x)] * len(found), rtol=1e-12)
     assert not whole_sweeps.FORMULAS and not whole_sweeps.FORMULAS.seen
 
@@ -273,7 +273,7 @@ def test_a_rule_of_a_users_own_parts_a_sweep_and_what_lies_around_it_is_one_step
     value, back = wg.vjp(f, x)
     one = np.ones_like(value)
     first, before = back(one), len(calls_in(back, one))
-    for _ in range(Recurring.again + 3):
+    for _ in range(RepeatCache.again + 3):
         found = back(one)
     np.testing.assert_array_equal(found, first)
     assert len(calls_in(back, one)) < 0.7 * before
@@ -294,7 +294,7 @@ def test_what_a_stretch_leaves_beside_a_users_rule_is_added_up_in_the_same_order
             )(np.array([0.1, 0.7]), np.array([1.3, 0.4]))
         return found
 
-    np.testing.assert_array_equal(gradients(1), gradients(Recurring.again + 3))
+    np.testing.assert_array_equal(gradients(1), gradients(RepeatCache.again + 3))
     assert whole_sweeps.FORMULAS
 
 
@@ -304,7 +304,7 @@ def test_gathers_from_a_long_table_stay_rows_when_the_sweep_comes_again(monkeypa
     call = wg.grad(lambda t: sum(np.sum(np.sin(t[i]) ** 2) for i in rows))
     whole_sweeps.FORMULAS.forget()
     first, added, add_rows = call(table), list[Any](), reverse._add_rows
-    for _ in range(Recurring.again + 3):
+    for _ in range(RepeatCache.again + 3):
         call(table)
     monkeypatch.setattr(reverse, "_add_rows", lambda rows, key, cts: (added.append(key), add_rows(rows, key, cts)))
     np.testing.assert_array_equal(call(table), first)

@@ -17,7 +17,7 @@ from .._core.tensor import Tensor, Value
 from .._core.types import Guards, TensorType, type_of
 from .._transforms.replay import replay
 from .._transforms.reverse import sweep, zeros_inserted
-from .._transforms.rows import Rows
+from .._transforms.row_cotangents import Rows
 from .._transforms.tape import Tape
 
 

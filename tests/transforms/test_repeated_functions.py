@@ -10,12 +10,12 @@ import pytest
 
 import wengert as wg
 from tests.support.profiled import calls_in
-from wengert._core.recurring import Recurring
-from wengert._transforms import recorded_sweeps, repeats
+from wengert._core.repeat_cache import RepeatCache
+from wengert._transforms import recorded_sweeps, repeated_functions
 from wengert._transforms.tape import Tape
 from wengert.stats import _distribution
 
-OFTEN = Recurring.again + 3
+OFTEN = RepeatCache.again + 3
 NAMES = sorted(n for n in dir(wg.stats) if isinstance(getattr(wg.stats, n), _distribution.Distribution))
 
 
@@ -25,7 +25,7 @@ def _forget_before() -> None:
 
 
 def _forget() -> None:
-    repeats.REPEATS.forget()
+    repeated_functions.REPEATS.forget()
     recorded_sweeps.SWEEPS.forget()
 
 
@@ -38,10 +38,10 @@ def _bits(found: Any) -> list[Any]:
 def _came_often(call: Callable[[], Any]) -> None:
     """The first call runs op by op, the last one at once: both give the same bits."""
     first = call()
-    assert not repeats.REPEATS
+    assert not repeated_functions.REPEATS
     for _ in range(OFTEN):
         last = call()
-    assert any(repeats.REPEATS.values())
+    assert any(repeated_functions.REPEATS.values())
     assert _bits(last) == _bits(first)
 
 
@@ -96,7 +96,7 @@ def test_tapes_hold_the_same_lines_and_what_was_cut() -> None:
         return lines, [(cut.op, cut.reason, cut.site) for cut in (y._cut, *y._cut.others)]
 
     found = [told(*taped()) for _ in range(OFTEN)]
-    assert any(repeats.REPEATS.values())
+    assert any(repeated_functions.REPEATS.values())
     assert found[-1] == found[0]
 
 
@@ -120,10 +120,10 @@ def test_what_a_kernel_refuses_is_said_by_its_op() -> None:
 
 
 def test_long_arrays_run_op_by_op() -> None:
-    x = np.linspace(0.1, 0.9, repeats.LARGEST + 1)
+    x = np.linspace(0.1, 0.9, repeated_functions.LARGEST + 1)
     for _ in range(OFTEN):
         wg.stats.norm.pdf(x)
-    assert not repeats.REPEATS
+    assert not repeated_functions.REPEATS
 
 
 def _second(f: Any, *args: Any) -> Callable[[], Any]:
@@ -208,12 +208,12 @@ def test_a_captured_array_and_number_are_those_of_each_call() -> None:
 
 def test_long_arrays_are_not_held_by_what_comes_again() -> None:
     def f(x: Any) -> Any:
-        return wg.sum(wg.arange(repeats.LARGEST + 1.0) * x)
+        return wg.sum(wg.arange(repeated_functions.LARGEST + 1.0) * x)
 
     for _ in range(OFTEN):
-        found = repeats.repeated(f, [wg.tensor(2.0)])
-    assert found.item() == repeats.LARGEST * (repeats.LARGEST + 1)
-    assert [*repeats.REPEATS.values()] == [None]
+        found = repeated_functions.repeated(f, [wg.tensor(2.0)])
+    assert found.item() == repeated_functions.LARGEST * (repeated_functions.LARGEST + 1)
+    assert [*repeated_functions.REPEATS.values()] == [None]
 
 
 def test_results_tell_what_cut_their_operands_off() -> None:
@@ -227,7 +227,7 @@ def test_results_tell_what_cut_their_operands_off() -> None:
         return [(cut.op, cut.reason, cut.site) for cut in (found._cut, *found._cut.others)]
 
     found = [cuts() for _ in range(OFTEN)]
-    assert any(repeats.REPEATS.values())
+    assert any(repeated_functions.REPEATS.values())
     assert found[-1] == found[0] != []
 
 

@@ -1,6 +1,6 @@
 """Lowers a node that machine code leaves to NumPy: a call of a Python function with the memory where operands lie.
 
-`plan/outside.py` makes such nodes, `run/outside.py` is what the code calls.
+`plan/numpy_calls.py` makes such nodes, `run/numpy_calls.py` is what the code calls.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from ...._core.engine import default_engine
 from ...._core.graph import Graph, Node
 from ...source import Target, compile_source
 from ..ir.loops import Address, Status
-from ..plan.outside import OUTSIDE, alone
-from ..run.outside import function_of, words_of
+from ..plan.numpy_calls import OUTSIDE, alone
+from ..run.numpy_calls import function_of, words_of
 from .alone import is_alone
 from .blocks import REWRITES, Block, singles
 from .forms import Form
-from .own import stands_alone
+from .formulas import stands_alone
 
 
 def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
