@@ -200,9 +200,11 @@ def _gennorm_tail(z: Tensor, beta: Tensor) -> Any:
 
 
 def _gennorm_place(q: Tensor, beta: Tensor) -> Any:
-    is_low = less(q, 0.5)
-    size = power(gammainccinv(1.0 / beta, 2.0 * where(is_low, q, 1.0 - q)), 1.0 / beta)
-    return where(is_low, -size, size)
+    is_low, is_middle = less(q, 0.5), equal(q, 0.5)
+    share = where(is_middle, 0.25, where(is_low, q, 1.0 - q))  # in the middle the power has no slope, but q has
+    size = power(gammainccinv(1.0 / beta, 2.0 * share), 1.0 / beta)
+    around = (q - 0.5) * exp(gammaln(1.0 / beta)) * 2.0 / beta
+    return where(is_middle, around, where(is_low, -size, size))
 
 
 _family("gennorm", {"beta": 1.0}, {

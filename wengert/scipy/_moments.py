@@ -15,7 +15,7 @@ from .._core.argument_types import ShapeLike
 from .._core.tensor import Tensor
 from ..ops.elementwise import exp, expm1, less, log, sin, sqrt
 from ..ops.indexing import where
-from ..special import betaln, digamma, entr, gamma, gammaln
+from ..special import betaln, digamma, entr, gamma, gammaln, zeta
 
 Moment = Callable[..., Any] | None
 
@@ -48,6 +48,10 @@ def _skew(a: Tensor) -> Any:
 def _t_entropy(df: Tensor) -> Any:
     half, next_half = df / 2, (df + 1.0) / 2
     return next_half * (digamma(next_half) - digamma(half)) + log(df) / 2 + betaln(half, 0.5)
+
+
+def _zipf_mean(a: Tensor) -> Any:
+    return _above(2.0, a, lambda a: zeta(a - 1.0) / zeta(a))
 
 
 def _constants(*values: float | None) -> tuple[Moment, ...]:
@@ -138,6 +142,7 @@ MOMENTS: dict[str, tuple[Moment, ...]] = {
     "betabinom": (
         lambda n, a, b: n * a / (a + b), lambda n, a, b: n * a * b * (a + b + n) / ((a + b) ** 2 * (a + b + 1.0)), None,
     ),
+    "zipf": (_zipf_mean, lambda a: _above(3.0, a, lambda a: zeta(a - 2.0) / zeta(a) - _zipf_mean(a) ** 2), None),
     "planck": (lambda rate: 1.0 / expm1(rate), lambda rate: exp(rate) / expm1(rate) ** 2, None),
 }  # fmt: skip
 

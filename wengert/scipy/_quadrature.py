@@ -59,7 +59,7 @@ def _crowded() -> tuple[Array, Array]:
     return places, weights / weights.sum()
 
 
-def _rule(low: Array, high: Array) -> tuple[Array, Array]:
+def rule(low: Array, high: Array) -> tuple[Array, Array]:
     """Places in (low[0], high[-1]) and weights, for the intervals that QUADPACK ended with."""
     order = numpy.argsort(low)
     low, high = low[order], high[order]
@@ -107,7 +107,7 @@ def integral(f: Callable[[Any], Any], a: ArrayLike, b: ArrayLike, options: dict[
         terms: Any = 0.0
     else:
         start, stop = numpy.minimum(start, stop), numpy.maximum(start, stop)
-        places, weights = _rule(start, stop)
+        places, weights = rule(start, stop)
         if numpy.isinf(first) or numpy.isinf(final):
             places, weights = _mapped(places, weights, first, final)
         is_inside = (places > first) & (places < final)
@@ -235,4 +235,4 @@ def nquad(func: Callable[..., Any], ranges: Any, args: Any = None, opts: Any = N
     return _nested(lambda *x: func(*x, *args), limits, given, errors), _largest(errors)
 
 
-__all__ = ["dblquad", "integral", "nquad", "number", "quad", "tplquad"]
+__all__ = ["dblquad", "integral", "nquad", "number", "quad", "rule", "tplquad"]

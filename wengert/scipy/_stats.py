@@ -25,6 +25,7 @@ from ..ops.reductions import mean as average
 from ..ops.reductions import sum as total
 from ..ops.shapes import diagonal, known_extent, matrix_transpose, ravel, reshape
 from ..stats._distribution import Distribution, _given
+from ._expected import Moments, NotSummed, each, expect, fit, known, quantile, theirs, unlikelihood
 from ._families import FAMILIES
 from ._moments import MOMENTS
 from ._namespace import guarded, is_followed, is_for_us, listed_in, only
@@ -93,7 +94,8 @@ class Frozen:
     """A distribution whose parameters are given: its methods take what is left."""
 
     def __init__(self, dist: Recorded, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
-        self.dist, self.args, self.kwds = dist, args, kwds
+        self.dist, self.args, self.kwds = dist, args, {key: kwds[key] for key in kwds if key != "seed"}
+        self._seed = kwds.get("seed")  # which distributions of vectors take for their draws
 
     def __repr__(self) -> str:
         given = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwds.items())]
@@ -113,7 +115,12 @@ class Frozen:
                 return theirs
         if name == "rvs":
             return lambda size=None, random_state=None: method(
-                *self.args, **{"size": 1 if size is None else size, "random_state": random_state, **self.kwds}
+                *self.args,
+                **{
+                    "size": 1 if size is None else size,
+                    "random_state": self._seed if random_state is None else random_state,
+                    **self.kwds,
+                },
             )
         if name == "stats":  # whose only own argument comes after the parameters
             return lambda moments="mv": method(*self.args, **self.kwds, moments=moments)
@@ -127,7 +134,7 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
     family = ours._family
     names = (*family.shapes, *family.places)
     defaults = dict.fromkeys(family.shapes, _MISSING) | dict(zip(family.places, (0, 1)))
-    moments: dict[str, Any] = dict(zip(("mean", "var", "entropy"), MOMENTS.get(family.name, ()), strict=False))
+    standard = Moments(ours, dict(zip(("mean", "var", "entropy"), MOMENTS.get(family.name, ()), strict=False)))
 
     def parameters(args: tuple[Tensor, ...], kwargs: dict[str, Any], what: str) -> tuple[list[Any], Any, Any]:
         values = _given(names, defaults, args, kwargs, f"scipy.stats.{family.name}.{what}")
@@ -135,27 +142,53 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
         shapes = tensors[: len(family.shapes)]
         return shapes, tensors[len(shapes)], as_tensor(1.0) if family.is_discrete else tensors[-1]
 
-    def moment(name: str) -> Callable[..., Any] | None:
-        formula = moments.get("var" if name == "std" else name)
-        if formula is None:
-            return None
-
+    def moment(name: str) -> Callable[..., Any]:
         def method(*args: Tensor, **kwargs: object) -> Any:
             shapes, loc, scale = parameters(args, kwargs, name)
-            value = as_tensor(formula(*shapes))
+            value = standard("var" if name == "std" else name, shapes)
             result = {
                 "mean": lambda: value * scale + loc, "var": lambda: value * scale * scale,
                 "std": lambda: sqrt(value) * scale, "entropy": lambda: value + log(scale),
-            }[name]()  # fmt: skip
+            }.get(name, lambda: value)()  # fmt: skip
             return outward(result + loc * 0.0, *args, *kwargs.values())
 
         return method
 
     def summary(*args: Tensor, moments: str = "mv", **kwargs: object) -> Any:
-        only(f"stats.{family.name}.stats", moments=(moments, "mv", "m", "v"))
-        asked = [moment(name) for name in ("mean", "var") if name[0] in moments]
-        found = [method(*args, **kwargs) for method in asked if method is not None]
+        asked = [name for name in ("mean", "var", "skew", "excess") if {"excess": "k"}.get(name, name[0]) in moments]
+        found = [moment(name)(*args, **kwargs) for name in asked]
         return found[0] if len(found) == 1 else tuple(found)
+
+    def power(order: int, *args: Tensor, **kwargs: object) -> Any:
+        shapes, loc, scale = parameters(args, kwargs, "moment")
+
+        def one(*values: Any) -> Any:
+            value = float(theirs(ours).moment(order, *known([*values[: len(values) - family.is_discrete]])))
+            if not math.isfinite(value):
+                return value + 0.0 * values[-2]
+            return expect(ours, lambda x: x**order, [*values[:-2]], values[-2], values[-1], None, None, False)
+
+        return outward(each(one, [*shapes, loc, scale], f"stats.{family.name}.moment"), *args, *kwargs.values())
+
+    def mean_of(
+        func: Callable[..., Any] | None = None, args: tuple[Any, ...] = (), loc: Any = 0, scale: Any = 1,
+        lb: Any = None, ub: Any = None, conditional: bool = False, **quadrature: object,
+    ) -> Any:  # fmt: skip
+        only(f"stats.{family.name}.expect", **{name: (value, None) for name, value in quadrature.items()})
+        places = {"loc": loc} if family.is_discrete else {"loc": loc, "scale": scale}
+        shapes, at, size = parameters(args, places, "expect")
+        return outward(expect(ours, func, shapes, at, size, lb, ub, conditional), *args, loc, scale, lb, ub)
+
+    def searched(data: Any, *args: object, **kwargs: Any) -> Any:
+        only(f"stats.{family.name}.fit", method=(str(kwargs.get("method", "MLE")).upper(), "MLE"))
+        return outward(fit(ours, data, args, kwargs), data)
+
+    def place(q: ArrayLike, *args: Tensor, **kwargs: object) -> Any:
+        shapes, loc, scale = parameters(args, kwargs, "ppf")
+        return outward(quantile(ours, q, shapes) * scale + loc, q, *args, *kwargs.values())
+
+    def loss(theta: Any, x: ArrayLike) -> Any:
+        return outward(unlikelihood(ours, theta, as_float(as_tensor(x))), *theta, x)
 
     def rvs(*args: Tensor, size: object = None, random_state: object = None, **kwargs: object) -> Any:
         if len(args) > len(names):
@@ -174,25 +207,41 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
             place = place - moved / stop_gradient(ours.pdf(place, *fixed))
         return outward(place * scale + loc, *args, *kwargs.values())
 
+    def or_theirs(method: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def summed(*args: object, **kwargs: object) -> Any:
+            try:
+                return method(*args, **kwargs)
+            except NotSummed:
+                own = getattr(getattr(import_module("scipy.stats"), family.name), name)
+                return guarded(own, "scipy.stats", f"{family.name}.{name}", "")(*args, **kwargs)
+
+        return summed
+
     def find(name: str) -> Callable[..., Any] | None:
         if name in ours.methods:
             return getattr(ours, name)
-        if name in ("mean", "var", "std", "entropy"):
-            return moment(name)
-        if name == "stats" and moments.get("mean") and moments.get("var"):
-            return summary
+        if name in integrals and not (name == "expect" and family.name == "vonmises"):  # whose integral has own ends
+            return or_theirs(integrals[name], name)
         if name == "rvs" and (not family.shapes or family.is_discrete or "cdf" in ours.methods):
             return rvs
-        if "ppf" not in ours.methods:
+        if name in ("fit", "nnlf"):
+            return None if family.is_discrete else searched if name == "fit" else loss
+        ppf = ours.ppf if "ppf" in ours.methods else place
+        if ppf is place and (family.is_discrete or "cdf" not in ours.methods):
             return None
         return {
-            "isf": lambda q, *args, **kwargs: ours.ppf(1.0 - as_float(as_tensor(q)), *args, **kwargs),
-            "median": lambda *args, **kwargs: ours.ppf(0.5, *args, **kwargs),
+            "ppf": ppf,
+            "isf": lambda q, *args, **kwargs: ppf(1.0 - as_float(as_tensor(q)), *args, **kwargs),
+            "median": lambda *args, **kwargs: ppf(0.5, *args, **kwargs),
             "interval": lambda confidence, *args, **kwargs: (
-                ours.ppf((1.0 - confidence) / 2, *args, **kwargs), ours.ppf((1.0 + confidence) / 2, *args, **kwargs)
+                ppf((1.0 - confidence) / 2, *args, **kwargs), ppf((1.0 + confidence) / 2, *args, **kwargs)
             ),
         }.get(name)  # fmt: skip
 
+    integrals: dict[str, Callable[..., Any]] = {
+        **{name: moment(name) for name in ("mean", "var", "std", "entropy")},
+        "stats": summary, "moment": power, "expect": mean_of,
+    }  # fmt: skip
     return find
 
 
@@ -227,7 +276,8 @@ def _normal_logpdf(
     return outward(where(less_equal(outside, limit), result, -math.inf), x, mean, cov)
 
 
-def _normal_entropy(mean: ArrayLike | None = None, cov: ArrayLike = 1) -> Any:
+def _normal_entropy(mean: ArrayLike | None = None, cov: ArrayLike = 1, allow_singular: bool = False) -> Any:
+    only("stats.multivariate_normal.entropy", allow_singular=(allow_singular, False))
     spread = as_float(as_tensor(cov))
     if spread.ndim < 2:
         size = spread.shape[0] if spread.ndim else 1
@@ -238,8 +288,10 @@ def _normal_entropy(mean: ArrayLike | None = None, cov: ArrayLike = 1) -> Any:
 
 
 def _normal_draws(
-    mean: ArrayLike | None = None, cov: ArrayLike = 1, size: ShapeLike = 1, random_state: object = None
-) -> Any:
+    mean: ArrayLike | None = None, cov: ArrayLike = 1, size: ShapeLike = 1, random_state: object = None,
+    allow_singular: bool = False,
+) -> Any:  # fmt: skip
+    only("stats.multivariate_normal.rvs", allow_singular=(allow_singular, False))
     spread = as_float(as_tensor(cov))
     if spread.ndim != 2:
         only("stats.multivariate_normal.rvs", cov=("a number or a vector", "a matrix"))
