@@ -1,9 +1,10 @@
 """Our compiled gradient on a framework's arrays beside the framework's own: `python benchmarks/engines.py`.
 
-Ten programs: on JAX beside `jax.jit(jax.value_and_grad(...))`, on PyTorch beside its eager mode (and `torch.compile`
-with `--all`), on TensorFlow beside `tf.function`. The two take turns, and results are compared before timing. Times are
-the processor's for the process, which runs on one core: another program's work does not count, however busy the
-machine is. Writes results/engines-FRAMEWORK.json and a table beside it. Start reading at `main`.
+Ten programs, and as "small" the calls on few numbers of `small_calls.py`: on JAX beside
+`jax.jit(jax.value_and_grad(...))`, on PyTorch beside its eager mode (and `torch.compile` with `--all`), on TensorFlow
+beside `tf.function`. The two take turns, and results are compared before timing. Times are the processor's for the
+process, which runs on one core: another program's work does not count, however busy the machine is. Writes
+results/engines-FRAMEWORK.json and a table beside it. Start reading at `main`.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ PROGRAMS = {
     "lstm": "2 layers, 1024 characters", "ode": "1,000 steps", "logreg": "100,000 x 100", "rnn": "500 steps",
     "adaptive": "to t = 20", "custom": "1,000,000",
 }  # fmt: skip
+SMALL = "small"  # many rows, each with a limit of its own
 FRAMEWORKS = ("jax", "torch", "tensorflow")
 LIMIT = 1.1  # how many times the framework's own time ours may be
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Our compiled gradients on a framework's arrays beside its own.")
-    parser.add_argument("programs", nargs="*", help=f"which programs (default: all of {', '.join(PROGRAMS)})")
+    parser.add_argument("programs", nargs="*", help=f"which (default: all of {', '.join(PROGRAMS)}, {SMALL})")
     parser.add_argument("--frameworks", default=",".join(FRAMEWORKS), help="which, with commas")
     parser.add_argument("--seconds", type=float, default=0.2, help="length of a turn")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each side")
@@ -45,16 +47,17 @@ def main() -> int:
     parser.add_argument("--one", help=argparse.SUPPRESS)  # this process measures that program and prints JSON
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measured(options.one, options)))
+        print(json.dumps(measured_small(options) if options.one == SMALL else [measured(options.one, options)]))
         return 0
     for framework in options.frameworks.split(","):  # before anything is measured, and recorded figures written over
         if importlib.util.find_spec(framework) is None:
             parser.error(f"{framework} is not installed: pip install '.[{framework}]', or leave it out of --frameworks")
     for framework in options.frameworks.split(","):
         rows = []
-        for program in options.programs or PROGRAMS:
-            rows.append(in_a_process(framework, program, options))
-            print(table(framework, rows[-1:], heading=len(rows) == 1), flush=True)
+        for program in options.programs or (*PROGRAMS, *(() if options.wall else (SMALL,))):
+            found = in_a_process(framework, program, options)
+            print(table(framework, found, heading=not rows), flush=True)
+            rows += found
         options.output.mkdir(exist_ok=True)
         facts = {"framework": framework, "limit": LIMIT, "rows": rows}
         (options.output / f"engines-{framework}.json").write_text(json.dumps(facts, indent=1) + "\n")
@@ -62,8 +65,8 @@ def main() -> int:
     return 0
 
 
-def in_a_process(framework: str, program: str, options: Any) -> dict[str, Any]:
-    """The figures of a program, from a process of its own: no program finds what another left."""
+def in_a_process(framework: str, program: str, options: Any) -> list[dict[str, Any]]:
+    """The rows of a program, from a process of its own: no program finds what another left."""
     command = [
         sys.executable, str(HERE / "engines.py"), "--one", program, "--frameworks", framework,
         "--seconds", str(options.seconds), "--rounds", str(options.rounds),
@@ -71,7 +74,7 @@ def in_a_process(framework: str, program: str, options: Any) -> dict[str, Any]:
     ]  # fmt: skip
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        return {"program": program, "error": f"exit status {done.returncode}", "times": []}
+        return [{"program": program, "error": f"exit status {done.returncode}", "times": []}]
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
@@ -99,19 +102,32 @@ def measured(name: str, options: Any) -> dict[str, Any]:
     return {"program": name, "title": program.TITLE, "states": states, "times": [t._asdict() for t in times]}
 
 
+def measured_small(options: Any) -> list[dict[str, Any]]:
+    """The rows of calls on few numbers, of which a turn takes a quarter of the time."""
+    libraries.limit_threads()
+    import small_calls
+
+    return [*small_calls.measured(options.frameworks, options.rounds, options.seconds / 4)]
+
+
 def table(framework: str, rows: list[dict[str, Any]], heading: bool = True) -> str:
     """A line a program: both medians and how many times the framework's own ours is."""
     from harness import readable
 
-    lines = [f"| program | {framework} | wengert on {framework} | times |", "|---|---|---|---|"] if heading else []
+    lines = (
+        [f"| program | {framework} | wengert on {framework} | times | at most |", "|---|---|---|---|---|"]
+        if heading
+        else []
+    )
     for row in rows:
         errors = [row["error"]] if "error" in row else [t["error"] for t in row["times"] if t["error"]]
         if errors:
-            lines.append(f"| {row['program']} | {'; '.join(errors)} | | |")
+            lines.append(f"| {row['program']} | {'; '.join(errors)} | | | |")
             continue
         theirs = min(t["median"] for t in row["times"] if not t["library"].startswith("wengert"))
         ours = next(t["median"] for t in row["times"] if t["library"].startswith("wengert"))
-        lines.append(f"| {row['program']} | {readable(theirs)} | {readable(ours)} | {ours / theirs:.2f} |")
+        figures = f"{readable(theirs)} | {readable(ours)} | {ours / theirs:.2f} | {row.get('limit', LIMIT)}"
+        lines.append(f"| {row['program']} | {figures} |")
     return "\n".join(lines)
 
 

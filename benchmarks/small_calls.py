@@ -1,19 +1,17 @@
-"""Calls on few numbers on a framework's arrays beside the framework's own: `python benchmarks/small_calls.py torch`.
+"""Calls on few numbers on a framework's arrays beside the framework's own: rows of `engines.py`.
 
 What a library author pays: an eager custom gradient, the value of a `function`, a backward pass through one, an MLP of
-width 8. `engines.py` has programs of a size at which arithmetic counts. The two take turns, as `harness.py` has it; a
-figure is the ratio of the medians of processor time.
+width 8. The programs of `engines.py` have a size at which arithmetic counts. The two take turns, as `harness.py`
+has it.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import harness
-import libraries
 import numpy as np
 
 import wengert as wg
@@ -84,8 +82,20 @@ def torch_rows() -> Iterator[Row]:
     yield Row("backward through a function", 1.2, back(own_chain, x), back(chain, x))
     own_layers, our_layers = (lambda *w, f=f: f(batch, *w) for f in (own_mlp, mlp))
     yield Row("backward through an MLP", 1.2, back(own_layers, *layers), back(our_layers, *layers))
+    for title, own, our in _kinked():
+        yield Row(f"backward through {title}", 1.2, back(own, x), back(wg.function(our), x))
     bridged = wg.from_jax(_jax_sine())
     yield Row("from_jax under torch.func", 1.1, _torch_grad(_by_dlpack(), plain), _torch_grad(bridged, plain))
+
+
+def _kinked() -> Iterator[tuple[str, Callable[[Any], Any], Callable[[Any], Any]]]:
+    """Functions of which torch has each op, its derivative included, as one piece of code."""
+    import torch
+
+    yield "sin(relu(x))", lambda x: torch.sin(torch.relu(x)), lambda x: wg.sin(wg.nn.relu(x))
+    yield "clip", lambda x: torch.sin(torch.clip(x, 0.3, 0.7)), lambda x: wg.sin(wg.clip(x, 0.3, 0.7))
+    yield "where", lambda x: torch.where(x > 0.5, torch.sin(x), x * x), lambda x: wg.where(x > 0.5, wg.sin(x), x * x)
+    yield "softmax", lambda x: torch.softmax(x, -1) ** 2, lambda x: wg.nn.softmax(x, axis=-1) ** 2
 
 
 def _jax_sine() -> Callable[[Any], Any]:
@@ -194,37 +204,17 @@ def tensorflow_rows() -> Iterator[Row]:
 ROWS = {"torch": torch_rows, "jax": jax_rows, "tensorflow": tensorflow_rows}
 
 
-def measured(row: Row, rounds: int, turn: float) -> tuple[float, float]:
-    """What a call of theirs and one of ours takes, in microseconds of processor time."""
-    calls = (("theirs", row.theirs), ("ours", row.ours))
-    for _, call in calls * WARM:  # or the number of calls in a turn would follow from one that compiles
-        call()
-    contenders = [harness.Contender(name, "eager", call, _arrays) for name, call in calls]
-    found = harness.measure(contenders, turn, rounds, 1e-10, time.process_time)
-    for one in found:
-        if one.error is not None:
-            raise RuntimeError(f"{row.title}: {one.library}: {one.error}")
-    theirs, ours = (1e6 * one.median for one in found)
-    return theirs, ours
+def measured(framework: str, rounds: int, turn: float) -> Iterator[dict[str, Any]]:
+    """What a call of theirs and one of ours takes in each row, as `engines.py` has it of its programs."""
+    for row in ROWS[framework]():
+        calls = ((framework, row.theirs), (f"wengert on {framework}", row.ours))
+        for _, call in calls * WARM:  # or the number of calls in a turn would follow from one that compiles
+            call()
+        contenders = [harness.Contender(name, "eager", call, _arrays) for name, call in calls]
+        times = harness.measure(contenders, turn, rounds, 1e-10, time.process_time)
+        yield {"program": row.title, "limit": row.limit, "times": [one._asdict() for one in times]}
 
 
 def _arrays(found: Any) -> list[np.ndarray[Any, Any]]:
     parts = found if isinstance(found, tuple) else (found,)
     return [np.asarray(x.detach() if hasattr(x, "detach") else x) for x in parts]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Calls on few numbers beside the framework's own.")
-    parser.add_argument("frameworks", nargs="*", default=[*ROWS], help="which (default: all)")
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=0.05, help="length of a turn")
-    options = parser.parse_args()
-    libraries.limit_threads()
-    for framework in options.frameworks:
-        for row in ROWS[framework]():
-            theirs, ours = measured(row, options.rounds, options.seconds)
-            print(f"{framework}: {row.title}: {ours / theirs:.2f} of {theirs:.0f} us (at most {row.limit})", flush=True)
-
-
-if __name__ == "__main__":
-    main()

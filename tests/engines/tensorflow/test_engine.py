@@ -511,3 +511,19 @@ def test_places_and_bodies_of_unknown_extents() -> None:
     of_any_size = tf.function(slope, input_signature=[tf.TensorSpec([None, 2], tf.float64)])
     for rows in (x, x[:1]):
         close(of_any_size(rows), wg.grad(f)(rows), 1e-9)
+
+
+def test_jacobians_of_loops_under_xla_as_the_page_says() -> None:
+    """TensorFlow's own vectorisation makes loops, its own too, that XLA refuses."""
+    f = wg.function(lambda x: wg.scan(lambda c, a: (wg.sin(c) + a, c * a), x[0], x)[1])
+    x = tf.constant([0.5, 0.7], tf.float64)
+
+    def by_tape(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.jacobian(y, x, experimental_use_pfor=False)
+
+    wanted = wg.jacobian(f)(np.array([0.5, 0.7]))
+    for jacobian in (by_tape, wg.jacobian(f)):
+        np.testing.assert_allclose(tf.function(jacobian, jit_compile=True, autograph=False)(x), wanted, rtol=1e-12)
