@@ -124,3 +124,15 @@ def test_what_is_one_kernel() -> None:
     assert images.count("torch pool") == images.count("torch pool_back") == 1
     assert "take_along" not in images
     assert kernels(lambda w, v: wg.tanh(w @ v).sum(), (3, 4), (4,)).count("torch matrix_by_vector") >= 1
+
+
+@pytest.mark.parametrize("size", [10, 5000])
+def test_where_relu_is_not_positive_its_derivative_is_zero_at_any_size(size: int) -> None:
+    """Few elements are compared one by one, many are looked through for NaN, of which torch's own kernel is no judge."""
+    x = torch.linspace(-1.0, 1.0, size, dtype=torch.float64)
+    x[1] = 0.0
+    for place, value in ((0, -1.0), (0, float("nan"))):
+        x[place] = value
+        given = x.clone().requires_grad_()
+        (found,) = torch.autograd.grad(wg.function(lambda x: 3.0 * wg.nn.relu(x))(given).sum(), given)
+        assert found.tolist() == [3.0 if v > 0 else 0.0 for v in x.tolist()]

@@ -68,6 +68,7 @@ def _pool_back(ct: Any, x: Any, places: Any, window: Any, strides: Any, padding:
 
 
 _LARGE = 8192  # elements: filling by a mask costs more there than looking for what must be filled
+_FEW = 2048  # elements: comparing each costs less than looking whether one is NaN
 
 
 def _is_zero(x: torch.Tensor, zero: torch.Tensor) -> Any:
@@ -93,7 +94,7 @@ def _masked(product: Callable[..., Any]) -> Kernel:
 
 def _where_positive(x: torch.Tensor, y: torch.Tensor, zero: torch.Tensor) -> Any:
     """y where x is positive, else 0, also where x is NaN, which torch's fast way would let through."""
-    if x.is_cpu and not torch.isnan(x.sum()).item():
+    if x.numel() > _FEW and x.is_cpu and not torch.isnan(x.sum()).item():
         return _threshold_back(y, x, 0)
     return torch.where(torch.gt(x, zero), y, zero)
 
