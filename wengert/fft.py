@@ -18,7 +18,7 @@ from ._core.dims import floordiv
 from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
-from .ops import choices, fourier
+from .ops import complex_parts, fourier
 from .ops.promotion import as_tensor, names_errors, normal_axes, public
 from .ops.shapes import roll
 
@@ -485,7 +485,7 @@ def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = 
     """
     if out is not None:
         return _numpys().hfft(as_tensor(a), n, axis, norm, out=out)
-    x = choices.conj(as_tensor(a, "hfft"))
+    x = complex_parts.conj(as_tensor(a, "hfft"))
     return irfft(x, n, axis, _SWAPPED.get(norm, norm))
 
 
@@ -510,7 +510,7 @@ def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None =
     """
     if out is not None:
         return _numpys().ihfft(as_tensor(a), n, axis, norm, out=out)
-    return choices.conj(rfft(as_tensor(a, "ihfft"), n, axis, _SWAPPED.get(norm, norm)))
+    return complex_parts.conj(rfft(as_tensor(a, "ihfft"), n, axis, _SWAPPED.get(norm, norm)))
 
 
 @public

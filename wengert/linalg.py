@@ -21,7 +21,7 @@ from ._core.faces import documented, parameters_of
 from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
-from .ops import choices, creation, decompositions, elementwise, linalg, reductions, shapes
+from .ops import complex_parts, creation, decompositions, elementwise, linalg, reductions, shapes
 from .ops.decompositions import condition_number as cond
 from .ops.decompositions import expm, lu_factor
 from .ops.linalg import matmul, norm, solve, solve_triangular
@@ -379,7 +379,7 @@ def cholesky_solve(b: ArrayLike, L: ArrayLike, *, upper: bool = False) -> Any:
                [1. ]])
     """
     factor, right = as_tensor(L, "cholesky_solve"), as_tensor(b, "cholesky_solve")
-    back = choices.conj(matrix_transpose(factor))
+    back = complex_parts.conj(matrix_transpose(factor))
     first, second = (back, factor) if upper else (factor, back)
     half = solve_triangular(first, right, lower=True)
     return outward(solve_triangular(second, half, lower=False), b, L)

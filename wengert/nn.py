@@ -39,30 +39,21 @@ from .ops.activations import (
 )
 from .ops.attention import dot_product_attention
 from .ops.bags import embedding_bag
-from .ops.comparisons import (
-    categorical_focal,
-    categorical_hinge,
-    cosine_distance,
-    cosine_embedding,
-    kl_div,
-    squared_hinge,
-    triplet_margin,
-)
 from .ops.convolution import conv, conv_general, conv_transpose, depthwise_conv, separable_conv
 from .ops.creation import one_hot
 from .ops.elementwise import sigmoid, tanh
 from .ops.linalg import normalize
 from .ops.losses import binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy
-from .ops.normalization import batch_normalization, layer_normalization, rms_normalization
-from .ops.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool
-from .ops.recurrent import (
+from .ops.normalization import (
     BatchStatistics,
+    batch_normalization,
     batch_statistics_normalization,
     group_normalization,
-    gru_step,
-    lstm_step,
-    rnn_step,
+    layer_normalization,
+    rms_normalization,
 )
+from .ops.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool
+from .ops.recurrent import gru_step, lstm_step, rnn_step
 from .ops.reductions import logsumexp, moments
 from .ops.regression import (
     cosine_similarity,
@@ -75,7 +66,16 @@ from .ops.regression import (
     sigmoid_focal,
     smooth_l1,
 )
-from .ops.windowing import embedding_lookup
+from .ops.slices_and_masks import embedding_lookup
+from .ops.vector_losses import (
+    categorical_focal,
+    categorical_hinge,
+    cosine_distance,
+    cosine_embedding,
+    kl_div,
+    squared_hinge,
+    triplet_margin,
+)
 
 __all__ = [
     "BatchStatistics", "adaptive_average_pool", "adaptive_max_pool", "average_pool", "batch_normalization",

@@ -31,8 +31,8 @@ from ._prims import special as P
 from ._prims import structural as S
 from .errors import LostGradientError
 from .ops import activations, promotion, reductions
-from .ops.choices import sinc
 from .ops.elementwise import cbrt, exp2, expm1, log1p
+from .ops.piecewise import sinc
 from .ops.promotion import (
     MOST_COUNTED,
     as_float,

@@ -19,7 +19,7 @@ from .._core.public import at_home
 from .._core.state import STATE
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
-from ..ops import chosen, memory, places
+from ..ops import masked_elements, memory, places
 from ..ops.flat import Flat
 from ..ops.promotion import as_tensor, cast, names_errors
 from ..ops.subscript import known_values
@@ -286,7 +286,7 @@ def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Inde
     """`ufunc.at(a, index, b)`: each position as often as the index addresses it, one after the other."""
     name = f"np.{ufunc.__name__}.at"
     place = memory.place_of(a)
-    if chosen.has_unknown_mask(index):  # which addresses nothing twice
+    if masked_elements.has_unknown_mask(index):  # which addresses nothing twice
         a[index] = ours(a[index], *rest)
     elif ufunc in (np.add, np.subtract):
         value = ops.negative(rest[0]) if ufunc is np.subtract else rest[0]

@@ -14,8 +14,8 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.memory import view_of
 from ..ops.promotion import as_tensor, cast, doubled, normal_axis, strong
-from ..ops.series import trapezoids
 from ..ops.signals import convolved
+from ..ops.trapezoids import trapezoids
 from ._reductions import average
 from ._writing import accept, as_numpy, named_dtype
 

@@ -12,8 +12,8 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes, Out, ShapeLike
 from .._core.engine import ndarray_of
 from .._core.where import at_user_line
-from ..ops.counting import require_places
 from ..ops.indexing import falling, falling_order
+from ..ops.keras_extras import require_places
 from ..ops.promotion import (
     as_ndarray,
     as_tensor,

@@ -6,47 +6,51 @@ from .._core.lazy_modules import names_loaded_later
 from . import array_methods as _array_methods  # these two dress Tensor
 from . import (
     binary_form,
-    choices,
+    complex_parts,
     conversion,
     copies,
-    counting,
     creation,
     decompositions,
     elementwise,
     fourier,
     indexing,
+    keras_extras,
     linalg,
     nans,
     ordering,
+    pairwise,
+    piecewise,
     predicates,
     reductions,
-    series,
     shapes,
     signals,
     special_functions,
     tapers,
+    trapezoids,
 )
 from . import methods as _methods
 from .binary_form import *  # noqa: F403
-from .choices import *  # noqa: F403
+from .complex_parts import *  # noqa: F403
 from .conversion import *  # noqa: F403
 from .copies import *  # noqa: F403
-from .counting import *  # noqa: F403
 from .creation import *  # noqa: F403
 from .decompositions import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .fourier import *  # noqa: F403
 from .indexing import *  # noqa: F403
+from .keras_extras import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .nans import *  # noqa: F403
 from .ordering import *  # noqa: F403
+from .pairwise import *  # noqa: F403
+from .piecewise import *  # noqa: F403
 from .predicates import *  # noqa: F403
 from .reductions import *  # noqa: F403
-from .series import *  # noqa: F403
 from .shapes import *  # noqa: F403
 from .signals import *  # noqa: F403
 from .special_functions import *  # noqa: F403
 from .tapers import *  # noqa: F403
+from .trapezoids import *  # noqa: F403
 
 if TYPE_CHECKING:
     from . import image
@@ -55,7 +59,6 @@ if TYPE_CHECKING:
     from .attention import *  # noqa: F403
     from .bags import *  # noqa: F403
     from .blocks import *  # noqa: F403
-    from .comparisons import *  # noqa: F403
     from .convolution import *  # noqa: F403
     from .diagonals import *  # noqa: F403
     from .losses import *  # noqa: F403
@@ -65,8 +68,9 @@ if TYPE_CHECKING:
     from .rearranging import *  # noqa: F403
     from .recurrent import *  # noqa: F403
     from .regression import *  # noqa: F403
+    from .slices_and_masks import *  # noqa: F403
+    from .vector_losses import *  # noqa: F403
     from .views import *  # noqa: F403
-    from .windowing import *  # noqa: F403
 
 if TYPE_CHECKING:  # Keras has these among its ops; here they stand above them, see _ABOVE
     from ..compat.keras import jvp
@@ -79,34 +83,35 @@ if TYPE_CHECKING:  # Keras has these among its ops; here they stand above them, 
 # families loaded when one of their names is first asked for, since few programs use them: the name, and the family
 _LATER = {
     "image": "image",
-    "BatchStatistics": "recurrent", "ValueAndIndex": "ranks", "adaptive_average_pool": "pooling",
+    "BatchStatistics": "normalization", "ValueAndIndex": "ranks", "adaptive_average_pool": "pooling",
     "adaptive_max_pool": "pooling", "average_pool": "pooling", "batch_normalization": "normalization",
-    "batch_statistics_normalization": "recurrent", "binary_crossentropy": "losses", "boolean_mask": "windowing",
-    "categorical_crossentropy": "losses", "categorical_focal": "comparisons", "categorical_hinge": "comparisons",
-    "celu": "activations", "conv": "convolution", "conv_transpose": "convolution", "cosine_distance": "comparisons",
-    "cosine_embedding": "comparisons", "cosine_similarity": "regression", "ctc_decode": "alignment",
-    "ctc_loss": "alignment", "depth_to_space": "blocks", "depthwise_conv": "convolution", "diag_embed": "diagonals",
-    "diagonal_scatter": "diagonals", "dot_product_attention": "attention", "dynamic_slice": "windowing",
-    "dynamic_update_slice": "windowing", "elu": "activations", "embedding_bag": "bags",
-    "embedding_lookup": "windowing", "fold": "blocks", "gather_nd": "windowing", "gaussian_nll": "regression",
-    "gelu": "activations", "glu": "activations", "group_normalization": "recurrent", "gru_step": "recurrent",
-    "hard_shrink": "activations", "hard_sigmoid": "activations", "hard_silu": "activations",
+    "batch_statistics_normalization": "normalization", "binary_crossentropy": "losses",
+    "boolean_mask": "slices_and_masks", "categorical_crossentropy": "losses", "categorical_focal": "vector_losses",
+    "categorical_hinge": "vector_losses", "celu": "activations", "conv": "convolution",
+    "conv_transpose": "convolution", "cosine_distance": "vector_losses", "cosine_embedding": "vector_losses",
+    "cosine_similarity": "regression", "ctc_decode": "alignment", "ctc_loss": "alignment", "depth_to_space": "blocks",
+    "depthwise_conv": "convolution", "diag_embed": "diagonals", "diagonal_scatter": "diagonals",
+    "dot_product_attention": "attention", "dynamic_slice": "slices_and_masks",
+    "dynamic_update_slice": "slices_and_masks", "elu": "activations", "embedding_bag": "bags",
+    "embedding_lookup": "slices_and_masks", "fold": "blocks", "gather_nd": "slices_and_masks",
+    "gaussian_nll": "regression", "gelu": "activations", "glu": "activations", "group_normalization": "normalization",
+    "gru_step": "recurrent", "hard_shrink": "activations", "hard_sigmoid": "activations", "hard_silu": "activations",
     "hard_swish": "activations", "hard_tanh": "activations", "hinge": "regression", "huber": "regression",
-    "kl_div": "comparisons", "kthvalue": "ranks", "label_smoothing": "regression",
+    "kl_div": "vector_losses", "kthvalue": "ranks", "label_smoothing": "regression",
     "layer_normalization": "normalization", "leaky_relu": "activations", "log_cosh_loss": "regression",
-    "log_sigmoid": "activations", "log_softmax": "activations", "lstm_step": "recurrent", "masked_fill": "windowing",
-    "masked_select": "windowing", "max_pool": "pooling", "mish": "activations", "mode": "ranks",
-    "poisson_nll": "regression", "prelu": "activations", "rearrange": "rearranging", "relu": "activations",
-    "relu6": "activations", "rms_normalization": "normalization", "rnn_step": "recurrent",
-    "segment_softmax": "windowing", "select_scatter": "diagonals", "selu": "activations",
-    "separable_conv": "convolution", "sigmoid_focal": "regression", "silu": "activations",
-    "slice_scatter": "diagonals", "sliding_window_view": "windowing", "smooth_l1": "regression",
+    "log_sigmoid": "activations", "log_softmax": "activations", "lstm_step": "recurrent",
+    "masked_fill": "slices_and_masks", "masked_select": "slices_and_masks", "max_pool": "pooling",
+    "mish": "activations", "mode": "ranks", "poisson_nll": "regression", "prelu": "activations",
+    "rearrange": "rearranging", "relu": "activations", "relu6": "activations", "rms_normalization": "normalization",
+    "rnn_step": "recurrent", "segment_softmax": "slices_and_masks", "select_scatter": "diagonals",
+    "selu": "activations", "separable_conv": "convolution", "sigmoid_focal": "regression", "silu": "activations",
+    "slice_scatter": "diagonals", "sliding_window_view": "slices_and_masks", "smooth_l1": "regression",
     "soft_shrink": "activations", "softmax": "activations", "softmin": "activations", "softplus": "activations",
     "softsign": "activations", "space_to_depth": "blocks", "sparse_categorical_crossentropy": "losses",
     "sparse_plus": "activations", "sparse_sigmoid": "activations", "sparsemax": "activations",
-    "squared_hinge": "comparisons", "squareplus": "activations", "swish": "activations", "tanh_shrink": "activations",
-    "threshold": "activations", "triplet_margin": "comparisons", "unfold": "blocks", "view": "views",
-    "view_as_complex": "views", "view_as_real": "views",
+    "squared_hinge": "vector_losses", "squareplus": "activations", "swish": "activations",
+    "tanh_shrink": "activations", "threshold": "activations", "triplet_margin": "vector_losses", "unfold": "blocks",
+    "view": "views", "view_as_complex": "views", "view_as_real": "views",
 }  # fmt: skip
 
 # names of Keras's whose modules use the ops, so that they can only load after these
@@ -118,25 +123,27 @@ _ABOVE = {
 
 __all__: list[str] = []
 __all__ += binary_form.__all__
-__all__ += choices.__all__
+__all__ += complex_parts.__all__
 __all__ += conversion.__all__
 __all__ += copies.__all__
-__all__ += counting.__all__
 __all__ += creation.__all__
 __all__ += decompositions.__all__
 __all__ += elementwise.__all__
 __all__ += fourier.__all__
 __all__ += indexing.__all__
+__all__ += keras_extras.__all__
 __all__ += linalg.__all__
 __all__ += nans.__all__
 __all__ += ordering.__all__
+__all__ += pairwise.__all__
+__all__ += piecewise.__all__
 __all__ += predicates.__all__
 __all__ += reductions.__all__
-__all__ += series.__all__
 __all__ += shapes.__all__
 __all__ += signals.__all__
 __all__ += special_functions.__all__
 __all__ += tapers.__all__
+__all__ += trapezoids.__all__
 __all__ += ["image"]
 __all__ += [name for name, family in _LATER.items() if name != family]
 

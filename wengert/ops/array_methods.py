@@ -18,7 +18,18 @@ from .._core.moving import moved
 from .._core.tensor import Tensor, Written
 from .._core.tracebacks import fold
 from .._core.where import at_user_line
-from . import choices, copies, counting, indexing, linalg, memory, memory_methods, reductions, shapes
+from . import (
+    complex_parts,
+    copies,
+    indexing,
+    keras_extras,
+    linalg,
+    memory,
+    memory_methods,
+    piecewise,
+    reductions,
+    shapes,
+)
 from .at import At
 from .elementwise import floor_divide
 from .flat import Flat
@@ -296,25 +307,25 @@ def copy(self: Tensor, order: str = "C") -> Any:
 @_method
 def clip(self: Tensor, min: Any = None, max: Any = None, out: None = None) -> Any:
     """The values within bounds: `wg.ops.clip`."""
-    return choices.clip(self, min, max) if out is None else np.clip(self, min, max, out)
+    return piecewise.clip(self, min, max) if out is None else np.clip(self, min, max, out)
 
 
 @_method
 def round(self: Tensor, decimals: int = 0, out: Any = None) -> Any:
     """The values rounded to decimals: `wg.ops.round`."""
-    return choices.round(self, decimals) if out is None else np.round(self, decimals, out)
+    return piecewise.round(self, decimals) if out is None else np.round(self, decimals, out)
 
 
 @_method
 def conj(self: Tensor) -> Any:
     """The complex conjugate: `wg.ops.conj`."""
-    return choices.conj(self)
+    return complex_parts.conj(self)
 
 
 @_method
 def conjugate(self: Tensor) -> Any:
     """The complex conjugate: `wg.ops.conj`."""
-    return choices.conj(self)
+    return complex_parts.conj(self)
 
 
 # -- positions ---------------------------------------------------------------------------------------------------------
@@ -421,7 +432,7 @@ def argpartition(
     self: Tensor, kth: Any, axis: SupportsIndex | None = -1, kind: Any = "introselect", order: str | None = None
 ) -> Any:
     """The positions that put the smaller elements before the k-th along an axis: `np.argpartition`."""
-    return counting.argpartition(self, kth, axis)
+    return keras_extras.argpartition(self, kth, axis)
 
 
 @_method
@@ -464,17 +475,17 @@ def to_device(self: Tensor, device: object, /, *, stream: object = None) -> Tens
 
 @_method
 def __divmod__(self: Tensor, other: ArrayLike) -> Any:
-    return floor_divide(self, other), choices.mod(self, other)
+    return floor_divide(self, other), piecewise.mod(self, other)
 
 
 @_method
 def __rdivmod__(self: Tensor, other: ArrayLike) -> Any:
-    return floor_divide(other, self), choices.mod(other, self)
+    return floor_divide(other, self), piecewise.mod(other, self)
 
 
 @_method
 def __round__(self: Tensor, decimals: int | None = None) -> Any:
-    return choices.round(self, decimals or 0)
+    return piecewise.round(self, decimals or 0)
 
 
 # -- refused -----------------------------------------------------------------------------------------------------------
@@ -524,8 +535,8 @@ def _viewing(name: str, getter: Callable[[Tensor], Any], theirs: Callable[[Any],
 _PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {
     "T": (_viewing("T", shapes.transpose), "The axes in opposite order."),
     "mT": (_viewing("mT", shapes.matrix_transpose), "The last two axes exchanged."),
-    "real": (_viewing("real", choices.real), "The real part."),
-    "imag": (_viewing("imag", choices.imag), "The imaginary part."),
+    "real": (_viewing("real", complex_parts.real), "The real part."),
+    "imag": (_viewing("imag", complex_parts.imag), "The imaginary part."),
     "flat": (Flat, "The elements in one row, to iterate over, to read and to write: `x.flat[3] = 1.0`."),
     "at": (
         lambda self: At(memory.value_of(self)),

@@ -1,4 +1,4 @@
-"""Arrays made from shapes and numbers: zeros, full, eye, arange, linspace, one_hot.
+"""Arrays made from shapes and numbers: zeros, full, eye, arange, linspace, geomspace, one_hot, vander.
 
 Without an array among the arguments they are Wengert tensors.
 """
@@ -22,9 +22,9 @@ from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion
-from .elementwise import power
-from .promotion import as_tensor, common_dtype, names_errors, normal_axis, outward, public
-from .shapes import extent, joined, moved, new_shape, reshaped, step_times
+from .elementwise import divide, exp, log, multiply, power
+from .promotion import as_tensor, common_dtype, count_of, names_errors, normal_axis, outward, public
+from .shapes import extent, joined, moved, new_shape, part, reshaped, step_times, with_axis
 
 
 def _dtype(dtype: DTypeLike | None) -> np.dtype[Any]:
@@ -506,7 +506,89 @@ def one_hot(
     return moved(hot, a.ndim, place)
 
 
+@names_errors
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Any:
+    """Numbers whose ratios are equal, between two ends.
+
+    Args:
+        start: the first number, or an array of them; not 0.
+        stop: the last number (or the first left out, without `endpoint`), of start's sign if both are real.
+        num: how many.
+        endpoint: whether `stop` is one of them.
+        dtype: the dtype; None means a float that holds the ends.
+        axis: where the new axis goes.
+
+    Returns:
+        A tensor (or an array, if an end is one). Gradients flow to both ends; between real ends of different signs
+        everything but the ends is NaN.
+
+    Raises:
+        ValueError: if `num` is negative.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.geomspace(1.0, 100.0, 3).numpy()
+        array([  1.,  10., 100.])
+    """
+    first, last = as_tensor(start, "geomspace"), as_tensor(stop, "geomspace")
+    met = common_dtype([first, last])
+    met = met if dtypes.is_inexact(met) else dtypes.default_float()
+    shape = promotion.broadcast_shapes(first.shape, last.shape, "geomspace")
+    first, last = (promotion.broadcast(promotion.cast(t, met), shape) for t in (first, last))
+    count = operator.index(num)
+    # the ratio alone is raised to powers, so that the first number is `start` itself, and signs and phases are kept
+    steps = linspace(S.fill(first, 0), log(divide(last, first)), count, endpoint)
+    points = multiply(first, exp(steps))
+    if endpoint and count > 1:  # the last point is `stop` itself, not what rounding makes of it
+        points = joined([part(points, 0, 0, count - 1), reshaped(last, (1, *shape))], 0)
+    if dtype is not None:
+        points = promotion.cast(points, dtypes.as_dtype(dtype))
+    points = moved(points, 0, normal_axis(axis, points.ndim, "geomspace"))
+    return points if promotion.is_number(start) and promotion.is_number(stop) else outward(points, start, stop)
+
+
+@public
+def vander(x: ArrayLike, N: SupportsIndex | None = None, increasing: bool = False) -> Any:
+    """The Vandermonde matrix: powers of a vector in columns.
+
+    Args:
+        x: a vector.
+        N: how many columns; None means as many as rows.
+        increasing: whether powers ascend from 0; else they descend to it.
+
+    Returns:
+        A matrix (len(x), N) in x's kind.
+
+    Raises:
+        ValueError: if x is not a vector, or for a negative N.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.vander([2.0, 3.0], 3)
+        array([[4., 2., 1.],
+               [9., 3., 1.]])
+    """
+    a = as_tensor(x, "vander")
+    if a.ndim != 1:
+        raise ValueError(at_user_line(f"vander: x has shape {a.shape}, wanted a vector"))
+    a = promotion.cast(a, dtypes.int64) if a.dtype == dtypes.bool_ else a
+    count: Any = a.shape[0] if N is None else count_of(N, "vander: N")
+    if count == 0:
+        return S.full(shape=(*a.shape, 0), value=0, dtype=a.dtype)
+    columns = [S.fill(a, 1) if k == 0 else a if k == 1 else power(a, k) for k in range(operator.index(count))]
+    columns = columns if increasing else columns[::-1]
+    return joined([with_axis(c, 1) for c in columns], 1)
+
+
 __all__ = [
+    "geomspace", "vander",
     "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "eye", "identity", "tri",
     "arange", "linspace", "logspace", "one_hot",
 ]  # fmt: skip

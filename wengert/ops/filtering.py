@@ -19,7 +19,7 @@ from .._prims import fourier as F
 from .._prims import indexing as I
 from .._prims import structural as S
 from . import promotion
-from .choices import conj
+from .complex_parts import conj
 from .promotion import as_float, as_tensor, names_errors, normal_axes, outward
 from .shapes import flip, known_extent, moved, pad, part, reshaped
 

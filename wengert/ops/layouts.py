@@ -18,7 +18,7 @@ from .._core.constant import constant
 from .._core.tensor import Tensor
 from .._prims import structural as S
 from .._prims.buffer import buffer_get, buffer_set
-from . import choices, places
+from . import complex_parts, places
 from .shapes import part as part_of
 from .shapes import permuted, reshaped
 from .subscript import is_known, look_of_index
@@ -154,7 +154,7 @@ def read(held: Tensor, layout: np.ndarray[Any, Any], blank: Any) -> Tensor:
         taken = reshaped(permuted(taken, S.inverse(found.order)), layout.shape)
     if layout.dtype == blank.dtype:
         return taken
-    return choices.imag(taken) if part else choices.real(taken)
+    return complex_parts.imag(taken) if part else complex_parts.real(taken)
 
 
 def reached(layout: Any, blank: Any, index: Any, what: str) -> places.Place | None:
@@ -188,7 +188,7 @@ def written(held: Tensor, layout: np.ndarray[Any, Any], blank: Any, value: Tenso
     offset, strides, part = _geometry(layout, blank)
     if layout.dtype != blank.dtype:
         now = read(held, _whole_elements(layout, blank, part), blank)
-        other = choices.real(now) if part else choices.imag(now)
+        other = complex_parts.real(now) if part else complex_parts.imag(now)
         value = S.as_complex(*((other, value) if part else (value, other)))
     found = _slices(blank.shape, layout, offset, strides)
     if found is None and not blank.ndim:

@@ -30,10 +30,10 @@ from .._prims import linalg as L
 from .._prims import piecewise as W
 from .._prims import structural as S
 from . import promotion
-from .choices import maximum
 from .contraction import einsum
 from .creation import eye
 from .elementwise import divide, multiply, negative, power, subtract
+from .piecewise import maximum
 from .promotion import (
     as_tensor,
     broadcast_shapes,

@@ -10,7 +10,7 @@ from .._prims import decompositions as F
 from .._prims import linalg as L
 from .._prims import matrix_functions as M
 from . import promotion
-from .choices import conj
+from .complex_parts import conj
 from .decompositions import matrices, square_matrices
 from .elementwise import multiply
 from .promotion import public

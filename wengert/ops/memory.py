@@ -31,7 +31,7 @@ from .._core.types import TensorType, as_type, same_dim, type_of
 from .._core.where import Site, at_user_line
 from .._prims import buffer as prims
 from ..errors import TracingError
-from . import chosen, layouts, places, promotion
+from . import layouts, masked_elements, places, promotion
 from .at import At, filling
 from .indexing import where
 from .subscript import look_of_index, take_alike, take_index
@@ -540,8 +540,8 @@ def item_of(x: Tensor, index: Index) -> Any:
     try:
         found = take_index(x, index, "x[...]") if type(x) is Tensor else x._link.read_at(index)
     except TracingError:
-        if chosen.has_unknown_mask(index):
-            return chosen.spot_of(x, index, "x[...]").chosen()
+        if masked_elements.has_unknown_mask(index):
+            return masked_elements.spot_of(x, index, "x[...]").chosen()
         raise
     if (found._data.shape or _keeps_axes(x, index)) and index_shares(index):
         if found is x:
@@ -762,7 +762,7 @@ def write(x: Tensor, index: Index, value: ArrayLike) -> None:
     try:
         place.write(index, _taken(x, value))
     except TracingError:
-        if not chosen.has_unknown_mask(index):
+        if not masked_elements.has_unknown_mask(index):
             raise
         _write_chosen(x, index, value)
 
@@ -776,9 +776,9 @@ def _taken(x: Tensor, value: ArrayLike) -> Tensor:
     return given if given.dtype == x.dtype else fitted(given, x.dtype)
 
 
-def _write_chosen(x: Tensor, index: Index, value: ArrayLike | chosen.Chosen) -> None:
+def _write_chosen(x: Tensor, index: Index, value: ArrayLike | masked_elements.Chosen) -> None:
     """`x[mask] = value` where the mask is known at run time only: the whole is chosen from anew."""
-    spot = chosen.spot_of(x, index, "x[...]")
+    spot = masked_elements.spot_of(x, index, "x[...]")
     given = _taken(x, spot.beside(value, "x[...]"))
     place_of(spot.view).write_all(promotion.as_tensor(where(spot.wide, given, value_of(spot.view))))
 

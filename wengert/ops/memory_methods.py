@@ -19,7 +19,7 @@ from .._core.tensor import Tensor
 from .._core.types import type_of
 from .._core.where import at_user_line
 from . import layouts, memory, shapes, views
-from .choices import imag, real
+from .complex_parts import imag, real
 from .promotion import as_tensor
 
 METHODS: dict[str, Callable[..., Any]] = {}

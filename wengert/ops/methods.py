@@ -14,8 +14,8 @@ from .._core.dims import Dim
 from .._core.engine import framework_of
 from .._core.labelled import family_of
 from .._core.tensor import Tensor, held_now
-from . import choices, linalg
 from . import elementwise as E
+from . import linalg, piecewise
 from .array_methods import attach_methods
 from .memory import write_all
 from .promotion import as_tensor, cells_of, is_number_list, is_scalars
@@ -81,7 +81,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "mul": E.multiply,
     "truediv": E.divide,
     "floordiv": E.floor_divide,
-    "mod": choices.mod,
+    "mod": piecewise.mod,
     "matmul": linalg.matmul,
     "pow": E.power,
     "and": E.bitwise_and,

@@ -26,8 +26,8 @@ from .._prims import structural as S
 from .._prims import windows as W
 from ..errors import TracingError
 from . import promotion
-from .choices import maximum, minimum
 from .elementwise import add, divide, multiply, subtract
+from .piecewise import maximum, minimum
 from .promotion import as_tensor, count_of, named, names_errors, normal_axes, normal_axis, outward, public
 from .reductions import sum as total
 from .shapes import flat, part, permuted, reshaped

@@ -14,7 +14,7 @@ from .._prims import discrete as D
 from .._prims import sorting as O
 from .._prims import structural as S
 from . import promotion
-from .choices import imag
+from .complex_parts import imag
 from .indexing import take
 from .promotion import as_tensor, binary, names_errors, outward, public, tensors_of
 from .shapes import flat, reshaped

@@ -1,121 +1,14 @@
-"""Normalisation over groups and with given batch statistics, and the steps of recurrent networks (RNN, LSTM, GRU)."""
+"""The steps of recurrent networks: RNN, LSTM, GRU."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._core.argument_types import ArrayLike
-from .._core.tensor import Tensor
-from .._core.where import at_user_line
-from . import promotion
-from .elementwise import add, multiply, rsqrt, sigmoid, subtract, tanh
+from .elementwise import add, multiply, sigmoid, subtract, tanh
 from .linalg import matmul
-from .promotion import as_float, as_tensor, names_errors, normal_axis, outward
-from .reductions import mean, var
-from .shapes import known_extent, reshaped, split
-
-# -- normalisation -------------------------------------------------------------------------------------------------
-
-
-def _standardised(a: Tensor, axes: tuple[int, ...], epsilon: ArrayLike) -> Tensor:
-    spread = rsqrt(add(var(a, axes, keepdims=True), epsilon))
-    return multiply(subtract(a, mean(a, axes, keepdims=True)), spread)
-
-
-def _dressed(a: Tensor, gamma: object, beta: ArrayLike | None, axis: int, what: str) -> Tensor:
-    """Channels scaled and moved."""
-    shape = (*[a.shape[axis] if i == axis else 1 for i in range(a.ndim)],)
-    for value, combine in ((gamma, multiply), (beta, add)):
-        if value is not None:
-            a = combine(a, reshaped(promotion.cast(as_tensor(value, what), a.dtype), shape))
-    return a
-
-
-@names_errors
-def group_normalization(
-    x: ArrayLike,
-    groups: int,
-    gamma: ArrayLike | None = None,
-    beta: ArrayLike | None = None,
-    axis: int = -1,
-    epsilon: float = 1e-3,
-) -> Any:
-    """Each example's channels, in groups, with mean 0 and variance 1 over a group and all places.
-
-    Args:
-        x: an array (batch, ..., channels).
-        groups: into how many groups the channels are split; with as many as channels each stands alone, which is
-            called instance normalisation.
-        gamma: a vector over the channels that multiplies, or None.
-        beta: a vector over the channels that is added, or None.
-        axis: the axis of the channels.
-        epsilon: what is added to the variance.
-
-    Returns:
-        An array of x's shape in the kind that came in.
-
-    Raises:
-        ValueError: if the groups do not divide the channels.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.nn.group_normalization([[1.0, 3.0, 10.0, 10.0]], 2, epsilon=0.0001).round(3)
-        array([[-1.,  1.,  0.,  0.]])
-    """
-    a = as_float(as_tensor(x, "group_normalization"))
-    axis = normal_axis(axis, a.ndim, "group_normalization")
-    channels = known_extent(a, axis, "group_normalization")
-    if groups < 1 or channels % groups:
-        raise ValueError(at_user_line(f"group_normalization: {groups} groups do not divide {channels} channels"))
-    apart = reshaped(a, (*a.shape[:axis], groups, channels // groups, *a.shape[axis + 1 :]))
-    axes = (*[i for i in range(1, apart.ndim) if i != axis],)
-    result = reshaped(_standardised(apart, axes, epsilon), tuple(a.shape))
-    return outward(_dressed(result, gamma, beta, axis, "group_normalization"), x, gamma, beta)
-
-
-class BatchStatistics(NamedTuple):
-    """A batch with mean 0 and variance 1, scaled and moved, beside its own mean and variance.
-
-    `output` is the batch, in its own shape and dtype. `mean` is its mean over all axes but that of the features.
-    `variance` is its variance over the same axes, without correction.
-    """
-
-    output: Any
-    mean: Any
-    variance: Any
-
-
-@names_errors
-def batch_statistics_normalization(
-    x: ArrayLike, gamma: object = None, beta: ArrayLike | None = None, axis: int = -1, epsilon: float = 1e-3
-) -> BatchStatistics:
-    """Channels with mean 0 and variance 1 over the batch and all places: batch normalisation as in training, whose
-    statistics are those of the batch itself, with gradients through them.
-
-    Args:
-        x: an array (batch, ..., channels).
-        gamma: a vector over the channels that multiplies, or None.
-        beta: a vector over the channels that is added, or None.
-        axis: the axis of the channels.
-        epsilon: what is added to the variance.
-
-    Returns:
-        `output`, and `mean` and `variance` of the channels for running averages, in the kind that came in.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.nn.batch_statistics_normalization([[1.0], [3.0]]).mean
-        array([2.])
-    """
-    a = as_float(as_tensor(x, "batch_statistics_normalization"))
-    axis = normal_axis(axis, a.ndim, "batch_statistics_normalization")
-    axes = (*[i for i in range(a.ndim) if i != axis],)
-    centre, spread = mean(a, axes), var(a, axes)
-    result = _dressed(_standardised(a, axes, epsilon), gamma, beta, axis, "batch_statistics_normalization")
-    return outward(BatchStatistics(result, centre, spread), x, gamma, beta)
-
-
-# -- recurrent steps -----------------------------------------------------------------------------------------------
+from .promotion import names_errors
+from .shapes import split
 
 
 def _mixed(x: ArrayLike, state: Any, kernel: ArrayLike, recurrent: Any, bias: Any) -> Any:
@@ -210,6 +103,4 @@ def gru_step(
     return add(multiply(update, state), multiply(subtract(1.0, update), candidate))
 
 
-__all__ = [
-    "BatchStatistics", "batch_statistics_normalization", "group_normalization", "gru_step", "lstm_step", "rnn_step",
-]  # fmt: skip
+__all__ = ["gru_step", "lstm_step", "rnn_step"]

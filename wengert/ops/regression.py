@@ -10,11 +10,11 @@ from .._core.argument_types import ArrayLike
 from .._core.where import at_user_line
 from . import promotion
 from .activations import log_sigmoid, softplus
-from .choices import maximum
 from .elementwise import abs as magnitude
 from .elementwise import add, divide, exp, less_equal, log, multiply, negative, square, subtract
 from .indexing import where
 from .linalg import norm
+from .piecewise import maximum
 from .promotion import as_float, as_tensor, count_of, names_errors, outward
 from .reductions import sum as total
 

@@ -18,7 +18,7 @@ from .._prims import fourier as F
 from .._prims import indexing as I
 from .._prims import structural as S
 from . import promotion
-from .choices import conj
+from .complex_parts import conj
 from .creation import arange
 from .elementwise import add, multiply
 from .indexing import take

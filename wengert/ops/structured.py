@@ -17,7 +17,7 @@ from .._prims import decompositions as F
 from .._prims import matrix_functions as M
 from .._prims import structural as S
 from . import promotion
-from .choices import conj
+from .complex_parts import conj
 from .decompositions import matrices, square_matrices
 from .elementwise import equal
 from .indexing import argsort, take, take_along_axis, where

@@ -10,7 +10,7 @@ from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import binary_form as Y
 from .._prims import structural as S
-from .choices import imag, real
+from .complex_parts import imag, real
 from .promotion import as_float, as_tensor, public
 from .shapes import joined, part, reshaped, with_axis
 

@@ -22,10 +22,11 @@ from .._core.public import public
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..differentiation.functional import value_and_grad
-from ..ops.choices import conj, maximum, minimum, real
+from ..ops.complex_parts import conj, real
 from ..ops.creation import zeros_like
 from ..ops.elementwise import absolute, isinf, isnan, logical_not, sqrt
 from ..ops.indexing import where
+from ..ops.piecewise import maximum, minimum
 from ..ops.promotion import cast
 from ..ops.reductions import sum as total_of
 from ..programs.control import while_loop

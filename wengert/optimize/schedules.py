@@ -15,9 +15,9 @@ from .._core.argument_types import ArrayLike
 from .._core.public import public
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.choices import maximum, minimum
 from ..ops.elementwise import cos, floor, greater_equal, power
 from ..ops.indexing import where
+from ..ops.piecewise import maximum, minimum
 from ..ops.promotion import as_tensor, outward
 from ._remembered import Made, remembered
 

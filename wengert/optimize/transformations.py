@@ -28,10 +28,11 @@ from .._core.public import public
 from .._core.structure import difference, flatten, passes_through, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.choices import maximum, minimum, real
+from ..ops.complex_parts import real
 from ..ops.creation import zeros_like
 from ..ops.elementwise import absolute, greater, less, sign, sqrt
 from ..ops.indexing import where
+from ..ops.piecewise import maximum, minimum
 from ..ops.promotion import as_tensor
 from ..ops.reductions import sum as total_of
 from ..ops.shapes import concatenate, expand_dims

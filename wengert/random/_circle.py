@@ -12,10 +12,10 @@ from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.tensor import Tensor
 from .._prims import structural as S
 from ..ops import promotion
-from ..ops.choices import clip, maximum, minimum
 from ..ops.draws import key_of, open_unit
 from ..ops.elementwise import add, arcsin, divide, exp, multiply, negative, sin, sqrt, subtract
 from ..ops.indexing import where
+from ..ops.piecewise import clip, maximum, minimum
 from ..ops.promotion import as_tensor, names_errors
 from ..ops.reductions import sum as total
 from ..ops.shapes import expand_dims

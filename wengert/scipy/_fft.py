@@ -11,7 +11,7 @@ import numpy as np
 from .. import fft
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
-from ..ops.choices import conj, imag
+from ..ops.complex_parts import conj, imag
 from ..ops.promotion import as_float, as_tensor, normal_axis, outward
 from ..ops.shapes import flip, joined, known_extent, moveaxis, pad, part
 from ._namespace import only

@@ -15,7 +15,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from ..ops import promotion
-from ..ops.choices import conj, imag, real
+from ..ops.complex_parts import conj, imag, real
 from ..ops.creation import eye
 from ..ops.elementwise import abs as magnitude
 from ..ops.indexing import take, where

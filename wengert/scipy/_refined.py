@@ -16,7 +16,7 @@ from .. import linalg
 from .._core.argument_types import ArrayLike, ShapeLike
 from .._core.tensor import Tensor
 from .._prims.structural import stop_gradient
-from ..ops.choices import conj
+from ..ops.complex_parts import conj
 from ..ops.creation import eye
 from ..ops.elementwise import equal, logical_or
 from ..ops.indexing import where

@@ -12,7 +12,7 @@ from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._prims import quantiles as Q
 from .._prims.structural import stop_gradient
-from ..ops.choices import real
+from ..ops.complex_parts import real
 from ..ops.elementwise import abs as magnitude
 from ..ops.elementwise import cos, exp, expm1, floor, less, less_equal, log, log1p, sin, sqrt, tan
 from ..ops.indexing import where

@@ -22,7 +22,7 @@ from .._prims.structural import scale
 from ..errors import LostGradientError
 from ..ops import promotion
 from ..ops.array_methods import conjugate
-from ..ops.choices import real
+from ..ops.complex_parts import real
 from ..ops.elementwise import abs as magnitude
 from ..ops.elementwise import (
     cos,

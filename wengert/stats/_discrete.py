@@ -7,9 +7,9 @@ from typing import Any
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._prims import quantiles as Q
-from ..ops.choices import minimum
 from ..ops.elementwise import equal, floor, less, less_equal, log, logical_and
 from ..ops.indexing import where
+from ..ops.piecewise import minimum
 from ..special import betainc, betaincc, betaln, gammainc, gammaincc, gammaln, xlog1py, xlogy
 from ._distribution import INFINITY, Distribution, Family
 

@@ -14,10 +14,10 @@ from ..._core.where import at_user_line
 from ..._prims import discrete as D
 from ..._prims import indexing as I
 from .. import promotion
-from ..choices import clip, maximum
 from ..elementwise import add, greater_equal, less_equal, logical_and, multiply, subtract
 from ..indexing import where
 from ..linalg import matmul
+from ..piecewise import clip, maximum
 from ..promotion import as_float, as_tensor, names_errors, outward
 from ..reductions import mean
 from ..shapes import joined, known_extent, part, permuted, reshaped

@@ -17,10 +17,10 @@ from ..._prims import discrete as D
 from ..._prims import indexing as I
 from ..._prims import structural as S
 from .. import promotion
-from ..choices import clip, mod
 from ..elementwise import abs as magnitude
 from ..elementwise import add, divide, floor_divide, multiply, subtract
 from ..linalg import solve, tensordot
+from ..piecewise import clip, mod
 from ..promotion import as_float, as_tensor, names_errors, outward
 from ..shapes import known_extent, moved, pad, part, reshaped, stack
 from .layout import laid_out

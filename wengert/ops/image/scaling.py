@@ -11,13 +11,13 @@ from ..._core.argument_types import ArrayLike, DTypeLike
 from ..._core.tensor import Tensor
 from ..._core.where import at_user_line
 from .. import promotion
-from ..choices import maximum, sinc
 from ..elementwise import abs as magnitude
 from ..elementwise import add, divide, less, logical_and, multiply, subtract
 from ..elementwise import greater_equal as at_least
 from ..elementwise import less_equal as at_most
 from ..indexing import where
 from ..linalg import tensordot
+from ..piecewise import maximum, sinc
 from ..promotion import as_float, as_tensor, names_errors, normal_axes, outward
 from ..reductions import sum as total
 from ..shapes import known_extent, moved, part, reshaped

@@ -22,10 +22,10 @@ from ..._prims import discrete as D
 from ..._prims import indexing as I
 from ..._prims import sparse as X
 from .. import promotion
-from ..choices import clip, mod
 from ..elementwise import abs as magnitude
 from ..elementwise import add, greater_equal, less_equal, logical_and, multiply, subtract
 from ..indexing import where
+from ..piecewise import clip, mod
 from ..promotion import as_float, as_tensor, names_errors
 from ..shapes import known_extent, moved, pad, reshaped
 

@@ -14,10 +14,10 @@ from .._core.where import at_user_line
 from .._prims import indexing as I
 from .._prims import structural as S
 from . import promotion
-from .choices import clip
 from .elementwise import add, divide, exp, subtract
 from .indexing import take, where
 from .ordering import segment_max, segment_sum
+from .piecewise import clip
 from .promotion import as_float, as_tensor, names_errors, normal_axes, outward, public
 from .shapes import known_extent, new_shape, permuted, reshaped
 from .subscript import known_values

@@ -14,11 +14,11 @@ from .._core.where import at_user_line
 from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion
-from .choices import clip
 from .creation import linspace, one_hot
 from .elementwise import add, equal, greater_equal, less_equal, logical_and, subtract
 from .indexing import argsort, where
 from .ordering import searchsorted, segment_sum
+from .piecewise import clip
 from .promotion import as_float, as_tensor, names_errors, outward, public
 from .reductions import max as largest
 from .reductions import mean

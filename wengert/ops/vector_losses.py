@@ -10,10 +10,10 @@ from .._core.where import at_user_line
 from .._prims import piecewise as W
 from .._prims import reductions as R
 from . import promotion
-from .choices import clip, maximum, minimum
 from .elementwise import add, divide, equal, exp, log, multiply, negative, power, square, subtract
 from .indexing import where
 from .linalg import norm
+from .piecewise import clip, maximum, minimum
 from .promotion import as_tensor, floats_of, names_errors, normal_axis, outward
 from .reductions import max as largest
 from .reductions import sum as total
