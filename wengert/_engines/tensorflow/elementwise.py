@@ -284,6 +284,11 @@ def _ordered(name: str, function: Callable[..., Any]) -> Any:
 
 _maximum = _bitwise(keeping_nan(tf.maximum), tf.logical_or)
 _minimum = _bitwise(keeping_nan(tf.minimum), tf.logical_and)
+_larger = _bitwise(tf.maximum, tf.logical_or)
+
+
+def _relu(x: tf.Tensor) -> Any:
+    return _larger(x, _of(x, 0))
 
 
 def _without_nan(function: Callable[..., Any]) -> Any:
@@ -430,7 +435,7 @@ KERNELS: dict[str, Any] = {
     "fmax": _without_nan(tf.maximum),
     "fmin": _without_nan(tf.minimum),
     "clip": lambda x, lo, hi: _minimum(_maximum(x, lo), hi),
-    "relu": lambda x: _bitwise(tf.maximum, tf.logical_or)(x, _of(x, 0)),
+    "relu": _relu,
     "mod": _by_nonzero(in_float32(_mod)),
     "fmod": _by_nonzero(in_float32(_fmod)),
     "copysign": _copysign,
