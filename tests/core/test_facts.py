@@ -20,7 +20,7 @@ from wengert._core.state import building
 from wengert._core.tensor import fresh
 from wengert._engines.native.plan.prepare import count_nodes, ready
 from wengert._engines.native.plan.rare import without_rare
-from wengert._engines.native.plan.schedule import schedule
+from wengert._engines.native.plan.schedule import Kind, schedule
 from wengert._passes.dce import drop_unused
 
 X = np.linspace(0.5, 2.0, 50)
@@ -199,7 +199,7 @@ def test_readers_of_what_is_written_to_come_first(name: str) -> None:
             outs = [REGISTRY["buffer_value"](written), REGISTRY["buffer_get"](b, i, template=(None,))]
         graph.finish(outs)
     nodes = [renamed(node) for node in graph.nodes]
-    steps = schedule(nodes, ["single"] * len(nodes), graph.outputs).steps
+    steps = schedule(nodes, [Kind.SINGLE] * len(nodes), graph.outputs).steps
     (place,) = [k for k, node in enumerate(steps) if node.op.facts.writes]
     assert all(k < place for k, node in enumerate(steps) if graph.outputs[1] in node.outputs)
 

@@ -340,7 +340,7 @@ def test_joined_arrays_that_are_read_often_are_stored_once() -> None:
     graph = compiled.trace(x)
     kinds = schedule.schedule(graph.nodes, [*map(kind_of, graph.nodes)], graph.outputs).kinds
     joined = [k for k, n in zip(kinds, graph.nodes, strict=True) if n.op.name == "concatenate" and len(n.inputs) == 3]
-    assert [k for k in joined if k == "assemble"] == ["assemble"] * (6 - schedule.MOST_READS)
+    assert [k for k in joined if k is schedule.Kind.ASSEMBLE] == [schedule.Kind.ASSEMBLE] * (6 - schedule.MOST_READS)
 
 
 def straight(lines: int) -> str:

@@ -19,7 +19,7 @@ from ...._core.tensor import Value
 from ..ir import accesses
 from ..ir.builder import Builder
 from ..ir.loops import COMPLEX, FLOATS, HALVES, Alloc, Array, Operand, Reg, Set, Status, Var
-from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, SMALL, Group, is_small, schedule, static_size
+from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, SMALL, Group, Kind, is_small, schedule, static_size
 from ..run.owners import Owner
 from . import nests
 from .alone import is_alone
@@ -343,7 +343,7 @@ class Block:
         nodes = self.graph.nodes
         large = [v for v in outputs if not is_small(v)]
         plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width > 1 else MOST_REPEATS)
-        self.assembled = {n.outputs[0].key for n, kind in zip(nodes, plan.kinds, strict=True) if kind == "assemble"}
+        self.assembled = {n.outputs[0].key for n, kind in zip(nodes, plan.kinds, strict=True) if kind is Kind.ASSEMBLE}
         through = self._through(plan.kinds)
         last = self._last_reads(plan.steps, through)
         makers = {v.key: (n, kind) for n, kind in zip(nodes, plan.kinds, strict=True) for v in n.outputs}
@@ -373,14 +373,14 @@ class Block:
         nests.copy(self.b, form, target)
         self.filled.add(target.array)
 
-    def _kind(self, node: Node) -> str:
+    def _kind(self, node: Node) -> Kind:
         """As `kind_of`; in lanes running totals go with the loops of others, which are no vector code in any case."""
         if self.b.width < 2 or node.op.name not in RUNNING or is_small(node.outputs[0]):
             return kind_of(node)
         axis, is_reversed = node.attrs
         shape = node.outputs[0].shape
         is_member = axis % len(shape) == len(shape) - 1 and not is_reversed and static_size(shape)
-        return "point" if is_member else kind_of(node)
+        return Kind.POINT if is_member else kind_of(node)
 
     def _hand_targets_on(self) -> None:
         """What a single gives, and an output is another shape of, or is added to it where it lies, goes to where the
@@ -403,11 +403,11 @@ class Block:
         count = count_of(self.b, self.forms[key].shape)
         self.free.setdefault((array.type, count), []).append(array)
 
-    def _through(self, kinds: list[str]) -> dict[int, tuple[int, ...]]:
+    def _through(self, kinds: list[Kind]) -> dict[int, tuple[int, ...]]:
         """For each value that is computed where it is read, the values that reading it reads."""
         through: dict[int, tuple[int, ...]] = {}
         for node, kind in zip(self.graph.nodes, kinds, strict=True):
-            if kind in ("map", "repeat", "inline"):
+            if kind.is_read_through:
                 reached = {r for v in node.inputs for r in through.get(v.key, (v.key,))}
                 through[node.outputs[0].key] = (*reached,)
         return through
@@ -680,22 +680,22 @@ def _of_shape(form: Stored, shape: Extents) -> Stored:
     return Stored(shape, form.array, form.offset, row_major(shape) if form.is_dense else form.strides, form.is_dense)
 
 
-def kind_of(node: Node) -> str:
+def kind_of(node: Node) -> Kind:
     """How a node is lowered, as `schedule` wants to know."""
     name = node.op.name
     if name in SINGLES or name in ("constant", "dim_value"):
-        return "single"
+        return Kind.SINGLE
     out = node.outputs[0]
     if name in REDUCES:
-        return "small" if is_small(node.inputs[0]) and is_small(out) else "reduce"  # of nothing, much is made
+        return Kind.SMALL if is_small(node.inputs[0]) and is_small(out) else Kind.REDUCE  # of nothing, much is made
     if is_small(out):
-        return "small"
+        return Kind.SMALL
     found = MAPS.get(name)
     if found is not None and is_assembled(node):
-        return "assemble"
+        return Kind.ASSEMBLE
     if found is not None:
-        return "repeat" if found.repeats else "map"
-    return "point"
+        return Kind.REPEAT if found.repeats else Kind.MAP
+    return Kind.POINT
 
 
 def is_elementwise(name: str) -> bool:

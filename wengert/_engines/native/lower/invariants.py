@@ -14,6 +14,7 @@ from typing import Protocol
 from ...._control.joint_graph import live
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
+from ..plan.schedule import Kind
 from .blocks import Block, kind_of
 from .forms import Form
 
@@ -61,16 +62,16 @@ def _before(graph: Graph, given: Sequence[Value]) -> list[Node]:
         kind = kind_of(node)
         is_near = all(v.key in stored or v.key in known for v in node.inputs)
         follows = is_near and any(v.key in stored for v in node.inputs)
-        if _is_dear(node, kind) or (kind == "point" and follows):
+        if _is_dear(node, kind) or (kind is Kind.POINT and follows):
             found.append(node)
             stored.update(v.key for v in node.outputs)
     return found
 
 
-def _is_dear(node: Node, kind: str) -> bool:
+def _is_dear(node: Node, kind: Kind) -> bool:
     if not node.inputs or node.op.can_raise:
         return False
-    return kind in ("single", "reduce") or (kind == "point" and node.op.facts.cost == "dear")
+    return kind in (Kind.SINGLE, Kind.REDUCE) or (kind is Kind.POINT and node.op.facts.cost == "dear")
 
 
 def _invariant_nodes(graph: Graph, given: Sequence[Value]) -> list[Node]:

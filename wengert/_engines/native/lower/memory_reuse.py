@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ...._core.graph import Node
 from ...._core.tensor import Value
-from ..plan.schedule import Group, static_size
+from ..plan.schedule import Group, Kind, static_size
 
 FEW = 64  # elements up to which memory is no matter, and short loops may do some of them twice (`index_splitting.py`)
-Makers = dict[int, tuple[Node, str]]
+Makers = dict[int, tuple[Node, Kind]]
 
 
 def heirs(
@@ -64,8 +64,8 @@ def _moved(node: Node, makers: Makers, is_elementwise: Callable[[Node], bool]) -
         for value in reader.inputs:
             if is_moving or value.shape != node.outputs[0].shape:
                 yield value.key
-            maker, kind = makers.get(value.key, (None, ""))
-            if maker is None or kind not in ("inline", "map", "repeat") or (value.key, is_moving) in seen:
+            maker, kind = makers.get(value.key, (None, None))
+            if maker is None or kind is None or not kind.is_read_through or (value.key, is_moving) in seen:
                 continue
             seen.add((value.key, is_moving))
             waiting.append((maker, is_moving or not is_elementwise(maker)))

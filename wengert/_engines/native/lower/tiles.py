@@ -25,7 +25,7 @@ from ..ir.loops import Block as Instructions
 from ..ir.outlining import walk
 from ..llvm import lanes
 from ..plan.row_rules import without
-from ..plan.schedule import is_small, schedule, static_size
+from ..plan.schedule import Kind, is_small, schedule, static_size
 from ..plan.tiles import Rows
 from . import nests
 from .blocks import Block, kind_of, singles
@@ -223,7 +223,7 @@ class _Tiling:
         if self.rows.is_single:
             return 1
         plan = schedule(graph.nodes, [*map(kind_of, graph.nodes)], [v for v in graph.outputs if not is_small(v)])
-        single = {v.key for node in graph.nodes if kind_of(node) == "single" for v in node.outputs}
+        single = {v.key for node in graph.nodes if kind_of(node) is Kind.SINGLE for v in node.outputs}
         kept = [v for node in graph.nodes for v in node.outputs if v.key in plan.stored or v.key in single]
         size = sum(prod(n for n in v.shape if type(n) is int) * v.dtype.itemsize for v in kept)
         if size * width > NEAR:

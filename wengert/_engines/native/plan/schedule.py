@@ -1,23 +1,14 @@
 """Fuses the nodes of a graph into loops: assigns each to a stage, and within its stage to a group that shares a loop.
 
-Each node is of a kind:
-
-- *small*: few elements, computed one by one where the node stands, in registers;
-- *point*: elementwise, one of many members of a loop over its shape;
-- *reduce*: a reduction of something large, a member of the loop over its operand's shape;
-- *map*: moves elements; computed where it is read, never stored unless it must be;
-- *inline*: a point that one map alone reads, computed there;
-- *assemble*: puts parts together in memory, one by one;
-- *single*: everything else (products of matrices, scatters, loops), each by itself.
-
-A value is *ready* at a stage. Singles and small nodes come first in their stage, in program order, then its groups: all
-members of one shape that are computed from one another or from the same operands share one loop. What a member gives is
-ready in the next stage, and is stored if anything outside its group reads it. A member that its own stage does not
-need moves to the latest stage that reads it, where it often need not be stored at all.
+Each node is of a `Kind`. A value is *ready* at a stage. Singles and small nodes come first in their stage, in program
+order, then its groups: all members of one shape that are computed from one another or from the same operands share one
+loop. What a member gives is ready in the next stage, and is stored if anything outside its group reads it. A member
+that its own stage does not need moves to the latest stage that reads it, where it often need not be stored at all.
 """
 
 from __future__ import annotations
 
+import enum
 import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -41,8 +32,32 @@ HEAVY = 16  # maps that one map may read through others before it is stored
 MOST_REPEATS = 3
 MOST_IN_LANES = 6  # of comparisons: where vectors of booleans would have to be packed into bytes
 
+
+class Kind(enum.Enum):
+    """How a node is computed, and where."""
+
+    SMALL = enum.auto()  # few elements, computed one by one where the node stands, in registers
+    POINT = enum.auto()  # elementwise, one of many members of a loop over its shape
+    REDUCE = enum.auto()  # a reduction of something large, a member of the loop over its operand's shape
+    MAP = enum.auto()  # moves elements; computed where it is read, never stored unless it must be
+    REPEAT = enum.auto()  # a map that reads elements many times
+    INLINE = enum.auto()  # a point that one map alone reads, computed there
+    ASSEMBLE = enum.auto()  # puts parts together in memory, one by one
+    SINGLE = enum.auto()  # everything else (products of matrices, scatters, loops), each by itself
+
+    @property
+    def is_read_through(self) -> bool:
+        """Whether it is computed where it is read."""
+        return self in (Kind.MAP, Kind.REPEAT, Kind.INLINE)
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it shares a loop with others."""
+        return self in (Kind.POINT, Kind.REDUCE)
+
+
 # Kinds that compute what they alone read.
-_READING = ("map", "inline", "assemble")
+_READING = (Kind.MAP, Kind.INLINE, Kind.ASSEMBLE)
 
 
 class Group:
@@ -65,7 +80,7 @@ class Schedule:
         stored: keys of the values of members that something outside their group reads.
     """
 
-    def __init__(self, kinds: list[str], steps: list[Node | Group], stored: set[int]) -> None:
+    def __init__(self, kinds: list[Kind], steps: list[Node | Group], stored: set[int]) -> None:
         self.kinds = kinds
         self.steps = steps
         self.stored = stored
@@ -102,14 +117,13 @@ def is_small(value: Value) -> bool:
 
 
 def schedule(
-    nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value], repeats: int = MOST_REPEATS
+    nodes: Sequence[Node], kinds: list[Kind], outputs: Sequence[Value], repeats: int = MOST_REPEATS
 ) -> Schedule:  # fmt: skip
     """Plans a graph.
 
     Args:
         nodes: in program order.
-        kinds: for each "small", "point", "reduce", "map", "repeat" (a map that reads elements many times), "assemble"
-            or "single".
+        kinds: of the nodes; no `Kind.INLINE`, which is found here.
         outputs: what the graph gives; all of it is stored.
         repeats: how often a comparison is computed at most.
     """
@@ -117,7 +131,7 @@ def schedule(
 
 
 class _Scheduling:
-    def __init__(self, nodes: Sequence[Node], kinds: list[str], outputs: Sequence[Value], repeats: int) -> None:
+    def __init__(self, nodes: Sequence[Node], kinds: list[Kind], outputs: Sequence[Value], repeats: int) -> None:
         self.repeats = repeats
         self.nodes = nodes
         self.kinds = kinds
@@ -158,16 +172,16 @@ class _Scheduling:
                 (value,) = self.nodes[place].outputs
                 size = static_size(value.shape)
                 if reads[value.key] > MOST_READS and size is not None and size <= NEAR:
-                    self.kinds[place] = "assemble"
+                    self.kinds[place] = Kind.ASSEMBLE
                     reads[value.key] = 1
 
     def is_map(self, place: int) -> bool:
-        return self.kinds[place] in ("map", "repeat")
+        return self.kinds[place] in (Kind.MAP, Kind.REPEAT)
 
     def find_inlined(self) -> None:
         depth: dict[int, int] = {}
         for place in range(len(self.nodes) - 1, -1, -1):
-            if self.kinds[place] != "point" or self.nodes[place].op.name in RUNNING:
+            if self.kinds[place] is not Kind.POINT or self.nodes[place].op.name in RUNNING:
                 continue
             key = self.nodes[place].outputs[0].key
             readers = self.readers[key]
@@ -176,7 +190,7 @@ class _Scheduling:
                     continue
                 depth[place] = depth.get(readers[0], 0) + 1
                 if depth[place] <= DEEP:
-                    self.kinds[place] = "inline"
+                    self.kinds[place] = Kind.INLINE
 
     def is_read_once(self, place: int) -> bool:
         """Whether what a reading node gives is read in one place, where all that it computes is computed.
@@ -184,7 +198,7 @@ class _Scheduling:
         A function that is computed in two loops need not have the same bits in both, by vectors in one and element by
         element in the other; and rules ask whether values are equal, as that of a maximum does.
         """
-        if self.kinds[place] == "assemble":
+        if self.kinds[place] is Kind.ASSEMBLE:
             return True
         (value,) = self.nodes[place].outputs
         readers = self.readers[value.key]
@@ -195,12 +209,12 @@ class _Scheduling:
     def is_direct(self, place: int, value: Value) -> bool:
         """Whether a member reads a value at its own index from another member of the same shape."""
         source, kind = self.producer.get(value.key), self.kinds[place]
-        if source is None or self.kinds[source] != "point" or place in self.moving:
+        if source is None or self.kinds[source] is not Kind.POINT or place in self.moving:
             return False
         # one extent may have several names, which a guard makes equal: their loops are different ones all the same
-        if kind == "point":
+        if kind is Kind.POINT:
             return value.shape == self.nodes[place].outputs[0].shape
-        return kind == "reduce" and value.shape == self.nodes[place].inputs[0].shape
+        return kind is Kind.REDUCE and value.shape == self.nodes[place].inputs[0].shape
 
     def is_direct_only(self, readers: Sequence[int], value: Value) -> bool:
         """Whether all readers of a value are members that read it at their own index."""
@@ -209,7 +223,7 @@ class _Scheduling:
     def domain(self, place: int) -> Any:
         """The shape over which a member runs."""
         node = self.nodes[place]
-        return node.inputs[0].shape if self.kinds[place] == "reduce" else node.outputs[0].shape
+        return node.inputs[0].shape if self.kinds[place] is Kind.REDUCE else node.outputs[0].shape
 
     def set_stages(self) -> None:
         told: dict[Atom, int] = {}  # of dimensions that results tell: the stage from which on they are known
@@ -220,14 +234,14 @@ class _Scheduling:
                 if at and self.is_direct(place, value):
                     at -= 1
                 stage = max(stage, at)
-            if kind in ("map", "repeat", "inline"):
+            if kind.is_read_through:
                 self.limit_weight(place)
                 kind = self.kinds[place]
             self.stage[place] = stage
-            after = stage + (kind in ("point", "reduce"))
+            after = stage + (kind.is_member)
             for value in node.outputs:
                 self.ready[value.key] = after
-            if kind == "single":
+            if kind is Kind.SINGLE:
                 told.update(dict.fromkeys(atoms_told(node.outputs) - told.keys(), after))
 
     def dims_known(self, node: Node, told: Mapping[Atom, int]) -> int:
@@ -239,7 +253,7 @@ class _Scheduling:
         node = self.nodes[place]
         weight = 1 + sum(self.weight.get(v.key, 0) for v in node.inputs)
         if weight > HEAVY:
-            self.kinds[place] = "point"
+            self.kinds[place] = Kind.POINT
             self.moving.add(place)
             weight = 0
         self.weight[node.outputs[0].key] = weight
@@ -253,7 +267,7 @@ class _Scheduling:
         """
         found = False
         for place, node in enumerate(self.nodes):
-            if self.kinds[place] != "point" or node.op.facts.cost == "dear" or place in self.moving:
+            if self.kinds[place] is not Kind.POINT or node.op.facts.cost == "dear" or place in self.moving:
                 continue
             key, stage = node.outputs[0].key, self.stage[place]
             readers = self.readers[key]
@@ -264,7 +278,7 @@ class _Scheduling:
             if min(self.stage[r] for r in readers) == max(self.stage[r] for r in readers) == stage:
                 continue
             if all(self.is_there(v, stage) for v in node.inputs):
-                self.kinds[place] = "inline"
+                self.kinds[place] = Kind.INLINE
                 found = True
         return found
 
@@ -275,9 +289,9 @@ class _Scheduling:
     def is_there(self, value: Value, stage: int) -> bool:
         """Whether a value can be read at a stage and later on without being stored for that."""
         source = self.producer.get(value.key)
-        if source is None or self.kinds[source] in ("single", "assemble", "small", "reduce"):
+        if source is None or self.kinds[source] in (Kind.SINGLE, Kind.ASSEMBLE, Kind.SMALL, Kind.REDUCE):
             return True
-        if self.kinds[source] == "point":
+        if self.kinds[source] is Kind.POINT:
             return self.ready[value.key] <= stage
         return all(self.is_there(v, stage) for v in self.nodes[source].inputs)
 
@@ -286,7 +300,7 @@ class _Scheduling:
     def sink(self) -> None:
         """Moves members to the stage where they are read first, if no more values are stored for it."""
         for place in range(len(self.nodes) - 1, -1, -1):
-            if self.kinds[place] != "point":
+            if self.kinds[place] is not Kind.POINT:
                 continue
             node = self.nodes[place]
             key = node.outputs[0].key
@@ -311,10 +325,12 @@ class _Scheduling:
             if source is None or value.key in self.asked:
                 continue
             readers = self.readers[value.key]
-            if self.kinds[source] in ("single", "assemble"):
+            if self.kinds[source] in (Kind.SINGLE, Kind.ASSEMBLE):
                 count += not is_small(value) and all(self.stage[r] < stage for r in readers)
                 continue
-            if self.kinds[source] != "point" or any(self.stage[r] > self.stage[source] for r in readers if r != place):
+            if self.kinds[source] is not Kind.POINT or any(
+                self.stage[r] > self.stage[source] for r in readers if r != place
+            ):
                 continue
             moves = len(readers) == 1 and depth > 0 and self.is_direct(place, value)
             count += min(1, self.newly_stored(source, stage, depth - 1)) if moves else 1
@@ -326,7 +342,7 @@ class _Scheduling:
         """The members that share a loop: of one stage and shape, and connected."""
         found: dict[Any, list[int]] = defaultdict(list)
         for place, kind in enumerate(self.kinds):
-            if kind in ("point", "reduce"):
+            if kind.is_member:
                 found[self.stage[place], self.domain(place)].append(place)
         result: list[tuple[int, Group, list[int]]] = []
         for (stage, shape), places in found.items():
@@ -367,7 +383,7 @@ class _Scheduling:
         while waiting:
             for value in self.nodes[waiting.pop()].inputs:
                 source = self.producer.get(value.key, -1)
-                if value.key not in found and source >= 0 and self.kinds[source] == "inline":
+                if value.key not in found and source >= 0 and self.kinds[source] is Kind.INLINE:
                     waiting.append(source)
                 found.add(value.key)
         return found
@@ -377,8 +393,7 @@ class _Scheduling:
         seen: set[int] = set()
         for value in self.outputs:
             source = self.producer.get(value.key)
-            kind = "" if source is None else self.kinds[source]
-            if kind in ("map", "repeat", "inline") and value.key not in seen:
+            if source is not None and self.kinds[source].is_read_through and value.key not in seen:
                 seen.add(value.key)
                 group = Group(value.shape)
                 group.copies.append(value)
@@ -391,7 +406,7 @@ class _Scheduling:
         for number, (_, _, places) in enumerate(groups):
             home.update(dict.fromkeys(places, number))
         for place, kind in enumerate(self.kinds):
-            if kind == "point":
+            if kind is Kind.POINT:
                 key = self.nodes[place].outputs[0].key
                 own = home[place]
                 if key in self.asked or any(home.get(r) != own or r in self.moving for r in self.readers[key]):
@@ -401,7 +416,7 @@ class _Scheduling:
     def ordered(self, groups: list[tuple[int, Group, list[int]]]) -> list[Node | Group]:
         alone: dict[int, list[Node]] = defaultdict(list)
         for place, kind in enumerate(self.kinds):
-            if kind not in ("point", "reduce"):
+            if not kind.is_member:
                 alone[self.stage[place]].append(self.nodes[place])
         loops: dict[int, list[Group]] = defaultdict(list)
         for stage, group, _ in groups:

@@ -27,7 +27,7 @@ from ...._passes import optimise
 from ..lower.blocks import kind_of
 from ..lower.forms import is_plain
 from .row_rules import RULES, SUMS, Needs, needs_of, op, without
-from .schedule import is_small, schedule
+from .schedule import Kind, is_small, schedule
 
 LEAST = 48 * 1024  # bytes that must be saved
 FEWEST = 48  # rows
@@ -153,7 +153,7 @@ class _Search:
         kinds = [*map(kind_of, self.nodes)]
         plan = schedule(self.nodes, [*kinds], [v for v in self.graph.outputs if not is_small(v)])
         alone = {v.key for node, kind in zip(self.nodes, plan.kinds, strict=True) for v in node.outputs
-                 if kind in ("single", "assemble") and node.op.name != "constant"}  # fmt: skip
+                 if kind in (Kind.SINGLE, Kind.ASSEMBLE) and node.op.name != "constant"}  # fmt: skip
         return alone | plan.stored
 
     def run(self) -> Graph:
