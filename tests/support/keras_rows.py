@@ -619,19 +619,29 @@ def a_model_names_no_other_functions() -> None:
             keras.models.model_from_json(text.replace(name, other))
 
 
-class Calls(keras.layers.Layer):
+class Calling(keras.layers.Layer):
+    """Calls its `function`, which most layers here make in `build`, where the weight is that it reads."""
+
+    function: Callable[..., Any]
+
+    def call(self, x: Any) -> Any:
+        return self.function(x)
+
+
+class Elementwise(Calling):
+    """Says what comes of a shape, for Keras's symbols."""
+
+    def compute_output_shape(self, shape: Any) -> Any:
+        return shape
+
+
+class Calls(Elementwise):
     def __init__(self, function: Any) -> None:
         super().__init__()
         self.function = function
 
     def build(self, shape: Any) -> None:
         """Nothing is to be built."""
-
-    def compute_output_shape(self, shape: Any) -> Any:
-        return shape
-
-    def call(self, x: Any) -> Any:
-        return self.function(x)
 
 
 @row
@@ -644,15 +654,12 @@ def what_is_wrong_in_a_rule_is_said_of_symbols_too() -> None:
         model.fit(DRAWN, DRAWN, verbose=0)
 
 
-class Tempered(keras.layers.Layer):
+class Tempered(Calling):
     """A function made where the weight is, which it reads."""
 
     def build(self, shape: Any) -> None:
         self.w = self.add_weight(shape=(shape[-1],), initializer="ones")
         self.function = wg.function(lambda x: x * wg.exp(self.w))
-
-    def call(self, x: Any) -> Any:
-        return self.function(x)
 
 
 @row
@@ -691,18 +698,12 @@ def rules_read_weights_as_they_are_wherever_they_run() -> None:
                     close(found[1], value)
 
 
-class Doubled(keras.layers.Layer):
+class Doubled(Elementwise):
     """A function that reads what Keras computes of the weight."""
 
     def build(self, shape: Any) -> None:
         self.w = self.add_weight(shape=(shape[-1],), initializer="ones")
         self.function = wg.function(lambda x: x * (self.w * 2.0))
-
-    def compute_output_shape(self, shape: Any) -> Any:
-        return shape
-
-    def call(self, x: Any) -> Any:
-        return self.function(x)
 
 
 @row
@@ -758,7 +759,7 @@ def weights_that_stand_for_other_arrays_in_each_call_are_read_anew() -> None:
                 assert np.abs(np.asarray(old, "float32") - np.asarray(new, "float32")).max() > 0, policy
 
 
-class Projected(keras.layers.Layer):
+class Projected(Calling):
     """A custom gradient made where the weight is, which it reads and answers for."""
 
     def build(self, shape: Any) -> None:
@@ -771,10 +772,7 @@ class Projected(keras.layers.Layer):
 
             return wg.fori_loop(0, 2, lambda _, c: wg.tanh(c), x @ self.w), rule
 
-        self.project = project
-
-    def call(self, x: Any) -> Any:
-        return self.project(x)
+        self.function = project
 
 
 @row
