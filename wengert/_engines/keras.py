@@ -47,22 +47,33 @@ class Applied(_keras.Operation):
 
 def _name_of(function: Callable[..., Any]) -> str:
     """Where a public function of ours is found; "" for those of users."""
-    module, name = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
-    return f"{module}:{name}" if _found(module, name) is not None else ""
+    name = getattr(function, "__qualname__", "")
+    return next((f"{_PACKAGE}.{room}:{name}" for room in _ROOMS if _is_of(room, name, function)), "")
 
 
-def _found(module: str, name: str) -> Callable[..., Any] | None:
-    package, _, rest = module.partition(".")
-    if package != _PACKAGE or rest.partition(".")[0] not in _ROOMS or name.startswith("_"):
-        return None
-    found = getattr(importlib.import_module(module), name, None)
-    return found if getattr(found, "__module__", None) == module else None
+def _is_of(room: str, name: str, function: Callable[..., Any]) -> bool:
+    """Whether a function is that of a room which has its name: another call of a decorator makes another object."""
+    found = _found(room, name)
+    return found is not None and _place(found) == _place(function)
+
+
+def _place(function: Callable[..., Any]) -> tuple[str | None, str | None]:
+    return getattr(function, "__module__", None), getattr(function, "__qualname__", None)
+
+
+def _found(room: str, name: str) -> Callable[..., Any] | None:
+    found = None if name.startswith("_") else getattr(importlib.import_module(f"{_PACKAGE}.{room}"), name, None)
+    is_ours = callable(found) and (getattr(found, "__module__", None) or "").partition(".")[0] == _PACKAGE
+    return found if is_ours else None
 
 
 def _named(name: str) -> Callable[..., Any]:
     """The function of ours that has a name. A model from somewhere else may not name anything but that."""
     module, _, attribute = name.partition(":")
-    found = _found(module, attribute)
+    package, _, rest = module.partition(".")
+    room = rest.partition(".")[0]  # older models say in which file of the room it was
+    rooms = (room, *_ROOMS) if package == _PACKAGE and room in _ROOMS else ()
+    found = next((found for room in rooms if (found := _found(room, attribute)) is not None), None)
     if found is None:
         raise ValueError(f"the model applies {name}, which is no function of Wengert's")
     return found
@@ -73,8 +84,8 @@ def _public(function: Callable[..., Any]) -> Callable[..., Any]:
     if isinstance(function, functools.partial):
         (op,) = function.args
         name = "gammaln" if op.name == "lgamma" else op.name
-        rooms = [importlib.import_module(f"{_PACKAGE}.{room}") for room in _ROOMS if room != "numpy"]
-        return next((found for room in rooms if (found := getattr(room, name, None)) is not None), function)
+        rooms = (room for room in _ROOMS if room != "numpy")
+        return next((found for room in rooms if (found := _found(room, name)) is not None), function)
     return function
 
 
