@@ -13,7 +13,6 @@ from ...._core.op import REGISTRY
 from ...._passes import optimise
 from ..ir.loops import Call, For, Function, Let, Poll, blocks_of, verify
 from ..ir.renaming import walk
-from ..lower import bessel_real_order as bessel_real_order
 from ..lower.alone import alone
 from ..lower.formulas import PREFIX, Own, function_alone, stands_alone
 from ..lower.functions import lowered

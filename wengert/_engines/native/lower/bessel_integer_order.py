@@ -12,8 +12,8 @@ import math
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from . import special as special  # whose rules serve the other orders
-from .scalars import SCALARS, Rule, f64
+from . import special
+from .scalars import Rule, f64
 
 MOST = 4  # the highest order that the recurrence serves
 _FROM = 8.0
@@ -94,7 +94,7 @@ def _plain(order: int, is_scaled: bool) -> Rule:
 
 
 def _of_order(name: str, is_scaled: bool) -> Rule:
-    other = SCALARS[name]
+    other = special.IN_PROCESS[name]
 
     def rule(b: Builder, t: str, attrs: tuple[float, ...], x: Operand) -> Operand:
         (order,) = attrs
@@ -105,7 +105,7 @@ def _of_order(name: str, is_scaled: bool) -> Rule:
     return rule
 
 
-SCALARS.update({
+IN_PROCESS = {
     "i0": _plain(0, False), "i0e": _plain(0, True), "i1": _plain(1, False), "i1e": _plain(1, True),
     "iv": _of_order("iv", False), "ive": _of_order("ive", True),
-})  # fmt: skip
+}  # fmt: skip

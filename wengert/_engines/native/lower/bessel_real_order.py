@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .formulas import Scope, add, call_own
+from .formulas import Formulas, Scope, call_own
 from .numbers import (
     EULER,
     Number,
@@ -32,6 +32,8 @@ from .numbers import (
     where,
     zeta_less_one,
 )
+
+FORMULAS = Formulas()
 
 _NEAR = 2.0  # below it Temme's series of Y ...
 _NEAR_DECAY = 1.0  # ... and of K
@@ -270,7 +272,7 @@ def _raised(s: Scope, x: Number, order: float, pair: Sequence[Number], sign: flo
     return here, above
 
 
-@add("bessel_j", 1)
+@FORMULAS.add("bessel_j", 1)
 def _j(s: Scope, x: Number, order: float) -> Some:
     def between() -> Number:
         j, next_j, y, next_y = _base(s, x, order)
@@ -288,7 +290,7 @@ def _j(s: Scope, x: Number, order: float) -> Some:
     )
 
 
-@add("bessel_y", 1)
+@FORMULAS.add("bessel_y", 1)
 def _y(s: Scope, x: Number, order: float) -> Some:
     pair = choose_all(x < _NEAR, lambda: _logarithmic(s, x, order, False), lambda: _base(s, x, order)[2:], 2)
     return _raised(s, x, order, pair, -1.0)[0]
@@ -334,7 +336,7 @@ def _decay(s: Scope, x: Number, order: float) -> tuple[Number, Number]:
     return _raised(s, x, order, choose_all(x < _NEAR_DECAY, near, lambda: _fast_decay(s, x, order), 2), 1.0)
 
 
-@add("bessel_k", 1)
+@FORMULAS.add("bessel_k", 1)
 def _k(s: Scope, x: Number, order: float) -> Some:
     """e^x K."""
     return _decay(s, x, order)[0]
@@ -355,7 +357,7 @@ def _growth(s: Scope, x: Number, order: float) -> Number:
     return 1.0 / (x * (above + here / below))
 
 
-@add("bessel_i", 1)
+@FORMULAS.add("bessel_i", 1)
 def _i(s: Scope, x: Number, order: float) -> Some:
     """e^-x I."""
 
@@ -418,17 +420,17 @@ def _whole(
     return where(x < 0.0, -found, found) if round(order) % 2 else found
 
 
-@add("jv", 1)
+@FORMULAS.add("jv", 1)
 def _jv(s: Scope, x: Number, order: float) -> Some:
     return _whole("j", x, order, lambda size: _first_kind("j", order)(s, size), lambda: 0.0)
 
 
-@add("ive", 1)
+@FORMULAS.add("ive", 1)
 def _ive(s: Scope, x: Number, order: float) -> Some:
     return _whole("i", x, order, lambda size: _first_kind("i", order)(s, size), lambda: 0.0)
 
 
-@add("iv", 1)
+@FORMULAS.add("iv", 1)
 def _iv(s: Scope, x: Number, order: float) -> Some:
     def inside(size: Number) -> Number:
         half = exp(0.5 * size)  # twice: e^x overflows before the value does
@@ -442,7 +444,7 @@ def _second_kind(x: Number, at_zero: float, at_end: float, inside: Callable[[], 
     return first_of(cases, inside)
 
 
-@add("yv", 1)
+@FORMULAS.add("yv", 1)
 def _yv(s: Scope, x: Number, order: float) -> Some:
     size = abs(order)
     cos, sin = _cos_sin(size)
@@ -459,11 +461,11 @@ def _yv(s: Scope, x: Number, order: float) -> Some:
     return _second_kind(x, at_zero, 0.0, inside)
 
 
-@add("kve", 1)
+@FORMULAS.add("kve", 1)
 def _kve(s: Scope, x: Number, order: float) -> Some:
     return _second_kind(x, math.inf, 0.0, lambda: _part(s, "bessel_k", abs(order))(x))
 
 
-@add("kv", 1)
+@FORMULAS.add("kv", 1)
 def _kv(s: Scope, x: Number, order: float) -> Some:
     return _second_kind(x, math.inf, 0.0, lambda: _part(s, "bessel_k", abs(order))(x) * exp(-x))

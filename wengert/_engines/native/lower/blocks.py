@@ -66,7 +66,7 @@ def singles(rules: dict[str, Lower], *, of_complex: bool = False, of_halves: boo
 # Primitives that leave the elements of their first operand where they are, perhaps with something added to them.
 IN_PLACE = {"reshape"}
 
-# What is done to a graph before it is lowered: files with rules for several nodes at once add it.
+# What is done to a graph before it is lowered, by rules for several nodes at once; `families.py` lists it.
 REWRITES: list[Callable[[Graph], Graph]] = []
 
 

@@ -1,25 +1,38 @@
-"""The table of primitives that are lowered by themselves, made of the tables of the families that are listed here."""
+"""The tables of rules, made of the tables of the files that are listed here.
+
+Of primitives that are lowered by themselves (`SINGLES`), of special functions on one element (`SCALARS`; their formulas
+and their rules where code stands alone), and of what is done to a graph beforehand (`REWRITES`).
+"""
 
 from __future__ import annotations
 
 from . import (
+    bessel_integer_order,
+    bessel_real_order,
     convolutions,
     determinants,
     draws,
     factorisations,
     fourier,
+    incomplete,
+    integrals,
     joins,
     numpy_calls,
+    polygamma,
     products,
+    quantiles,
     regions,
     scans,
     scatters,
     sparse,
+    special,
     spectra,
     tiles,
     windows,
 )
-from .blocks import SINGLES
+from .blocks import REWRITES, SINGLES
+from .formulas import RULES, enter
+from .scalars import SCALARS
 
 FAMILIES = (
     convolutions, determinants, draws, factorisations, fourier, joins, numpy_calls, products, regions, scans, scatters,
@@ -28,5 +41,12 @@ FAMILIES = (
 
 for family in FAMILIES:
     SINGLES.update(family.LOWERED)
+REWRITES.extend((joins.joined, numpy_calls.taken_in))
+for family in (special, bessel_integer_order, incomplete, integrals, polygamma, quantiles):
+    SCALARS.update(family.IN_PROCESS)  # `special` first: others have better rules for some of its primitives
+for family in (bessel_real_order, incomplete, integrals, quantiles):
+    enter(family.FORMULAS)
+for family in (integrals, polygamma, quantiles):
+    RULES.update(family.ALONE)
 
 __all__ = ["FAMILIES", "SINGLES"]

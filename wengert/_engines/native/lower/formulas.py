@@ -2,7 +2,8 @@
 
 A formula is written in `numbers`, once for object code, for C and for machine code in memory. The rule of a primitive
 of `RULES` calls the function, under a name that holds its attributes: `own.gammainc.1`, `own.jv.2p5`. Rules for where
-code stands alone are these; in this process SciPy has most functions, and `in_process` says for which it has none.
+code stands alone are these; in this process SciPy has most functions, and where it has none a file lists the rule under
+`IN_PROCESS`, too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from ..ir.builder import Builder
 from ..ir.loops import Array, Function, Operand, Typed
 from .alone import alone, is_alone
 from .numbers import Number, Some, operand
-from .scalars import SCALARS
 from .special import call
 
 PREFIX = "own."
@@ -48,7 +48,20 @@ class Formula(NamedTuple):
     make: Callable[..., Some]
 
 
-FORMULAS: dict[str, Formula] = {}
+class Formulas(dict[str, Formula]):
+    """The formulas of one file, by the names of their primitives; `families.py` lists the files."""
+
+    def add(self, name: str, operands: int) -> Callable[[Callable[..., Some]], Callable[..., Some]]:
+        """Decorates the formula of a primitive."""
+
+        def added(make: Callable[..., Some]) -> Callable[..., Some]:
+            self[name] = Formula(operands, make)
+            return make
+
+        return added
+
+
+FORMULAS = Formulas()
 # of primitives, where code stands alone: `rule(b, t, attrs, *operands)`
 RULES: dict[str, Callable[..., Operand]] = {}
 TRANSFORMS = ("dft", "rfft", "irfft")  # which have loops of their own there, whatever NumPy offers
@@ -128,17 +141,7 @@ def rule_of(name: str) -> Callable[..., Operand]:
     return rule
 
 
-def add(name: str, operands: int) -> Callable[[Callable[..., Some]], Callable[..., Some]]:
-    """Decorates the formula of a primitive."""
-
-    def added(make: Callable[..., Some]) -> Callable[..., Some]:
-        FORMULAS[name] = Formula(operands, make)
-        RULES[name] = rule_of(name)
-        return make
-
-    return added
-
-
-def in_process(*names: str) -> None:
-    """In this process, too, the rules of these primitives are those of code that stands alone: no library has them."""
-    SCALARS.update({name: RULES[name] for name in names})
+def enter(formulas: Formulas) -> None:
+    """Makes the formulas of a file known, and the rules that call them."""
+    FORMULAS.update(formulas)
+    RULES.update({name: rule_of(name) for name in formulas})

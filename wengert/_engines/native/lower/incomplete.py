@@ -16,7 +16,8 @@ from ...stirling import FALL, FROM, NEAR, NODES, beta_start, beyond_stirling
 from ...taylor import Taylor
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from .formulas import RULES, Scope, add, call_own, in_process
+from . import special
+from .formulas import RULES, Formulas, Scope, call_own, rule_of
 from .numbers import (
     EULER,
     Number,
@@ -36,6 +37,8 @@ from .numbers import (
 )
 from .scalars import SCALARS, Rule
 from .special import call
+
+FORMULAS = Formulas()
 
 _TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, which overflow nowhere
 _DIGAMMA = (0.0, 1 / 2, 1 / 12, 0.0, -1 / 120, 0.0, 1 / 252)
@@ -197,7 +200,7 @@ def _gamma_tail(s: Scope, a: Number, x: Number, order: int) -> Number:
 # -- incomplete gamma --------------------------------------------------------------------------------------------------
 
 
-@add("gamma_size", 2)
+@FORMULAS.add("gamma_size", 2)
 def _gamma_size(s: Scope, a: Number, x: Number) -> Some:
     """x^(a-1) e^-x / gamma(a)."""
     is_large = (a > _LARGE) & (a < math.inf) & (x > 0.1 * a) & (x < 10.0 * a)
@@ -213,7 +216,7 @@ def _gamma_size(s: Scope, a: Number, x: Number) -> Some:
     return choose(is_large, large, plain)
 
 
-@add("gamma_share", 2)
+@FORMULAS.add("gamma_share", 2)
 def _gamma_share(s: Scope, a: Number, x: Number) -> Some:
     """x^a e^-x / gamma(a + 1), for positive ones."""
     return choose(
@@ -249,7 +252,7 @@ def _gamma_fraction(s: Scope, a: Number, x: Number, order: int) -> Number:
     return where(call_own(s.b, "gamma_share", (), a, x) == 0.0, 0.0, found) if order else found
 
 
-@add("gammainc", 2)
+@FORMULAS.add("gammainc", 2)
 def _gammainc(s: Scope, a: Number, x: Number, order: int) -> Some:
     """The regularised lower function, or its derivative in a."""
     is_valid = (a >= 0.0) & (x >= 0.0)
@@ -307,7 +310,7 @@ def _upper_of_small(s: Scope, a: Number, x: Number) -> Number:
     return -expm1(a * log(x) - line) - exp(a * log(x) - log_gamma(a)) * total
 
 
-@add("gammaincc", 2)
+@FORMULAS.add("gammaincc", 2)
 def _gammaincc(s: Scope, a: Number, x: Number) -> Some:
     """The regularised upper function."""
     is_valid = (a >= 0.0) & (x >= 0.0) & ((a > 0.0) | (x > 0.0)) & ((a < math.inf) | (x < math.inf))
@@ -334,7 +337,7 @@ def _gammaincc(s: Scope, a: Number, x: Number) -> Some:
 # -- incomplete beta ---------------------------------------------------------------------------------------------------
 
 
-@add("beta_share", 3)
+@FORMULAS.add("beta_share", 3)
 def _beta_share(s: Scope, a: Number, b: Number, x: Number) -> Some:
     """x^a (1-x)^b / (a beta(a, b))."""
 
@@ -384,7 +387,7 @@ def _beta_power(s: Scope, a: Number, b: Number, x: Number, orders: Orders) -> Ta
     return line.exp() * call_own(s.b, "beta_share", (), a, b, x)
 
 
-@add("beta_below", 3)
+@FORMULAS.add("beta_below", 3)
 def _beta_below(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b: int) -> Some:
     """I_x(a, b) by its continued fraction, for x below (a + 1) / (a + b + 2), or its derivative."""
     orders = (order_a, order_b)
@@ -401,7 +404,7 @@ def _beta_below(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b
     return (_beta_power(s, a, b, x, orders) / _fraction(s.b, orders, one, rounds)).derivative()
 
 
-@add("beta_tail", 3)
+@FORMULAS.add("beta_tail", 3)
 def _beta_tail(s: Scope, a: Number, b: Number, start: Number, order_a: int, order_b: int) -> Some:
     """The same for large a and b, and x near and not above a / (a + b)."""
     ratio, total = a / b, a + b
@@ -464,7 +467,7 @@ def _beta_parts(
     )
 
 
-@add("betainc", 3)
+@FORMULAS.add("betainc", 3)
 def _betainc(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b: int) -> Some:
     """The regularised incomplete beta function, or its derivative in a and b."""
     if not order_a and not order_b:
@@ -484,7 +487,7 @@ def _betainc(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b: i
     return first_of([(~is_valid, lambda: math.nan), (~is_inside, lambda: 0.0)], inside)
 
 
-@add("betaincc", 3)
+@FORMULAS.add("betaincc", 3)
 def _betaincc(s: Scope, a: Number, b: Number, x: Number) -> Some:
     """1 - betainc(a, b, x)."""
     return _beta_value(a, b, x, 1.0, lambda: _beta_parts(s, a, b, x, (0, 0), rest_of, lambda q: q, True))
@@ -529,7 +532,7 @@ def _root(
     return repeated(s.b, [0.0, low, high, 0.5 * (low + high), math.nan], goes_on, step)[3]
 
 
-@add("gammaincinv", 2)
+@FORMULAS.add("gammaincinv", 2)
 def _gammaincinv(s: Scope, a: Number, p: Number) -> Some:
     """The x at which the lower function is p, by its logarithm."""
 
@@ -546,7 +549,7 @@ def _gammaincinv(s: Scope, a: Number, p: Number) -> Some:
     return first_of(cases, lambda: exp(_root(s, -745.0, 709.0, step_at)))
 
 
-@add("betaincinv", 3)
+@FORMULAS.add("betaincinv", 3)
 def _betaincinv(s: Scope, a: Number, b: Number, p: Number) -> Some:
     """The x at which the incomplete beta function is p, by the logarithm of x / (1 - x)."""
 
@@ -619,7 +622,7 @@ class _Zeta:
         return total.derivative()
 
 
-@add("zeta", 2)
+@FORMULAS.add("zeta", 2)
 def _zeta(scope: Scope, s: Number, q: Number, order: int) -> Some:
     """The sum of (k + q)^-s, or its derivative in s."""
     found = _Zeta(s, order)
@@ -644,13 +647,9 @@ def _zeta_in_place(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> 
     return b.convert(t, "f64", operand(_zeta(Scope(b), s, q, *attrs)))
 
 
-SCALARS["zeta"] = _zeta_in_place
-in_process("gamma_size")
-
-
 def _with_slopes(name: str) -> Rule:
     """SciPy's function, and ours for its derivatives in parameters."""
-    library = SCALARS[name]
+    library = special.IN_PROCESS[name]
 
     def rule(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
         if not any(attrs):
@@ -660,4 +659,8 @@ def _with_slopes(name: str) -> Rule:
     return rule
 
 
-SCALARS.update({name: _with_slopes(name) for name in ("gammainc", "betainc")})
+IN_PROCESS = {
+    "zeta": _zeta_in_place,
+    "gamma_size": rule_of("gamma_size"),
+    **{name: _with_slopes(name) for name in ("gammainc", "betainc")},
+}

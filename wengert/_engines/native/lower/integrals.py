@@ -12,10 +12,11 @@ import numpy as np
 from ...erfcx_integrals import MOST, SPLIT, reflected, smooth
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from .formulas import RULES, Scope, add, call_own
+from .formulas import Formulas, Scope, call_own
 from .numbers import EULER, Number, Some, choose, exp, first_of, fma, fused, log, repeated, where
-from .scalars import SCALARS
 from .special import call
+
+FORMULAS = Formulas()
 
 _ZERO = (0.37250741078136662, 1.5090283131234e-17)  # of Ei, in two parts
 _FAR = 40.0  # from here on the terms of the asymptotic series get small enough
@@ -44,7 +45,7 @@ def _scaled_fraction(s: Scope, x: Number) -> Number:
     return 1.0 / repeated(s.b, [steps, x + (2.0 * steps + 1.0)], lambda k, below: k > 0.0, step)[1]
 
 
-@add("exp1", 1)
+@FORMULAS.add("exp1", 1)
 def _exp1(s: Scope, x: Number) -> Some:
     return first_of(
         [
@@ -77,7 +78,7 @@ def _far(s: Scope, x: Number) -> Number:
     return repeated(s.b, [1.0, 1.0, 1.0], lambda k, term, total: (term > 1e-17) & (k < x), step)[2]
 
 
-@add("expi", 1)
+@FORMULAS.add("expi", 1)
 def _expi(s: Scope, x: Number) -> Some:
     half = exp(0.5 * x)  # twice: e^x overflows before the value does
     return first_of(
@@ -96,7 +97,7 @@ def _expi(s: Scope, x: Number) -> Some:
 _STEPS = 200
 
 
-@add("erfcx_integral", 1)
+@FORMULAS.add("erfcx_integral", 1)
 def _high_erfcx_integral(s: Scope, x: Number, order: int) -> Some:
     """By the recurrence where nothing cancels (x <= 1), else by the continued fraction of neighbours' ratios."""
     two = 2 / math.sqrt(math.pi)
@@ -143,4 +144,4 @@ def _erfcx_integral(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> O
 
 
 _VANISHES = 40.0  # below less this all are infinite
-SCALARS["erfcx_integral"] = RULES["erfcx_integral"] = _erfcx_integral
+IN_PROCESS = ALONE = {"erfcx_integral": _erfcx_integral}

@@ -17,7 +17,7 @@ from ...._core.tensor import Value
 from ..ir.loops import FLOATS
 from ..plan.schedule import is_small, static_size
 from . import nests
-from .blocks import IN_PLACE, REWRITES, SINGLES, Block, singles
+from .blocks import IN_PLACE, SINGLES, Block, singles
 from .forms import TYPE_OF, Form, Stored
 from .matrices import FEW_EVEN
 from .products import add_einsum, add_matmul
@@ -107,4 +107,3 @@ def _start(block: Block, node: Node) -> Stored:
 
 LOWERED = singles({"joined": _joined})
 IN_PLACE.add("joined")
-REWRITES.append(joined)

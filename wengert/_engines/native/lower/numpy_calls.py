@@ -14,7 +14,7 @@ from ..ir.loops import Address, Status
 from ..plan.numpy_calls import OUTSIDE, alone
 from ..run.numpy_calls import function_of, words_of
 from .alone import is_alone
-from .blocks import REWRITES, Block, singles
+from .blocks import Block, singles
 from .forms import Form
 from .formulas import stands_alone
 
@@ -40,7 +40,7 @@ def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 LOWERED = singles({"outside": _outside}, of_complex=True, of_halves=True)
 
 
-def _taken_in(graph: Graph) -> Graph:
+def taken_in(graph: Graph) -> Graph:
     """Where code stands alone, what it has a way for is no kernel's any more."""
     if not (is_alone() and any(node.op is OUTSIDE for node in graph.nodes)):
         return graph
@@ -51,6 +51,3 @@ def _taken_in(graph: Graph) -> Graph:
 def _itself(node: Node) -> Node:
     inner = node.attrs[0]
     return Node(inner.op, node.inputs, node.outputs, inner.attrs, node.site, node.is_quiet, node.label)
-
-
-REWRITES.append(_taken_in)

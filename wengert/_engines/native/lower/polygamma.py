@@ -16,8 +16,7 @@ from typing import Any
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .approximations import cotangent
-from .formulas import RULES
-from .scalars import SCALARS, f64, larger, smaller
+from .scalars import f64, larger, smaller
 from .special import call
 
 MOST = 6  # orders beyond have more exact ways in NumPy's kernel
@@ -201,6 +200,4 @@ def _mirrored(b: Builder, low: Operand, high: Operand, step: Operand, turned: Se
     return b.select("f64", is_plain, f64(b, "mul", math.pi, found), f64(b, "sub", ends[0], ends[1]))
 
 
-SCALARS["polygamma"] = _polygamma
-SCALARS["polygamma_step"] = _step
-RULES.update({"polygamma": _polygamma, "polygamma_step": _step})  # where code stands alone, of all orders
+IN_PROCESS = ALONE = {"polygamma": _polygamma, "polygamma_step": _step}  # where code stands alone, of all orders

@@ -13,10 +13,12 @@ import numpy as np
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .approximations import quantile
-from .formulas import RULES, Scope, add, call_either, in_process
+from .formulas import Formulas, Scope, call_either, rule_of
 from .numbers import Number, Some, choose, exp, expm1, horner, log, repeated, sqrt, where
 from .scalars import SCALARS
 from .special import call
+
+FORMULAS = Formulas()
 
 # -- the normal distribution -------------------------------------------------------------------------------------------
 
@@ -58,7 +60,7 @@ def _far_quantile(size: Number, line: Number) -> Number:
     return -math.sqrt(2.0) * sqrt(half)
 
 
-SCALARS["ndtri_exp"] = RULES["ndtri_exp"] = _ndtri_exp
+ALONE = {"ndtri_exp": _ndtri_exp}
 
 # -- counts ------------------------------------------------------------------------------------------------------------
 
@@ -94,7 +96,7 @@ def _count(s: Scope, q: Number, upper: int, parts: tuple[Callable[[Number], Some
     return _smallest(s, q, (lambda k: beyond(k) <= q) if upper else (lambda k: below(k) >= q))
 
 
-@add("poisson_count", 2)
+@FORMULAS.add("poisson_count", 2)
 def _poisson(s: Scope, q: Number, mu: Number, upper: int) -> Some:
     return _count(s, q, upper, (
         lambda k: call_either(s.b, "gammaincc", (), k + 1.0, mu),
@@ -102,7 +104,7 @@ def _poisson(s: Scope, q: Number, mu: Number, upper: int) -> Some:
     ))  # fmt: skip
 
 
-@add("binom_count", 3)
+@FORMULAS.add("binom_count", 3)
 def _binom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     return _count(s, q, upper, (
         lambda k: choose(k >= n, lambda: 1.0, lambda: call_either(s.b, "betaincc", (), k + 1.0, n - k, p)),
@@ -110,7 +112,7 @@ def _binom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     ))  # fmt: skip
 
 
-@add("nbinom_count", 3)
+@FORMULAS.add("nbinom_count", 3)
 def _nbinom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     return _count(s, q, upper, (
         lambda k: call_either(s.b, "betainc", (0, 0), n, k + 1.0, p),
@@ -126,7 +128,7 @@ _CLOSE = 1e-9  # a step of Newton's method that is so small, beside the angle, l
 _ROUNDING = 1e-16  # ... and of smaller ones only rounding errors are left
 
 
-@add("vonmises_place", 2)
+@FORMULAS.add("vonmises_place", 2)
 def _vonmises(s: Scope, q: Number, kappa: Number) -> Some:
     """By Newton's method from the normal distribution's place; the mass below an angle is summed by Gauss's rule where
     the density has not vanished."""
@@ -165,4 +167,7 @@ def _vonmises(s: Scope, q: Number, kappa: Number) -> Some:
     return repeated(b, [0.0, where(is_share, start, math.nan), math.inf], goes_on, step)[1]
 
 
-in_process("poisson_count", "binom_count", "nbinom_count", "vonmises_place")
+IN_PROCESS = {
+    **ALONE,
+    **{name: rule_of(name) for name in ("poisson_count", "binom_count", "nbinom_count", "vonmises_place")},
+}

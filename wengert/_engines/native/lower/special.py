@@ -16,7 +16,7 @@ from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
 from .alone import is_alone
 from .approximations import IN_VECTORS, SLOW_ALONE, STANDING
-from .scalars import SCALARS, Rule, f64, is_nan, larger, smaller
+from .scalars import Rule, f64, is_nan, larger, smaller
 
 # from the primitive's name to SciPy's
 _NAMES = {
@@ -149,8 +149,12 @@ def _hazard(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return b.let("div", t, math.sqrt(2 / math.pi), tail)
 
 
-SCALARS.update({name: _beta(name) for name in ("beta", "betaln")})
-SCALARS.update({"poch": _poch, "normal_hazard": _hazard})
-SCALARS.update({name: _plain(scipys) for name, scipys in _NAMES.items()})
-SCALARS.update({name: _with_order(name, whole) for name, whole in _WHOLE.items()})
-SCALARS.update({"lgamma": _lgamma, "kv": _kv})
+IN_PROCESS: dict[str, Rule] = {
+    **{name: _beta(name) for name in ("beta", "betaln")},
+    "poch": _poch,
+    "normal_hazard": _hazard,
+    **{name: _plain(scipys) for name, scipys in _NAMES.items()},
+    **{name: _with_order(name, whole) for name, whole in _WHOLE.items()},
+    "lgamma": _lgamma,
+    "kv": _kv,
+}

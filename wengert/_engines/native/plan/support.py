@@ -20,15 +20,8 @@ from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import held_by, programs_of
 from ...._core.tensor import Value
 from ..llvm.numpy_transforms import transforms
-from ..lower import (
-    bessel_integer_order as bessel_integer_order,  # the rules of all but `families` join the table of scalars
-)
-from ..lower import families as families
-from ..lower import incomplete as incomplete
-from ..lower import integrals as integrals
-from ..lower import polygamma as polygamma
-from ..lower import quantiles as quantiles
-from ..lower import special as special
+from ..lower import families as families  # fills the tables of rules
+from ..lower import incomplete, polygamma
 from ..lower.blocks import is_lowered, takes_complex, takes_halves
 from ..lower.forms import TYPE_OF
 from .numpy_calls import called, may_be_called
