@@ -311,14 +311,14 @@ class UnknownCountError(Symbolic, TracingError):
 
 
 def _answered(told: str, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a public function gives that has met chosen elements: among its arguments, or by itself."""
+    """The result of a public function that has met chosen elements, among its arguments or in what it reads."""
     if not any(True for _ in _chosen_in((args, kwargs))):
         raise TracingError(told)
     return over_all(function, args, kwargs)
 
 
 def over_all(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], name: str = "") -> Any:
-    """What a function gives for chosen elements: of sums and their kin a tensor, else as many elements again.
+    """A function's result for chosen elements: a tensor for reductions, chosen elements for elementwise functions.
 
     Args:
         function: any that treats each element by itself, which is seen by what it does.
@@ -376,7 +376,7 @@ class _Watch(Recorder):
             self.is_beyond |= not (self._is_broadcast(op, operands, outs) or _is_elementwise(op, operands, attrs))
 
     def _is_broadcast(self, op: Op, operands: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> bool:
-        """Whether what an op does to shapes leaves the row where it is."""
+        """Whether an op broadcasts in such a way that the axis of the chosen elements stays where it is."""
         if op is not S.broadcast_to and op is not S.reshape:
             return False
         before, after = operands[0].shape, outs[0].shape
@@ -413,7 +413,7 @@ def _arrays_in(tree: Any) -> Iterator[Any]:
 
 
 def _mapped(tree: Any) -> Any:
-    """Arguments with the wholes in the place of chosen elements."""
+    """Arguments in which chosen elements are replaced by the whole arrays that they were chosen of."""
     if isinstance(tree, Chosen):
         return tree.whole
     if isinstance(tree, dict):
@@ -425,7 +425,7 @@ def _mapped(tree: Any) -> Any:
 
 
 def _told_apart(function: Function, args: tuple[Any, ...], kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """A call's operands, and what it says beside them that is not what a function does anyway."""
+    """Splits a call's arguments into operands and options, without options that have their default."""
     try:
         given = inspect.signature(function).bind(*args, **kwargs).arguments
     except (TypeError, ValueError):  # an operator has no names for its arguments
@@ -472,7 +472,7 @@ _FOLDS = {
 
 
 def _bound(dtype: np.dtype[Any], name: str) -> Any:
-    """What every element is at least as large (or small) as."""
+    """The value of a dtype that is neutral for a maximum (or a minimum)."""
     if dtype.kind == "b":
         return name == "min"
     if dtype.kind in "iu":

@@ -27,7 +27,7 @@ from ..differentiation.derivatives import jacobian
 from ..differentiation.functional import grad
 from ..differentiation.implicit import followed_root
 from ..errors import LostGradientError, TracingError
-from ..ops.promotion import as_tensor
+from ..ops.promotion import as_tensor, named
 from ._namespace import only
 from ._standing import Array, floats, recorded
 
@@ -89,76 +89,29 @@ def _bracketed(
 _EPS = 8.881784197001252e-16
 
 
-@recorded
-def brentq(
-    f: Callable[..., Any],
-    a: ArrayLike,
-    b: ArrayLike,
-    args: tuple[Any, ...] = (),
-    xtol: float = 2e-12,
-    rtol: float = _EPS,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
-    """A root between two places, with gradients in args and what f uses from outside."""
-    return _bracketed(
-        "brentq", f, a, b, args, full_output, {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
-    )
+def _bracketing(name: str) -> Callable[..., Any]:
+    """SciPy's function of that name, one of those that differ in their method alone."""
+
+    def find(
+        f: Callable[..., Any],
+        a: ArrayLike,
+        b: ArrayLike,
+        args: tuple[Any, ...] = (),
+        xtol: float = 2e-12,
+        rtol: float = _EPS,
+        maxiter: int = 100,
+        full_output: bool = False,
+        disp: bool = True,
+    ) -> Any:
+        """A root between two places, with gradients in args and what f uses from outside."""
+        options = {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
+        return _bracketed(name, f, a, b, args, full_output, options)
+
+    named(find, name)
+    return recorded(find)
 
 
-@recorded
-def brenth(
-    f: Callable[..., Any],
-    a: ArrayLike,
-    b: ArrayLike,
-    args: tuple[Any, ...] = (),
-    xtol: float = 2e-12,
-    rtol: float = _EPS,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
-    """A root between two places, with gradients in args and what f uses from outside."""
-    return _bracketed(
-        "brenth", f, a, b, args, full_output, {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
-    )
-
-
-@recorded
-def ridder(
-    f: Callable[..., Any],
-    a: ArrayLike,
-    b: ArrayLike,
-    args: tuple[Any, ...] = (),
-    xtol: float = 2e-12,
-    rtol: float = _EPS,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
-    """A root between two places, with gradients in args and what f uses from outside."""
-    return _bracketed(
-        "ridder", f, a, b, args, full_output, {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
-    )
-
-
-@recorded
-def bisect(
-    f: Callable[..., Any],
-    a: ArrayLike,
-    b: ArrayLike,
-    args: tuple[Any, ...] = (),
-    xtol: float = 2e-12,
-    rtol: float = _EPS,
-    maxiter: int = 100,
-    full_output: bool = False,
-    disp: bool = True,
-) -> Any:
-    """A root between two places, with gradients in args and what f uses from outside."""
-    return _bracketed(
-        "bisect", f, a, b, args, full_output, {"xtol": xtol, "rtol": rtol, "maxiter": maxiter, "disp": disp}
-    )
+brentq, brenth, ridder, bisect = map(_bracketing, ("brentq", "brenth", "ridder", "bisect"))
 
 
 @recorded

@@ -72,7 +72,7 @@ class Grouped(NamedTuple):
 
 
 def serves(conv: Grouped) -> bool:
-    """Whether rows of planes can be vectors."""
+    """Whether this file lowers a convolution: whether the rows of its planes are long enough for vectors."""
     windows, x = conv.windows, conv.x
     known = [n for w in windows for n in (w.size, w.positions, w.taps, w.low)]
     if is_alone() or x.type not in FLOATS or not is_numbers([*known, *x.strides, *conv.kernel.strides]):
@@ -121,7 +121,7 @@ class _Places(NamedTuple):
     in_out: Operand
 
     def moved(self, b: Builder, x: Operand, kernel: Operand, out: Operand) -> _Places:
-        """So many elements further."""
+        """The places that many elements further on."""
         return self._replace(
             in_x=b.add(self.in_x, x), in_kernel=b.add(self.in_kernel, kernel), in_out=b.add(self.in_out, out)
         )
@@ -132,7 +132,7 @@ class _Places(NamedTuple):
 
 
 class _Planes:
-    """One convolution on its way into loops.
+    """Emits one convolution: what its two kinds of tiles (`_Rows`, `_Sums`) share.
 
     Attributes:
         steps: of the spatial axes, in the operand or its copy with zeros.
@@ -167,7 +167,7 @@ class _Planes:
         return number_of(self.steps[axis])
 
     def made(self, shape: Extents) -> Stored:
-        """Memory until the convolution is over."""
+        """A scratch array, which is freed at the end of the convolution."""
         found = self.block.fresh(shape, self.conv.x.type)
         self.scratch.append(found)
         return found
@@ -228,7 +228,7 @@ class _Planes:
         return self.made((parts, *self.extents)) if self.is_copied else None
 
     def cleared(self, made: Stored | None, part: Operand) -> Stored | None:
-        """What a part has of it."""
+        """The share of one part in a scratch array, filled with zeros."""
         if made is None:
             return None
         own = made.row(self.b, part)
@@ -250,7 +250,7 @@ def number_of_parts(count: Operand) -> int:
 
 
 def convolved(block: Block, conv: Grouped, target: Stored) -> None:
-    """Computes a convolution that is served."""
+    """Emits the loops of a convolution for which `serves` holds."""
     planes = _Planes(block, conv)
     if conv.is_sum:
         _Sums(planes, target).emit()
@@ -322,7 +322,7 @@ class _Rows:
             _in_pieces(b, down, most_rows(planes.vectors), places, lambda rows, at: self._line(rows, down, at))
 
     def _line(self, rows: int, down: Axis, places: _Places) -> None:
-        """Some rows; the last tile ends where they do."""
+        """Emits the tiles of some rows; the last one begins earlier where it would reach beyond their end."""
         b, planes = self.b, self.planes
         inner, width, row = planes.inner, planes.width, self.conv.row
         with maybe_loop(b, -(-row // width)) as i:
@@ -413,7 +413,7 @@ class _Sums:
                 self._taps(portion, piece, _Places(plane.x.array, a, terms.array, k, total.array, c))
 
     def _taps(self, rows: list[Axis], piece: _Piece, places: _Places) -> None:
-        """All taps along the last axis, and a piece of each row."""
+        """Emits the tiles of all taps along the last axis, for one piece of each row."""
         planes, lanes = self.planes, piece.lanes
         down = Axis(self.taps[-1], self.conv.windows[-1].stride * planes.inner, self.columns)
         terms = merged([*rows, Axis(piece.count, piece.step, piece.step)]) or [Axis(1, 0, 0)]
@@ -450,7 +450,7 @@ def _blocks(groups: int, count: int, vectors: int, lanes: int) -> list[_Piece]:
 
 
 def _halves(start: int, column: int, rest: int, count: int, step: int, lanes: int) -> Iterator[_Piece]:
-    """What is left, in single vectors of fewer and fewer lanes."""
+    """Cuts a remainder into single vectors, each of half as many lanes as the one before."""
     while rest:
         while rest < lanes:
             lanes //= 2
