@@ -33,7 +33,7 @@ CASES = [("jv",(V,),(X,)),("jv",(1.5,),(Z,)),("yv",(V,),(X,)),("iv",(V,),(X,)),(
 ("voigt_profile",(),(X,P,P)),("cosm1",(),(X,)),("exp10",(),(X,)),("powm1",(),(X,P)),("boxcox",(),(X,np.array([0.,.5,1]))),("boxcox1p",(),(X,np.array([0.,.5,1]))),("inv_boxcox",(),(X,np.array([0.,.5,1]))),("inv_boxcox1p",(),(X,np.array([0.,.5,1]))),
 ("huber",(),(P,X)),("pseudo_huber",(),(P,X)),("softplus",(),(X,)),("sindg",(),(X,)),("cosdg",(),(X,)),("tandg",(),(X,)),("cotdg",(),(X,)),("radian",(),(X,X,X)),("agm",(),(X,P)),("ndtri_exp",(),(-X,)),("gammainccinv",(),(X,P)),("betainccinv",(),(X,X,P)),
 ("chdtr",(),(X,P)),("chdtrc",(),(X,P)),("chdtri",(),(X,P)),("gdtr",(),(X,X,P)),("gdtrc",(),(X,X,P)),("pdtr",(N,),(X,)),("pdtrc",(N,),(X,)),("bdtr",(N,N+2),(P,)),("bdtrc",(N,N+2),(P,)),("nbdtr",(N,N+2),(P,)),("nbdtrc",(N,N+2),(P,)),("fdtr",(),(X,X,P)),("fdtrc",(),(X,X,P)),("stdtr",(),(X,P)),
-("comb",(),(X+3,X)),("perm",(),(X+3,X)),("factorial",(),(X,)),("zeta",(),(X+1.5,X)),("polygamma",(2,),(X,)),
+("comb",(),(X+3,X)),("perm",(),(X+3,X)),("factorial",(),(X,)),("zeta",(),(X+1.5,X)),("zetac",(),(X*9+1.2,)),("zetac",(),(-X-0.3,)),("polygamma",(2,),(X,)),
 ]  # fmt: skip
 
 

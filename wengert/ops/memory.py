@@ -297,6 +297,10 @@ class Place:
             place._window = place._found_window() or False
         return self._window or None
 
+    def watch(self, is_watched: bool = True) -> None:
+        """Makes each write ask the layout, which somebody may have locked; or no more."""
+        self._window = False if is_watched else None
+
     def _found_window(self) -> tuple[Any, ...] | None:
         if self.is_root:
             plain = places.plain_place(self.type.shape, ...)
@@ -667,7 +671,7 @@ def lock(x: Tensor, is_locked: bool) -> None:
         return
     layout = place.layout.view()
     layout.flags.writeable = not is_locked
-    place._window = False if is_locked else None
+    place.watch(is_locked)
     blank: Any = place.family.blank
     place.layout = blank if not is_locked and layouts.is_same(layout, blank) else layout
 

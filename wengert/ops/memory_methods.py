@@ -175,7 +175,7 @@ def _flags(x: Tensor) -> Any:
     """NumPy's flags. Who has them may lock the array, which views that there are do not follow, and later ones do."""
     layout = _layout(x)
     if x._link is not None and x._link.layout is layout:
-        x._link._window = False  # so that each write asks the layout
+        x._link.watch()
     return layout.flags
 
 

@@ -231,6 +231,15 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None, out: None = None) -> Any:
 
 
 @_ours
+def zetac(x: ArrayLike) -> Any:
+    """Riemann's zeta function less 1, exact where it is next to nothing."""
+    place = _float(x, "zetac")
+    is_far = less(1.0, place)
+    far = special.zeta(where(is_far, place, 2.0), 2.0)  # the sum without its first term
+    return outward(where(is_far, far, special.zeta(where(is_far, 0.0, place)) - 1.0), x)
+
+
+@_ours
 def comb(N: Any, k: ArrayLike | None, *, exact: bool = False, repetition: bool = False) -> Any:
     """The number of ways to choose k of N, of real numbers."""
     only("special.comb", exact=(exact, False))
