@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -261,3 +262,23 @@ def test_a_variable_in_a_branch_that_does_not_run_causes_no_new_trace(engine: st
         put(number)
         np.testing.assert_allclose(_plain(compiled(x)), np.float32([0.5, 0.7]) * number)
     assert compiled.trace_count == 1
+
+
+@every_users_engine
+def test_a_debugger_that_is_called_in_a_trace_stays(engine: str) -> None:
+    w = _maker(engine)(VALUES[0])
+    before = sys.gettrace()
+
+    def looks_on(frame: object, event: str, given: object) -> None:
+        return None
+
+    @wg.function
+    def f(x: Any) -> Any:
+        sys.settrace(looks_on)
+        return wg.sum(x) if x.shape[0] > 5 else wg.sum(x * w)
+
+    try:
+        f(_maker(engine)(VALUES[1]))
+        assert sys.gettrace() is looks_on
+    finally:
+        sys.settrace(before)

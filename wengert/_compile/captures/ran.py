@@ -30,7 +30,9 @@ class Ran:
 
     def __exit__(self, *exc: object) -> None:
         if self.is_known:
-            sys.settrace(None)
+            self.is_known = sys.gettrace() == self._called  # else the code has called a debugger, which goes on
+            if self.is_known:
+                sys.settrace(None)
 
     def _called(self, frame: FrameType, event: str, given: object) -> Any:
         code = frame.f_code
