@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import pickle
 import subprocess
 import sys
 
@@ -64,6 +66,20 @@ def test_scipys_own_function_refuses_a_followed_tensor_and_names_the_argument_an
         wg.grad(f)(np.arange(5.0))
     with pytest.raises(wg.LostGradientError, match=r"'sampling'"):
         wg.grad(lambda x: wg.scipy.ndimage.distance_transform_edt(np.eye(3), sampling=[x[0], x[1]]))(np.arange(5.0))
+
+
+@pytest.mark.parametrize("name", ["yulesimon", "skellam", "boltzmann"])
+def test_scipys_own_distributions_refuse_a_followed_tensor_and_are_else_what_they_were(name: str) -> None:
+    ours, theirs = getattr(wg.scipy.stats, name), getattr(scipy.stats, name)
+    shapes = (2.5, 2.0, 9)[: theirs.numargs]
+    assert isinstance(ours, type(theirs))
+    for method, given in (("pmf", (3,)), ("sf", (3,)), ("mean", ()), ("__call__", ())):
+        with pytest.raises(wg.LostGradientError, match=rf"scipy\.stats\.{name}\.{method}: the argument"):
+            wg.grad(lambda p, method=method, given=given: getattr(ours, method)(*given, p, *shapes[1:]))(2.5)
+    for found in (ours, pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours)):
+        assert found.pmf(3, *shapes) == theirs.pmf(3, *shapes) == found.pmf(wg.tensor(3.0), *shapes)
+        frozen = pickle.loads(pickle.dumps(found(*shapes)))
+        assert frozen.mean() == theirs(*shapes).mean()
 
 
 def test_scipys_own_function_refuses_a_function_whose_results_are_followed() -> None:

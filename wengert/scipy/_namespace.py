@@ -7,6 +7,7 @@ NumPy's arrays, and refuse those whose gradient they would lose. Classes, consta
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import inspect
@@ -206,7 +207,29 @@ def _theirs(home: str, name: str, near: str) -> Any:
     is_function: bool = (
         callable(found) and not isinstance(found, (type, types.ModuleType)) and hasattr(found, "__name__")
     )
-    return guarded(cast(Callable[..., Any], found), home, name, near) if is_function else found
+    if not is_function:
+        return _guarded_object(found, home, name, near) if _has_methods(found) else found
+    return guarded(cast(Callable[..., Any], found), home, name, near)
+
+
+def _has_methods(found: object) -> bool:
+    """Whether something is an object that computes, as a distribution is."""
+    is_object = not isinstance(found, (type, types.ModuleType)) and callable(found)
+    return is_object and type(found).__module__.startswith("scipy.stats")
+
+
+def _guarded_object(theirs: Any, home: str, name: str, near: str) -> Any:
+    """SciPy's object, whose methods refuse tensors that are followed; to SciPy it is one of the same class."""
+    kind: Any = type(theirs)
+    methods = [m for m in dir(kind) if m == "__call__" or not m.startswith("_")]
+    body: dict[str, Any] = {
+        m: guarded(getattr(kind, m), f"{home}.{name}", m, near)
+        for m in methods if isinstance(getattr(kind, m), types.FunctionType)
+    }  # fmt: skip
+    body |= {"__module__": kind.__module__, "__reduce__": lambda self: (_theirs, (home, name, near))}
+    found = copy.copy(theirs)
+    found.__class__ = type(kind.__name__, (kind,), body)
+    return found
 
 
 def guarded(theirs: Callable[..., Any], home: str, name: str, near: str) -> Callable[..., Any]:
