@@ -111,6 +111,18 @@ def test_custom_gradients_give_for_columns_what_functions_give() -> None:
         np.testing.assert_array_equal(given, wanted)
 
 
+def test_what_a_rule_saves_may_be_a_column() -> None:
+    column = frame_of_the_test()["a"]
+
+    def saving(x: Any, save: Any) -> Any:
+        save([x])
+        return wg.sin(x), lambda dy, saved: dy * wg.cos(saved[0])
+
+    f = wg.custom_grad(saving)
+    np.testing.assert_array_equal(f(column), np.sin(column))
+    np.testing.assert_array_equal(wg.grad(lambda x: wg.sum(f(x)))(column), np.cos(column))
+
+
 def test_what_pandas_would_hold_is_refused_with_the_cure() -> None:
     pandas, frame = pandas_of_the_test(), frame_of_the_test()
     for use in (
