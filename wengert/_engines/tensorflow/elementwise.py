@@ -288,7 +288,7 @@ _larger = _bitwise(tf.maximum, tf.logical_or)
 
 
 def _relu(x: tf.Tensor) -> Any:
-    return _larger(x, _of(x, 0))
+    return _larger(x, tf.zeros((), x.dtype))  # 0 is no boolean
 
 
 def _without_nan(function: Callable[..., Any]) -> Any:
