@@ -25,7 +25,7 @@ from ..ops.reductions import mean as average
 from ..ops.reductions import sum as total
 from ..ops.shapes import diagonal, known_extent, matrix_transpose, ravel, reshape
 from ..stats._distribution import Distribution, _given
-from ._expected import Moments, NotSummed, each, expect, fit, known, quantile, theirs, unlikelihood
+from ._expected import Moments, NotSummed, each, expect, fit, known, quantile, theirs, unlikelihood, with_mass_below
 from ._families import FAMILIES
 from ._moments import MOMENTS
 from ._namespace import guarded, is_followed, is_for_us, listed_in, only
@@ -201,10 +201,7 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
             return drawn
         place = (drawn - stop_gradient(loc)) / stop_gradient(scale)
         if is_followed(shapes):
-            fixed = [stop_gradient(s) for s in shapes]
-            # along the curve on which the mass below stays
-            moved = ours.cdf(place, *shapes) - stop_gradient(ours.cdf(place, *fixed))
-            place = place - moved / stop_gradient(ours.pdf(place, *fixed))
+            place = with_mass_below(ours, place, shapes)
         return outward(place * scale + loc, *args, *kwargs.values())
 
     def or_theirs(method: Callable[..., Any], name: str) -> Callable[..., Any]:
