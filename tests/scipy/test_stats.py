@@ -278,6 +278,14 @@ def test_frozen_distributions_have_the_methods_and_pickle():
     assert stats.norm(1.0).support() == (-np.inf, np.inf)
     assert pickle.loads(pickle.dumps(stats.norm)) is stats.norm
     assert pickle.loads(pickle.dumps(stats.norm(1.0, 2.0))).std() == 2.0
+    for method in (
+        stats.norm.fit,
+        stats.gamma.logpdf,
+        stats.poisson.rvs,
+        stats.rice.cdf,
+        stats.multivariate_normal.pdf,
+    ):
+        assert pickle.loads(pickle.dumps(method)) is method
 
 
 def test_methods_that_are_scipys_refuse_a_followed_parameter():

@@ -74,6 +74,8 @@ class Recorded:
             return theirs
         ours = self._methods(name)
         method = guarded(theirs, "scipy.stats", f"{self.name}.{name}", "") if ours is None else _both(ours, theirs)
+        # where pickle finds it
+        method.__module__, method.__qualname__ = "wengert.scipy.stats", f"{self.name}.{name}"
         setattr(self, name, method)
         return method
 
