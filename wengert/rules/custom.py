@@ -879,11 +879,16 @@ class _Saver:
     def __call__(self, *tensors: Any) -> None:
         entries: Sequence[Any] = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], SEQUENCES) else tensors
         for entry in entries:
-            is_labelled = family_of(type(entry)) in ("frame", "labels")
-            if not (is_tensor_or_variable(entry) or isinstance(entry, np.ndarray) or is_labelled):
+            if not _may_be_saved(entry):
                 raise TypeError(at_user_line(f"save: wanted tensors, or a list of them, got {type(entry).__name__}"))
         if self.is_open:
             self.saved = [as_tensor(entry, "save") for entry in entries]
+
+
+def _may_be_saved(entry: object) -> bool:
+    """Whether a value is an array, ours, NumPy's or a labelled one."""
+    is_labelled = family_of(type(entry)) in ("frame", "labels")
+    return is_tensor_or_variable(entry) or isinstance(entry, np.ndarray) or is_labelled
 
 
 def _call_custom_grad(
