@@ -263,3 +263,41 @@ def test_steps_are_no_longer_than_asked_and_begin_as_asked(method: str) -> None:
     np.testing.assert_allclose(ours.y, theirs.y, atol=1e-10)
     with pytest.raises(ValueError, match="max_step"):
         wg.integrate.solve_ivp(decay, (0, 2.0), np.ones(1), max_step=0)
+
+
+def test_derivatives_of_events_are_right_to_the_fourth():
+    """A stone falls for sqrt(2 h / g), and is as fast then as 2 g h says."""
+
+    def fallen(h, what):
+        def hit(t, y):
+            return y[0]
+
+        hit.terminal = True
+        found = integrate.solve_ivp(
+            lambda t, y: [y[1], -9.81], (0, 5.0), [h, 0.0 * h], events=hit, rtol=1e-10, atol=1e-12
+        )
+        return found.t_events[0][0] if what == "t" else found.y_events[0][0][1] if what == "y" else found.y[1, -1]
+
+    known = {"t": lambda h: (h * 2 / 9.81) ** 0.5, "y": lambda h: -((h * 2 * 9.81) ** 0.5)}
+    for what in ("t", "y", "end"):
+        ours, wanted = lambda h, what=what: fallen(h, what), known["y" if what == "end" else what]
+        for order in range(1, 5 if what != "end" else 3):
+            ours, wanted = wg.grad(ours), wg.grad(wanted)
+            assert ours(3.0) == pytest.approx(wanted(3.0), rel=1e-7), (what, order)
+
+
+def test_second_derivatives_of_an_event_of_a_field_that_depends_on_all():
+    def f(a):
+        def event(t, y):
+            return y[1] + a * np.cos(t)
+
+        event.terminal = True
+        found = integrate.solve_ivp(
+            lambda t, y: [y[1], -4.0 * a * y[0] + np.sin(t)], (0, 5.0), [a, 0.3], events=event, rtol=1e-11, atol=1e-12
+        )
+        return found.t_events[0][0] ** 2 + found.y_events[0][0][0] * 3.0 + found.y[0, -1]
+
+    slope, h = wg.grad(f), 1e-4
+    assert slope(1.3) == pytest.approx((f(1.3 + h) - f(1.3 - h)) / (2 * h), rel=1e-6)
+    assert wg.grad(slope)(1.3) == pytest.approx((slope(1.3 + h) - slope(1.3 - h)) / (2 * h), rel=1e-6)
+    assert wg.jvp(slope, (1.3,), (1.0,))[1] == pytest.approx(wg.grad(slope)(1.3), rel=1e-9)
