@@ -207,6 +207,13 @@ def test_roots_are_scipys_and_move_with_the_values(name: str) -> None:
     np.testing.assert_allclose(f(interpolate, wg.tensor(y)).numpy(), expected, rtol=1e-10)
     slopes = [(f(scipy.interpolate, y + e) - f(scipy.interpolate, y - e)) / 2e-6 for e in np.eye(7) * 1e-6]
     np.testing.assert_allclose(wg.jacobian(lambda y: f(interpolate, y))(y), np.transpose(slopes), rtol=1e-4, atol=1e-6)
+    along = np.cos(np.arange(7.0))
+
+    def slope(y: Any) -> Any:
+        return wg.sum(wg.grad(lambda y: wg.sum(f(interpolate, y) ** 2))(y) * along)
+
+    second = [(slope(y + e) - slope(y - e)) / 2e-6 for e in np.eye(7) * 1e-6]
+    np.testing.assert_allclose(wg.grad(slope)(y), second, rtol=1e-4, atol=1e-4)
     with pytest.raises(wg.TracingError):
         wg.function(lambda y: f(interpolate, y))(y)
 

@@ -34,6 +34,7 @@ from ..ops.reductions import sum as total
 from ..ops.shapes import ravel, reshape, stack
 from ..stats._distribution import Distribution, met
 from ._quadrature import rule
+from ._standing import followed_place
 
 Array = np.ndarray[Any, Any]
 Shapes = list[Any]
@@ -41,7 +42,6 @@ _SHARES = (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99)  # of the mass: between such qua
 _NO_MASS = 1e-15
 _FAR = 150.0  # the logarithm of a distance, the fourth power of which is a number
 _MANY = 20_000  # counts, beyond which a sum over them is not tried
-_NEWTON_STEPS = 3  # derivatives up to the seventh
 _EXACT = {"epsabs": 1e-10, "epsrel": 1e-9, "limit": 100}
 
 
@@ -245,17 +245,18 @@ def quantile(ours: Distribution, q: ArrayLike, shapes: Shapes) -> Any:
 def with_mass_below(ours: Distribution, place: Tensor, shapes: Shapes, share: Any = 0.0) -> Tensor:
     """A place as a function of the shape parameters, along which the mass below stays, or grows as a share does.
 
-    Newton's steps from where the equation holds change no value. Each doubles the orders of derivatives that are right.
+    Where there is no density it stays.
     """
 
     def beyond(z: Tensor) -> Tensor:
         return ours.cdf(z, *shapes) - share
 
+    def density(z: Tensor) -> Any:
+        found = ours.pdf(z, *shapes)
+        return where(equal(found, 0.0), 1.0, found)
+
     rest = stop_gradient(beyond(place))
-    for _ in range(_NEWTON_STEPS):
-        density = ours.pdf(place, *shapes)
-        place = place - (beyond(place) - rest) / where(equal(density, 0.0), 1.0, density)
-    return place
+    return followed_place(place, lambda z: beyond(z) - rest, density)
 
 
 # -- fits ------------------------------------------------------------------------------------------------------------

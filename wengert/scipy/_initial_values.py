@@ -69,7 +69,7 @@ class _Problem:
         if self.y0.dtype.kind in "iub":
             self.y0 = self.y0.astype(float)
 
-    def slope(self, t: Tensor, y: Tensor, *args: Any) -> Any:
+    def slope(self, t: Tensor | float, y: Tensor, *args: Any) -> Any:
         return np.asarray(self.fun(t, y, *args))
 
     def solve(self, end: float, t_eval: Any = None) -> OdeResult:

@@ -17,7 +17,7 @@ from .._core.caller import caller_of
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from ..ops.conversion import stop_gradient
-from ._standing import entered, floats
+from ._standing import entered, floats, followed_place
 
 
 def kept(found: ArrayLike, *given: object) -> Any:
@@ -141,9 +141,10 @@ class PPoly:
         places = plain.solve(float(y), discontinuity)
         piece = numpy.clip(numpy.searchsorted(plain.x, places, side="right") - 1, 0, None)
         jumps = numpy.isclose(places, plain.x[piece], rtol=1e-14, atol=0) & (abs(plain(places) - y) > 1e-9)
-        slope = numpy.where(jumps, 1.0, plain(places, 1))
-        at = np.asarray(places)
-        moved = at - np.where(jumps, 0.0, (self._at(at, 0, True) - y) / slope)
+        moved = followed_place(
+            np.asarray(places), lambda x: np.where(jumps, 0.0, self._at(x, 0, True) - y),
+            lambda x: np.where(jumps, 1.0, self._at(x, 1, True)),
+        )  # fmt: skip
         return kept(np.where(jumps, np.take(self._x, piece), moved), *self._given)
 
     def roots(self, discontinuity: bool = True, extrapolate: bool | str | None = None) -> Any:

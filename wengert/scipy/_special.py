@@ -18,6 +18,7 @@ from ..ops.elementwise import cos, exp, expm1, floor, less, less_equal, log, log
 from ..ops.indexing import where
 from ..ops.promotion import as_float, as_tensor, outward
 from ._namespace import listed_in, only
+from ._standing import followed_place
 from ._ufuncs import log_ratio, raw, require_constant, ufunc
 
 OURS: dict[str, Any] = {name: getattr(special, name) for name in special.__all__}
@@ -389,21 +390,13 @@ def ndtri_exp(y: ArrayLike) -> Any:
     return outward(Q.ndtri_exp(_float(y, "ndtri_exp")), y)
 
 
-def _settled(place: Tensor, share: Tensor, mass: Callable[[Any], Any], density: Callable[[Any], Any]) -> Any:
-    """A quantile that the host found, with the derivatives of what it solves: two steps of Newton's method."""
-    place = stop_gradient(place)
-    for _ in range(2):
-        place = place - (mass(place) - share) / density(place)
-    return place
-
-
 @_ours
 def gammainccinv(a: ArrayLike, y: ArrayLike) -> Any:
     """The x with gammaincc(a, x) = y."""
     shape, share = _float(a, "gammainccinv"), _float(y, "gammainccinv")
     found = raw("gammainccinv", stop_gradient(shape), stop_gradient(share), count=2)
-    return outward(_settled(
-        found, share, lambda x: special.gammaincc(shape, x),
+    return outward(followed_place(
+        stop_gradient(found), lambda x: special.gammaincc(shape, x) - share,
         lambda x: -exp(special.xlogy(shape - 1, x) - x - special.gammaln(shape)),
     ), a, y)  # fmt: skip
 
