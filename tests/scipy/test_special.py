@@ -119,3 +119,13 @@ def test_the_mean_of_numbers_far_apart_and_its_slopes() -> None:
     narrow = wg.value_and_grad(special.agm)(np.float32(1e-12), np.float32(1))
     wide = wg.value_and_grad(special.agm)(1e-12, 1.0)
     np.testing.assert_allclose(narrow, wide, rtol=1e-5)
+
+
+def test_derivatives_of_the_reciprocal_gamma_function_at_its_poles_are_those_next_to_them():
+    """By Euler's reflection: the second is -2 psi(1 - z) Gamma(1 - z) cos(pi z)."""
+    second = wg.grad(wg.grad(special.rgamma))
+    third = wg.grad(second)
+    for pole in (0.0, -1.0, -2.0, -5.0):
+        known = -2 * reference.psi(1 - pole) * reference.gamma(1 - pole) * np.cos(np.pi * pole)
+        assert second(pole) == pytest.approx(known, rel=1e-12)
+        assert third(pole) == pytest.approx((second(pole + 1e-4) - second(pole - 1e-4)) / 2e-4, rel=1e-4)

@@ -188,13 +188,12 @@ def _like(value: ArrayLike, x: Tensor) -> Any:
 def _adopted(f: Callable[..., Any], name: str) -> Callable[..., Any]:
     """f on tensors as a function on arrays of any kind, with results in that kind."""
 
-    @functools.partial(bridged, name=name)
     def run(*args: Any, **kwargs: Any) -> Any:
         caller = caller_of((*args, *kwargs.values()))
         return caller.result(f(*map(_entered, args), **{key: _kept(x) for key, x in kwargs.items()}))
 
     run.__name__ = run.__qualname__ = name
-    return run
+    return bridged(run)
 
 
 def _kept(value: ArrayLike) -> Any:

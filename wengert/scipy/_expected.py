@@ -42,6 +42,8 @@ _SHARES = (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99)  # of the mass: between such qua
 _NO_MASS = 1e-15
 _FAR = 150.0  # the logarithm of a distance, the fourth power of which is a number
 _MANY = 20_000  # counts, beyond which a sum over them is not tried
+# by the shape parameters, where densities have kinks inside of their support
+_KINKS: dict[str, Callable[..., Shapes]] = {"triang": lambda c: [c], "laplace_asymmetric": lambda kappa: [0.0]}
 _EXACT = {"epsabs": 1e-10, "epsrel": 1e-9, "limit": 100}
 
 
@@ -90,6 +92,7 @@ class _Axis:
     def __init__(self, ours: Distribution, shapes: Shapes) -> None:
         self.dist, self.values = theirs(ours), known(shapes)
         self.places = np.unique(self.dist.ppf(_SHARES, *self.values))
+        self.kinks = _KINKS.get(ours._family.name, lambda *s: [])(*shapes)
         ends = (-math.pi, math.pi) if ours._family.name == "vonmises" else ours._family.support(*shapes)
         marks = [float(v) for v in known([*ends])]
         inner = [float(f(_NO_MASS, *self.values)) for f in (self.dist.ppf, self.dist.isf)]
@@ -105,7 +108,7 @@ class _Axis:
         """The integral of f from low to high, or over all."""
         low, high = (end if given is None else given for given, end in zip((low, high), self.ends, strict=True))
         first, last = (float(v) for v in known([low, high]))
-        inner = [float(p) for p in self.places if first < p < last]
+        inner = self._inner(first, last)
         is_power = self.starts_at_zero and first == self.low  # next to 0 a density may be a power of the distance
         marks = [*([] if math.isinf(first) or is_power else [low]), *inner, *([] if math.isinf(last) else [high])]
         parts = [_piece(f, a, b) for a, b in itertools.pairwise(marks)]
@@ -117,6 +120,15 @@ class _Axis:
         for end, reach in [*tails, *([(inner[-1], width)] if math.isinf(last) else [])]:
             parts += self._tail(_outward(f, end, reach), end, reach)
         return total(stack([as_tensor(part) for part in parts]))
+
+    def _inner(self, first: float, last: float) -> list[Any]:
+        """Where to cut between two ends: at quantiles, and where the density has a kink, which moves as that does."""
+        low = max(first, float(self.places[0])) if math.isinf(first) else first
+        high = min(last, float(self.places[-1])) if math.isinf(last) else last
+        kinks = [(float(k), kink) for k, kink in zip(known(self.kinks), self.kinks, strict=True) if low < k < high]
+        cuts = [(float(p), float(p)) for p in self.places if first < p < last]
+        apart = [cut for cut in cuts if not any(math.isclose(cut[0], k, abs_tol=1e-9) for k, _ in kinks)]
+        return [cut for _, cut in sorted([*apart, *kinks], key=lambda pair: pair[0])]
 
     def _tail(self, f: Callable[[Any], Any], end: float, reach: float) -> list[Any]:
         """The integrals over a tail, as far as fifth powers have weight there."""

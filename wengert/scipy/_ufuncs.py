@@ -260,7 +260,9 @@ def _rgamma(out: Tensor, z: Tensor) -> tuple[Any, ...]:
     is_pole = logical_and(is_zero, logical_not(is_far))
     whole = where(is_pole, z, 0.0)
     inside = -out * special.psi(where(logical_or(is_zero, is_far), 1.0, z))
-    return (where(is_pole, special.gamma(1.0 - whole) * cos(math.pi * whole), inside),)
+    # of Euler's reflection, all of whose derivatives are right there
+    at_pole = cos(math.pi * whole) - special.psi(1.0 - whole) * sin(math.pi * whole) / math.pi
+    return (where(is_pole, special.gamma(1.0 - whole) * at_pole, inside),)
 
 
 def _incomplete_moment(phi: ArrayLike, m: Tensor, power: float) -> Any:
