@@ -97,19 +97,13 @@ _EVERYDAY = _LEAF_TYPES | {np.float64}
 
 def _leaves_of(values: Sequence[Any]) -> Iterator[Any]:
     for value in values:
-        kind = type(value)
-        if kind in _LEAF_TYPES:
+        if type(value) in _LEAF_TYPES:
             continue
-        if isinstance(value, (list, tuple, dict)) or hasattr(kind, "__dataclass_fields__") or _is_registered(value):
-            leaves, spec = flatten(value)
-            if spec is not LEAF:
-                yield from leaves
-                continue
-        yield value
-
-
-def _is_registered(value: object) -> bool:
-    return flatten(value)[1] is not LEAF
+        leaves, spec = flatten(value)
+        if spec is LEAF:
+            yield value
+        else:
+            yield from leaves
 
 
 def _with_each(value: Any, own: Callable[[Tensor], Any]) -> Any:
