@@ -423,3 +423,10 @@ def test_moments_over_a_kink_that_moves_are_those_of_the_formula():
         assert wg.grad(ours["s"])(c) == pytest.approx(wg.grad(wanted)(c), rel=1e-5)
         assert ours["k"](c) == pytest.approx(0.0, abs=1e-9)
         assert wg.grad(ours["k"])(c) == pytest.approx(0.0, abs=1e-7)
+
+
+def test_quantiles_beside_one_at_infinity_keep_their_slopes():
+    shares = np.array([0.5, 1.0, 0.2, 0.0])
+    alone = wg.jacobian(lambda a: stats.skewnorm.ppf(shares[[0, 2]], a))(1.4)
+    np.testing.assert_allclose(wg.jacobian(lambda a: stats.skewnorm.ppf(shares, a))(1.4)[[0, 2]], alone, rtol=1e-12)
+    np.testing.assert_array_equal(stats.skewnorm.ppf(shares, wg.tensor(1.4)).numpy()[[1, 3]], [np.inf, -np.inf])

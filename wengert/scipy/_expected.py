@@ -1,7 +1,7 @@
 """What distributions have no closed form for: moments by integrals, quantiles by roots, fits by minima.
 
 Integrals and sums are differentiated as such. A quantile is the root of the mass below it, a fit that of the slope of
-the likelihood: SciPy finds them, and they are functions of their arguments by these equations, to every order.
+the likelihood: SciPy finds them, and they are functions of their arguments by these equations.
 """
 
 from __future__ import annotations
@@ -248,10 +248,11 @@ def expect(
 def quantile(ours: Distribution, q: ArrayLike, shapes: Shapes) -> Any:
     """The place below which a share q of the mass lies, in the standard form."""
     share, *rest = met((q, *shapes), f"stats.{ours._family.name}.ppf")
-    found = constant(np.asarray(theirs(ours).ppf(*known([share, *rest]))))
-    if not np.all(np.isfinite(known([found])[0])):
-        return found  # at the ends of an infinite support, where there is no slope
-    return with_mass_below(ours, found, rest, share)
+    dist, values = theirs(ours), known(rest)
+    found = np.asarray(dist.ppf(*known([share]), *values))
+    is_inside = np.isfinite(found)  # at the ends of an infinite support there is no slope
+    place = constant(np.where(is_inside, found, dist.median(*values)))
+    return where(is_inside, with_mass_below(ours, place, rest, share), found)
 
 
 def with_mass_below(ours: Distribution, place: Tensor, shapes: Shapes, share: Any = 0.0) -> Tensor:
