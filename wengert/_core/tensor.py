@@ -127,7 +127,7 @@ class Tensor(Operators):
         self._key = key
         self._cut = cut
         self._weak = weak
-        self._link: Any = None  # where it lies in a memory that views share (ops/memory.py), if there is one
+        self._link: Any = None  # where it lies in a memory that views share (ops/memory), if there is one
 
     # -- what it is -------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """Arrays that adopted code makes from numbers: NumPy's, with values to decide by, until a tensor is written into one.
 
-Then the array and all views of it stand for one tensor that is written to (`ops/memory.py`), and objects that other
+Then the array and all views of it stand for one tensor that is written to (`ops/memory`), and objects that other
 names hold become `Followed` with it, as tensors become `Written`. Their own memory is filled with NaN, so that nobody
 who reads it past NumPy's protocols gets the numbers of before.
 """
@@ -22,8 +22,8 @@ from .._core.state import STATE, next_serial
 from .._core.tensor import ADOPTED_MARK, Tensor, is_tensor_or_variable, tensor_in
 from ..numpy._objects import Objects, objects_in
 from ..numpy._protocols import array_function, array_ufunc
-from ..ops.memory import lying_in, place_of
-from ..ops.memory import seen_at as view_at
+from ..ops.memory.place import lying_in, place_of
+from ..ops.memory.sharing import seen_at as view_at
 
 Plain = np.ndarray[Any, Any]
 _VIEW: Any = np.ndarray.view

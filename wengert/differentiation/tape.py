@@ -36,7 +36,7 @@ from .._transforms.reverse import ones_like_type, sweep
 from .._transforms.row_cotangents import Rows, total
 from .._transforms.tape import Tape
 from ..inspect.explain import explain_entries
-from ..ops.memory import settle
+from ..ops.memory.writes import settle
 from ..ops.promotion import as_tensor
 from ..programs.state import Variable
 from .functional import checked_seed

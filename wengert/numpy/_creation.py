@@ -14,7 +14,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.moving import beside
 from .._core.tensor import Tensor
-from ..ops.memory import as_array, own
+from ..ops.memory.sharing import as_array, own
 from ..ops.promotion import as_tensor, cast, converted, names_errors
 from ._foreign import or_numpys
 from ._objects import OBJECTS, objects_in, objects_of, tensor_among

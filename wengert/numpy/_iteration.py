@@ -17,7 +17,7 @@ from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
 from ..errors import LostGradientError
-from ..ops.memory import item_of
+from ..ops.memory.sharing import item_of
 from ..ops.promotion import as_tensor, broadcast_shapes, names_errors
 from ..ops.subscript import known_values
 from ._calling import vectorize

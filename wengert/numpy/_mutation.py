@@ -19,8 +19,10 @@ from .._core.public import at_home
 from .._core.state import STATE
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
-from ..ops import masked_elements, memory, places
+from ..ops import masked_elements, places
 from ..ops.flat import Flat
+from ..ops.memory import writes
+from ..ops.memory.place import place_of
 from ..ops.promotion import as_tensor, cast, names_errors
 from ..ops.subscript import known_values
 from ._foreign import numpys_own, or_numpys
@@ -77,7 +79,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     value = ops.copy(places.filling(cast(value, dst.dtype), dst.shape, "copyto"))
     if where is not True:
         value = as_tensor(ops.where(ops.broadcast_to(where, dst.shape), value, dst))
-    memory.write_all(dst, value, "copyto")
+    writes.write_all(dst, value, "copyto")
 
 
 @or_numpys
@@ -285,7 +287,7 @@ _FUNCTIONAL = {
 def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Index, *rest: ArrayLike) -> None:
     """`ufunc.at(a, index, b)`: each position as often as the index addresses it, one after the other."""
     name = f"np.{ufunc.__name__}.at"
-    place = memory.place_of(a)
+    place = place_of(a)
     if masked_elements.has_unknown_mask(index):  # which addresses nothing twice
         a[index] = ours(a[index], *rest)
     elif ufunc in (np.add, np.subtract):
@@ -295,7 +297,7 @@ def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Inde
             held = place.family.written()._held
             place.put_version(places.add(held, index, value, name, reached))
         else:
-            memory.write_all(a, memory.value_of(a).at[index].add(value), name)
+            writes.write_all(a, writes.value_of(a).at[index].add(value), name)
     elif ufunc in _FUNCTIONAL and a.dtype.kind in "fc":
         _write_functionally(a, index, _FUNCTIONAL[ufunc], rest, name)
     else:
@@ -305,7 +307,7 @@ def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Inde
 def _write_functionally(a: Tensor, index: Any, name: str, rest: tuple[Any, ...], what: str) -> None:
     """A write by the functional update of this name, of the elements alone that the index addresses."""
     if STATE.builder is not None or not a.ndim or places.is_lone_truth(index):
-        memory.write_all(a, getattr(memory.value_of(a).at[index], name)(*rest), what)
+        writes.write_all(a, getattr(writes.value_of(a).at[index], name)(*rest), what)
         return
     numbers = places.numbers_of(a, index, what)
     elements, which = np.unique(numbers, return_inverse=True)

@@ -12,7 +12,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.memory import view_of
+from ..ops.memory.sharing import view_of
 from ..ops.promotion import as_tensor, cast, doubled, normal_axis, strong
 from ..ops.signals import convolved
 from ..ops.trapezoids import trapezoids

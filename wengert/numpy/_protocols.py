@@ -24,7 +24,7 @@ from .._core.structure import MANY_LISTS, refuse_cycle
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
-from ..ops.memory import write_all
+from ..ops.memory.writes import write_all
 from ..ops.promotion import as_tensor, broadcast_shapes, cast
 from ._iteration import folded
 from ._mutation import write_each

@@ -10,7 +10,8 @@ from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import TracingError
-from ..ops.memory import place_of, seen_at
+from ..ops.memory.place import place_of
+from ..ops.memory.sharing import seen_at
 from ..ops.promotion import as_tensor, outward
 
 

@@ -22,7 +22,8 @@ from .._core.tensor import Tensor, Written
 from .._core.where import at_user_line
 from .._core.wrong_calls import Symbolic, explained
 from ..errors import LostGradientError
-from ..ops.memory import own, view_of, view_unread, write_all
+from ..ops.memory.sharing import own, view_of, view_unread
+from ..ops.memory.writes import write_all
 from ..ops.promotion import as_tensor, names_errors, outward
 from ._foreign import numpys_own, or_numpys
 

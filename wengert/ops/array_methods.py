@@ -1,6 +1,7 @@
 """The methods that NumPy's arrays have, for `Tensor`: each is the op of that name with the method's signature.
 
-Methods that change an array in place write to the tensor (`memory.py`); those that NumPy makes views of give views.
+Methods that change an array in place write to the tensor (`memory/writes.py`); those that NumPy makes views of give
+views (`memory/sharing.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from . import (
     indexing,
     keras_extras,
     linalg,
-    memory,
     memory_methods,
     piecewise,
     reductions,
@@ -33,6 +33,7 @@ from . import (
 from .at import At
 from .elementwise import floor_divide
 from .flat import Flat
+from .memory import sharing, writes
 from .promotion import as_ndarray, as_tensor
 from .subscript import known_values
 
@@ -245,9 +246,9 @@ def ravel(self: Tensor, order: str = "C") -> Any:
 def flatten(self: Tensor, order: str = "C") -> Any:
     """The elements as a vector: `wg.ops.ravel`."""
     if order == "F":
-        return memory.own(shapes.ravel(shapes.transpose(self)), self)
+        return sharing.own(shapes.ravel(shapes.transpose(self)), self)
     _require_c_order(order, "flatten")
-    return memory.own(shapes.ravel(self), self)
+    return sharing.own(shapes.ravel(self), self)
 
 
 @_method
@@ -295,7 +296,7 @@ def astype(
             at_user_line(f"Tensor.astype: {self.dtype.name} does not go to {wanted.name} by the rule {casting!r}")
         )
     found = copies.cast(self, dtype)
-    return self if found is self and not copy else memory.own(found, self)
+    return self if found is self and not copy else sharing.own(found, self)
 
 
 @_method
@@ -374,7 +375,7 @@ def sort(
     if order is not None:
         raise ValueError(at_user_line(f"Tensor.sort: order={order!r} names fields, which tensors do not have"))
     ordered = indexing.falling(self, axis) if descending else indexing.sort(self, axis)
-    memory.write_all(self, ordered, "Tensor.sort")
+    writes.write_all(self, ordered, "Tensor.sort")
 
 
 @_method
@@ -387,13 +388,13 @@ def partition(
             raise ValueError(
                 at_user_line(f"Tensor.partition: kth={k} is out of bounds for {self.shape[axis]} elements")
             )
-    memory.write_all(self, indexing.sort(self, axis), "Tensor.partition")
+    writes.write_all(self, indexing.sort(self, axis), "Tensor.partition")
 
 
 @_method
 def fill(self: Tensor, value: Any) -> None:
     """Writes one value everywhere."""
-    memory.write(self, ..., value)
+    writes.write(self, ..., value)
 
 
 @_method
@@ -410,7 +411,7 @@ def put(self: Tensor, indices: ArrayLike, values: ArrayLike, mode: str = "raise"
 @_method
 def __setitem__(self: Tensor, index: Index, value: ArrayLike) -> None:
     try:  # not `@public`: a write opens nothing, and loops are made of them
-        memory.write(self, index, value)
+        writes.write(self, index, value)
     except BaseException as error:
         fold(error)
         raise
@@ -437,7 +438,7 @@ def argpartition(
 
 @_method
 def __getitem__(self: Tensor, index: Any) -> Any:
-    return memory.item_of(self, index)
+    return sharing.item_of(self, index)
 
 
 @_method
@@ -452,7 +453,7 @@ def __iter__(self: Tensor) -> Iterator[Any]:
     if not self.shape:
         raise TypeError(at_user_line("iteration over a tensor of no axes"))
     count = shapes.known_extent(self, 0, "iteration")
-    return (memory.item_of(self, i) for i in range(count))
+    return (sharing.item_of(self, i) for i in range(count))
 
 
 @_method
@@ -512,12 +513,12 @@ def _sharing(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def shared(self: Tensor, *args: object, **kwargs: object) -> Any:
         if type(self) is Written:
-            view = memory.view_unread(self, lambda x: getattr(x, name)(*args, **kwargs))
+            view = sharing.view_unread(self, lambda x: getattr(x, name)(*args, **kwargs))
             if view is not None:
                 return view
         found = method(self, *args, **kwargs)
         is_one = not kwargs and name != "diagonal" and not (name == "ravel" and args)
-        return memory.view_of(self, found, lambda x: getattr(x, name)(*args, **kwargs), is_one)
+        return sharing.view_of(self, found, lambda x: getattr(x, name)(*args, **kwargs), is_one)
 
     return shared
 
@@ -526,8 +527,8 @@ def _viewing(name: str, getter: Callable[[Tensor], Any], theirs: Callable[[Any],
     make = operator.attrgetter(name) if theirs is None else theirs
 
     def view(self: Tensor) -> Any:
-        unread = memory.view_unread(self, make) if type(self) is Written else None
-        return memory.view_of(self, getter(self), make, name in ("T", "mT")) if unread is None else unread
+        unread = sharing.view_unread(self, make) if type(self) is Written else None
+        return sharing.view_of(self, getter(self), make, name in ("T", "mT")) if unread is None else unread
 
     return view
 
@@ -539,7 +540,7 @@ _PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {
     "imag": (_viewing("imag", complex_parts.imag), "The imaginary part."),
     "flat": (Flat, "The elements in one row, to iterate over, to read and to write: `x.flat[3] = 1.0`."),
     "at": (
-        lambda self: At(memory.value_of(self)),
+        lambda self: At(writes.value_of(self)),
         "Functional updates, such as `x.at[index].set(value)`: a new tensor.",
     ),
 }
@@ -550,8 +551,8 @@ def _set_flat(self: Tensor, value: ArrayLike) -> None:
 
 
 _SETTERS: dict[str, Callable[[Tensor, Any], None]] = {
-    "real": lambda self, value: memory.replaced_part(self, "real", value),
-    "imag": lambda self, value: memory.replaced_part(self, "imag", value),
+    "real": lambda self, value: writes.replaced_part(self, "real", value),
+    "imag": lambda self, value: writes.replaced_part(self, "imag", value),
     "flat": _set_flat,
 }
 
@@ -568,4 +569,4 @@ def attach_methods() -> None:
     for name, (getter, doc) in (*_PROPERTIES.items(), *memory_methods.PROPERTIES.items()):
         setattr(Tensor, name, property(getter, _SETTERS.get(name), doc=doc))
     for kind in (Tensor, Written):
-        kind.shape = vars(kind)["shape"].setter(memory.reshape_in_place)  # pyright: ignore[reportAttributeAccessIssue]
+        kind.shape = vars(kind)["shape"].setter(writes.reshape_in_place)  # pyright: ignore[reportAttributeAccessIssue]

@@ -13,8 +13,9 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, Index
 from .._core.tensor import Tensor, Written
 from .._core.where import at_user_line
-from . import memory, promotion, shapes
+from . import promotion, shapes
 from .indexing import take, unravel_index
+from .memory.sharing import own
 from .subscript import known_values
 
 
@@ -45,7 +46,7 @@ class Flat:
 
     def copy(self) -> Tensor:
         """The elements as a tensor of its own."""
-        return memory.own(shapes.ravel(self.base), self.base)
+        return own(shapes.ravel(self.base), self.base)
 
     def __wengert_tensor__(self) -> Tensor:
         return self.copy()

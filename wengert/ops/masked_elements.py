@@ -2,7 +2,8 @@
 
 It is computed on over the whole array. Where the mask is false stands 1, so that little is out of a function's domain
 there, and what comes of it is dropped at the end. So all that treats each element by itself works, sums and the like,
-and writing back into `x[mask]`. For anything else there is no array, and an error says so. Made by `memory.py`.
+and writing back into `x[mask]`. For anything else there is no array, and an error says so. Made by `sharing.py`
+and `writes.py` of `memory/`.
 """
 
 from __future__ import annotations

@@ -18,8 +18,10 @@ from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor
 from .._core.types import type_of
 from .._core.where import at_user_line
-from . import layouts, memory, shapes, views
+from . import shapes, views
 from .complex_parts import imag, real
+from .memory import layouts, sharing, writes
+from .memory.place import Place, place_of
 from .promotion import as_tensor
 
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -70,7 +72,7 @@ def byteswap(self: Tensor, inplace: bool = False) -> Any:
     swapped = as_tensor(_numbers(self, "byteswap()").byteswap())
     if not inplace:
         return swapped
-    memory.write_all(self, swapped, "Tensor.byteswap")
+    writes.write_all(self, swapped, "Tensor.byteswap")
     return self
 
 
@@ -79,9 +81,9 @@ def byteswap(self: Tensor, inplace: bool = False) -> Any:
 
 def _seen(x: Tensor, found: Tensor, make: Callable[[Tensor], Tensor]) -> Tensor:
     """A result that stands for what a function makes of what x holds, at any time."""
-    place = memory.place_of(x)
+    place = place_of(x)
     found = found.__copy__()
-    place.family.take_in(found, memory.Place(place.family, type_of(found), None, place, None, make))
+    place.family.take_in(found, Place(place.family, type_of(found), None, place, None, make))
     return found
 
 
@@ -96,8 +98,8 @@ def view(self: Tensor, dtype: DTypeLike | None = None, type: Any = None) -> Any:
         )
     wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype)
     if wanted == self.dtype:
-        return memory.item_of(self, ...) if self.ndim else self.__copy__()
-    return _seen(self, as_tensor(views.view(memory.value_of(self), wanted)), lambda x: as_tensor(views.view(x, wanted)))
+        return sharing.item_of(self, ...) if self.ndim else self.__copy__()
+    return _seen(self, as_tensor(views.view(writes.value_of(self), wanted)), lambda x: as_tensor(views.view(x, wanted)))
 
 
 @_method
@@ -112,9 +114,9 @@ def setfield(self: Tensor, val: ArrayLike, /, dtype: DTypeLike, offset: int = 0)
     """Writes a part of each element: all of it, or the real or the imaginary part."""
     part = _part(self, dtype, offset, "setfield")
     if part is None:
-        memory.write(self, ..., val)
+        writes.write(self, ..., val)
     else:
-        memory.replaced_part(self, "real" if part is real else "imag", val)
+        writes.replaced_part(self, "real" if part is real else "imag", val)
 
 
 def _part(x: Tensor, dtype: DTypeLike, offset: int, name: str) -> Any:
@@ -143,7 +145,7 @@ def resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
     extents = (*shape,) if isinstance(shape, (tuple, list)) else (shape,)
     if min(extents, default=0) < 0:
         raise ValueError(at_user_line(f"Tensor.resize: all of new_shape must be non-negative, got {extents}"))
-    place = memory.place_of(self)
+    place = place_of(self)
     size: Any = math.prod(self.shape)
     if size != math.prod(extents) and not (place.is_root and place.family.is_alone(self)):
         raise ValueError(
@@ -152,10 +154,10 @@ def resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
                 f"{extents}; use np.resize(x, shape) or np.concatenate, which give a new one"
             )
         )
-    row = shapes.ravel(memory.value_of(self))
+    row = shapes.ravel(writes.value_of(self))
     wanted = math.prod(extents)
     row = row[:wanted] if wanted <= size else shapes.pad(row, (0, wanted - size))
-    memory.move(self, as_tensor(shapes.reshape(row, extents)))
+    writes.move(self, as_tensor(shapes.reshape(row, extents)))
 
 
 # -- what describes the memory -----------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ def _base(x: Tensor) -> Tensor | None:
         return None
     family = x._link.family
     root = family.origin.__copy__()
-    family.take_in(root, memory.Place(family, type_of(root), family.blank))
+    family.take_in(root, Place(family, type_of(root), family.blank))
     return root
 
 
@@ -199,7 +201,7 @@ def _base(x: Tensor) -> Tensor | None:
 def setflags(self: Tensor, *, write: object = None, align: object = None, uic: object = None) -> None:
     """Locks the tensor for writes, or unlocks it; views that it has already are not touched."""
     if write is not None:
-        memory.lock(self, not write)
+        writes.lock(self, not write)
 
 
 def _without(name: str) -> Callable[[Tensor], NoReturn]:

@@ -17,7 +17,7 @@ from .._core.tensor import Tensor, held_now
 from . import elementwise as E
 from . import linalg, piecewise
 from .array_methods import attach_methods
-from .memory import write_all
+from .memory.writes import write_all
 from .promotion import as_tensor, cells_of, is_number_list, is_scalars
 from .sparse import is_sparse, right_product, sparse_matmul
 

@@ -31,7 +31,7 @@ from .._prims import buffer as prims
 from .._prims import structural
 from ..ops import places, promotion
 from ..ops.conversion import tensor
-from ..ops.memory import Memory
+from ..ops.memory.versions import Memory
 from .state import attach_operators
 
 

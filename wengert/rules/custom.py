@@ -44,7 +44,7 @@ from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, is_
 from .._core.tensor import Tensor, is_tensor_or_variable
 from .._core.types import TensorType, same_shape, type_of
 from .._core.where import at_user_line
-from ..ops.memory import Memory
+from ..ops.memory.versions import Memory
 from ..ops.promotion import as_tensor, cast
 from ..programs.kept_traces import KeptTraces
 from ..programs.state import Variable

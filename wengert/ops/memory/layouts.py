@@ -2,7 +2,7 @@
 
 A view of an array in row-major order is an offset, extents and strides. Where each of its axes runs along one axis of
 the array, that is a template of slices; a view that is made otherwise (diagonals, several axes as one) is read and
-written at the numbers of its elements. Either costs the view, not the array. Called by `memory.py`.
+written at the numbers of its elements. Either costs the view, not the array. Called by `families.py` and `place.py`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._core.argument_types import Index
-from .._core.constant import constant
-from .._core.tensor import Tensor
-from .._prims import structural as S
-from .._prims.buffer import buffer_get, buffer_set
-from . import complex_parts, places
-from .shapes import part as part_of
-from .shapes import permuted, reshaped
-from .subscript import is_known, look_of_index
+from ..._core.argument_types import Index
+from ..._core.constant import constant
+from ..._core.tensor import Tensor
+from ..._prims import structural as S
+from ..._prims.buffer import buffer_get, buffer_set
+from .. import complex_parts, places
+from ..shapes import part as part_of
+from ..shapes import permuted, reshaped
+from ..subscript import is_known, look_of_index
 
 _SCALES = {"c": np.complex64}  # a dtype with parts for NumPy to make views of; one byte for all others
 
