@@ -157,12 +157,20 @@ def array_of_the_test() -> Any:
         lambda a, w: a * w, lambda a, w: w - a, lambda a, w: wnp.sin(a) * w, lambda a, w: wnp.multiply(a, w),
         lambda a, w: np.exp(a * w), lambda a, w: (a * w[0]).mean("x"), lambda a, w: (a * w).sel(x=20),
         lambda a, w: np.dot(a, w), lambda a, w: wnp.concatenate([a * w, w]), lambda a, w: wnp.mean(a * w),
-        lambda a, w: wnp.exp(a * w), lambda a, w: wnp.add(a, a * w),
+        lambda a, w: wnp.exp(a * w), lambda a, w: wnp.add(a, a * w), lambda a, w: (a * w).shift(x=1, fill_value=0.0),
+        lambda a, w: (a * w).differentiate("x"), lambda a, w: (a * w).rolling(x=2).mean().dropna("x"),
     ],
 )  # fmt: skip
 def test_labelled_arrays_are_followed(program: Any) -> None:
     array = array_of_the_test()
     check(lambda w: wg.sum(program(array, w)), W)
+
+
+def test_numbers_out_of_a_labelled_array_are_refused_with_the_cure() -> None:
+    array = array_of_the_test()
+    for use in (lambda a: a.values, lambda a: a.to_numpy(), lambda a: a.to_series()):
+        with pytest.raises(wg.LostGradientError, match=r"array\.data is that tensor"):
+            wg.grad(lambda w, use=use: wnp.sum(use(array * w)))(W)
 
 
 def test_elementwise_functions_keep_labels() -> None:
@@ -231,6 +239,9 @@ def test_functions_of_jax_name_the_bridge(make: Any) -> None:
     for use in (jnp.sin, lambda w: jnp.stack([w, w]), jnp.linalg.norm, lambda w: jnp.dot(w, w), jax.jit(lambda x: x)):
         with pytest.raises((TypeError, ValueError), match=r"wg\.from_jax"):
             use(make(W))
+        with pytest.raises(wg.LostGradientError, match=r"wg\.from_jax.*" + ON_PURPOSE):
+            wg.grad(lambda w, use=use: wg.sum(use(w)))(W)
+    for use in (jax.lax.sin, jax.nn.relu):  # compiled code asks, and drops what we say
         with pytest.raises(wg.LostGradientError, match=r"wg\.from_jax.*" + ON_PURPOSE):
             wg.grad(lambda w, use=use: wg.sum(use(w)))(W)
     np.testing.assert_array_equal((jnp.ones(3) * make(W)).numpy(), W)

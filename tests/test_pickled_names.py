@@ -36,6 +36,18 @@ def test_functions_are_pickled_by_name(module: Any) -> None:
     assert not lost
 
 
+@pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
+def test_methods_of_distributions_are_pickled_by_name(library: str) -> None:
+    send = pytest.importorskip(library, reason="cloudpickle comes with the frameworks")
+    for distribution in vars(wg.stats).values():
+        if isinstance(distribution, wg.stats.Distribution):
+            for name in distribution.methods:
+                method = getattr(distribution, name)
+                assert pickle.loads(send.dumps(method)) is method
+    for bound in (wg.stats.gamma(2.0, scale=3.0).cdf, wg.stats.poisson(2.0).logpmf):
+        assert pickle.loads(send.dumps(bound))(1.0) == bound(1.0)
+
+
 @pytest.mark.parametrize("again", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy], ids=["pickle", "deepcopy"])
 def test_optimisers_and_schedules_are_pickled(again: Any) -> None:
     schedule = again(O.warmup_cosine(0.0, 0.3, 2, 9, end_value=0.01))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import inspect
+import pickle
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -225,6 +227,8 @@ def test_ravel_and_back():
     assert again["b"][1] == 10
     assert again["n"].dtype == np.int32
     assert again["n"].tolist() == [2, 3]
+    assert pickle.loads(pickle.dumps(unravel))(flat)["b"][1] == 9
+    assert list(inspect.signature(unravel).parameters) == ["vector"]
 
 
 def test_ravel_keeps_the_kind():

@@ -11,8 +11,8 @@ arrays (None, strings, bools, functions, ...) stay as they are. The order of a d
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ._core.argument_types import Tree
 from ._core.dims import DimLike, size_of
@@ -312,26 +312,38 @@ def ravel(tree: Tree) -> tuple[Any, Callable[[Any], Any]]:
     numeric = [leaf for leaf in every if not passes_through(leaf)]
     found = numeric or every  # nothing but text is an error, which as_tensor tells
     tensors = [as_tensor(leaf, "tree.ravel") for leaf in found]
-    types = [(t.shape, t.dtype) for t in tensors]
     flat = _join(tensors)
-    total = flat.shape[0]
-
-    def unravel(vector: Any) -> Any:
-        """Puts a vector back into the structure."""
-        x = as_tensor(vector, "unravel")
-        if x.shape != (total,):
-            raise ValueError(at_user_line(f"unravel: wanted a vector of {total} numbers, got shape {x.shape}"))
-        parts: list[Tensor] = []
-        start: DimLike = 0
-        for shape, dtype in types:
-            stop = start + size_of(shape)
-            part = structural.slice_(x, starts=(start,), limits=(stop,), strides=(1,))
-            parts.append(structural.cast(structural.reshape(part, shape=shape), dtype))
-            start = stop
-        kept: Iterator[Any] = iter(parts if is_tensor_like(vector) else [outward(p) for p in parts])
-        return unflatten(spec, [leaf if passes_through(leaf) else next(kept) for leaf in every])
-
+    kinds = iter([_Part(t.shape, t.dtype) for t in tensors])
+    places = [leaf if passes_through(leaf) else next(kinds) for leaf in every]
+    unravel: Any = functools.partial(_unravel, spec, places, flat.shape[0])  # a closure would not be pickled
+    unravel.__name__, unravel.__doc__ = "unravel", _unravel.__doc__
     return outward(flat, *found), unravel
+
+
+class _Part(NamedTuple):
+    """What a part of a vector is made into."""
+
+    shape: tuple[DimLike, ...]
+    dtype: Any
+
+
+def _unravel(spec: Any, places: list[Any], total: DimLike, vector: Any) -> Any:
+    """Puts a vector back into the structure."""
+    x = as_tensor(vector, "unravel")
+    if x.shape != (total,):
+        raise ValueError(at_user_line(f"unravel: wanted a vector of {total} numbers, got shape {x.shape}"))
+    leaves: list[Any] = []
+    start: DimLike = 0
+    for place in places:
+        if not isinstance(place, _Part):
+            leaves.append(place)
+            continue
+        stop = start + size_of(place.shape)
+        part = structural.slice_(x, starts=(start,), limits=(stop,), strides=(1,))
+        part = structural.cast(structural.reshape(part, shape=place.shape), place.dtype)
+        leaves.append(part if is_tensor_like(vector) else outward(part))
+        start = stop
+    return unflatten(spec, leaves)
 
 
 def _join(tensors: list[Tensor]) -> Tensor:

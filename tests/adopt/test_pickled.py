@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+import wengert.numpy
+import wengert.scipy
 
 SOURCE = """
 import functools, math
@@ -108,6 +110,19 @@ def test_a_copys_name_can_be_imported_where_nothing_is_known_of_it(name: str) ->
         assert again(length) is length
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
         importlib.import_module(alias.partition("adoptable")[0] + "no_such_module")
+
+
+def numpys_names(x: float) -> Any:
+    return np, np.add, np.float64, np.ndarray, float
+
+
+@pytest.mark.parametrize("library", ["pickle", "cloudpickle"])
+def test_what_stands_for_numpys_names_is_pickled_as_itself(library: str) -> None:
+    send = pytest.importorskip(library, reason="cloudpickle comes with the frameworks")
+    for made in (*wg.adopt(numpys_names)(1.0), wengert.numpy.float64, wengert.numpy.ndarray):
+        assert pickle.loads(send.dumps(made)) is made
+    held = wengert.scipy.interpolate.KroghInterpolator(np.arange(3.0), wg.tensor([0.0, 1.0, 4.0]))
+    assert float(pickle.loads(send.dumps(held))(1.5)) == 2.25
 
 
 def copied_plain() -> Callable[[float], float]:

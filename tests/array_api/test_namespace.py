@@ -25,6 +25,13 @@ def test_every_name_of_the_namespace_is_there_and_documented():
             assert value.__doc__, name
 
 
+def test_what_only_numpy_has_is_found_and_not_listed():
+    assert xp.pad is wg.pad and xp.gradient is wg.gradient and xp.lib is wg.numpy.lib
+    assert not {"pad", "gradient", "lib"} & {*xp.__all__}
+    with pytest.raises(AttributeError, match=r"'wengert\.array_api' has no attribute 'paad'"):
+        _ = xp.paad
+
+
 def test_a_tensor_names_its_namespace():
     x = wg.tensor([1.0])
     assert x.__array_namespace__() is xp

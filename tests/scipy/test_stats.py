@@ -286,6 +286,14 @@ def test_frozen_distributions_have_the_methods_and_pickle():
         stats.multivariate_normal.pdf,
     ):
         assert pickle.loads(pickle.dumps(method)) is method
+    point = stats.multivariate_normal(wg.tensor([1.0, 2.0]), np.eye(2))
+    for bound, args in (
+        (frozen.logpdf, (1.5,)),
+        (frozen.rvs, (3, 0)),
+        (frozen.stats, ("mvs",)),
+        (point.logpdf, ([0.0, 1.0],)),
+    ):
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(bound))(*args), bound(*args))
 
 
 def test_methods_that_are_scipys_refuse_a_followed_parameter():

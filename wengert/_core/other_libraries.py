@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import LostGradientError
 from .refusal import asker, cure_for, described
+from .state import STATE
 from .where import at_user_line
 
 _PRIORITY = 5000  # a DataFrame's is 4000
@@ -87,6 +88,7 @@ def _jax_array(x: Any) -> Any:
         refusal = error if isinstance(error, LostGradientError) else None
         refused = RefusedByJax(error.args[0])
         refused.refusal = refusal
+        STATE.swallowed = "" if refusal is None else refusal.args[0]
         raise refused from refusal
 
 

@@ -226,6 +226,11 @@ def cure_for(who: Asker) -> str:
             "pandas holds plain numbers: compute with the values, df.to_numpy() @ w or series * w (which is a tensor), "
             f"and wg or np functions, and make a Series of what comes out; or {_ON_PURPOSE}"
         )
+    if package == "xarray":
+        return (
+            "what xarray keeps for its values may be a tensor: array.data is that tensor, where .values, .to_numpy() "
+            f"and float() are plain numbers; or {_ON_PURPOSE}"
+        )
     ours = " or ".join(filter(None, (counterpart(who.module, who.name), scipy_counterpart(who))))
     if package == "numpy" and ours:
         return (
@@ -288,11 +293,15 @@ def is_installed(package: str) -> bool:
     return package not in ("numpy", "numba", "wengert") and ("site-packages" in file or "dist-packages" in file)
 
 
-def reworded(error: BaseException | None) -> LostGradientError | None:
+def reworded(error: BaseException | None, swallowed: str = "") -> LostGradientError | None:
     """Our refusal, if that is what another library has turned into an error of its own, else None.
 
     NumPy makes "setting an array element with a sequence" of any error of a sequence's `__float__`, and SciPy's
     optimizers have such words too. What the user's own code makes of a refusal stays as it is.
+
+    Args:
+        error: what was raised.
+        swallowed: the words of a refusal that JAX dropped, if there is one.
     """
     if error is None or isinstance(error, LostGradientError):
         return None
@@ -302,8 +311,11 @@ def reworded(error: BaseException | None) -> LostGradientError | None:
         seen.append(cause)
         cause = None if cause.__cause__ in seen else cause.__cause__
     trace = error.__traceback__
-    if cause is None or trace is None:
+    if trace is None:
         return None
+    if cause is None:
+        is_of_jax = isinstance(error, TypeError) and "JAX value" in str(error) and "wengert." in str(error)
+        return LostGradientError(swallowed).with_traceback(error.__traceback__) if swallowed and is_of_jax else None
     while trace.tb_next is not None:
         trace = trace.tb_next
     code = trace.tb_frame.f_code

@@ -37,6 +37,7 @@ class State(threading.local):
     scalars: Any = None  # what the trace under way does with NumPy's scalars (`scalars.Scalars`)
     withheld: Any = None  # in a trace that tries a Python integer as an input: is told of symbols hashed or written out
     effects: tuple[Any, ...] = ()  # observers of what a computation does that cannot be repeated
+    swallowed: str = ""  # words of the last refusal in JAX, whose compiled code drops any error and raises its own
 
 
 STATE = State()
@@ -74,7 +75,7 @@ class recording:
 
 def raise_our_own(error: BaseException) -> None:
     """A lost gradient is told in our words, also where another library has put its own in their place."""
-    refusal = reworded(error)
+    refusal = reworded(error, STATE.swallowed)
     if refusal is not None:
         raise refusal from None
 

@@ -34,6 +34,8 @@ _LIBRARY_PARTS = tuple(
         "scipy",
         "ml_dtypes",
         "pandas",
+        "xarray",
+        "pint",
         "sklearn",
         "matplotlib",
         "autograd",

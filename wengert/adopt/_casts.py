@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core.derived import pickles_by_value
 from .._core.tensor import Tensor, tensor_in
 from ..numpy._kinds import kept, number_in, standing_type
 from ..numpy._objects import Objects
@@ -31,6 +32,8 @@ class Standing(type):
 
     def __getattribute__(cls, name: str) -> Any:
         real = real_of(cls)
+        if name in ("__module__", "__qualname__") and pickles_by_value():  # it would send the real class's parts
+            return __name__ if name == "__module__" else f"of_{real.__name__}"
         return np.dtype(real) if name == "dtype" and real not in (type, np.ndarray) else getattr(real, name)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -90,10 +93,11 @@ def _standing_for(real: type) -> type:
     return cls
 
 
-def _same(cls: type) -> type:
-    return cls
+def _standing(real: type) -> type:
+    return CASTS[real]
 
 
 FLOAT, COMPLEX, TYPE = map(_standing_for, (float, complex, type))
 SCALARS = {real: _standing_for(real) for real in (np.float16, np.float32, np.float64, np.complex64, np.complex128)}
-copyreg.pickle(Standing, lambda cls: (_same, (real_of(cls),)))
+globals().update({f"of_{real.__name__}": cls for real, cls in CASTS.items()})  # where cloudpickle finds them
+copyreg.pickle(Standing, lambda cls: (_standing, (real_of(cls),)))

@@ -60,6 +60,9 @@ class StandIn(ModuleType):
     def __dir__(self) -> list[str]:
         return dir(vars(self)["_parts"][0])
 
+    def __reduce__(self) -> Any:
+        return stand_in, (self.__name__,)
+
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type(np.concatenate))
 
@@ -117,6 +120,9 @@ class Ufunc:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._theirs, name)
+
+    def __reduce__(self) -> Any:
+        return getattr, (NUMPY, self._theirs.__name__)
 
     def __repr__(self) -> str:
         return repr(self._theirs)

@@ -2,9 +2,9 @@
 
 `Tensor.__array_namespace__()` gives it, so code that is written for the standard (SciPy's and scikit-learn's, say)
 runs on tensors and is recorded: values have gradients, and programs are traced. Nearly all functions are those of
-`wengert.numpy`; written here is only what the standard words differently. Arrays are tensors, which are immutable:
-`x[i] = v` is refused, `x += y` binds x to a new tensor. Results whose shape depends on values (`nonzero`, the
-`unique` family, boolean masks) are computed eagerly and refused in a trace.
+`wengert.numpy`; written here is only what the standard words differently. Arrays are tensors, which can be written to
+as NumPy's. Results whose shape depends on values (`nonzero`, the `unique` family, boolean masks) are computed eagerly
+and refused in a trace. Names that only NumPy has are found, too, but not listed.
 
 Example:
     >>> import wengert as wg
@@ -18,6 +18,9 @@ Example:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from .. import numpy
 from ..numpy import (
     abs,
     acos,
@@ -177,6 +180,15 @@ from ._dtypes import (
 )
 from ._elementwise import clip, floor_divide, sign
 from ._info import __array_namespace_info__
+
+if not TYPE_CHECKING:  # a checker would take any name, and tell of no misspelling
+
+    def __getattr__(name: str) -> Any:
+        """What only NumPy has, which code for several namespaces asks for (xarray: `pad`, `gradient`)."""
+        if name.startswith("_") or not hasattr(numpy, name):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(numpy, name)
+
 
 __array_api_version__ = "2025.12"
 

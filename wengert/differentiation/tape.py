@@ -99,7 +99,7 @@ class GradientTape:
         """Stops recording, however the block ends."""
         self._stop()
         self._pushed = ()
-        refusal = reworded(error)
+        refusal = reworded(error, STATE.swallowed)
         if refusal is not None:
             fold(refusal)
             raise refusal from None

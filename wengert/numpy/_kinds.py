@@ -94,8 +94,8 @@ _NAMES = (
 )  # fmt: skip
 
 
-def _same(cls: type) -> type:
-    return cls
+def _named(name: str) -> Any:
+    return globals()[name]
 
 
 def _standing_for(real: type) -> type:
@@ -103,7 +103,7 @@ def _standing_for(real: type) -> type:
     return Kind(real.__name__, (real,), body)
 
 
-copyreg.pickle(Kind, lambda cls: (_same, (_real_of(cls),)))
+copyreg.pickle(Kind, lambda cls: (_named, (cls.__name__,)))
 
 if TYPE_CHECKING:
     from numpy import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import numpy as np
 
 from .. import special, stats
 from .._core.argument_types import ArrayLike, Axes, DTypeLike, ShapeLike
+from .._core.public import at_home
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims.structural import stop_gradient
@@ -74,9 +76,7 @@ class Recorded:
             return theirs
         ours = self._methods(name)
         method = guarded(theirs, "scipy.stats", f"{self.name}.{name}", "") if ours is None else _both(ours, theirs)
-        # where pickle finds it
-        method.__module__, method.__qualname__ = "wengert.scipy.stats", f"{self.name}.{name}"
-        setattr(self, name, method)
+        setattr(self, name, at_home(method, "wengert.scipy.stats", f"{self.name}.{name}"))
         return method
 
 
@@ -115,18 +115,20 @@ class Frozen:
             theirs = getattr(self.dist.theirs(*self.args, **self.kwds), name)
             if not callable(theirs):
                 return theirs
-        if name == "rvs":
-            return lambda size=None, random_state=None: method(
-                *self.args,
-                **{
-                    "size": 1 if size is None else size,
-                    "random_state": self._seed if random_state is None else random_state,
-                    **self.kwds,
-                },
-            )
-        if name == "stats":  # whose only own argument comes after the parameters
-            return lambda moments="mv": method(*self.args, **self.kwds, moments=moments)
-        return lambda *args, **kwargs: method(*args, *self.args, **kwargs, **self.kwds)
+        return functools.partial({"rvs": _drawn, "stats": _summary}.get(name, _before_parameters), self, method)
+
+
+def _before_parameters(of: Frozen, method: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
+    return method(*args, *of.args, **kwargs, **of.kwds)
+
+
+def _summary(of: Frozen, method: Callable[..., Any], moments: str = "mv") -> Any:
+    return method(*of.args, **of.kwds, moments=moments)
+
+
+def _drawn(of: Frozen, method: Callable[..., Any], size: Any = None, random_state: Any = None) -> Any:
+    seed = of._seed if random_state is None else random_state
+    return method(*of.args, **{"size": 1 if size is None else size, "random_state": seed, **of.kwds})
 
 
 # -- distributions of numbers ----------------------------------------------------------------------------------------

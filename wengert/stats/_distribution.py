@@ -7,6 +7,7 @@ masked after, so that no formula meets a point where it would be NaN, in its val
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import math
@@ -18,6 +19,7 @@ import numpy as np
 
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
+from .._core.public import at_home
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._transforms.repeated_functions import repeated
@@ -282,7 +284,11 @@ class Frozen:
         if name not in self.distribution.methods:
             raise AttributeError(f"{self.distribution!r} has no method {name!r}")
         method = getattr(self.distribution, name)
-        return lambda x: method(x, *self.args, **self.kwargs)
+        return functools.partial(_at_points, method, self.args, self.kwargs)
+
+
+def _at_points(method: Formula, args: tuple[Any, ...], kwargs: dict[str, Any], x: ArrayLike) -> Any:
+    return method(x, *args, **kwargs)
 
 
 def at_once(f: Callable[..., Any], given: Sequence[Any], what: str) -> Any:
@@ -310,7 +316,7 @@ def _method(family: Family, name: str) -> Formula:
         [inspect.Parameter(n, kind, default=places.get(n, inspect.Parameter.empty)) for n in names]
     )
     method.__name__ = name
-    method.__qualname__ = f"{family.name}.{name}"
+    at_home(method, "wengert.stats", f"{family.name}.{name}")
     lines = [f"    {n}: {_ARGUMENTS.get(n, 'a shape parameter.')}" for n in names]
     method.__doc__ = (
         f"{_WORDS[name]} of {family.doc}.\n\nArgs:\n" + "\n".join(lines)
