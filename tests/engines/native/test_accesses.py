@@ -193,8 +193,6 @@ CALLS: dict[str, tuple[str, Sequence[int | tuple[str, int]], Callable[[Arrays], 
     "trsm": ("blas.dtrsm", (4, 7), lambda a: _blas("R", "U", "N", "U", 3, 2, 1.0, a[0], 2, a[1], 4)),
     "potrf": ("lapack.dpotrf", (3 * 2 + 2, ("i32", 1)), lambda a: _blas("U", 2, a[0], 6, a[1])),
     "getrf": ("lapack.dgetrf", (3 * 2, ("i32", 2), ("i32", 1)), lambda a: _blas(2, 3, a[0], 2, a[1], a[2])),
-    "getrs": ("lapack.dgetrs", (4, ("i32", 2), 2 * 4 + 2, ("i32", 1)), lambda a: _blas(
-        "N", 2, 3, a[0], 2, a[1], a[2], 4, a[3])),
 }  # fmt: skip
 
 

@@ -55,6 +55,26 @@ def test_beside_lapack(n: int, dtype: str, name: str) -> None:
             np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol * scale)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("n", "k"), [(1, 3000), (2, 2500), (3, 700), (7, 1000), (24, 200), (25, 100), (40, 0), (40, 90)])
+def test_many_right_hand_sides(n: int, k: int, dtype: str) -> None:
+    """More than are eliminated beside the matrix: blocks of them, of which the last is smaller."""
+    f, of_turned = wg.function(wg.linalg.solve), wg.function(lambda a, v: wg.linalg.solve(a.T, v[:, ::-1]))
+    for lead in ((), (2,)):
+        a, v = RNG.normal(size=(*lead, n, n)), RNG.normal(size=(*lead, n, k)).astype(dtype)
+        a = (a + n * np.eye(n)[RNG.permutation(n)]).astype(dtype)  # pivots are in other rows
+        rtol = 1e-13 if dtype == "float64" else 1e-4  # rounding, of matrices of small condition
+        np.testing.assert_allclose(f(a, v), np.linalg.solve(a, v), rtol=rtol, atol=rtol)
+    np.testing.assert_allclose(of_turned(a[0], v[0]), np.linalg.solve(a[0].T, v[0, :, ::-1]), rtol=rtol, atol=rtol)
+    v[..., -1:] = np.inf
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(np.isfinite(f(a, v)), np.isfinite(np.linalg.solve(a, v)))
+    a[..., 0, :] = 0
+    if k:
+        with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+            f(a, v)
+
+
 @pytest.mark.parametrize("n", [2, 3, 6, 7, 20])
 def test_singular_matrices(n: int) -> None:
     a = RNG.normal(size=(3, n, n))

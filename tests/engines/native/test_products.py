@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
+from tests.support import guard_pages
 from wengert._engines.native.ir import loops
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import WIDTHS
@@ -89,6 +91,23 @@ def test_panels_give_the_bits_of_the_matrix(type_: str, is_turned: bool) -> None
         np.testing.assert_array_equal(packed, plain)
 
 
+@pytest.mark.skipif(not guard_pages.IS_AVAILABLE, reason="no pages can be protected here")
+@pytest.mark.parametrize("type_", DTYPES)
+def test_columns_that_are_not_there_cost_nothing(type_: str) -> None:
+    """Masked loads of nothing took some thousand times as long as others where no memory was: a product's 100 times."""
+    rows, columns, dtype = 512, 9, DTYPES[type_]
+    there = np.ones(64 * rows, dtype)
+    alone = guard_pages.guarded(there[: columns * rows], behind=64)
+    panels = np.empty(multiply.packed_size(type_, 1, rows), dtype)
+    pack, times = extern(f"pack.{type_}"), {"alone": list[int](), "there": list[int]()}
+    for _ in range(20):
+        for name, source in (("alone", alone), ("there", there)):
+            before = time.thread_time_ns()
+            pack(rows, columns, source, 1, rows, panels)
+            times[name].append(time.thread_time_ns() - before)
+    assert min(times["alone"]) < 4 * min(times["there"])  # 30 times with 512 bits
+
+
 @pytest.mark.parametrize("type_", DTYPES)
 def test_a_sum_in_blocks_has_the_bits_of_one_chain(type_: str) -> None:
     rows, dtype, width = extern(f"rows.{type_}"), DTYPES[type_], multiply.panel_width(type_)
@@ -158,6 +177,9 @@ PLANS = {
     "row times turned": (view((1, 50)), view((50, 60), (1, 50)), view((1, 60)), "dots", (), False),
     "strided vector": (view((40, 50)), view((50, 1), (3, 1)), view((40, 1)), "dots", ("y",), False),
     "strided matrix": (view((40, 50), (100, 2)), view((50, 1)), view((40, 1)), "loops", (), False),
+    "few long columns": (view((40, 50)), view((50, 3), (1, 50)), view((40, 3)), "dots", (), False),
+    "few long rows": (view((2, 50)), view((50, 60), (1, 50)), view((2, 60)), "dots", (), False),
+    "few columns, far apart": (view((40, 50)), view((50, 3)), view((40, 3)), "rows", (), False),
     "little": (view((5, 5)), view((5, 5)), view((5, 5)), "loops", (), False),
     "integers": (view((40, 50), type_="i64"), view((50, 60), type_="i64"), view((40, 60), type_="i64"), "loops", (), False),
     "rows far apart": (view((40, 500)), view((500, 60), (4096, 1)), view((40, 60)), "rows", (), True),
@@ -366,6 +388,18 @@ def test_sums_with_products_of_sizes_known_at_run_time(way: str, monkeypatch: py
         first, second = f(x, y, z)
         np.testing.assert_allclose(first, z + x @ y, rtol=1e-11, atol=1e-11)  # another order of the sums
         np.testing.assert_allclose(second, 3 * (x @ y), rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(("m", "n"), [(2, 2), (3, 3), (9, 2), (3, 17), (2, 4)])
+def test_few_long_columns(m: int, n: int, dtype: str) -> None:
+    f, joined = wg.function(lambda x, y: x @ y.mT), wg.function(lambda x, y, z: wg.sin(z) + x @ y.mT)
+    for lead, k in itertools.product(((), (3,)), (40, 333)):
+        x, y = RNG.normal(size=(*lead, m, k)).astype(dtype), RNG.normal(size=(*lead, n, k)).astype(dtype)
+        z, rtol = RNG.normal(size=(*lead, m, n)).astype(dtype), 1e-13 if dtype == "float64" else 1e-4  # of k terms
+        np.testing.assert_allclose(f(x, y), x @ y.mT, rtol=rtol, atol=rtol * k)
+        np.testing.assert_allclose(f(x[..., ::-1], y[..., ::-1]), x @ y.mT, rtol=rtol, atol=rtol * k)
+        np.testing.assert_allclose(joined(x, y, z), np.sin(z) + x @ y.mT, rtol=rtol, atol=rtol * k)
 
 
 @pytest.mark.parametrize(("bits", "fma"), [(128, False), (128, True), (256, True)])

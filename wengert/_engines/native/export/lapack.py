@@ -84,34 +84,6 @@ void NAME(const int32_t *height, const int32_t *width, REAL *a, const int32_t *r
     }
 }
 """,
-    "getrs": """\
-void NAME(const int8_t *turned, const int32_t *size, const int32_t *count, const REAL *a, const int32_t *rows,
-          const int32_t *pivots, REAL *x, const int32_t *x_rows, int32_t *info) {
-    const int64_t n = *size, lda = *rows;
-    (void)turned; /* as it is */
-    *info = 0;
-    for (int64_t c = 0; c < *count; c++) {
-        REAL *right = x + c * (int64_t)*x_rows;
-        for (int64_t k = 0; k < n; k++) {
-            const int64_t other = pivots[k] - 1;
-            const REAL held = right[k];
-            right[k] = right[other];
-            right[other] = held;
-        }
-        for (int64_t k = 0; k < n; k++) {
-            for (int64_t i = k + 1; i < n; i++) {
-                right[i] -= a[i + k * lda] * right[k];
-            }
-        }
-        for (int64_t k = n - 1; k >= 0; k--) {
-            right[k] /= a[k + k * lda];
-            for (int64_t i = 0; i < k; i++) {
-                right[i] -= a[i + k * lda] * right[k];
-            }
-        }
-    }
-}
-""",
     "geqrf": """\
 void NAME(const int32_t *height, const int32_t *width, REAL *a, const int32_t *rows, REAL *factors, REAL *work,
           const int32_t *room, int32_t *info) {

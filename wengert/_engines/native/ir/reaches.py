@@ -189,14 +189,6 @@ def _getrf(given: _Given, type_: str) -> list[Reach]:
     return [given.reach(2, (m, 1), (n, given[3])), given.reach(4, (pivots, 1)), given.reach(5, (1, 1))]
 
 
-def _getrs(given: _Given, type_: str) -> list[Reach]:
-    n, columns = given[1], given[2]
-    return [
-        given.reach(3, (n, 1), (n, given[4])), given.reach(5, (n, 1)), given.reach(6, (n, 1), (columns, given[7])),
-        given.reach(8, (1, 1)),
-    ]  # fmt: skip
-
-
 def _syevd(given: _Given, type_: str) -> list[Reach]:
     n = given[2]
     return [
@@ -256,6 +248,6 @@ _RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
     "numpy.sort": _keys, "numpy.argsort": _keys_and_places,
     "fourier.fft": _lines, "fourier.ifft": _lines, "fourier.irfft": partial(_lines, is_real_out=True),
     "fourier.rfft_n_even": partial(_lines, is_real_in=True), "fourier.rfft_n_odd": partial(_lines, is_real_in=True),
-    "blas.gemm": _gemm, "blas.trsm": _trsm, "lapack.potrf": _potrf, "lapack.getrf": _getrf, "lapack.getrs": _getrs,
+    "blas.gemm": _gemm, "blas.trsm": _trsm, "lapack.potrf": _potrf, "lapack.getrf": _getrf,
     "lapack.syevd": _syevd, "lapack.gesdd": _gesdd, "lapack.geqrf": _geqrf, "lapack.orgqr": _orgqr,
 }  # fmt: skip

@@ -232,10 +232,12 @@ end:
 
 define internal void @turned(i64 %k, i64 %left, ptr %b, i64 %b.column, ptr noalias %to) #0 {
 entry:
+  %is.whole = icmp sge i64 %left, PANEL
+  %most = select i1 %is.whole, i64 PANEL, i64 %left
   br label %vectors
 vectors:
   %v = phi i64 [ 0, %entry ], [ %v.next, %done ]
-  %more.vectors = icmp slt i64 %v, PANEL
+  %more.vectors = icmp slt i64 %v, %most
   br i1 %more.vectors, label %vector, label %end
 vector:
   %count = sub i64 %left, %v
@@ -266,12 +268,17 @@ end:
 
 
 def _turned_block(t: Vectors) -> Iterator[str]:
-    """A square of as many columns as a vector has lanes, turned; the last rows may be of the next panel's room."""
+    """A square of as many columns as a vector has lanes, turned; the last rows may be of the next panel's room.
+
+    Columns that are not there are read where the first one is, by masks without lanes: beyond an array there may be no
+    memory, and processors take some thousand times as long to find that a mask asks for none of it.
+    """
     none = f"{t.mask} zeroinitializer"
     for i in range(t.lanes):
         yield f"  %is{i} = icmp sgt i64 %count, {i}"
         yield f"  %mask{i} = select i1 %is{i}, {t.mask} %mask, {none}"
-        yield f"  %skip{i} = mul i64 %b.column, {i}"
+        yield f"  %far{i} = mul i64 %b.column, {i}"
+        yield f"  %skip{i} = select i1 %is{i}, i64 %far{i}, i64 0"
         yield t.at(f"%from{i}", "%from", f"%skip{i}")
         yield t.load(f"%s0.{i}", f"%from{i}", f"%mask{i}")
     step, stage = t.lanes // 2, 0

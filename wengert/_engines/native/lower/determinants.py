@@ -360,17 +360,17 @@ class _Inverse(NamedTuple):
                 return found.bad
 
             return _Inverse(by_elimination)
-        columns, turned = Columns(block, t, n, n), scratch(block, t, n, n)
+        columns, room = Columns(block, t, n, n), scratch(block, t, n, n)
 
         def by_lapack(matrix: Stored, keep: Callable[[Operand, Operand, Operand], None]) -> Operand:
             columns.take(matrix)
-            fill_matrix(b, turned, lambda place: of_identity(b, t, *place))
+            fill_matrix(b, room, lambda place: of_identity(b, t, *place))
             columns.factorise()
             is_none = columns.lapack.has_failed()
             with b.when(b.negated(is_none)):
-                columns.solve(turned)
+                columns.solve(room)
                 with b.loop(0, n) as i, b.loop(0, n) as j:
-                    keep(i, j, turned.at(b, (j, i)))
+                    keep(i, j, room.at(b, (i, j)))
             return is_none
 
         return _Inverse(by_lapack)

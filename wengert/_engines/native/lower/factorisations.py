@@ -20,11 +20,12 @@ from .alone import is_alone
 from .blocks import Block, singles
 from .elimination import WRITTEN_OUT, is_little, system
 from .forms import Form, Index, Stored, strides_of
-from .matrices import BLAS_COLUMNS, some_at_once
+from .matrices import BLAS_COLUMNS, in_blocks, some_at_once
 from .matrices import turned as transposed
 from .products import BLAS_LETTER, fortran_int, letter
 
 SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK or BLAS
+NEAR = 2048  # numbers of right-hand sides that are taken together: they stay in the nearest cache
 
 # -- batches ----------------------------------------------------------------------------------------------------------
 
@@ -229,30 +230,24 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
                 b.leave(Status.LINALG)
             _substitute(b, transposed(matrix) if trans else matrix, out, bool(lower) != bool(trans), unit)
         else:
-            _by_columns(b, matrix, out, lower, trans, unit)
+            # by columns: X' op(A)' = B', where A' is what lies there
+            flags = "R", "U" if lower else "L", "T" if trans else "N", "U" if unit else "N"
+            _by_blas(b, flags, matrix, out)
     return [target]
 
 
-def _by_columns(b: Builder, matrix: Stored, out: Stored, lower: bool, trans: int, unit: bool) -> None:
-    """By columns: X' op(A)' = B', where A' is what lies there; some right-hand sides after the other."""
-    n, k = out.shape
-    with some_at_once(b, k, b.divided(b.mul(n, n), 2), BLAS_COLUMNS) as (first, count):
-        flags = "R", "U" if lower else "L", "T" if trans else "N", "U" if unit else "N"
-        place = Address(out.array, b.add(out.offset, first))
-        _trsm(b, flags, count, n, matrix, place, fortran_int(b, one_at_least(b, k)))
-
-
-def _trsm(
-    b: Builder, flags: Sequence[str], rows: Operand, columns: Operand, matrix: Stored, place: Address, step: Typed
-) -> None:
-    """BLAS's call: the `rows` by `columns` at a place become the solution of a system with a square matrix.
+def _by_blas(b: Builder, flags: Sequence[str], matrix: Stored, out: Stored) -> None:
+    """BLAS's call: what lies there becomes the solution of a triangular system; some right-hand sides after the other.
 
     The flags say: the matrix stands left or right, which triangle, whether transposed, whether its diagonal is of ones.
     """
-    b.call(f"blas.{BLAS_LETTER[matrix.type]}trsm", [
-        *map(letter, flags), fortran_int(b, rows), fortran_int(b, columns), Typed(matrix.type, 1.0, True),
-        address_of(matrix), fortran_int(b, one_at_least(b, matrix.shape[-1])), place, step,
-    ])  # fmt: skip
+    n, k = out.shape
+    with some_at_once(b, k, b.divided(b.mul(n, n), 2), BLAS_COLUMNS) as (first, count):
+        b.call(f"blas.{BLAS_LETTER[matrix.type]}trsm", [
+            *map(letter, flags), fortran_int(b, count), fortran_int(b, n), Typed(matrix.type, 1.0, True),
+            address_of(matrix), fortran_int(b, one_at_least(b, n)), Address(out.array, b.add(out.offset, first)),
+            fortran_int(b, one_at_least(b, k)),
+        ])  # fmt: skip
 
 
 def _require_diagonal(b: Builder, matrix: Stored) -> None:
@@ -306,31 +301,29 @@ class Columns:
         return fortran_int(self.b, one_at_least(self.b, self.m))
 
     def solve(self, right: Stored) -> None:
-        """`right`, columns of which are rows there, becomes the solution, some of them after the other."""
-        b, n = self.b, self.n
-        by_triangles = not is_alone()
-        if by_triangles:
+        """`right` becomes the solution. It lies by rows, so to BLAS it is the X' of X' A' = B', and nothing is turned."""
+        b, (n, k) = self.b, right.shape
+        if not (is_alone() or _is_little(n)):
             self._exchange(right)
-        with some_at_once(b, right.shape[0], b.mul(n, n), BLAS_COLUMNS) as (first, count):
-            place = Address(right.array, b.add(right.offset, b.mul(first, n)))
-            if by_triangles:
-                _trsm(b, "LLNU", n, count, self.matrix, place, self.step)
-                _trsm(b, "LUNN", n, count, self.matrix, place, self.step)
-            else:
-                self.lapack.call(
-                    "getrs", letter("N"), fortran_int(b, n), fortran_int(b, count), address_of(self.matrix), self.step,
-                    Address(self.pivots), place, self.step,
-                )  # fmt: skip
+            for flags in ("RLTU", "RUTN"):
+                _by_blas(b, flags, self.matrix, right)
+            return
+        factors = transposed(self.matrix)
+        with in_blocks(b, k, b.divided(NEAR, n)) as (first, count):
+            part = Stored((n, count), right.array, b.add(right.offset, first), right.strides, False)
+            self._exchange(part)
+            _substitute(b, factors, part, lower=True, unit=True)
+            _substitute(b, factors, part, lower=False, unit=False)
 
     def _exchange(self, right: Stored) -> None:
-        """Exchanges the elements of right-hand sides as the elimination did: OpenBLAS's `getrs` asks all its threads
-        for that, however small they are, which takes milliseconds where the machine has other work."""
-        b = self.b
-        with b.loop(0, right.shape[0]) as row, b.loop(0, self.n) as i:
+        """Exchanges rows as the elimination did."""
+        b, (n, k) = self.b, right.shape
+        with b.loop(0, n) as i:
             other = b.sub(b.convert("i64", "i32", b.load(self.pivots, i)), 1)
-            mine, its = right.at(b, (row, i)), right.at(b, (row, other))
-            right.store(b, (row, i), its)
-            right.store(b, (row, other), mine)
+            with b.loop(0, k) as j:
+                mine, its = right.at(b, (i, j)), right.at(b, (other, j))
+                right.store(b, (i, j), its)
+                right.store(b, (other, j), mine)
 
 
 def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -341,16 +334,15 @@ def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if is_little(n, k):
         _little_systems(b, a, right, target)
         return [target]
-    columns, turned = Columns(block, a.type, n, n), scratch(block, a.type, k, n)
+    columns = Columns(block, a.type, n, n)
     with loops_over(b, a.shape[:-2]) as index:
         source, out = matrix_at(b, right, index), matrix_at(b, target, index)
         require_tame(b, source)
         columns.take(matrix_at(b, a, index))
-        fill_matrix(b, turned, lambda place, source=source: source.at(b, (place[1], place[0])))
+        fill_matrix(b, out, lambda place, source=source: source.at(b, place))
         columns.factorise()
         columns.lapack.require()
-        columns.solve(turned)
-        fill_matrix(b, out, lambda place: turned.at(b, (place[1], place[0])))
+        columns.solve(out)
     return [target]
 
 
@@ -384,15 +376,14 @@ def _inv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if is_little(n, n):
         _little_systems(b, a, None, target)
         return [target]
-    columns, turned = Columns(block, t, n, n), scratch(block, t, n, n)
+    columns = Columns(block, t, n, n)
     with loops_over(b, a.shape[:-2]) as index:
         out = matrix_at(b, target, index)
         columns.take(matrix_at(b, a, index))
-        fill_matrix(b, turned, lambda place: of_identity(b, t, *place))
+        fill_matrix(b, out, lambda place: of_identity(b, t, *place))
         columns.factorise()
         columns.lapack.require()
-        columns.solve(turned)
-        fill_matrix(b, out, lambda place: turned.at(b, (place[1], place[0])))
+        columns.solve(out)
     return [target]
 
 

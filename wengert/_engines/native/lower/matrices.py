@@ -7,7 +7,8 @@ copied. BLAS is called where it is better: see `is_for_blas`. Integers and very 
 
 Large products go by blocks: of the right operand a block at a time is packed, in panels whose columns lie together, and
 stays in the cache near the core while the rows go by, in threads where that is worth it. All terms of an element are
-added up in one chain, so its bits do not depend on blocks, threads or what is beside it.
+added up in one chain, so its bits do not depend on blocks, threads or what is beside it; with a column, or a few
+where all lie along the sum, the chains are those of the lanes of vectors.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ ACCUMULATORS = 64  # together; a loop of more runs out of registers
 MOST_ROWS = 4
 FEW = 150  # multiplications up to which loops that LLVM unrolls are faster than a call (some 40 ns) ...
 FEW_EVEN = 1024  # ... and up to which, where the columns are whole vectors of 64 bytes or less
+FEW_COLUMNS = 8  # of long ones that are taken one by one
 PACKED_ROWS = 32  # of a left operand from which on packing the right one is worth it, if that is of so many bytes ...
 PACKED_BYTES = {512: 4 << 20}  # (with other vectors tiles have fewer rows, and y goes by more often: 128 kB) ...
 PACKED_STEP = 8192  # ... or if so many bytes lie between its rows: these share few places of the cache
@@ -126,6 +128,8 @@ def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
         return Plan("loops", x, y, out)
     if is_for_blas(m, k, n):
         return Plan("blas", x, y, out, () if out.is_dense else ("out",))
+    if _is_unit(x.strides[1]) and _is_unit(y.strides[0]) and (few := _few_columns(x, y, out)):
+        return few
     if not _is_unit(out.strides[1]) and _is_unit(out.strides[0]):
         x, y, out = turned(y), turned(x), turned(out)
     copies = [] if _is_unit(out.strides[1]) else ["out"]
@@ -133,6 +137,15 @@ def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
         copies.append("y")
     packs = "y" not in copies and (not _is_unit(y.strides[1]) or _is_worth_packing(x, y))
     return Plan("rows", x, y, out, (*copies,), packs)
+
+
+def _few_columns(x: Stored, y: Stored, out: Stored) -> Plan | None:
+    """The plan of a product of long rows and few long columns: cheaper than to pack these."""
+    if type(n := y.shape[1]) is int and n <= FEW_COLUMNS:
+        return Plan("dots", x, y, out)
+    if type(m := x.shape[0]) is int and m <= FEW_COLUMNS:
+        return Plan("dots", turned(y), turned(x), turned(out))
+    return None
 
 
 def _vector_plan(x: Stored, y: Stored, out: Stored) -> Plan:
@@ -300,12 +313,14 @@ def _at(x: Stored) -> Address:
 
 
 def _dots(block: Block, made: Plan, in_thread: bool) -> None:
-    """Each row times the vector."""
+    """Each row times the vector, or each of few."""
     b, (x, y, out) = block.b, made[1:4]
-    (m, k), work = x.shape, _work(b, x.shape, 4)
+    (m, k), n, work = x.shape, y.shape[1], _work(b, x.shape, 4)
     with nests.shares(b, m, 4 * CHUNK, None if in_thread else work) as (first, count):
-        rows, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, 1))
-        _call(b, "dots", x.type, count, k, _at(rows), x.strides[0], _at(y), _at(into), out.strides[0])
+        rows = _part(b, x, first, 0, (count, k))
+        with b.loop(0, n) as j:
+            column, into = _part(b, y, 0, j, (k, 1)), _part(b, out, first, j, (count, 1))
+            _call(b, "dots", x.type, count, k, _at(rows), x.strides[0], _at(column), _at(into), out.strides[0])
 
 
 def _row(block: Block, made: Plan, in_thread: bool) -> None:
@@ -352,8 +367,8 @@ def _work(b: Builder, extents: tuple[Operand, ...], per_element: int) -> Operand
 
 
 @contextmanager
-def _blocks(b: Builder, extent: Operand, size: Operand, least: int = 0) -> Iterator[tuple[Operand, Operand]]:
-    """`with _blocks(...) as (first, count):` an extent in blocks, of which there are `least`, even of nothing."""
+def in_blocks(b: Builder, extent: Operand, size: Operand, least: int = 0) -> Iterator[tuple[Operand, Operand]]:
+    """`with in_blocks(...) as (first, count):` an extent in blocks, of which there are `least`, even of nothing."""
     if type(extent) is int and type(size) is int and extent <= size:
         yield 0, extent
         return
@@ -398,7 +413,7 @@ def _by_blocks(block: Block, made: Plan) -> None:
     (m, k), n, width = x.shape, y.shape[1], multiply.panel_width(x.type)
     panels = _room(block, made)
     # a sum without terms is to be written, too
-    with _blocks(b, n, BREADTH * width) as (j, columns), _blocks(b, k, DEPTH[x.type], 1) as (p, terms):
+    with in_blocks(b, n, BREADTH * width) as (j, columns), in_blocks(b, k, DEPTH[x.type], 1) as (p, terms):
         b.poll(1)  # a block takes milliseconds
         left, right = _part(b, x, 0, p, (m, terms)), _part(b, y, p, j, (terms, columns))
         inner = made._replace(x=left, y=right, out=_part(b, out, 0, j, (m, columns)))
@@ -533,7 +548,7 @@ def some_at_once(
     else:
         found = b.divided(BLAS_MOST, _at_least(b, each, 1))
         size = b.select("i64", b.let("lt", "i64", found, least), least, found)
-    with _blocks(b, rows, size) as (first, count):
+    with in_blocks(b, rows, size) as (first, count):
         if first != 0:
             b.poll(1)
         yield first, count
@@ -555,4 +570,4 @@ def _gemm(b: Builder, made: Plan, sides: tuple[_Side, _Side], first: Operand, co
 
 _WAYS = {"loops": _by_loops, "dots": _dots, "row": _row, "rows": _by_rows, "blas": _by_blas}
 
-__all__ = ["Plan", "accumulated", "fortran_int", "letter", "plan", "product", "some_at_once", "turned"]
+__all__ = ["Plan", "accumulated", "fortran_int", "in_blocks", "letter", "plan", "product", "some_at_once", "turned"]
