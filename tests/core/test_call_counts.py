@@ -243,6 +243,8 @@ def test_lone_numbers_are_computed_by_operators():
         assert chosen(y) == pytest.approx((0.49, 1.4))
 
 
+_ROWS, _COLUMNS = np.array([3, 1, 7, 5, 1]), np.array([0, 4, 2, 8, 4])
+_MASK = np.arange(360).reshape(40, 9) % 80 == 7
 WRITES: dict[str, tuple[Callable[[Any, Any, Any, int], Any], int, int]] = {  # what, and most calls forward and back
     "slice": (lambda a, b, x, k: operator.setitem(a, np.s_[k, 1:6], x), 14, 8),
     "element": (lambda a, b, x, k: operator.setitem(a, (k, 3), x[0]), 24, 17),
@@ -251,6 +253,11 @@ WRITES: dict[str, tuple[Callable[[Any, Any, Any, int], Any], int, int]] = {  # w
     "view": (lambda a, b, x, k: operator.setitem(b, np.s_[k, 1:6], x), 16, 8),
     "row": (lambda a, b, x, k: operator.setitem(a[k], slice(1, 6), x), 26, 9),
     "row_added": (lambda a, b, x, k: operator.setitem(a, k, operator.iadd(a[k], x[0])), 68, 28),
+    "integers": (lambda a, b, x, k: operator.setitem(a, (_ROWS + k, _COLUMNS), x), 34, 31),
+    "integers_added": (lambda a, b, x, k: operator.setitem(a, (_ROWS, _COLUMNS), a[_ROWS, _COLUMNS] + x), 70, 53),
+    "integers_in_a_view": (lambda a, b, x, k: operator.setitem(b, (_ROWS, _COLUMNS // 2), x), 52, 31),
+    "mask": (lambda a, b, x, k: operator.setitem(a, _MASK, x), 32, 30),
+    "first": (lambda a, b, x, k: operator.setitem(wg.numpy.zeros((40, 9)), (k, 3), x[0]), 80, 1),
 }
 
 

@@ -43,7 +43,7 @@ def take(b: Tensor, index: Index, what: str, place: Place | None = None) -> Tens
     """What stands at b[index], a copy; or at a place that stands for the index."""
     plain = plain_place(b.shape, index) if place is None else None
     if plain is not None:
-        return apply(buffer_get, (b,), (plain[0],))
+        return apply(buffer_get, (b, *plain[2]), (plain[0],))
     place = place_of(b, index, what) if place is None else place
     taken = buffer_get(b, *place.indices, template=place.template)
     if place.flipped:
@@ -67,8 +67,9 @@ def _written(op: Op, b: Tensor, index: Index, value: ArrayLike, what: str, place
     updates: Tensor = value
     plain = plain_place(b.shape, index) if place is None else None
     if plain is not None:
-        template, core = plain
-        return apply(op, (updates if updates.shape == core else filling(updates, core, what), b), (template,))
+        template, core, arrays = plain
+        updates = updates if updates.shape == core else filling(updates, core, what)
+        return apply(op, (updates, b, *arrays), (template,))
     place = place_of(b, index, what) if place is None else place
     updates = filling(updates, (*[place.wide[p] for p in place.perm],), what)
     updates = reshaped(permuted(updates, S.inverse(place.perm)), place.core)
@@ -77,14 +78,20 @@ def _written(op: Op, b: Tensor, index: Index, value: ArrayLike, what: str, place
     return op(updates, b, *place.indices, template=place.template)
 
 
-def plain_place(shape: Shape, index: Index) -> tuple[tuple[Any, ...], Shape] | None:
-    """The template and the shape of what integers and slices forward address, without the steps of other indices.
+# A place that lies in NumPy's order as the primitives have it: template, extents, index arrays.
+Plain = tuple[tuple[Any, ...], Shape, tuple[Tensor, ...]]
 
-    None where there is more in an index: arrays, new axes, extents that are not known, what is out of bounds.
+
+def plain_place(shape: Shape, index: Index) -> Plain | None:
+    """The place of integers and slices forward, or of index arrays in front, without the steps of other indices.
+
+    None where there is more in an index: new axes, extents that are not known, what is out of bounds.
     """
     items: Any = index if type(index) is tuple else () if index is Ellipsis else (index,)
     if len(items) > len(shape):
         return None
+    if items and (type(items[0]) is np.ndarray or type(items[0]) is Tensor):
+        return _place_of_arrays(shape, items)
     template: list[Any] = []
     core: list[int] = []
     for size, item in zip(shape, items, strict=False):
@@ -109,24 +116,64 @@ def plain_place(shape: Shape, index: Index) -> tuple[tuple[Any, ...], Shape] | N
             return None
         template.append((0, size, 1))
         core.append(size)
-    return (*template,), (*core,)
+    return (*template,), (*core,), ()
 
 
-def place_within(window: tuple[Any, ...], inner: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The template of a place in a window, which is itself a place of integers and slices."""
-    items = iter(inner)
+def _place_of_arrays(shape: Shape, items: tuple[Any, ...]) -> Plain | None:
+    """The place of known index arrays of one shape, for the first axes, or of one mask of them; no others."""
+    arrays: list[Tensor] = []
+    for item in items:
+        found = _arrays_of(item, shape if len(items) == 1 else ())
+        if found is None or (arrays and found[0].shape != arrays[0].shape):
+            return None
+        arrays += found
+    rest = shape[len(arrays) :]
+    if not {int}.issuperset(map(type, shape)) or 0 in rest:
+        return None
+    template = (*[None] * len(arrays), *[(0, size, 1) for size in rest])
+    return template, (*arrays[0].shape, *rest), (*arrays,)
+
+
+def _arrays_of(item: Any, shape: Shape) -> list[Tensor] | None:
+    """The index arrays that one entry of an index comes to: integers, or where a mask of the first extents is true."""
+    if type(item) is Tensor:
+        if type(item._data) is not np.ndarray:
+            return None
+        item._note_exit("an index")
+        item = item._data
+    if type(item) is not np.ndarray or not item.ndim:
+        return None
+    if item.dtype == np.bool_:
+        return [constant(part) for part in item.nonzero()] if item.shape == shape[: item.ndim] else None
+    return [constant(item.astype(np.int64))] if item.dtype.kind in "iu" else None
+
+
+def place_within(window: tuple[Any, ...], inner: Plain) -> Plain | None:
+    """The place, of the whole, of a place in a window, which is itself a place of integers and slices.
+
+    None where index arrays reach beyond the window.
+    """
+    template, core, given = inner
+    items, arrays = iter(template), iter(given)
     found: list[Any] = []
+    indices: list[Tensor] = []
     for entry in window:
         if type(entry) is tuple:
-            start, _, step = entry
+            start, limit, step = entry
             item = next(items)
             if type(item) is tuple:
-                first, limit, stride = item
-                entry = (start + first * step, start + (limit - 1) * step + 1, step * stride)
+                first, last, stride = item
+                entry = (start + first * step, start + (last - 1) * step + 1, step * stride)
+            elif item is None:
+                number, size = ndarray_of(next(arrays)._data), (limit - start + step - 1) // step
+                if number.size and not (-size <= number.min() and number.max() < size):
+                    return None
+                indices.append(constant(start + np.where(number < 0, number + size, number) * step))
+                entry = None
             else:
                 entry = start + item * step
         found.append(entry)
-    return (*found,)
+    return (*found,), core, (*indices,)
 
 
 def place_of(b: Tensor, index: Index, what: str) -> Place:

@@ -258,10 +258,11 @@ def _write(write: Callable[..., Any]) -> Any:
     adds = write is _add
 
     def kernel(value: np.ndarray[Any, Any], b: Any, *indices_and_template: Any) -> Any:
-        if type(b) is BufferArray and len(indices_and_template) == 1:
-            return b.at_place(indices_and_template[0], value, adds)
+        version = b if type(b) is BufferArray else _version(b)
+        if len(indices_and_template) == 1:
+            return version.at_place(indices_and_template[0], value, adds)
         *indices, template = indices_and_template
-        return _version(b).written(write, template, (*indices,), value)
+        return version.written(write, template, (*indices,), value)
 
     return kernel
 
@@ -274,10 +275,26 @@ def _last_writes(*indices_and_extents: Any) -> Any:
     row = np.ravel(place)
     if (row[1:] > row[:-1]).all():  # as ranges are: none comes again
         return np.ones(np.shape(indices[0]), bool)[()]
-    backwards = row[::-1]
-    is_last = np.zeros(backwards.shape, bool)
-    is_last[np.unique(backwards, return_index=True)[1]] = True
-    return is_last[::-1].reshape(np.shape(indices[0]))[()]
+    return _are_last(row, prod(extents)).reshape(np.shape(indices[0]))[()]
+
+
+_SPARSE = 1024  # times as many elements as are written: from there on numbers are sorted, not laid out
+
+
+def _are_last(row: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
+    """Whether no number below `size` comes again, for each in a row of them."""
+    if (
+        size <= _SPARSE * row.size and row.min() >= 0 and row.max() < size
+    ):  # each leaves a mark, and the last one's stays
+        turns = np.arange(row.size, dtype=np.int32 if row.size < 2**31 else np.int64)
+        marks = np.empty(size, turns.dtype)
+        marks[row] = turns
+        return marks[row] == turns
+    order = row.argsort(kind="stable")
+    in_order = row[order]
+    is_last = np.ones(row.shape, bool)
+    is_last[order[:-1]] = in_order[1:] != in_order[:-1]
+    return is_last
 
 
 KERNELS: dict[str, Any] = {

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.argument_types import Index
-from ..._core.dims import Dim, Shape
+from ..._core.dims import Dim
 from ..._core.graph import ReadBefore
 from ..._core.state import STATE
 from ..._core.tensor import Tensor, Written
@@ -68,13 +68,15 @@ class Family:
         """The memory: from now on all members stand for what they see of it."""
         if self.memory is None:
             home = home_of(self.origin)
-            alive = [tensor for tensor in (member() for member in self._members) if tensor is not None]
-            views = {tensor._key for tensor in alive} - {self.origin._key}
-            early = [graph for graph in bodies_below(home) if not views.isdisjoint(graph.captures)]
+            alive = [tensor for member in self._members if (tensor := member()) is not None]
+            views = {tensor._key for tensor in alive}
+            views.discard(self.origin._key)
+            bodies = bodies_below(home)
+            early = [graph for graph in bodies if not views.isdisjoint(graph.captures)]
             if early:
                 raise ReadBefore(early[-1], self.written)
             self.memory = Memory(self.origin, home, self.origin._key, views)
-            for graph in bodies_below(home):
+            for graph in bodies:
                 self.memory.enter(graph)
             for tensor in alive:
                 tensor._link.become_written(tensor)
@@ -173,15 +175,15 @@ class Location:
         if base is None or self._pull is not None or callable(index):
             return None
         place = base.place_at(index)
-        return None if place is None else place[0]
+        return None if place is None or place[2] else place[0]
 
-    def place_at(self, index: Any) -> tuple[tuple[Any, ...], Shape] | None:
-        """The template, of the whole memory, of what integers and slices forward address here, and its extents."""
+    def place_at(self, index: Any) -> places.Plain | None:
+        """The place, in the whole memory, of what integers and slices forward, or arrays in front, address here."""
         plain = None if self._window is False else places.plain_place(self.type.shape, index)
         if plain is None or self.made is OF_ROOT:
             return plain
         window = self.window()
-        return None if window is None else (places.place_within(window, plain[0]), plain[1])
+        return None if window is None else places.place_within(window, plain)
 
     def reached(self, index: Index) -> places.Place | None:
         """The place, in the memory, of what an index with arrays addresses here, where it is known without a run."""

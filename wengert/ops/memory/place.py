@@ -12,7 +12,6 @@ import numpy as np
 
 from ..._core.apply import apply
 from ..._core.argument_types import Index
-from ..._core.dims import Shape
 from ..._core.engine import KERNELS_OF
 from ..._core.moving import beside
 from ..._core.state import STATE, next_serial
@@ -39,14 +38,13 @@ class Place(Location):
 
     def version(self) -> Tensor | None:
         """The newest version where only recorders must know what is done to it; None in traces and the like."""
-        memory = self.family.memory
-        if memory is None or STATE.builder is not None or STATE.pins is not None or STATE.reading:
+        if STATE.builder is not None or STATE.pins is not None or STATE.reading:
             return None
-        return memory._tensor
+        return (self.family.memory or self.family.written())._tensor
 
-    def put_promptly(self, held: Tensor, place: tuple[tuple[Any, ...], Shape], value: Any) -> bool:
+    def put_promptly(self, held: Tensor, place: places.Plain, value: Any) -> bool:
         """Writes to a place of the newest version, where there is nothing to ask; whether there was not."""
-        data, (template, core) = held._data, place
+        data, (template, core, indices) = held._data, place
         if type(value) is Tensor:
             own = value._data
             if (value._link is not None and value._link.family is self.family) or KERNELS_OF[type(own)] is not (
@@ -58,10 +56,12 @@ class Place(Location):
             value = Tensor(own, next_serial())
         else:
             return False
-        if own.shape != core or own.dtype != data.dtype:
+        if own.dtype != data.dtype:
             return False
+        if own.shape != core:
+            value = filling(value, core, "x[...]")
         memory: Any = self.family.memory
-        memory._tensor = apply(prims.buffer_set, (value, held), (template,))
+        memory._tensor = apply(prims.buffer_set, (value, held, *indices), (template,))
         return True
 
     def current(self) -> Tensor:
@@ -144,7 +144,7 @@ class Place(Location):
         held = self.version()
         if held is not None and self.made is not None and self.made is not OF_ROOT:
             window = self.window()
-            if window is not None and self.put_promptly(held, (window, self.type.shape), value):
+            if window is not None and self.put_promptly(held, (window, self.type.shape, ()), value):
                 return
         memory = self.family.written()
         self._require_mine(memory)
@@ -167,7 +167,7 @@ class Place(Location):
             self.parent.write(self.index, value)
 
     def _require_mine(self, memory: Memory) -> None:
-        if self.layout is not None and not self.layout.flags.writeable:
+        if self._late is not OF_ROOT and (layout := self.layout) is not None and not layout.flags.writeable:
             raise ValueError(at_user_line("x[...]: the assignment destination is read-only, as NumPy's view here is"))
         builder = STATE.builder
         if memory._key in STATE.lent:

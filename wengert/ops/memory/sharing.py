@@ -94,11 +94,12 @@ def _everyday_view(place: Place, index: Index) -> Tensor | None:
     at = None if held is None or index is Ellipsis else place.place_at(index)
     if held is None or at is None:
         return None
-    if not at[1]:
-        return apply(prims.buffer_get, (held,), (at[0],))
+    template, core, arrays = at
+    if arrays or not core:
+        return apply(prims.buffer_get, (held, *arrays), (template,))
     parent, of_parent = (place, index) if place.made is OF_ROOT else (None, None)
-    view = Place(place.family, as_type((at[1], place.type.dtype)), None, parent, of_parent, late=(None, at[0]))
-    view._window = at[0]
+    view = Place(place.family, as_type((core, place.type.dtype)), None, parent, of_parent, late=(None, template))
+    view._window = template
     return _born_written(view)
 
 
