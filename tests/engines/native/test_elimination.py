@@ -56,7 +56,9 @@ def test_beside_lapack(n: int, dtype: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize(("n", "k"), [(1, 3000), (2, 2500), (3, 700), (7, 1000), (24, 200), (25, 100), (40, 0), (40, 90)])
+@pytest.mark.parametrize(
+    ("n", "k"), [(1, 3000), (2, 2500), (3, 700), (7, 1000), (24, 200), (25, 100), (40, 0), (40, 90)]
+)
 def test_many_right_hand_sides(n: int, k: int, dtype: str) -> None:
     """More than are eliminated beside the matrix: blocks of them, of which the last is smaller."""
     f, of_turned = wg.function(wg.linalg.solve), wg.function(lambda a, v: wg.linalg.solve(a.T, v[:, ::-1]))

@@ -301,7 +301,7 @@ class Columns:
         return fortran_int(self.b, one_at_least(self.b, self.m))
 
     def solve(self, right: Stored) -> None:
-        """`right` becomes the solution. It lies by rows, so to BLAS it is the X' of X' A' = B', and nothing is turned."""
+        """`right` becomes the solution. It lies by rows, so to BLAS it is the X' of X' A' = B': nothing is turned."""
         b, (n, k) = self.b, right.shape
         if not (is_alone() or _is_little(n)):
             self._exchange(right)
