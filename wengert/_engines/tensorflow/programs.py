@@ -30,6 +30,7 @@ from ..interpret import compile_instructions
 from .common import TRACING, TensorHistory, extents, flat, is_inexact, opened, rebuilt
 from .fusion import fused
 from .kernels import kernels_for
+from .mapped import Again, note
 from .table import KERNELS
 
 Tensors = Sequence[Any]
@@ -229,7 +230,52 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
         return results, pull
 
     found = op(*leaves)
+    if not tf.executing_eagerly():
+        note(found[0], _for_batches(program, len(found), is_plain=not any((*form, *out_form))))
     return (*rebuilt(out_form, found),)
+
+
+def _for_batches(program: Program, count: int, is_plain: bool) -> Again:
+    """How the node of a program, of so many results, is made for a batch.
+
+    Args:
+        program: the node's.
+        count: how many results it has.
+        is_plain: whether these and its operands are tensors, and no histories of loops.
+    """
+
+    def again(results: Tensors, operands: Tensors, flags: tuple[bool, ...], size: int | None) -> Tensors:
+        if size is None or not is_plain or not any(flags):
+            return refusing([*results, *operands], _unmapped)[:count]
+        return bound(program.batched(flags, size), operands, results)
+
+    return Again(count, again)
+
+
+def _unmapped() -> Exception:
+    return LostGradientError(
+        at_user_line(
+            "tf.vectorized_map, or tape.jacobian, of a number of elements that is not known beforehand would lose "
+            "Wengert's gradient here: use wg.vmap or wg.jacobian, or give sizes that are known"
+        )
+    )
+
+
+def refusing(tensors: Tensors, error: Callable[[], Exception]) -> Tensors:
+    """Tensors of a graph, any of which it is an error to differentiate."""
+
+    @tf.custom_gradient
+    def op(*same: tf.Tensor) -> Any:
+        def pull(*cts: tf.Tensor, variables: Any = None) -> Any:
+            raise error()
+
+        return [*map(tf.identity, same)], pull
+
+    found = op(*tensors)
+    note(
+        found[0], Again(len(found), lambda results, operands, *_: refusing([*results, *operands], error)[: len(found)])
+    )
+    return found
 
 
 @once_per_program
