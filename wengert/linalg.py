@@ -26,7 +26,6 @@ from .ops.decompositions import condition_number as cond
 from .ops.decompositions import expm, lu_factor
 from .ops.linalg import matmul, norm, solve, solve_triangular
 from .ops.promotion import as_tensor, broadcast, cast, names_errors, normal_axes, outward, public
-from .ops.shapes import matrix_transpose
 from .ops.sparse import sparse_matmul, spsolve
 from .ops.structured import block_diag, circulant, logm, lu, lu_solve, solve_sylvester, sqrtm, toeplitz
 from .ops.tensor_equations import tensorinv, tensorsolve
@@ -439,6 +438,17 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
 
 
 @public
+@_face_of(shapes.matrix_transpose)
+def matrix_transpose(x: ArrayLike, /) -> Any:
+    """The last two axes exchanged; of a tensor a view.
+
+    Args:
+        x: matrices (..., m, n).
+    """
+    return x.mT if isinstance(x, Tensor) and x.ndim > 1 else shapes.matrix_transpose(x)
+
+
+@public
 @_face_of(shapes.diagonal)
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Any:
     """The diagonals of matrices, as a new last axis.
@@ -446,6 +456,8 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Any:
     Args:
         x: matrices (..., m, n).
     """
+    if isinstance(x, Tensor):  # whose method gives NumPy's view
+        return x.diagonal(offset, -2, -1)
     return shapes.diagonal(as_tensor(x, "diagonal"), offset, -2, -1)
 
 

@@ -13,9 +13,10 @@ from .. import ops
 from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor, tensor_in
 from .._core.where import at_user_line
+from ..ops.memory.writes import is_locked
 from ..ops.promotion import as_tensor, cast, common_dtype, names_errors
 from ..ops.tapers import kaiser as _kaiser
-from ._creation import arange, array, asarray, linspace
+from ._creation import arange, array, asarray, in_order, linspace
 from ._foreign import or_numpys
 from ._shapes import concatenate, ravel
 from ._writing import as_numpy, named_dtype
@@ -179,12 +180,12 @@ def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike | None = None, order: str |
 def require(
     a: ArrayLike, dtype: DTypeLike | None = None, requirements: object = None, *, like: object = None
 ) -> Tensor:
-    """`asarray`: what NumPy can require of an array's memory a tensor hides.
+    """`asarray`, or a copy where a tensor does not lie in memory as it is required to.
 
     Args:
         a: an array, a tensor, a number or a nested list of these.
         dtype: the dtype of the result; by default that of the data.
-        requirements: accepted for NumPy's sake.
+        requirements: NumPy's words or letters for order ("C", "F"), an array's own memory ("O") and writes ("W").
         like: accepted for NumPy's sake.
 
     Returns:
@@ -195,13 +196,19 @@ def require(
         >>> np.require([1.0], requirements="C")
         Tensor([1.], shape=(1,), dtype=float64)
     """
-    return asarray(a, dtype)
+    np.require(0, requirements=requirements)  # pyright: ignore[reportArgumentType, reportCallIssue]  # knows the words
+    letters = {str(word)[0].upper() for word in requirements or ()}  # pyright: ignore[reportGeneralTypeIssues]
+    x = asarray(a, dtype)
+    if letters & {"F", "C"}:
+        x = in_order(x, None, "F" if "F" in letters else "C") if x.ndim else x
+    is_short = ("O" in letters and x.base is not None) or ("W" in letters and is_locked(x))
+    return x.copy() if is_short else x
 
 
 @or_numpys
 @names_errors
 def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: object = None) -> Tensor:
-    """`asarray`: the order of elements in memory is nothing that a tensor shows.
+    """`asarray`; a copy of a tensor of several axes, as NumPy's where elements lie by rows.
 
     Args:
         a: an array, a tensor, a number or a nested list of these.
@@ -216,7 +223,7 @@ def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: object
         >>> np.asfortranarray([1.0])
         Tensor([1.], shape=(1,), dtype=float64)
     """
-    return asarray(a, dtype)
+    return in_order(a, dtype, "F")
 
 
 @as_numpy
@@ -259,7 +266,7 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: Any = None) -> Any:
         >>> np.trim_zeros([0.0, 1.0, 0.0, 2.0, 0.0])
         array([1., 0., 2.])
     """
-    x = as_tensor(filt, "trim_zeros")
+    x = filt if isinstance(filt, Tensor) else as_tensor(filt, "trim_zeros")
     x._require_concrete("np.trim_zeros")
     if trim.lower() not in ("f", "b", "fb", "bf"):
         raise ValueError(at_user_line(f"np.trim_zeros: trim is {trim!r}; wanted 'f', 'b' or 'fb'"))

@@ -14,10 +14,11 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.moving import beside
 from .._core.tensor import Tensor
-from ..ops.memory.sharing import as_array, own
+from ..ops.memory.sharing import as_array, lies_in_order, own
 from ..ops.promotion import as_tensor, cast, converted, names_errors
 from ._foreign import or_numpys
 from ._objects import OBJECTS, objects_in, objects_of, tensor_among
+from ._shapes import broadcast_arrays, reshape
 from ._writing import accept, as_maker, as_numpy, named_dtype
 
 
@@ -52,6 +53,8 @@ def array(
         Tensor([1., 2.], shape=(2,), dtype=float64)
     """
     accept("np.array", order=order)
+    if not copy and isinstance(object, Tensor) and _wanted(dtype, object) in (None, object.dtype):
+        return object[(None,) * (ndmin - object.ndim)] if object.ndim < ndmin else object
     # a copy of an array: what the caller writes into it later is not ours
     data = np.array(object, subok=True) if isinstance(object, np.ndarray) else object
     try:
@@ -60,10 +63,7 @@ def array(
         if dtype not in OBJECTS or not tensor_among(data):
             raise
         return objects_of(data)
-    if x is not object or copy:
-        x = own(x, object)
-    elif x.ndim < ndmin:
-        return x[(None,) * (ndmin - x.ndim)]
+    x = own(x, object)
     if x.ndim < ndmin:
         x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
     return as_array(x)
@@ -133,7 +133,13 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: obj
         >>> np.ascontiguousarray(1.0)
         Tensor([1.], shape=(1,), dtype=float64)
     """
-    return array(a, dtype, ndmin=1)
+    return in_order(a, dtype, "C")
+
+
+def in_order(a: ArrayLike, dtype: Any, order: str) -> Tensor:
+    """The array itself where it is a tensor of this dtype that lies so in memory; a new one otherwise."""
+    is_there = isinstance(a, Tensor) and a.ndim and _wanted(dtype, a) in (None, a.dtype) and lies_in_order(a, order)
+    return a if is_there else array(a, dtype, ndmin=1 if order == "C" else 0)  # pyright: ignore[reportReturnType]
 
 
 @as_numpy
@@ -147,6 +153,8 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Any:
 def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: object = None) -> Any:
     """The values in another dtype. A cast to integers or booleans ends the gradient."""
     accept("np.astype", device=device)
+    if isinstance(x, Tensor):
+        return x.astype(named_dtype(dtype), copy=copy)
     return converted(x, named_dtype(dtype), "astype")
 
 
@@ -341,6 +349,8 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         >>> [g.shape for g in np.meshgrid([1.0, 2.0, 3.0], [4.0, 5.0])]
         [(2, 3), (2, 3)]
     """
+    if not copy:
+        return _views_of_grid(xi, sparse, indexing)
     if sparse:
         axes = list(np.ix_(*(range(as_tensor(x).size) for x in xi)))
         order = [1, 0, *range(2, len(xi))] if indexing == "xy" and len(xi) > 1 else list(range(len(xi)))
@@ -348,6 +358,14 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
         narrow = [(*[shape[order[i]] for i in range(len(xi))],) for shape in shapes]
         return (*[ops.reshape(as_tensor(x), shape) for x, shape in zip(xi, narrow)],)
     return tuple(ops.meshgrid(*(ops.ravel(as_tensor(x)) for x in xi), indexing=indexing))
+
+
+def _views_of_grid(xi: tuple[Any, ...], sparse: bool, indexing: str) -> tuple[Any, ...]:
+    """The coordinates of a grid as views of those of its axes."""
+    order = [1, 0, *range(2, len(xi))] if indexing == "xy" and len(xi) > 1 else [*range(len(xi))]
+    shapes = [(*[-1 if axis == order[i] else 1 for axis in range(len(xi))],) for i in range(len(xi))]
+    rows = [reshape(x if isinstance(x, Tensor) else as_tensor(x, "meshgrid"), s) for x, s in zip(xi, shapes)]
+    return (*rows,) if sparse else broadcast_arrays(*rows)
 
 
 @as_numpy

@@ -11,9 +11,11 @@ from .. import ops
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes, Out, ShapeLike
 from .._core.engine import ndarray_of
+from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.indexing import falling, falling_order
 from ..ops.keras_extras import require_places
+from ..ops.memory.writes import write_all
 from ..ops.promotion import (
     as_ndarray,
     as_tensor,
@@ -381,7 +383,7 @@ def real(val: ArrayLike) -> Any:
 @as_numpy
 def imag(val: ArrayLike) -> Any:
     """The imaginary part; zeros for real elements."""
-    return ops.imag(val)
+    return val.imag if isinstance(val, Tensor) else ops.imag(val)
 
 
 @as_numpy
@@ -399,8 +401,14 @@ def nan_to_num(
     posinf: ArrayLike | None = None,
     neginf: ArrayLike | None = None,
 ) -> Any:
-    """NaN and infinities replaced; what is replaced has gradient zero."""
-    return ops.nan_to_num(x, nan, posinf, neginf)
+    """NaN and infinities replaced, in place with copy=False; what is replaced has gradient zero."""
+    if not copy and type(x) is np.ndarray and not any(map(is_tensor_like, (nan, posinf, neginf))):
+        return np.nan_to_num(x, False, nan, posinf, neginf)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    found = ops.nan_to_num(x, nan, posinf, neginf)
+    if not copy and isinstance(x, Tensor) and x.ndim and x.dtype.kind in "fc":
+        write_all(x, as_tensor(found), "np.nan_to_num", "unsafe")
+        return x
+    return found
 
 
 @as_numpy

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import ops
 from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out, ShapeLike
 from .._core.structure import refuse_cycle
 from .._core.tensor import Tensor
+from .._core.types import same_dim
 from .._core.where import at_user_line
+from ..ops.memory.sharing import axes_in_order, view_of
 from ..ops.promotion import as_tensor, cast, normal_axis, strong
 from ._padding import PADDED_HERE, padded
 from ._writing import NO_VALUE, accept, as_numpy, named_dtype
@@ -18,7 +22,7 @@ from ._writing import NO_VALUE, accept, as_numpy, named_dtype
 @as_numpy
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any:
     """The same elements in another shape; one extent may be -1."""
-    if order == "F":
+    if order == "F" or (order == "A" and isinstance(a, Tensor) and axes_in_order(a, "A") != (*range(a.ndim),)):
         x = as_tensor(a, "reshape")
         wanted = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
         return ops.transpose(ops.reshape(ops.transpose(x), wanted[::-1]))
@@ -30,7 +34,9 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Any
 @as_numpy
 def ravel(a: Any, order: str = "C") -> Any:
     """The elements in one row."""
-    return reshape(as_tensor(a, "ravel"), (-1,), order)
+    if order == "K" and isinstance(a, Tensor):
+        return ops.ravel(ops.transpose(a, axes_in_order(a, order)))
+    return reshape(a if isinstance(a, Tensor) else as_tensor(a, "ravel"), (-1,), order)
 
 
 @as_numpy
@@ -87,7 +93,21 @@ def broadcast_to(array: ArrayLike, shape: ShapeLike, subok: bool = False) -> Any
 @as_numpy
 def broadcast_arrays(*args: ArrayLike, subok: bool = False) -> Any:
     """Arrays in the shape that they have in common."""
-    return ops.broadcast_arrays(*args)
+    tensors = [a if isinstance(a, Tensor) else as_tensor(a, "broadcast_arrays") for a in args]
+    return (*map(_repeated, tensors, ops.broadcast_arrays(*tensors)),)
+
+
+def _repeated(x: Tensor, found: Tensor) -> Tensor:
+    """What stands for a tensor in another shape: a view that can be written to, as NumPy's of `broadcast_arrays`."""
+    if x.ndim == found.ndim and all(map(same_dim, x.shape, found.shape)):
+        return x
+    shape: Any = found.shape
+
+    def make(y: Any) -> Any:
+        view = np.broadcast_to(y, shape)
+        return np.lib.stride_tricks.as_strided(y, shape, view.strides) if isinstance(view, np.ndarray) else view
+
+    return view_of(x, found, make)
 
 
 @as_numpy

@@ -39,7 +39,7 @@ def sliding_window_view(
         >>> wg.grad(lambda x: np.lib.stride_tricks.sliding_window_view(x, 2).sum())([1.0, 2.0, 3.0])
         array([1., 2., 1.])
     """
-    tensor = as_tensor(x, "sliding_window_view")
+    tensor = x if isinstance(x, Tensor) else as_tensor(x, "sliding_window_view")
     layout = _layout_of(tensor, "np.lib.stride_tricks.sliding_window_view")
     view = np.lib.stride_tricks.sliding_window_view(layout, window_shape, axis, writeable=writeable)
     return outward(seen_at(tensor, view), x)
@@ -57,7 +57,7 @@ def as_strided(
         Tensor([[1., 2.],
                 [2., 3.]], shape=(2, 2), dtype=float64)
     """
-    tensor = as_tensor(x, "as_strided")
+    tensor = x if isinstance(x, Tensor) else as_tensor(x, "as_strided")
     layout = _layout_of(tensor, "np.lib.stride_tricks.as_strided")
     size, blank = tensor.dtype.itemsize, layout.itemsize
     steps = None if strides is None else (*[s * blank // size for s in strides],)

@@ -84,6 +84,7 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     name = f.__name__
     views = getattr(np, name, None) if name in _SHARING else None
     sure = _VIEWS_OF_ALL.get(name, 0)
+    copy_at = parameters.index("copy") if "copy" in parameters and views is None else None
     shares_each = views is not None and bool(code.co_flags & inspect.CO_VARARGS)
 
     @functools.wraps(f)
@@ -97,15 +98,18 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
                     return unread
             result = f(*args, **kwargs)
             if place is not None and (kwargs or len(args) > place):
-                out = kwargs.get("out") if "out" in kwargs else args[place] if place < min(limit, len(args)) else None
+                out = _given(place, "out", args[:limit], kwargs, None)
                 if out is not None:
                     return written(result, out, f"np.{name}")
             if args and isinstance(args[0], Tensor):
                 if views is None and type(args[0]) is Tensor and result is not args[0]:
                     return result
                 if views is None:
-                    return own(result, args[0])
+                    is_same = copy_at is not None and not _given(copy_at, "copy", args[:limit], kwargs, True)
+                    return result if is_same else own(result, args[0])
                 return view_of(args[0], result, _rest(views, args, kwargs), not kwargs and len(args) <= sure)
+            if args and isinstance(result, Tensor) and type(args[0]) in (list, tuple) and len(args[0]) == 1:
+                result = own(result, args[0][0])  # what joins one array to nothing
             return outward(result, *args, *kwargs.values())
         except Exception as error:
             if isinstance(error, Symbolic):
@@ -122,11 +126,16 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
+def _given(place: int, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], default: object) -> Any:
+    """An argument, which comes by place or by keyword."""
+    return kwargs.get(name, args[place] if place < len(args) else default)
+
+
 def _of_each(
     function: Callable[..., Any], arrays: tuple[Any, ...], name: str, kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
     """What a function of several arrays gives: a view of each tensor, as NumPy's are."""
-    return (*[function(as_tensor(a, name), **kwargs) for a in arrays],)
+    return (*[function(a if isinstance(a, Tensor) else as_tensor(a, name), **kwargs) for a in arrays],)
 
 
 def _rest(theirs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[Any], Any]:

@@ -217,9 +217,13 @@ def _one_or_many(arguments: tuple[Any, ...]) -> Any:
     return arguments[0] if len(arguments) == 1 else arguments
 
 
-def _require_c_order(order: str, name: str) -> None:
-    if order not in ("C", "A", "K"):
-        raise ValueError(at_user_line(f"Tensor.{name}: order is {order!r}; elements have row-major order, 'C'"))
+def _require_order(order: str, name: str, known: str) -> None:
+    if order not in known:
+        raise ValueError(at_user_line(f"Tensor.{name}: order is {order!r}, wanted one of {', '.join(known)}"))
+
+
+def _in_a_row(x: Tensor, order: str) -> Tensor:
+    return shapes.ravel(x if order == "C" else shapes.transpose(x, sharing.axes_in_order(x, order)))
 
 
 @_method
@@ -227,28 +231,24 @@ def reshape(self: Tensor, *shape: object, order: str = "C", copy: bool | None = 
     """The elements in another shape: `wg.ops.reshape`; by columns with order="F"."""
     if copy:
         self = copies.copy(self)
-    if order == "F":
-        return np.reshape(self, _one_or_many(shape), order="F")
-    _require_c_order(order, "reshape")
+    _require_order(order, "reshape", "CFA")
+    if order != "C":
+        return np.reshape(self, _one_or_many(shape), order=order)  # pyright: ignore[reportCallIssue, reportArgumentType]
     return shapes.reshape(self, _one_or_many(shape))
 
 
 @_method
 def ravel(self: Tensor, order: str = "C") -> Any:
     """The elements as a vector: `wg.ops.ravel`."""
-    if order == "F":
-        return shapes.ravel(shapes.transpose(self))
-    _require_c_order(order, "ravel")
-    return shapes.ravel(self)
+    _require_order(order, "ravel", "CFAK")
+    return _in_a_row(self, order)
 
 
 @_method
 def flatten(self: Tensor, order: str = "C") -> Any:
     """The elements as a vector: `wg.ops.ravel`."""
-    if order == "F":
-        return sharing.own(shapes.ravel(shapes.transpose(self)), self)
-    _require_c_order(order, "flatten")
-    return sharing.own(shapes.ravel(self), self)
+    _require_order(order, "flatten", "CFAK")
+    return sharing.own(_in_a_row(self, order), self)
 
 
 @_method
@@ -295,8 +295,9 @@ def astype(
         raise TypeError(
             at_user_line(f"Tensor.astype: {self.dtype.name} does not go to {wanted.name} by the rule {casting!r}")
         )
-    found = copies.cast(self, dtype)
-    return self if found is self and not copy else sharing.own(found, self)
+    if wanted == self.dtype and not copy:
+        return self
+    return sharing.own(copies.cast(self, dtype), self)
 
 
 @_method
@@ -319,14 +320,14 @@ def round(self: Tensor, decimals: int = 0, out: Any = None) -> Any:
 
 @_method
 def conj(self: Tensor) -> Any:
-    """The complex conjugate: `wg.ops.conj`."""
-    return complex_parts.conj(self)
+    """The complex conjugate: `wg.ops.conj`; the tensor itself if it is real, as NumPy's arrays give themselves."""
+    return complex_parts.conj(self) if self.dtype.kind == "c" else self
 
 
 @_method
 def conjugate(self: Tensor) -> Any:
-    """The complex conjugate: `wg.ops.conj`."""
-    return complex_parts.conj(self)
+    """The complex conjugate: `wg.ops.conj`; the tensor itself if it is real, as NumPy's arrays give themselves."""
+    return complex_parts.conj(self) if self.dtype.kind == "c" else self
 
 
 # -- positions ---------------------------------------------------------------------------------------------------------
@@ -533,11 +534,19 @@ def _viewing(name: str, getter: Callable[[Tensor], Any], theirs: Callable[[Any],
     return view
 
 
+def _imaginary(x: Tensor) -> Tensor:
+    """The imaginary part; zeros that nobody writes to where there is none."""
+    found = complex_parts.imag(x)
+    if x.ndim and x.dtype.kind != "c":
+        writes.lock(found, True)
+    return found
+
+
 _PROPERTIES: dict[str, tuple[Callable[[Tensor], Any], str]] = {
     "T": (_viewing("T", shapes.transpose), "The axes in opposite order."),
     "mT": (_viewing("mT", shapes.matrix_transpose), "The last two axes exchanged."),
     "real": (_viewing("real", complex_parts.real), "The real part."),
-    "imag": (_viewing("imag", complex_parts.imag), "The imaginary part."),
+    "imag": (_viewing("imag", _imaginary), "The imaginary part."),
     "flat": (Flat, "The elements in one row, to iterate over, to read and to write: `x.flat[3] = 1.0`."),
     "at": (
         lambda self: At(writes.value_of(self)),

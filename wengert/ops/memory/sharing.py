@@ -36,8 +36,8 @@ def index_shares(index: Index) -> bool:
 
 
 def _is_position(i: Any) -> bool:
-    if isinstance(i, (bool, np.bool_, list, tuple)):
-        return False
+    if isinstance(i, (bool, np.bool_, list, tuple, np.ndarray)):
+        return False  # NumPy copies what an array of no axes chooses, too
     if isinstance(i, Tensor):
         return i.ndim == 0 and i.dtype.kind in "iu"
     return type(i) is Dim or (hasattr(i, "__index__") and not getattr(i, "ndim", 0))
@@ -56,8 +56,6 @@ def item_of(x: Tensor, index: Index) -> Any:
             return masked_elements.spot_of(x, index, "x[...]").chosen()
         raise
     if (found._data.shape or _keeps_axes(x, index)) and index_shares(index):
-        if found is x:
-            return x
         place = place_of(x)
         layout = layouts.indexed(place.layout, index)
         away: tuple[Any, ...] = (place, index) if layout is None or place.is_root else ()
@@ -78,8 +76,6 @@ def _everyday_item(x: Tensor, index: Index) -> Tensor | None:
         found = take_alike(x, index, look, "x[...]")
         if not found._data.shape and not _keeps_axes(x, index):
             return found
-    if found is x:
-        return x
     place = place_of(x)
     if place._layout is None and place._late is None:
         return None
@@ -121,6 +117,8 @@ def view_unread(x: Tensor, make: Callable[[Any], Any]) -> Tensor | None:
         view = make(layout)
     except Exception:  # what is wrong is said by our own function
         return None
+    if view is layout:
+        return x
     if type(view) is not np.ndarray or view.dtype != layout.dtype or not np.may_share_memory(view, layout):
         return None
     return _born_written(Place(place.family, TensorType((view.shape, x.dtype)), view))
@@ -156,6 +154,27 @@ def seen_at(x: Tensor, layout: np.ndarray[Any, Any]) -> Tensor:
     return found
 
 
+def axes_in_order(x: Tensor, order: str) -> tuple[int, ...]:
+    """The order of a tensor's axes in which its elements follow each other as NumPy's `order` says, row by row."""
+    forward = (*range(x.ndim),)
+    layout = None if order == "C" or x._link is None else x._link.layout
+    if order == "F":
+        return forward[::-1]
+    if layout is None:
+        return forward
+    if order == "A":
+        return forward[::-1] if layout.flags.fnc else forward
+    return (*sorted(forward, key=lambda axis: -abs(layout.strides[axis])),)
+
+
+def lies_in_order(x: Tensor, order: str) -> bool:
+    """Whether NumPy's array would lie without gaps in rows ("C") or columns ("F")."""
+    layout = None if x._link is None else x._link.layout
+    if layout is None:
+        return order == "C" or x.ndim < 2 or sum(n != 1 for n in x.shape) < 2 or 0 in x.shape
+    return bool(layout.flags.c_contiguous if order == "C" else layout.flags.f_contiguous)
+
+
 def view_of(x: Tensor, found: object, make: Callable[[Any], Any], is_one: bool = False) -> Any:
     """What a function gave for a tensor, sharing with it where NumPy's own function gives a view.
 
@@ -185,10 +204,10 @@ def view_of(x: Tensor, found: object, make: Callable[[Any], Any], is_one: bool =
 def _viewed(place: Place, x: Tensor, found: Any, view: ArrayLike) -> Any:
     if not isinstance(found, Tensor):
         return found
+    if view is place.layout:
+        return x
     if not isinstance(view, np.ndarray) or not np.may_share_memory(view, place.layout):
         return own(found, x)
-    if found is x:
-        return x
     found = copy(found) if type(found) is not Tensor or found._link is not None or _is_cached(place, found) else found
     place.family.take_in(found, Place(place.family, type_of(found), view))
     return found

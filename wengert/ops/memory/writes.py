@@ -137,6 +137,12 @@ def reshape_in_place(x: Tensor, shape: Any) -> None:
     place.family.take_in(x, moved)
 
 
+def is_locked(x: Tensor) -> bool:
+    """Whether writes to a tensor are the error that NumPy's are to a locked array."""
+    layout = None if x._link is None else x._link.layout
+    return layout is not None and not layout.flags.writeable
+
+
 def lock(x: Tensor, is_locked: bool) -> None:
     """Makes writes to a tensor and to views that are taken of it later the error that they are of a locked array."""
     place = place_of(x)
