@@ -198,9 +198,9 @@ def full(
 ) -> Tensor:
     """A tensor of one value, which may be a tensor itself, and is broadcast."""
     accept("np.full", order=order, device=device)
-    if dtype in OBJECTS and tensor_among(fill_value):
+    if dtype in OBJECTS:
         made = np.empty(shape, object)
-        made[...] = objects_of(fill_value)
+        made[...] = objects_of(fill_value) if tensor_among(fill_value) else fill_value
         return objects_in(made)
     x = converted(fill_value, None if dtype is None else named_dtype(dtype), "full")
     return as_array(own(ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,)), x))
@@ -208,7 +208,17 @@ def full(
 
 def _like(a: ArrayLike, dtype: DTypeLike | None, shape: Any) -> tuple[Any, Any]:
     x = as_tensor(a)
-    return (x.shape if shape is None else shape), (x.dtype if dtype is None else named_dtype(dtype))
+    if shape is None:
+        shape = x.shape
+    return shape, dtype if dtype in OBJECTS else x.dtype if dtype is None else named_dtype(dtype)
+
+
+def _filled_like(
+    a: ArrayLike, value: Any, dtype: DTypeLike | None, name: str, order: object, shape: Any, device: object
+) -> Any:
+    shape, dtype = _like(a, dtype, shape)
+    made = _filled(shape, value, dtype, name, order, device)
+    return made if dtype in OBJECTS else beside(made, as_tensor(a))
 
 
 @as_numpy
@@ -222,8 +232,7 @@ def zeros_like(
     device: Any = None,
 ) -> Any:
     """Zeros in the shape and dtype of an array."""
-    shape, dtype = _like(a, dtype, shape)
-    return beside(_filled(shape, 0, dtype, "zeros_like", order, device), as_tensor(a))
+    return _filled_like(a, 0, dtype, "zeros_like", order, shape, device)
 
 
 @as_numpy
@@ -231,9 +240,8 @@ def empty_like(
     prototype: Any, /, dtype: Any = None, order: Any = "K", subok: bool = True, shape: ArrayLike | None = None, *,
     device: Any = None,
 ) -> Any:  # fmt: skip
-    """Zeros in the shape and dtype of an array: no result is ever left to chance."""
-    shape, dtype = _like(prototype, dtype, shape)
-    return _filled(shape, 0, dtype, "empty_like", order, device)
+    """Zeros in the shape and dtype of an array: no result is ever left to chance; None where the dtype is object."""
+    return _filled_like(prototype, None if dtype in OBJECTS else 0, dtype, "empty_like", order, shape, device)
 
 
 @as_numpy
@@ -247,8 +255,7 @@ def ones_like(
     device: Any = None,
 ) -> Any:
     """Ones in the shape and dtype of an array."""
-    shape, dtype = _like(a, dtype, shape)
-    return beside(_filled(shape, 1, dtype, "ones_like", order, device), as_tensor(a))
+    return _filled_like(a, 1, dtype, "ones_like", order, shape, device)
 
 
 @as_numpy
@@ -258,7 +265,8 @@ def full_like(
 ) -> Any:  # fmt: skip
     """One value, which may be a tensor and is recorded, in the shape and dtype of an array."""
     shape, dtype = _like(a, dtype, shape)
-    return beside(full(shape, fill_value, dtype, order, device=device), as_tensor(a))
+    made = full(shape, fill_value, dtype, order, device=device)
+    return made if dtype in OBJECTS else beside(made, as_tensor(a))
 
 
 @as_maker

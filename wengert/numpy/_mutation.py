@@ -23,7 +23,8 @@ from ..ops import masked_elements, places
 from ..ops.flat import Flat
 from ..ops.memory import writes
 from ..ops.memory.place import place_of
-from ..ops.promotion import as_tensor, cast, names_errors
+from ..ops.memory.writes import require_cast
+from ..ops.promotion import as_tensor, cast, is_tensor_like, names_errors, tensors_of
 from ..ops.subscript import known_values
 from ._foreign import numpys_own, or_numpys
 from ._writing import refuse_out
@@ -39,6 +40,18 @@ def _plain(values: ArrayLike, name: str) -> Any:
     if tensor.is_followed:
         refuse_out(name)
     return tensor.numpy()
+
+
+def _safely(values: ArrayLike, goal: Tensor, name: str) -> Tensor:
+    """Values in the dtype of what they are written to: plain numbers as they fit, arrays by NumPy's rule "safe"."""
+    if tensor_in(values) is None and not isinstance(values, np.ndarray) and not is_tensor_like(values):
+        try:
+            return as_tensor(np.asarray(values, goal.dtype), name)
+        except (TypeError, ValueError):  # what holds tensors, or is no number
+            pass
+    value = as_tensor(values, name)
+    require_cast(value.dtype, goal, f"np.{name}", "safe")
+    return cast(value, goal.dtype)
 
 
 def _known(index: ArrayLike) -> np.ndarray[Any, Any]:
@@ -76,6 +89,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         raise TypeError(
             at_user_line(f"copyto: src of dtype {value.dtype.name} does not go to {dst.dtype.name} by {casting!r}")
         )
+    value = tensors_of(dst, src, "copyto")[1] if bare else value  # whose bounds are looked at
     value = ops.copy(places.filling(cast(value, dst.dtype), dst.shape, "copyto"))
     if where is not True:
         value = as_tensor(ops.where(ops.broadcast_to(where, dst.shape), value, dst))
@@ -132,7 +146,7 @@ def place(arr: Any, mask: ArrayLike, vals: ArrayLike) -> None:
     if not isinstance(arr, Tensor):
         np.place(arr, _plain(mask, "np.place"), _plain(vals, "np.place"))
         return
-    value = as_tensor(vals, "place")
+    value = _safely(vals, arr, "place")
     if value.size == 1:  # which needs no count of the elements, and so no known mask
         copyto(arr, ops.reshape(value, ()), "unsafe", ops.reshape(ops.cast(mask, bool), arr.shape))
         return
@@ -164,7 +178,7 @@ def putmask(a: Any, mask: ArrayLike, values: ArrayLike) -> None:
     if not isinstance(a, Tensor):
         np.putmask(a, _plain(mask, "np.putmask"), _plain(values, "np.putmask"))
         return
-    value = ops.ravel(as_tensor(values, "putmask"))
+    value = ops.ravel(_safely(values, a, "putmask"))
     size: Any = a.size
     whole = ops.reshape(ops.take(value, np.arange(size) % value.shape[0], axis=0), a.shape)
     copyto(a, whole, where=ops.reshape(mask, a.shape))
@@ -291,7 +305,10 @@ def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Inde
     if masked_elements.has_unknown_mask(index):  # which addresses nothing twice
         a[index] = ours(a[index], *rest)
     elif ufunc in (np.add, np.subtract):
-        value = ops.negative(rest[0]) if ufunc is np.subtract else rest[0]
+        value = rest[0]
+        if ufunc is np.subtract:
+            given = tensors_of(a, value, name)[1]
+            value = ops.negative(cast(given, a.dtype) if np.can_cast(given.dtype, a.dtype, "same_kind") else given)
         reached = None if place.is_root else place.reached(index)
         if place.is_root or reached is not None:
             held = place.family.written()._held

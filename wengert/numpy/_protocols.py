@@ -24,7 +24,7 @@ from .._core.structure import MANY_LISTS, refuse_cycle
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..errors import LostGradientError
-from ..ops.memory.writes import write_all
+from ..ops.memory.writes import require_cast, write_all
 from ..ops.promotion import as_tensor, broadcast_shapes, cast
 from ._iteration import folded
 from ._mutation import write_each
@@ -182,7 +182,10 @@ def _into_tensors(
             written(result, out, name)
             continue
         found = as_tensor(result)
+        if method == "__call__" and broadcast_shapes(found.shape, out.shape, name) == out.shape:
+            found = as_tensor(ops.broadcast_to(found, out.shape))
         if where is not True:
+            require_cast(found.dtype, out, name, casting)
             wide = ops.broadcast_to(where, broadcast_shapes(found.shape, out.shape, name))
             found = as_tensor(ops.where(wide, cast(found, out.dtype), out))
         write_all(out, found, name, casting)

@@ -65,6 +65,9 @@ class Flat:
             self.base[self._place(int(index))] = value
             return
         numbers = index if _are_unknown(index) else self._positions(index)
+        if isinstance(value, (bool, int, float, complex, np.generic)):  # whose bounds are looked at where it is written
+            self.base[self._coordinates(numbers)] = value
+            return
         given = promotion.as_tensor(value, "x.flat")
         if given.ndim:
             given = shapes.ravel(given)

@@ -19,6 +19,7 @@ from ..._core.where import at_user_line
 from ...errors import TracingError
 from .. import masked_elements, promotion
 from ..indexing import where
+from ..subscript import look_of_index
 from . import layouts
 from .families import Family
 from .place import Place, place_of
@@ -39,12 +40,23 @@ def write(x: Tensor, index: Index, value: ArrayLike) -> None:
     place.family.written()  # before the value is looked at: it may be a view that this makes another tensor of
     if isinstance(value, Tensor) and value._link is not None and place.is_at(index, value._link):
         return  # `x[i] += y` has written through the view already
+    if x.dtype.kind in "iu":
+        value = _within_bounds(x, index, value)
     try:
         place.write(index, _taken(x, value))
     except TracingError:
         if not masked_elements.has_unknown_mask(index):
             raise
         _write_chosen(x, index, value)
+
+
+def _within_bounds(x: Tensor, index: Index, value: Any) -> Any:
+    """Integers for a tensor of integers, as numbers of Python's where NumPy looks if they are within bounds."""
+    if isinstance(value, np.integer):
+        return int(value) if look_of_index(index) is not None else value
+    if type(value) in (list, tuple) and not promotion.is_followed_inside(value):
+        return np.asarray(value, x.dtype) if np.asarray(value).dtype.kind in "iu" else value
+    return value
 
 
 def _taken(x: Tensor, value: ArrayLike) -> Tensor:
@@ -82,17 +94,20 @@ def write_all(x: Tensor, value: Tensor, what: str, casting: str = "same_kind") -
     if type(x) is Written and value._data.dtype == x._link.type.dtype and value._data.shape == x._link.type.shape:
         x._link.write_all(value)
         return
-    if not np.can_cast(value.dtype, x.dtype, casting):  # pyright: ignore[reportArgumentType]
-        raise TypeError(
-            at_user_line(
-                f"{what}: cannot cast the result from {value.dtype.name} to {x.dtype.name} by the rule {casting!r}"
-            )
-        )
+    require_cast(value.dtype, x, what, casting)
     if len(value.shape) != x.ndim or not all(map(same_dim, value.shape, x.shape)):
         raise ValueError(
             at_user_line(f"{what}: what is written to has shape {x.shape}, and the result has shape {value.shape}")
         )
     place_of(x).write_all(promotion.cast(value, x.dtype) if value.dtype != x.dtype else value)
+
+
+def require_cast(dtype: np.dtype[Any], x: Tensor, what: str, casting: str) -> None:
+    """Raises unless results of a dtype go into a tensor by one of NumPy's rules."""
+    if not np.can_cast(dtype, x.dtype, casting):  # pyright: ignore[reportArgumentType]
+        raise TypeError(
+            at_user_line(f"{what}: cannot cast the result from {dtype.name} to {x.dtype.name} by the rule {casting!r}")
+        )
 
 
 def replaced_part(x: Tensor, name: str, value: ArrayLike) -> None:

@@ -1,0 +1,88 @@
+"""What writes do to values of other dtypes: NumPy's values, dtypes and errors, for every pair of dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+import wengert.numpy as wnp
+
+pytestmark = pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+
+DTYPES = ("bool", "int8", "uint8", "int32", "int64", "float32", "float64", "complex64", "complex128")
+NUMBERS = (True, 2, 300, -1, 1.5, 2 + 1j, np.float32(1.5), np.int8(3), np.uint8(200), np.bool_(True))
+
+
+def values_of(dtype: str) -> Any:
+    values = np.array([1, 0, 3, 2]).astype(dtype)
+    return (
+        values + values.dtype.type(0.5 + (0.25j if values.dtype.kind == "c" else 0))
+        if values.dtype.kind in "fc"
+        else values
+    )
+
+
+def operated(name: str) -> Callable[[Any, Any, Any], Any]:
+    return lambda n, y, v: getattr(y, name)(v)
+
+
+def first(v: Any) -> Any:
+    return v if np.ndim(v) == 0 else v[0]
+
+
+MASK = np.array([True, False, True, False])
+WRITES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    **{name: operated(name) for name in ("__iadd__", "__isub__", "__imul__", "__iand__", "__ior__", "__ilshift__")},
+    "whole": lambda n, y, v: y.__setitem__(..., v),
+    "slice": lambda n, y, v: y.__setitem__(slice(0, 4), v),
+    "integers": lambda n, y, v: y.__setitem__([0, 1, 2, 3], v),
+    "element": lambda n, y, v: y.__setitem__(1, first(v)),
+    "list": lambda n, y, v: y.__setitem__(slice(0, 2), [v, v] if np.ndim(v) == 0 else [v[0], v[1]]),
+    "fill": lambda n, y, v: y.fill(first(v)),
+    "copyto": lambda n, y, v: n.copyto(y, v),
+    "copyto_unsafe": lambda n, y, v: n.copyto(y, v, casting="unsafe"),
+    "copyto_where": lambda n, y, v: n.copyto(y, v, where=MASK),
+    "put": lambda n, y, v: n.put(y, [0, 2], v),
+    "putmask": lambda n, y, v: n.putmask(y, MASK, v),
+    "place": lambda n, y, v: n.place(y, MASK, v),
+    "flat": lambda n, y, v: y.flat.__setitem__(slice(None), v),
+    "diagonal": lambda n, y, v: n.fill_diagonal(y.reshape(2, 2), v if np.ndim(v) == 0 else v[:2]),
+    "subtract_at": lambda n, y, v: n.subtract.at(y, [0, 0, 1, 3], v),
+    "out": lambda n, y, v: n.add(y, v, out=y),
+    "out_of_numbers": lambda n, y, v: n.multiply(v, v, out=y),
+    "out_where": lambda n, y, v: n.add(y, v, out=y, where=MASK),
+}  # fmt: skip
+
+
+def outcome(n: Any, y: Any, v: Any, write: Any) -> tuple[Any, bool]:
+    try:
+        write(n, y, v)
+    except (TypeError, OverflowError, ValueError):
+        return np.asarray(y), True
+    return np.asarray(y), False
+
+
+def is_refused(name: str, dtype: str, v: Any) -> bool:
+    """Whether we refuse what NumPy lets pass: complex values into real arrays, and sums of another kind in place."""
+    given = np.asarray(v).dtype
+    is_real = np.dtype(dtype).kind != "c"
+    in_sums = name == "subtract_at" and (not np.can_cast(given, dtype, "same_kind") or type(v) is int)
+    return (given.kind == "c" and is_real) or in_sums
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", WRITES)
+def test_values_of_other_dtypes_are_written_as_numpy_writes_them(name: str, dtype: str) -> None:
+    write = WRITES[name]
+    for v in (*map(values_of, DTYPES), *NUMBERS):
+        wanted, fails = outcome(np, values_of(dtype), v, write)
+        if not fails and is_refused(name, dtype, v):
+            continue
+        for given in (v, wg.tensor(v)) if isinstance(v, np.ndarray) else (v,):
+            found, failed = outcome(wnp, wg.tensor(values_of(dtype)), given, write)
+            assert (found.dtype, failed) == (wanted.dtype, fails), repr(v)
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
