@@ -27,7 +27,7 @@ PASSING: dict[str, Any] = {
     "rarely": lambda x: x,
     "attach": lambda x, *sources: x,
     "limit_value": lambda value, where, x: value,
-    "stop_gradient": lambda x: x,
+    "stop_gradient": lambda x: x,  # a framework that differentiates has a kernel of its own
     "after": lambda x, token: x,
     "custom": _of_rule,
     "reassign": lambda x, held: x,

@@ -156,6 +156,8 @@ KERNELS: dict[str, Any] = {
     "flip": lambda x, axes: jnp.flip(x, axes),
     "concatenate": _concatenate,
     "select": lambda cond, x, y: jnp.where(cond, x, y),
+    # JAX hands out the number itself that a user has given
+    "stop_gradient": lambda x: x if is_concrete(x) else jnp.asarray(lax.stop_gradient(x)),
     "debug_print": _debug_print,
     "reduce_prod": in_float32(lambda x, axes: jnp.prod(x, axes, x.dtype)),
     "reduce_max": _extreme(jnp.max),

@@ -341,6 +341,7 @@ KERNELS: dict[str, Any] = {
     "flip": _flip,
     "concatenate": _concatenate,
     "select": _select,
+    "stop_gradient": tf.stop_gradient,
     "debug_print": _debug_print,
     "reduce_prod": in_float32(_reduce_prod),
     "reduce_max": _extreme(tf.reduce_max),
