@@ -120,6 +120,14 @@ HAS: dict[str, tuple[str, Callable[[Any], bool]]] = {
                                                                   "tensorflow.python.autograph.impl.api"),
     ),
     "internal_grad_fn": ("tensorflow", lambda tf: "internal_grad_fn" in _source_of("tensorflow.python.ops.custom_gradient")),
+    "_watched_variables": (
+        "tensorflow",
+        lambda tf: hasattr(tf.function(lambda x: x).get_concrete_function(tf.constant(1.0)).graph, "_watched_variables"),
+    ),
+    "FuncGraph": (
+        "tensorflow",
+        lambda tf: type(tf.function(lambda x: x).get_concrete_function(tf.constant(1.0)).graph).__name__ == "FuncGraph",
+    ),
     "_gradient_op_type": ("tensorflow", lambda tf: "_gradient_op_type" in _source_of("tensorflow.python.framework.ops")),
     "_pfor_converter_registry": (
         "tensorflow", lambda tf: "IdentityN" in importlib.import_module("tensorflow.python.ops.parallel_for.pfor")._pfor_converter_registry,

@@ -258,3 +258,76 @@ def test_a_variable_that_a_custom_gradient_reads_causes_no_new_trace() -> None:
             np.testing.assert_allclose(tape.gradient(y, w), x)
             w.assign_add([0.1, 0.2])
     assert [*(rule._traces._program.trace_count for rule in rules), compiled.trace_count] == [1, 1, 1]
+
+
+# -- tapes outside of the graph ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["argument", "computed", "variable", "tf.gradients", "inner graph", "mapped"])
+def test_in_a_graph_the_derivative_of_what_is_closed_over_is_an_error_for_a_tape_outside(how: str) -> None:
+    v = tf.Variable(3.0)
+    w, x = tf.constant(3.0), tf.constant([1.0, 2.0])
+
+    def total(w: Any, x: Any) -> Any:
+        return tf.reduce_sum(_times(w, x))
+
+    programs = {
+        "argument": total, "computed": lambda w, x: total(tf.exp(w), x), "variable": lambda w, x: total(tf.exp(v), x),
+        "tf.gradients": lambda w, x: tf.gradients(total(w, x), [w]),
+        "inner graph": lambda w, x: tf.function(total)(w * 2.0, x),
+        "mapped": lambda w, x: tf.reduce_sum(tf.vectorized_map(lambda e: _times(w, e), x)),
+    }  # fmt: skip
+    run = tf.function(programs[how])
+
+    def differentiated() -> None:
+        with tf.GradientTape() as tape:
+            tape.watch([w, x])
+            y = run(w, x)
+        tape.gradient(y, [w, v])
+
+    with pytest.raises(wg.DisconnectedError, match=r"being differentiated.*stop_gradient"):
+        differentiated()
+
+
+def test_in_a_graph_constants_are_no_harm_to_a_tape_outside() -> None:
+    frozen, table = tf.Variable(3.0, trainable=False), tf.constant(3.0)
+    constants: list[Any] = [
+        lambda w, x: tf.stop_gradient(w), lambda w, x: wg.stop_gradient(w), lambda w, x: tf.exp(frozen), lambda w, x: table,
+        lambda w, x: tf.sqrt(table), lambda w, x: tf.cast(tf.range(3)[2], tf.float32), lambda w, x: tf.cast(w > 1.0, tf.float32),
+    ]  # fmt: skip
+    w, x = tf.constant(3.0), tf.constant(1.0)
+    for constant in constants:
+        run = tf.function(lambda w, x, constant=constant: _times(constant(w, x), x) + w)
+        with tf.GradientTape() as tape:
+            tape.watch([w, x])
+            y = run(w, x)
+        assert [*map(float, tape.gradient(y, [w, x]))] == [1.0, 2.0]
+
+
+def test_in_branches_and_loops_of_tensorflows_a_constant_does_no_harm() -> None:
+    @tf.function
+    def gradient(w: Any, x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.cond(x > 0.0, lambda: _times(w, x), lambda: x)
+            z = tf.while_loop(lambda i, c: i < 2, lambda i, c: (i + 1, _times(w, c)), (0, y), maximum_iterations=3)[1]
+        return tape.gradient(z, x)
+
+    assert float(gradient(tf.constant(3.0), tf.constant(1.0))) == 8.0
+
+
+def test_a_saved_gradient_that_closes_over_an_argument_fails_when_it_runs(tmp_path: Any) -> None:
+    class Saved(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([]), tf.TensorSpec([])])
+        def value(self, w: Any, x: Any) -> Any:
+            return _times(w, x)
+
+    tf.saved_model.save(Saved(), str(tmp_path), options=tf.saved_model.SaveOptions(experimental_custom_gradients=True))
+    loaded = tf.saved_model.load(str(tmp_path))
+    w, x = tf.constant(3.0), tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        tape.watch([w, x])
+        y = loaded.value(w, x)
+    assert float(y) == 6.0
+    with pytest.raises(Exception, match="being differentiated"):
+        tape.gradient(y, [w, x])

@@ -22,10 +22,12 @@ class Again(NamedTuple):
         count: how many results it has.
         make: from batches of these, the operands, which of them are batches, and the size if it is known, to the
             results as those of a node of ours.
+        followed: which operands have derivatives.
     """
 
     count: int
     make: Callable[[Tensors, Tensors, tuple[bool, ...], int | None], Tensors]
+    followed: Callable[[], Sequence[bool]]
 
 
 _AGAIN: dict[bytes, Again] = {}  # by the name that TensorFlow gives a gradient, and keeps as long as this
@@ -39,12 +41,27 @@ def note(result: tf.Tensor, again: Again) -> None:
     _AGAIN[result.op.get_attr(_MARK)] = again
 
 
+def noted(op: Any) -> Again | None:
+    """What is known of a node of a graph, if it is one of ours."""
+    try:
+        return _AGAIN.get(op.get_attr(_MARK)) if op.type == _KIND else None
+    except ValueError:  # no gradient of its own
+        return None
+
+
+def sources_of(op: Any) -> Sequence[Any]:
+    """The operands of a node of a graph with respect to which it may have derivatives."""
+    found = noted(op)
+    if found is None:
+        return () if op.type == "StopGradient" else [*op.inputs]
+    operands = [*op.inputs][found.count :]
+    flags = found.followed()
+    return [x for x, flag in zip(operands, flags, strict=True) if flag] if len(flags) == len(operands) else operands
+
+
 def _converted(given: Any) -> list[Any]:
     """TensorFlow's rule of the op that nodes with gradients of their own are, for ours too."""
-    try:
-        again = _AGAIN.get(given.op.get_attr(_MARK))
-    except ValueError:  # no gradient of its own
-        again = None
+    again = noted(given.op)
     if again is None:
         return _plain(given)
     given.stack_inputs([*range(again.count)])
@@ -59,4 +76,4 @@ def _converted(given: Any) -> list[Any]:
 
 pfor._pfor_converter_registry[_KIND] = _converted
 
-__all__ = ["Again", "note"]
+__all__ = ["Again", "note", "sources_of"]

@@ -9,7 +9,7 @@ higher order is ours, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe
@@ -28,6 +28,7 @@ from ..._passes import optimise
 from ...errors import CapturedError, LostGradientError
 from ..interpret import compile_instructions
 from .common import TRACING, TensorHistory, extents, flat, is_inexact, opened, rebuilt
+from .followed import may_be_followed
 from .fusion import fused
 from .kernels import kernels_for
 from .mapped import Again, note
@@ -187,13 +188,16 @@ def run_plain(arrays: Tensors, program: Program) -> tuple[Any, ...]:
 # -- in TensorFlow's own differentiation -------------------------------------------------------------------------------
 
 
-def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tuple[Any, ...]:
+def bound(
+    program: Program, values: Tensors, known: Tensors | None = None, lost: Sequence[int] = ()
+) -> tuple[Any, ...]:  # fmt: skip
     """The results of a program as TensorFlow's tapes and graphs see them.
 
     Args:
         program: any program.
         values: its operands.
         known: the results, where something has computed them already.
+        lost: then the places of operands whose derivative is an error.
     """
     leaves, form = flat(values)
     active = (*[part is None and is_inexact(x) for x, part in zip(values, form, strict=True)],)
@@ -201,7 +205,8 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
         return executed(program, values) if known is None else (*known,)
     out_form: tuple[Any, ...] = ()
     if known is None:
-        program = _answering(program, active, values)
+        program, values, lost = _answering(program, active, values)
+        leaves = flat(values)[0]
         if tf.executing_eagerly() and not any(form) and not _gives_histories(program):
             return (*_eager_op(program, active)(*leaves),)
 
@@ -222,6 +227,7 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
         def pull(*cts: tf.Tensor, variables: Any = None) -> Any:
             kept = None if saved is not None and _is_for_saving(saved) else saved
             found = _pulled(program, active, rebuilt(form, tensors), kept, rebuilt(out_form, cts), results)
+            found = [tf.zeros_like(values[i]) if i in lost else ct for i, ct in enumerate(found)]
             spread = [[ct] if part is None else [None] * len(part.kinds) for ct, part in zip(found, form, strict=True)]
             flat_cts = [ct for cts in spread for ct in cts]
             # variables that a function of TensorFlow's read in the program have their cotangents as operands of it
@@ -231,25 +237,32 @@ def bound(program: Program, values: Tensors, known: Tensors | None = None) -> tu
 
     found = op(*leaves)
     if not tf.executing_eagerly():
-        note(found[0], _for_batches(program, len(found), is_plain=not any((*form, *out_form))))
+        is_plain = not any((*form, *out_form))
+        note(found[0], Again(len(found), _for_batches(program, is_plain, lost), _followed(program, active, is_plain)))
     return (*rebuilt(out_form, found),)
 
 
-def _for_batches(program: Program, count: int, is_plain: bool) -> Again:
-    """How the node of a program, of so many results, is made for a batch.
+def _for_batches(program: Program, is_plain: bool, lost: Sequence[int]) -> Callable[..., Tensors]:
+    """How the node of a program is made for a batch.
 
     Args:
         program: the node's.
-        count: how many results it has.
-        is_plain: whether these and its operands are tensors, and no histories of loops.
+        is_plain: whether its results and its operands are tensors, and no histories of loops.
+        lost: as in `bound`.
     """
 
     def again(results: Tensors, operands: Tensors, flags: tuple[bool, ...], size: int | None) -> Tensors:
         if size is None or not is_plain or not any(flags):
-            return refusing([*results, *operands], _unmapped)[:count]
-        return bound(program.batched(flags, size), operands, results)
+            return refusing([*results, *operands], _unmapped)[: len(results)]
+        return bound(program.batched(flags, size), operands, results, lost)
 
-    return Again(count, again)
+    return again
+
+
+def _followed(program: Program, active: tuple[bool, ...], is_plain: bool) -> Callable[[], Sequence[bool]]:
+    """Which operands of a node have derivatives."""
+    everything = [True] * len(active)
+    return lambda: [type(p) in (int, RowsAt) for p in _pullback_of(program, active).results] if is_plain else everything
 
 
 def _unmapped() -> Exception:
@@ -267,14 +280,19 @@ def refusing(tensors: Tensors, error: Callable[[], Exception]) -> Tensors:
     @tf.custom_gradient
     def op(*same: tf.Tensor) -> Any:
         def pull(*cts: tf.Tensor, variables: Any = None) -> Any:
-            raise error()
+            if not _is_gradient_alone():
+                raise error()
+            with tf.control_dependencies([tf.debugging.Assert(False, [str(error())])]):
+                return [*map(tf.identity, cts)]
 
         return [*map(tf.identity, same)], pull
 
     found = op(*tensors)
-    note(
-        found[0], Again(len(found), lambda results, operands, *_: refusing([*results, *operands], error)[: len(found)])
-    )
+
+    def again(results: Tensors, operands: Tensors, *_: object) -> Tensors:
+        return refusing([*results, *operands], error)[: len(results)]
+
+    note(found[0], Again(len(found), again, lambda: [True] * len(found)))
     return found
 
 
@@ -304,29 +322,68 @@ def _gives_histories(program: Program) -> bool:
 
 
 def _is_for_saving(saved: Tensors) -> bool:
-    """Whether TensorFlow traces a gradient alone, to save it, and cannot save what it reads: the histories of loops."""
-    if tf.executing_eagerly() or getattr(tf.compat.v1.get_default_graph(), "name", None) != _GRADIENT_ALONE:
+    """Whether TensorFlow traces a gradient alone, and cannot save what it reads: the histories of loops."""
+    return _is_gradient_alone() and any(x.dtype == tf.variant for x in flat(saved)[0] if isinstance(x, tf.Tensor))
+
+
+def _is_gradient_alone() -> bool:
+    """Whether TensorFlow traces a gradient alone, to save it."""
+    if tf.executing_eagerly():
         return False
-    return any(x.dtype == tf.variant for x in flat(saved)[0] if isinstance(x, tf.Tensor))
+    return getattr(tf.compat.v1.get_default_graph(), "name", None) == _GRADIENT_ALONE
 
 
 _GRADIENT_ALONE = "internal_grad_fn"  # TensorFlow's name of a custom gradient, and of the graph that it saves of one
 
 
-def _answering(program: Program, active: tuple[bool, ...], values: Tensors) -> Program:
+class _Answer(NamedTuple):
+    """A program that answers for operands, though a custom gradient in it closes over some of them.
+
+    Attributes:
+        program: the program, in which these are constants.
+        values: its operands.
+        lost: the places of those whose derivative is an error; TensorFlow is told of it as soon as it asks.
+    """
+
+    program: Program
+    values: Tensors
+    lost: Sequence[int] = ()
+
+
+def _answering(program: Program, active: tuple[bool, ...], values: Tensors) -> _Answer:
     """The program that answers for all active operands, though some may be constants to TensorFlow.
 
     Its tapes tell which ones, and what they watch is not lost in a custom gradient. Of what is differentiated outside
-    of a graph nobody tells inside: there a tensor that a custom gradient closes over counts as a constant.
+    of a graph nobody tells inside: there the derivative of what a custom gradient closes over is an error where it
+    comes to be taken.
     """
     try:
         program.split(active)
+    except CapturedError as error:
+        refusal = str(error)
+    else:
+        return _Answer(program, values)
+    program.split((*[flag and record.should_record_backprop([x]) for flag, x in zip(active, values)],))
+    alone = [(*[i == place for i in range(len(active))],) for place in range(len(active))]
+    closed_over = [
+        i for i, flag in enumerate(active) if flag and may_be_followed(values[i]) and _loses(program, alone[i])
+    ]
+    with program.lock, letting_captures_go():
+        program = _without_captures(program)
+        program.split(active)
+    values = [*values]
+    for i in closed_over:
+        (values[i],) = refusing([values[i]], lambda: CapturedError(refusal))
+    return _Answer(program, values, closed_over)
+
+
+def _loses(program: Program, active: tuple[bool, ...]) -> bool:
+    """Whether a custom gradient closes over an operand."""
+    try:
+        program.split(active)
     except CapturedError:
-        program.split((*[flag and record.should_record_backprop([x]) for flag, x in zip(active, values)],))
-        with program.lock, letting_captures_go():
-            program = _without_captures(program)
-            program.split(active)
-    return program
+        return True
+    return False
 
 
 @once_per_program
