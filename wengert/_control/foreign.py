@@ -26,6 +26,9 @@ Types = Sequence[TensorType]
 F = TypeVar("F", bound="Foreign")
 
 
+_ANY_SIZE = 2  # of an extent that is not known
+
+
 class Foreign:
     """A function from arrays to a tuple of arrays of a framework; a subclass for each framework.
 
@@ -59,6 +62,38 @@ class Foreign:
     def direct(self, natives: Sequence[Any]) -> Sequence[Any]:
         """The results, with whatever the framework itself does about derivatives, batches and traces of its own."""
         raise NotImplementedError
+
+    @property
+    def loses_eagerly(self) -> bool:
+        """Whether what it reads beside its operands may be followed outside of traces, and `run` would not tell."""
+        return False
+
+    def lifted(self, operands: Types) -> tuple[Foreign, Sequence[Any]]:
+        """The function that takes first what the user's code reads by itself and the framework follows (what it closes
+        over, parameters of a module), and these natives: an op has derivatives with respect to its operands alone.
+
+        Args:
+            operands: the types for which it is called.
+        """
+        shapes = [(*[d if isinstance(d, int) else _ANY_SIZE for d in t.shape],) for t in operands]
+        sample = [tensor_type(shape, t.dtype) for shape, t in zip(shapes, operands, strict=True)]
+        try:
+            read = [*self.read_beside(sample)]
+        except Exception:  # the sizes do not fit each other, or the call itself says what is wrong
+            read = []
+        return (self.after(read), [*map(self.native_of, read)]) if read else (self, ())
+
+    def read_beside(self, operands: Types) -> Sequence[Any]:
+        """What a call with operands of these types reads beside them that the framework follows."""
+        raise NotImplementedError
+
+    def after(self, read: Sequence[Any]) -> Foreign:
+        """The function that takes first what it reads beside its operands."""
+        raise NotImplementedError
+
+    def native_of(self, read: Any) -> Any:
+        """The value of what a call reads, as an operand."""
+        return ENGINES[self.engine].enter(read)
 
     def at_width(self, operands: Sequence[Any]) -> AbstractContextManager[Any]:
         """In which the framework takes operands of these dtypes as they are, where it narrows them by default."""

@@ -19,10 +19,12 @@ from .._core import dtypes
 from .._core.caller import caller_of
 from .._core.constant import is_number
 from .._core.derived import Derived, derived
-from .._core.engine import ENGINES, framework_of, transferred
+from .._core.engine import ENGINE_OF, ENGINES, framework_of, transferred
 from .._core.public import public
-from .._core.state import STATE
+from .._core.state import STATE, next_serial
 from .._core.structure import flatten, unflatten
+from .._core.tensor import Tensor
+from .._core.types import type_of
 from .._engines import engine_named
 from ..ops.promotion import cast, common_dtype
 from ..programs.kept_traces import KeptTraces
@@ -235,7 +237,12 @@ def _applied(
     if caller.engine is home and _is_at_home(args, kwargs, function.engine):
         outs = function.direct([transferred(t._data, home) for t in _at_home([t for t in tensors if t is not None])])
         return unflatten(structure[0], [*map(home.leave, outs)])
-    outs = foreign(*_at_home([t for t in tensors if t is not None]), function=function)
+    operands = _at_home([t for t in tensors if t is not None])
+    is_there = any(not t.is_symbolic and ENGINE_OF[type(t._data)] is home for t in operands)
+    if STATE.builder is not None or (is_there and function.loses_eagerly):
+        function, read = function.lifted([*map(type_of, operands)])
+        operands = [*[Tensor(native, next_serial()) for native in read], *operands]
+    outs = foreign(*operands, function=function)
     return caller.result(unflatten(structure[0], [*outs]))
 
 

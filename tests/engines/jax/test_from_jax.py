@@ -65,3 +65,36 @@ def test_derived_functions_are_made_once() -> None:
     assert function.pushforward((True,)) is function.pushforward((True,))
     assert function.pullback((True,), (True,)) is function.pullback((True,), (True,))
     assert function.batched((True,)) is not function.batched((False,))
+
+
+@pytest.mark.parametrize("how", ["function", "branch", "loop", "recomputed"])
+@pytest.mark.parametrize("way", ["both", "jit", "vmap", "scan", "checkpoint", "cond", "hessian", "jvp"])
+def test_what_a_function_closes_over_is_differentiated_in_functions_of_ours(how: str, way: str) -> None:
+    def made(w: Any) -> Any:
+        bridge = wg.from_jax(lambda x: jnp.sin(x) * w)
+        ways: dict[str, Any] = {
+            "function": wg.function(bridge), "loop": lambda x: wg.fori_loop(0, 1, lambda i, c: bridge(c), x),
+            "recomputed": wg.recompute_grad(bridge), "branch": lambda x: wg.cond(True, lambda: bridge(x), lambda: x),
+        }  # fmt: skip
+        return ways[how]
+
+    w, x = jnp.array(2.0), jnp.array([1.0, 2.0, 3.0])
+
+    def results(make: Any) -> Any:
+        def total(w: Any, x: Any) -> Any:
+            return make(w * w)(x).sum()
+
+        ways: dict[str, Any] = {
+            "both": lambda: jax.grad(total, (0, 1))(w, x), "jit": lambda: jax.jit(jax.grad(total, (0, 1)))(w, x),
+            "vmap": lambda: jax.vmap(jax.grad(total, (0, 1)), (0, None))(jnp.array([1.0, 2.0]), x),
+            "scan": lambda: jax.grad(
+                lambda w, x: jax.lax.scan(lambda c, y: (c + make(w)(c * y), None), jnp.ones(3), x)[0].sum(), (0, 1)
+            )(w, x),
+            "checkpoint": lambda: jax.grad(lambda w: jax.checkpoint(lambda x: total(w, x))(x))(w),
+            "cond": lambda: jax.grad(lambda w: jax.lax.cond(True, lambda x: total(w, x), lambda x: x.sum(), x))(w),
+            "hessian": lambda: jax.hessian(total, (0, 1))(w, x), "jvp": lambda: jax.jvp(total, (w, x), (w, x)),
+        }  # fmt: skip
+        return jax.tree.leaves(ways[way]())
+
+    for found, want in zip(results(made), results(lambda w: lambda x: jnp.sin(x) * w), strict=True):
+        np.testing.assert_allclose(found, want, rtol=2e-5)

@@ -331,3 +331,71 @@ def test_a_saved_gradient_that_closes_over_an_argument_fails_when_it_runs(tmp_pa
     assert float(y) == 6.0
     with pytest.raises(Exception, match="being differentiated"):
         tape.gradient(y, [w, x])
+
+
+# -- functions of TensorFlow's in functions of ours --------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:.* was traced 5 times")
+@pytest.mark.parametrize("how", ["function", "branch", "loop", "recomputed"])
+@pytest.mark.parametrize("way", ["eager", "graph", "second order", "variable", "computed", "tape outside"])
+def test_what_a_bridged_function_closes_over_is_differentiated(how: str, way: str) -> None:
+    def made(w: Any) -> Any:
+        bridge = wg.from_tensorflow(lambda x: tf.sin(x) * w)
+        ways: dict[str, Any] = {
+            "function": wg.function(bridge), "loop": lambda x: wg.fori_loop(0, 1, lambda i, c: bridge(c), x),
+            "recomputed": wg.recompute_grad(bridge), "branch": lambda x: wg.cond(True, lambda: bridge(x), lambda: x),
+        }  # fmt: skip
+        return ways[how]
+
+    w, x, v = tf.constant(2.0), tf.constant([1.0, 2.0]), tf.Variable(2.0)
+
+    def slopes(make: Any, w: Any, x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch([w, x])
+            y = tf.reduce_sum(make(w)(x))
+        return tape.gradient(y, [w, x])
+
+    def second(make: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch([w, x])
+            first = slopes(lambda w: make(w * w), w, x)
+            y = first[0] * tf.reduce_sum(first[1])
+        return tape.gradient(y, [w, x])
+
+    def of_variable(make: Any) -> Any:
+        f, found = make(v), []
+        for value in (2.0, 3.0, 3.0):
+            v.assign(value)
+            found += slopes(lambda v: f, v, x)
+        return found
+
+    def computed(make: Any) -> Any:
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(make(tf.exp(v))(x))
+        return [tape.gradient(y, v)]
+
+    def outside(make: Any) -> Any:
+        run = tf.function(lambda w, x: make(w)(x))
+        return slopes(lambda w: lambda x: run(w, x), w, x)
+
+    ways: dict[str, Any] = {
+        "eager": lambda make: slopes(make, w, x), "second order": second, "variable": of_variable, "computed": computed,
+        "graph": lambda make: tf.function(lambda w, x: slopes(make, w, x))(w, x), "tape outside": outside,
+    }  # fmt: skip
+    for found, want in zip(ways[way](made), ways[way](lambda w: lambda x: tf.sin(x) * w), strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.* was traced 5 times")
+@pytest.mark.parametrize("bridged", [False, True])
+def test_what_tensorflow_computes_of_a_tensor_is_differentiated_though_the_trace_came_before(bridged: bool) -> None:
+    w, x = tf.constant(2.0), tf.constant([1.0, 2.0])
+    f = wg.function(wg.from_tensorflow(lambda x: x * tf.exp(w)) if bridged else lambda x: x * tf.exp(w))
+    for _ in range(2):
+        f(x)
+        for _ in range(2):
+            with tf.GradientTape() as tape:
+                tape.watch(w)
+                y = f(x)
+            np.testing.assert_allclose(tape.gradient(y, w), 3.0 * np.exp(2.0), rtol=1e-6)

@@ -168,8 +168,12 @@ class Captures:
         taken |= {id(source_of(t)) for t in self.tensors}
         for path, array, held in kept:
             is_taken = not {id(array), memory_of(array)}.isdisjoint(taken)
-            if held is not None and (not is_taken or self._is_read(array)):
+            if is_taken and not self._is_read(array):
+                continue
+            if held is not None:
                 self._watches.append(Contents(array, same_held, path, held))
+            elif not is_taken:  # what cannot change may come to be differentiated
+                self._watches.append(Contents(array, is_unfollowed, path, None))
 
     def _watch_what_passes(self) -> None:
         """What a framework has made in the trace of what it follows, or would follow in another call."""

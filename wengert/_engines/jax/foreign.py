@@ -45,6 +45,19 @@ class JaxFunction(Foreign):
 
     direct = run
 
+    def read_beside(self, operands: Sequence[TensorType]) -> Sequence[Any]:
+        with self.at_width(operands):
+            return jax.closure_convert(self._function, *[jax.ShapeDtypeStruct(t.shape, t.dtype) for t in operands])[1]
+
+    def after(self, read: Sequence[Any]) -> JaxFunction:
+        count = len(read)
+
+        def after_read(*values: jax.Array) -> Sequence[Any]:
+            function, _ = jax.closure_convert(self._function, *values[count:])
+            return function(*values[count:], *values[:count])
+
+        return JaxFunction(after_read, self.name)
+
     def at_width(self, operands: Sequence[Any]) -> AbstractContextManager[Any]:
         """float64 and complex128 stay what they are, though JAX narrows them unless a process asks for 64 bits."""
         is_wide = any(x.dtype.name in _WIDE for x in operands)

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from ..._control.foreign import Foreign, chosen, filled
 from ..._core.types import TensorType, tensor_type
-from .common import Native, is_inexact, numpy_dtype
+from .common import Native, is_eager, is_inexact, numpy_dtype
+from .programs import takes_part
 
 Function = Callable[..., Sequence[Any]]
 
@@ -32,12 +33,29 @@ class TensorFlowFunction(Foreign):
         self._variables = (*variables,)
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
-        specs = [tf.TensorSpec(t.shape, tf.as_dtype(t.dtype)) for t in operands]  # pyright: ignore[reportArgumentType]  # a trace for TensorFlow has no unknown sizes
-        outs = self._compiled.get_concrete_function(*specs).structured_outputs
+        outs = self._compiled.get_concrete_function(*_specs(operands)).structured_outputs
         for y in outs:
             if not y.shape.is_fully_defined():
                 raise TypeError(f"{self}: a result has shape {tuple(y.shape)}; give sizes that are known")
         return (*[tensor_type((*y.shape,), numpy_dtype(y)) for y in outs],)
+
+    def read_beside(self, operands: Sequence[TensorType]) -> Sequence[Any]:
+        # another graph than that which runs: this one is to have read what the user's names stand for now
+        graph: Any = tf.function(self._function, autograph=False).get_concrete_function(*_specs(operands))
+        known = {*map(id, self._variables)}
+        variables = [v for v in graph.trainable_variables if id(v) not in known]
+        tensors = [x for x in graph.captured_inputs if x.dtype != tf.resource and is_inexact(x)]
+        return [x for x in (*variables, *tensors) if not is_eager(x) or takes_part([tf.convert_to_tensor(x)])]
+
+    def after(self, read: Sequence[Any]) -> TensorFlowFunction:
+        def after_read(*values: tf.Tensor) -> Sequence[Any]:
+            return self._function(*values[len(read) :])
+
+        return TensorFlowFunction(after_read, self.name, [*read, *self._variables])
+
+    def native_of(self, read: Any) -> Native:
+        # not what was read: the function reads that itself, so that no other may take its place without a new trace
+        return Native(tf.identity(read))
 
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         return (*map(Native, self._compiled(*[x.array for x in natives])),)
@@ -89,3 +107,7 @@ class TensorFlowFunction(Foreign):
 
     def _made(self, key: tuple[Any, ...], function: Function) -> TensorFlowFunction:
         return self.kept(key, lambda: TensorFlowFunction(function, f"{key[0]} of {self.name}", self._variables))
+
+
+def _specs(operands: Sequence[TensorType]) -> list[tf.TensorSpec]:
+    return [tf.TensorSpec(t.shape, tf.as_dtype(t.dtype)) for t in operands]  # pyright: ignore[reportArgumentType]  # a trace for TensorFlow has no unknown sizes

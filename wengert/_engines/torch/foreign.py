@@ -16,8 +16,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ..._control.foreign import Foreign, chosen, filled
 from ..._core.types import TensorType, tensor_type
-from .bridge import is_differentiable, is_in_transform
+from .bridge import is_differentiable, is_followed, is_in_transform, is_transforming
 from .common import Array, numpy_dtype, torch_dtype
+from .read_meanwhile import Noting, Replacing
 
 Function = Callable[..., Sequence[Any]]
 
@@ -33,6 +34,7 @@ class TorchFunction(Foreign):
         super().__init__(name)
         self._function = function
         self._types: dict[Any, tuple[TensorType, ...]] = {}
+        self._reads: bool | None = None  # whether it takes tensors beside its operands; None before that was looked at
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         key = (*operands,)
@@ -51,7 +53,26 @@ class TorchFunction(Foreign):
             with torch.random.fork_rng(devices=[]), torch.no_grad():
                 return self._function(*map(_zeros, operands))
 
+    @property
+    def loses_eagerly(self) -> bool:
+        return self._reads is not False and (torch.is_grad_enabled() or is_transforming())
+
+    def read_beside(self, operands: Sequence[TensorType]) -> Sequence[Any]:
+        with Noting() as noting:
+            self._imagined(operands)
+        self._reads = bool(noting.taken())
+        return [x for x in noting.taken() if is_followed(x) and is_differentiable(x)]
+
+    def after(self, read: Sequence[Any]) -> TorchFunction:
+        def after_read(*values: torch.Tensor) -> Sequence[Any]:
+            with Replacing(read, values[: len(read)]):
+                return self._function(*values[len(read) :])
+
+        return TorchFunction(after_read, self.name)
+
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
+        if any(map(is_followed, natives)):  # what `lifted` has found, outside of traces
+            return [Array(y, True) for y in self._function(*[x.tensor for x in natives])]
         with torch.no_grad():
             return [Array(_plain(y), True) for y in self._function(*[x.tensor for x in natives])]
 
