@@ -17,7 +17,7 @@ from wengert._core.graph import Graph
 from wengert._engines.native import engine
 from wengert._engines.native.llvm import microtiles
 from wengert._engines.native.llvm.microtiles import Tile
-from wengert._engines.native.lower import convolutions, depthwise_planes, direct_convolutions
+from wengert._engines.native.lower import convolution_products, convolutions, depthwise_planes, direct_convolutions
 from wengert._engines.native.plan import pooling
 from wengert._engines.native.run.callable import CALLABLE
 from wengert._prims import windows as prims
@@ -254,7 +254,9 @@ def test_portions_make_no_difference(
     case: Case, is_last: bool, limits: dict[str, int], always_tiles: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in limits.items():
-        monkeypatch.setattr(direct_convolutions, name, value)
+        for module in (direct_convolutions, convolution_products):
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, value)
     f, shape = of_order(case, is_last)
     check(with_gradients(f), draw(shape), draw(case.kernel), calls=1)
 

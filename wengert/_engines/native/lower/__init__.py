@@ -8,8 +8,9 @@ by family: `scalars`, `maps`, `reduces`; everything else has a rule in `SINGLES`
   ones arrays that change places or are written in place; histories grow (`histories`), or are snapshots from which
   the backward pass runs steps again (`snapshots`).
 - Matrices of floats are multiplied by vector code of our own where that is faster (`matrices` chooses). Convolutions of
-  known geometry and their gradients (`direct_convolutions`) are products of tiles that read windows where they lie;
-  `geometry`, `convolution_tiling` and `layouts` say how they are cut and in which order results lie. `windows` does
-  windows side by side in vectors.
-- `tiles` runs a group of rows for many short rows side by side (`Lanes`), or for long ones one by one.
+  known geometry and their gradients (`direct_convolutions`) are products of tiles (`convolution_products`) that read
+  windows where they lie; `geometry`, `convolution_tiling` and `layouts` say how they are cut and in which order results
+  lie. `windows` does windows side by side in vectors.
+- `tiles` runs a group of rows for many short rows side by side (`Lanes`), or for long ones one by one; `row_sums` are
+  their sums.
 """

@@ -1,6 +1,6 @@
 """Tiling of convolutions: how rows, columns and terms are cut into tiles, blocks, and portions that stay in the cache.
 
-Shared by `direct_convolutions.py`, `depthwise.py` and `depthwise_planes.py`.
+Shared by `direct_convolutions.py`, `convolution_products.py`, `depthwise.py` and `depthwise_planes.py`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ from ..ir.builder import Builder
 from ..ir.loops import FLOATS, Operand
 from . import depthwise_planes
 from .blocks import Block, singles
-from .direct_convolutions import Shape, convolved, is_depthwise, serves, target_of
+from .convolution_products import Shape
+from .direct_convolutions import convolved, is_depthwise, serves, target_of
 from .factorisations import loops_over
 from .forms import Extents, Form, Index, Stored, count_of, strides_of
 from .geometry import Window

@@ -13,57 +13,33 @@ beside a block of columns. Each element of the result is one sum, in an order th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import NamedTuple
 
 from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, WIDTHS, Address, Operand, Typed
-from ..llvm.microtiles import Tile, most_rows
+from ..ir.loops import FLOATS, WIDTHS, Operand
 from ..llvm.vectors import most_lanes
 from . import nests
 from .alone import is_alone
 from .blocks import Block
-from .convolution_tiling import Axis, Columns, Portion, columns_of, grid_of, maybe_loop, merged, portions, slices_of
+from .convolution_products import CACHED, ROWS, WORTH, Kernel, Layout, Product, Shape
+from .convolution_tiling import Axis, Columns, columns_of, merged
 from .depthwise import Lanes
-from .forms import Extents, Lazy, Stored, count_of, is_numbers, row_major, unflattened
+from .forms import Extents, Lazy, Stored, count_of, is_numbers, row_major
 from .geometry import Phase, Window, is_inside, phases_of, reach, seen
 from .layouts import copy_in_order, fresh_in, memory_order, readers_order
 from .ranges import is_one, number_of, smaller
 
 LEAST = 1 << 14  # multiplications from which on tiles are worth the functions that they take
-CACHED = 1 << 18  # bytes of the kernel that a portion of terms takes, for one block of columns
 SCRATCH = 1 << 23  # bytes of images with their zeros, or of results in another order, at a time
 PITCH = 1 << 10  # bytes between rows or terms that get into each other's way in the cache
-ROWS = 256  # of a task, about
 PARTS = 8  # of the images
 FEW = 8  # positions of an image that are too few for tiles
-TASKS = 4  # where each reads all terms
 UNKNOWN = 16  # an extent that only a run tells counts as so many
 MOST_PHASES = 16  # functions of tiles for each
-WORTH = 16  # multiplications that take as long as what `work` counts
-
-
-class Shape(NamedTuple):
-    """A convolution's extents beside its windows: images and channels of the operand and columns, which are channels
-    of the result, in each group, and the groups of channels and of images."""
-
-    images: Operand
-    channels: Operand
-    columns: Operand
-    groups: int
-    batch_groups: int
-
-
-class _Kernel(NamedTuple):
-    """The kernel for blocks of columns: its elements, the step for each axis of terms, and where a part's block is."""
-
-    x: Stored
-    steps: dict[int, int]
-    place: Callable[[Operand, Operand], Operand]
 
 
 def serves(x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]) -> bool:
@@ -169,6 +145,9 @@ class _Convolution:
             self._images(copy, room, 0, images)
         self._release()
 
+    def _layout(self) -> Layout:
+        return Layout(self.shape, self.windows, self.steps, self.parts, self.pitch)
+
     def _image_size(self) -> int:
         """How many bytes of copies an image takes; 0 for none, or where images do not lie one behind the other."""
         if self.order[0] != 0 or self.shape.batch_groups > 1:
@@ -228,7 +207,8 @@ class _Convolution:
                 source = self._placed(copy, 0, self.shape.images, channel)
                 for columns, kernel in zip(self.columns, self.kernels, strict=True):
                     axes = self._rows(self.shape.images, False)
-                    _Product(self, columns, kernel, source, total, axes, channel).emit()
+                    terms = self._terms(kernel.steps, 1)
+                    Product(b, self._layout(), columns, kernel, source, total, axes, terms, channel).emit()
         out = self.target if self._is_in_place() else totals.row(b, 0)
         self._add_up(totals, out)
         if not self._is_in_place():
@@ -259,10 +239,11 @@ class _Convolution:
             out = Stored((), self.target.array, b.add(self.target.offset, b.mul(start, self.target.strides[0])), ())
         rows = self._rows(count, room is None)
         if self.lanes is not None:
-            terms = self.terms(self.lanes.steps, self.shape.channels)
+            terms = self._terms(self.lanes.steps, self.shape.channels)
             Lanes(b, source, self.lanes.x, out, self.parts, rows, terms).emit()
         for columns, kernel in zip(self.columns, self.kernels, strict=True):
-            _Product(self, columns, kernel, source, out, rows).emit()
+            terms = self._terms(kernel.steps, self.shape.channels)
+            Product(b, self._layout(), columns, kernel, source, out, rows, terms).emit()
         if room is not None:
             self._put(room, start, count)
 
@@ -376,7 +357,7 @@ class _Convolution:
 
     # -- the kernel -----------------------------------------------------------------------------------------------
 
-    def _kernel(self, columns: Columns) -> _Kernel:
+    def _kernel(self, columns: Columns) -> Kernel:
         b, kernel, width = self.b, self.kernel, number_of(self.shape.columns)
         if self._is_packed():
             return self._packed(columns)
@@ -385,7 +366,7 @@ class _Convolution:
             column = b.add(b.mul(part, width), b.add(columns.first, b.mul(block, columns.width)))
             return b.add(kernel.offset, column)
 
-        return _Kernel(kernel, dict(enumerate(map(number_of, kernel.strides))), place)
+        return Kernel(kernel, dict(enumerate(map(number_of, kernel.strides))), place)
 
     def _is_packed(self) -> bool:
         """Whether blocks of columns are copied: where columns lie apart, or terms so far that caches suffer from it."""
@@ -398,14 +379,14 @@ class _Convolution:
         rows = images * prod(number_of(w.positions) for w in self.windows)
         return far and rows > ROWS
 
-    def terms(self, others: dict[int, int], channels: Operand) -> list[Axis]:
+    def _terms(self, others: dict[int, int], channels: Operand) -> list[Axis]:
         """The axes of terms, with steps in a kernel."""
         extents = (0, channels, *[w.taps for w in self.windows])
         gaps = (0, 1, *[w.dilation for w in self.windows])
         axes = [Axis(extents[a], gaps[a] * number_of(self.steps[a]), others[a]) for a in self.term_axes]
         return merged(axes) or [Axis(1, 0, 0)]
 
-    def _packed(self, columns: Columns) -> _Kernel:
+    def _packed(self, columns: Columns) -> Kernel:
         """Blocks of columns, one behind the other: for each term the columns of a block side by side."""
         b, kernel, width = self.b, self.kernel, columns.width
         extents = (*[kernel.shape[a] for a in self.term_axes],)
@@ -429,9 +410,9 @@ class _Convolution:
         def place(part: Operand, block: Operand) -> Operand:
             return b.mul(count, b.add(b.mul(part, columns.blocks), block))
 
-        return _Kernel(made, dict(zip(self.term_axes, map(number_of, steps), strict=False)), place)
+        return Kernel(made, dict(zip(self.term_axes, map(number_of, steps), strict=False)), place)
 
-    def _lanes_kernel(self) -> _Kernel:
+    def _lanes_kernel(self) -> Kernel:
         """The kernel with groups side by side."""
         kernel = self.kernel
         if not (is_one(kernel.strides[0]) and is_numbers(kernel.strides)):
@@ -439,7 +420,7 @@ class _Convolution:
             kernel = fresh_in(self.block, kernel.shape, order, kernel.type)
             copy_in_order(self.b, self.kernel, kernel)
             self.scratch.append(Stored(kernel.shape, kernel.array))
-        return _Kernel(kernel, dict(enumerate(map(number_of, kernel.strides))), lambda part, block: 0)
+        return Kernel(kernel, dict(enumerate(map(number_of, kernel.strides))), lambda part, block: 0)
 
     # -- memory ---------------------------------------------------------------------------------------------------
 
@@ -453,121 +434,9 @@ class _Convolution:
             self.block.free.setdefault((made.type, count_of(self.b, made.shape)), []).append(made.array)
 
 
-class _Product:
-    """The tiles of some blocks of columns; those of one channel are added to what is there."""
-
-    def __init__(
-        self, whole: _Convolution, columns: Columns, kernel: _Kernel, source: Stored, out: Stored, rows: list[Axis],
-        channel: Operand | None = None,
-    ) -> None:  # fmt: skip
-        self.b, self.whole = whole.b, whole
-        self.columns, self.kernel, self.source, self.out = columns, kernel, source, out
-        self.channel = channel
-        self.grid = grid_of(rows, most_rows(columns.vectors))
-        self.terms = whole.terms(kernel.steps, whole.shape.channels if channel is None else 1)
-        width = WIDTHS[out.type]
-        self.slices = slices_of(self.terms, columns.width * width, CACHED)
-        if channel is not None:
-            taps = prod(number_of(w.taps) for w in whole.windows)
-            read = columns.width + abs(number_of(whole.steps[1])) // taps
-            self.slices = slices_of(self.terms, read * width, 2 * CACHED)
-
-    def emit(self) -> None:
-        """The loops of tasks, which may run in threads, in each group."""
-        b, shape, steps = self.b, self.whole.shape, self.whole.steps
-        images = b.mul(shape.images, steps[0])
-        with maybe_loop(b, shape.batch_groups) as many, maybe_loop(b, shape.groups) as group:
-            start = b.add(b.mul(many, images), b.mul(group, b.mul(shape.channels, steps[1])))
-            part = b.add(b.mul(many, shape.groups), group)
-            if self.channel is None:
-                self._tasks(part, start, None)
-            else:
-                with portions(b, self.slices) as portion:
-                    self._tasks(part, start, portion)
-
-    def _tasks(self, part: Operand, start: Operand, portion: Portion | None) -> None:
-        """Lines of tiles, a few for each task and block of columns; of a portion of the terms, or of all of them."""
-        b, columns = self.b, self.columns
-        lines = count_of(b, self.grid.lines)
-        height = self.grid.height * number_of(self.grid.along.extent)
-        each: Operand = max(1, ROWS // height)
-        if portion is None and self.slices.cut is not None:
-            each = b.divided(b.add(lines, TASKS - 1), TASKS)
-        tasks = b.divided(b.sub(b.add(lines, each), 1), each)
-        terms = count_of(b, (*[a.extent for a in self.terms],))
-        work = b.mul(b.mul(lines, terms), max(1, height * columns.blocks * columns.width // WORTH))
-        with b.loop(0, b.mul(tasks, columns.blocks), work) as task:
-            block = b.remainder(task, columns.blocks)
-            first = b.mul(b.divided(task, columns.blocks), each)
-            last = smaller(b, b.add(first, each), lines)
-            column = b.add(b.mul(part, self.whole.pitch // self.whole.parts), columns.first)
-            column = b.add(column, b.mul(block, columns.width))
-            kernel = self.kernel.place(part, block)
-            if self.channel is not None:
-                kernel = b.add(kernel, b.mul(self.channel, self.kernel.steps[1]))
-            places = b.add(self.source.offset, start), kernel, b.add(self.out.offset, column)
-            if portion is not None:
-                self._lines(portion, first, last, places)
-                return
-            with portions(b, self.slices) as each_portion:
-                self._lines(each_portion, first, last, places)
-
-    def _lines(
-        self, portion: Portion, first: Operand, last: Operand, places: tuple[Operand, Operand, Operand]
-    ) -> None:  # fmt: skip
-        """Some lines of tiles of one block of columns."""
-        b = self.b
-        with b.loop(first, last) as line:
-            a, kernel, c = places
-            *index, down = unflattened(b, self.grid.lines, line)
-            for axis, i in zip(self.grid.outer, index, strict=True):
-                a, c = b.add(a, b.mul(i, axis.step)), b.add(c, b.mul(i, axis.other))
-            self._line(portion, down, a, b.add(kernel, portion.kernel), c)
-
-    def _line(self, portion: Portion, down: Operand, a: Operand, kernel: Operand, c: Operand) -> None:
-        b, grid = self.b, self.grid
-        whole, rest = divmod(number_of(grid.down.extent), grid.height)
-        row = b.mul(down, grid.height)
-        a, c = b.add(a, b.mul(row, grid.down.step)), b.add(c, b.mul(row, grid.down.other))
-        a = b.add(a, portion.source)
-        if not rest:
-            self._tiles(portion, grid.height, a, kernel, c)
-            return
-        with b.when(b.let("lt", "i64", down, whole)) as branch:
-            self._tiles(portion, grid.height, a, kernel, c)
-        with b.inside(branch.other):
-            self._tiles(portion, rest, a, kernel, c)
-
-    def _tiles(self, portion: Portion, height: int, a: Operand, kernel: Operand, c: Operand) -> None:
-        """A line of tiles."""
-        b, along, width = self.b, self.grid.along, self.grid.width
-        whole, rest = divmod(number_of(along.extent), width)
-        with maybe_loop(b, whole) as i:
-            start = b.mul(i, width)
-            place = b.add(a, b.mul(start, along.step)), kernel, b.add(c, b.mul(start, along.other))
-            self._tile(portion, height, width, place)
-        if rest:
-            start = whole * width
-            place = b.add(a, start * along.step), kernel, b.add(c, start * along.other)
-            self._tile(portion, height, rest, place)
-
-    def _tile(
-        self, portion: Portion, height: int, width: int, place: tuple[Operand, Operand, Operand]
-    ) -> None:  # fmt: skip
-        grid, columns, terms = self.grid, self.columns, portion.terms
-        tile = Tile(
-            self.out.type, height, width, grid.down.step, grid.along.step, columns.vectors, columns.lanes, len(terms)
-        )
-        keeps = portion.keeps if self.channel is None else 1
-        numbers = [keeps, grid.down.other, grid.along.other, *(n for axis in terms for n in axis)]
-        arrays = (self.source.array, self.kernel.x.array, self.out.array)
-        addresses = [Address(array, at) for array, at in zip(arrays, place, strict=True)]
-        self.b.call(tile.name, [*addresses, *(Typed("i64", n) for n in numbers)])
-
-
 def _is_few(n: Operand | None) -> bool:
     """Whether there is less than an image for each second part."""
     return type(n) is int and n <= PARTS // 2
 
 
-__all__ = ["Shape", "convolved", "is_depthwise", "serves", "target_of"]
+__all__ = ["convolved", "is_depthwise", "serves", "target_of"]

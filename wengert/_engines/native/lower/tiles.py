@@ -20,7 +20,7 @@ from typing import Any
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, Copy, Lanes, Operand, Reg, blocks_of
+from ..ir.loops import FLOATS, Copy, Lanes, Operand, blocks_of
 from ..ir.loops import Block as Instructions
 from ..ir.outlining import walk
 from ..llvm import lanes
@@ -34,7 +34,6 @@ from .forms import (
     Elements,
     Extents,
     Form,
-    Index,
     Lazy,
     Stored,
     count_of,
@@ -43,51 +42,17 @@ from .forms import (
     spill,
     strides_of,
 )
+from .row_sums import SLOTS, Accumulated, Multiplied, Products, Slotted, Wide, length_of
 
 WIDEST = 32  # rows side by side: several vectors of the machine's, which hide one another's latency
 USUAL = 16
 NARROWEST = 8
 NEAR = 24 * 1024  # bytes of the lanes' own arrays that stay in the nearest cache
-SLOTS = 8  # parts of a sum: as many as a vector holds
 SHARE = 150_000  # elements that a part of the rows has at least
 MOST_PARTS = 16
 ALL_SUMS = 512 * 1024  # bytes of the sums of all parts
 FULL = 128 * 1024  # bytes of sums in parts; larger ones are added up at once
 ROOM = 512 * 1024  # bytes that the lanes' own arrays should not exceed
-UNROLLED = 16  # products of a row that are written out
-SPARSE = 4  # products that are worth to look whether their common factor is zero
-
-
-class Accumulated(Stored):
-    """An array that what is stored is added to."""
-
-    __slots__ = ()
-
-    def store(self, b: Builder, index: Index, value: Operand) -> None:
-        self.add(b, self.place(b, index), value)
-
-    def add(self, b: Builder, place: Operand, value: Operand) -> None:
-        """Adds to the element of a number."""
-        b.accumulate(self.array, place, value)
-
-
-class _Wide(Accumulated):
-    """Sums of float32, added up as float64."""
-
-    __slots__ = ()
-
-    def add(self, b: Builder, place: Operand, value: Operand) -> None:
-        b.accumulate(self.array, place, b.convert("f64", "f32", value))
-
-
-class _Slotted(Accumulated):
-    """Sums in several parts, which are added up in the end; those of float32 as float64."""
-
-    __slots__ = ()
-
-    def add(self, b: Builder, place: Operand, value: Operand) -> None:
-        source = "f32" if type(value) is Reg and value.type == "f32" else "f64"
-        b.accumulate(self.array, place, b.convert("f64", source, value), SLOTS)
 
 
 def _tiled(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -292,8 +257,8 @@ class _Tiling:
     def late_products(self, x: Form, y: Form, target: Stored) -> None:
         """Products of two vectors that both are there."""
         b, whole = self.b, self.sum(target, (x.shape[0], y.shape[0]))
-        is_first = _length(y) > _length(x)
-        products = _Products(b, x if is_first else y, whole, is_first)
+        is_first = length_of(y) > length_of(x)
+        products = Products(b, x if is_first else y, whole, is_first)
         long = y if is_first else x
         spill(b, [long])
         with b.loop(0, long.shape[0]) as i:
@@ -312,12 +277,12 @@ class _Tiling:
         for known, other in ((0, 1), (1, 0)):
             form, long = forms[known], values[other]
             if form is not None and forms[other] is None and not is_small(long):
-                if (static_size(long.shape) or 0) < _length(form):
+                if (static_size(long.shape) or 0) < length_of(form):
                     continue
                 shape = (*[inner.shape(v)[0] for v in values],)
-                products = _Products(self.b, form, self.sum(target, shape), known == 0)
+                products = Products(self.b, form, self.sum(target, shape), known == 0)
                 result: list[Stored | None] = [None, None]
-                result[other] = _Multiplied(products, inner.shape(long))
+                result[other] = Multiplied(products, inner.shape(long))
                 return result
         return None
 
@@ -344,7 +309,7 @@ class _Tiling:
         """A sum over rows as something that a row's numbers are added to."""
         place = next(i for i, t in enumerate(self.targets) if t is whole)
         b, value = self.b, self.node.outputs[place]
-        kind = _Slotted if self.is_slotted(value) else _Wide if _kept(value) != TYPE_OF[value.dtype] else Accumulated
+        kind = Slotted if self.is_slotted(value) else Wide if _kept(value) != TYPE_OF[value.dtype] else Accumulated
         offset = b.add(whole.offset, b.mul(self.part, count_of(b, shape))) if self.most else whole.offset
         return kind(shape, whole.array, offset, strides_of(b, shape), False)
 
@@ -380,75 +345,6 @@ def _row_of(b: Builder, form: Form, axis: int, row: Operand) -> Form:
     offset = b.add(form.offset, b.mul(row, form.strides[axis]))
     is_dense = is_numbers(shape) and is_numbers(strides) and strides == row_major(shape)
     return Stored(shape, form.array, offset, strides, is_dense)
-
-
-class _Products:
-    """Adds the products of two vectors of a row to a matrix, one after the other for the elements of one of them.
-
-    Where such an element is zero in all rows side by side, its products are left out: of what a choice of one element
-    leaves there are few others. That needs the other vector to be finite.
-    """
-
-    def __init__(self, b: Builder, vector: Form, target: Accumulated, is_first: bool) -> None:
-        self.b = b
-        self.vector = vector
-        self.target = target
-        self.is_first = is_first  # whether the vector's elements are the matrix's rows
-        self.type = vector.type
-        spill(b, [vector])
-        self.is_bad = self.is_infinite()
-
-    def is_infinite(self) -> Operand:
-        b = self.b
-        if self.type not in FLOATS or _length(self.vector) < SPARSE:
-            return False
-        found = b.var("bool", False)
-        with b.loop(0, self.vector.shape[0]) as j:
-            product = b.let("mul", self.type, self.vector.at(b, (j,)), 0.0)
-            b.set(found, b.either(b.get(found), b.let("ne", self.type, product, 0.0)))
-        return b.get(found)
-
-    def add(self, i: Operand, factor: Operand) -> None:
-        """The products with one element."""
-        if _length(self.vector) < SPARSE:
-            self.products(i, factor)
-            return
-        b = self.b
-        counts = b.let("ne", self.type, factor, 0.0 if self.type in FLOATS else 0)
-        with b.when(b.either(counts, self.is_bad)):
-            self.products(i, factor)
-
-    def products(self, i: Operand, factor: Operand) -> None:
-        b, count = self.b, self.vector.shape[0]
-        if type(count) is int and count <= UNROLLED:
-            for j in range(count):
-                self.one(i, j, factor)
-            return
-        with b.loop(0, count) as j:
-            self.one(i, j, factor)
-
-    def one(self, i: Operand, j: Operand, factor: Operand) -> None:
-        b = self.b
-        product = b.let("mul", self.type, factor, self.vector.at(b, (j,)))
-        self.target.store(b, (j, i) if self.is_first else (i, j), product)
-
-
-class _Multiplied(Stored):
-    """No array: what is stored here is multiplied by a vector, and the products are added to a matrix."""
-
-    __slots__ = ("products",)
-
-    def __init__(self, products: _Products, shape: Extents) -> None:
-        super().__init__(shape, products.target.array, 0, (0,) * len(shape), False)
-        self.products = products
-
-    def store(self, b: Builder, index: Index, value: Operand) -> None:
-        self.products.add(index[0], value)
-
-
-def _length(form: Form) -> int:
-    (n,) = form.shape
-    return n if type(n) is int else 1 << 30
 
 
 def _without_copies(b: Builder, block: Instructions) -> Instructions:
