@@ -24,8 +24,13 @@ _serial = itertools.count()
 
 
 def _larger(x: int, y: int) -> int:
-    """The larger of two sizes, which may be scalars of a framework's graph that nobody can compare yet."""
-    return max(x, y) if isinstance(x, int) and isinstance(y, int) else (x + y + abs(x - y)) // 2
+    """The larger of two sizes, which may be symbols or scalars of a framework's graph that nobody can compare yet."""
+    if isinstance(x, int) and isinstance(y, int):
+        return max(x, y)
+    symbol: Any = y if isinstance(x, int) else x
+    if hasattr(symbol, "rmax"):  # JAX's, which have no absolute values
+        return symbol.max(x + y - symbol)
+    return (x + y + abs(x - y)) // 2
 
 
 _OPERATIONS: dict[str, Callable[..., int]] = {

@@ -6,7 +6,6 @@ operation of the model (`Applied`), which Keras runs on the backend's arrays.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import sys
 from collections.abc import Callable
@@ -79,18 +78,7 @@ def _named(name: str) -> Callable[..., Any]:
     return found
 
 
-def _public(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The public function of an op that came with the rule that applies it."""
-    if isinstance(function, functools.partial):
-        (op,) = function.args
-        name = "gammaln" if op.name == "lgamma" else op.name
-        rooms = (room for room in _ROOMS if room != "numpy")
-        return next((found for room in rooms if (found := _found(room, name)) is not None), function)
-    return function
-
-
 def _applied(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    function = _public(function)
     if getattr(function, "__name__", "") == "__call__":  # a method, of the callable that the user has
         function, *args = args
     return Applied(function)(*args, **kwargs)

@@ -30,7 +30,7 @@ from .._core.op import (
     stop,
     zero,
 )
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, same_dim, same_shape, tensor_type
 from .series import product
 
@@ -100,10 +100,15 @@ def zeros_of(x_type: TensorType) -> Tensor:
     return full(shape=x_type.shape, value=0, dtype=x_type.dtype)
 
 
+_MADE_WHOLE = (np.ndarray, Value)  # whose extents `full` takes
+
+
 def fill(x: Tensor, value: float) -> Tensor:
     """One number in the shape and dtype of x, on its engine."""
-    filled = full(shape=x.shape, value=value, dtype=x.dtype)
-    return filled if type(filled._data) is type(x._data) else beside(filled, x)
+    if type(x._data) in _MADE_WHOLE:
+        return full(shape=x.shape, value=value, dtype=x.dtype)
+    # a framework's extents may be symbols of its own, and one number is all that has to be moved to a device
+    return broadcast_to(beside(full(shape=(), value=value, dtype=x.dtype), x), shape=x.shape)
 
 
 # -- arithmetic that is linear -----------------------------------------------------------------------------------

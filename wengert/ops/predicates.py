@@ -11,6 +11,7 @@ from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from .._prims import discrete as D
+from .._prims import piecewise as W
 from .._prims import sorting as O
 from .._prims import structural as S
 from . import promotion
@@ -49,8 +50,8 @@ def isin(x1: ArrayLike, x2: ArrayLike, assume_unique: bool = False, invert: bool
     else:
         row = O.sort(row, axis=0, descending=False)
         place = O.searchsorted(row, line, right=False)
-        last = row.shape[0] - 1
-        place = S.select(apply(D.gt, (place, S.fill(place, last))), S.fill(place, last), place)
+        last = S.broadcast_to(S.dim_value(dim=row.shape[0] - 1), shape=place.shape)
+        place = W.minimum(place, last)
         found = apply(D.eq, (take(row, place, axis=0), line))
     found = apply(D.logical_not, (found,)) if invert else found
     return outward(reshaped(found, a.shape), x1, x2)

@@ -379,10 +379,14 @@ def floats_of(values: Iterable[ArrayLike], what: str) -> list[Tensor]:
     return [cast(t, dtype) for t in tensors]
 
 
+_MADE: dict[int, Callable[..., Any]] = {}  # functions made by others, by the identity of their code
+
+
 def named(f: Callable[..., Any], name: str) -> None:
     """Gives a function made by another one its name, in its code too, by which errors and profiles tell functions."""
     f.__name__ = f.__qualname__ = name
     f.__code__ = f.__code__.replace(co_name=name, co_qualname=name)
+    _MADE[id(f.__code__)] = f
 
 
 # -- elementwise calls: the hot path ---------------------------------------------------------------------------------
@@ -395,7 +399,7 @@ def _asking(operands: tuple[object, ...]) -> Callable[..., Any] | None:
     frame = sys._getframe(2)
     code = frame.f_code
     given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]]
-    found = frame.f_globals.get(code.co_name)
+    found = _MADE.get(id(code)) or frame.f_globals.get(code.co_name)
     is_it = (
         getattr(found, "__code__", None) is code
         and len(given) == len(operands)

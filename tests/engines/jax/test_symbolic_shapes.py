@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,8 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "means and deviations": lambda x, w: (x - wg.mean(x, axis=0)) / wg.std(x, axis=0) @ w,
     "numbers of rows": lambda x, w: x @ w * x.shape[0] + wg.arange(x.shape[0])[:, None],
     "shapes": lambda x, w: wg.reshape(x, (-1,))[::-1] * wg.broadcast_to(wg.sum(w), (x.size,)) + wg.zeros(x.shape[:1])[0],
+    "diagonal": lambda x, w: x @ w * wg.sum(wg.numpy.diagonal(x)),
+    "softplus": lambda x, w: wg.nn.softplus(x @ w),
     "random numbers": lambda x, w: x * wg.random.uniform(wg.random.key(0), x.shape) @ w,
 }  # fmt: skip
 
@@ -59,3 +62,37 @@ def test_exported_and_run_at_any_size(name: str) -> None:
                 np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
     finally:
         jax.config.update("jax_enable_x64", before)
+
+
+X = np.linspace(0.1, 0.9, 12, dtype=np.float32).reshape(4, 3)
+
+
+def _elementwise() -> dict[str, Callable[..., Any]]:
+    """Our functions of one or two arrays that give an array of floats of their shape, by name."""
+    found: dict[str, Callable[..., Any]] = {}
+    for module in (wg.ops, wg.special):
+        for name in module.__all__:
+            f = getattr(module, name)
+            try:
+                needed = [p for p in inspect.signature(f).parameters.values() if p.default is p.empty]
+                with np.errstate(all="ignore"):
+                    y = f(*[X] * len(needed)) if len(needed) in (1, 2) else None
+            except Exception:  # which takes something else than arrays
+                continue
+            if type(y) is np.ndarray and y.shape == X.shape and y.dtype == X.dtype and y is not X:
+                found[f"{module.__name__.split('.')[-1]}.{name}"] = f
+    return found
+
+
+ELEMENTWISE = _elementwise()
+# these take constants, or give arrays of NumPy's; take rows apart, or write one array of so many rows into another
+NOT_FOR_SYMBOLS = {"ops.convert_to_numpy", "ops.roll", "ops.stack", "ops.vstack", "ops.slice_scatter"}
+
+
+@pytest.mark.parametrize("name", sorted(ELEMENTWISE.keys() - NOT_FOR_SYMBOLS))
+def test_elementwise_for_any_number_of_rows(name: str) -> None:
+    f = ELEMENTWISE[name]
+    needed = sum(p.default is p.empty for p in inspect.signature(f).parameters.values())
+    rows = jax.ShapeDtypeStruct(export.symbolic_shape("rows, 3"), jnp.float32)
+    found = jax.eval_shape(wg.function(f), *[rows] * needed)
+    assert (found.shape, found.dtype) == (rows.shape, rows.dtype)
