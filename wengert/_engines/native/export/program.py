@@ -18,10 +18,10 @@ from ..lower.formulas import PREFIX, Own, function_alone, stands_alone
 from ..lower.functions import lowered
 from ..plan.numpy_calls import OUTSIDE
 from ..plan.pooling import pooled
-from ..plan.prepare import prepared, ready
+from ..plan.prepare import ready
 from ..plan.rare import without_rare
 from ..plan.sizes import programs_of
-from ..plan.support import reason_against, untold
+from ..plan.support import prepared, reason_against, untold
 from ..run.calls import derived_sizes
 from .names import function_name, unique
 

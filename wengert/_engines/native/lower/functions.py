@@ -25,6 +25,7 @@ from ..plan.schedule import is_small, set_limit
 from ..plan.tiles import tiled
 from ..run.owners import Owner
 from ..run.shared_histories import HistoryLayout
+from . import families as families  # fills the tables of rules
 from . import nests
 from .alone import is_alone
 from .blocks import Block, Setting

@@ -23,8 +23,8 @@ from ...._core.op import stated
 from ...._core.tensor import Value
 from ..ir.builder import Builder
 from ..ir.loops import Array, Operand, Reg, Status, Var
-from ..plan.prepare import prepared
 from ..plan.schedule import is_small
+from ..plan.support import prepared
 from . import nests
 from .blocks import Block, singles
 from .forms import TYPE_OF, Elements, Extents, Form, Nothing, Stored, count_of, strides_of

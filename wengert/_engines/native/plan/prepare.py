@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ...._control.call import Program
-from ...._control.executables import once_per_program
 from ...._control.loop import Loop
 from ...._core.dims import Atom, Dim, map_attribute
 from ...._core.dtypes import is_half
@@ -22,29 +20,13 @@ from ...._core.printer import programs_of
 from ...._core.state import building
 from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
-from ...._passes.rewrite import with_nodes
 from ...._transforms.replay import bind_dims
 from .exponentials import exponential, exponential_along
 from .late_broadcasts import narrowed
 from .parts import op as _op
 from .parts import peak as _peak
-from .pooling import pooled
-from .rare import without_rare
 
 _REAL = "biuf"
-
-
-# What is done to the nodes of programs in loops and branches at last: `support` adds it.
-LEAVES: list[Callable[[Node], Node]] = []
-
-
-@once_per_program
-def prepared(program: Program) -> Graph:
-    """The graph of a program, optimised and made ready; kept with the program."""
-    graph = pooled(without_rare(ready(optimise(program.graph))))
-    for change in LEAVES:
-        graph = with_nodes(graph, [*map(change, graph.nodes)], graph.outputs)
-    return graph
 
 
 def ready(graph: Graph) -> Graph:
@@ -246,4 +228,4 @@ _EXPANSIONS: dict[str, Callable[..., Any]] = {
     "expm": exponential, "expm_along": exponential_along, "matmul with ones": _row_sums,
 }  # fmt: skip
 
-__all__ = ["prepared", "ready"]
+__all__ = ["count_nodes", "ready"]

@@ -29,7 +29,7 @@ from ...._core.graph import Graph, Node
 from ...._core.op import REGISTRY, stated
 from ...._core.tensor import Value
 from .batches import varying
-from .prepare import prepared
+from .support import prepared
 
 SPECIAL = 64  # extents up to which code is made for the number itself
 REMEMBERED = 4096  # structures

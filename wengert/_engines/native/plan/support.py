@@ -19,13 +19,16 @@ from ...._core.graph import Graph, Node
 from ...._core.op import BRANCHES_AND_LOOPS
 from ...._core.printer import held_by, programs_of
 from ...._core.tensor import Value
+from ...._passes import optimise
+from ...._passes.rewrite import with_nodes
 from ..llvm.numpy_transforms import transforms
-from ..lower import families as families  # fills the tables of rules
 from ..lower import incomplete, polygamma
 from ..lower.blocks import is_lowered, takes_complex, takes_halves
 from ..lower.forms import TYPE_OF
 from .numpy_calls import called, may_be_called
-from .prepare import LEAVES, prepared
+from .pooling import pooled
+from .prepare import ready
+from .rare import without_rare
 from .schedule import static_size
 
 _LIBRARY = "a factorisation or a matrix function of LAPACK's and SciPy's, far longer than a call of NumPy's"
@@ -72,7 +75,11 @@ def _leaving(node: Node) -> Node:
     return called(node) if reason_against(node) and may_be_called(node) else node
 
 
-LEAVES.append(_leaving)
+@once_per_program
+def prepared(program: Program) -> Graph:
+    """The graph of a program in a loop or a branch, optimised and made ready for lowering; kept with the program."""
+    graph = pooled(without_rare(ready(optimise(program.graph))))
+    return with_nodes(graph, [*map(_leaving, graph.nodes)], graph.outputs)
 
 
 def called_within(node: Node) -> set[str]:
