@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from .. import numpy as np
-from .._compile.bridge import as_program, has_tracers
+from .._compile.bridge import bridged
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.caller import NUMPY, caller_of
@@ -24,11 +24,12 @@ Array = numpy.ndarray[Any, Any]
 
 def recorded(ours: Callable[..., Any]) -> Callable[..., Any]:
     """A function of tensors and NumPy's arrays as one that takes frameworks' arrays, too, and gives them back."""
+    return bridged(_of_any_arrays(ours))
 
+
+def _of_any_arrays(ours: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(ours)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if has_tracers((*args, *kwargs.values())):
-            return as_program(call, args, kwargs, ours.__name__)
         caller = caller_of((*args, *kwargs.values()))
         found = ours(*map(entered, args), **{key: entered(value) for key, value in kwargs.items()})
         # with NumPy's arrays alone a function among the arguments is followed, so that tensors stay
