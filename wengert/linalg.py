@@ -25,9 +25,12 @@ from .ops import complex_parts, creation, decompositions, elementwise, linalg, r
 from .ops.decompositions import condition_number as cond
 from .ops.decompositions import expm, lu_factor
 from .ops.linalg import matmul, norm, solve, solve_triangular
+from .ops.lu_factors import lu, lu_solve
+from .ops.matrix_equations import solve_sylvester
+from .ops.matrix_powers import logm, sqrtm
 from .ops.promotion import as_tensor, broadcast, cast, names_errors, normal_axes, outward, public
 from .ops.sparse import sparse_matmul, spsolve
-from .ops.structured import block_diag, circulant, logm, lu, lu_solve, solve_sylvester, sqrtm, toeplitz
+from .ops.structured_matrices import block_diag, circulant, toeplitz
 from .ops.tensor_equations import tensorinv, tensorsolve
 
 if TYPE_CHECKING:

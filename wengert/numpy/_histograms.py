@@ -13,7 +13,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
-from ..ops.keras_extras import bins_of, edges_between
+from ..ops.histograms import bins_of, edges_between
 from ..ops.promotion import as_tensor, doubled, is_symbolic, with_doubles
 from ..ops.shapes import known_extent
 from ._shapes import diff, ravel

@@ -14,8 +14,8 @@ from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
 from ..ops.indexing import falling, falling_order
-from ..ops.keras_extras import require_places
 from ..ops.memory.writes import write_all
+from ..ops.ordering import require_places
 from ..ops.promotion import (
     as_ndarray,
     as_tensor,

@@ -13,8 +13,8 @@ from . import (
     decompositions,
     elementwise,
     fourier,
+    histograms,
     indexing,
-    keras_extras,
     linalg,
     nans,
     ordering,
@@ -37,8 +37,8 @@ from .creation import *  # noqa: F403
 from .decompositions import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .fourier import *  # noqa: F403
+from .histograms import *  # noqa: F403
 from .indexing import *  # noqa: F403
-from .keras_extras import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .nans import *  # noqa: F403
 from .ordering import *  # noqa: F403
@@ -101,7 +101,7 @@ _LATER = {
     "layer_normalization": "normalization", "leaky_relu": "activations", "log_cosh_loss": "regression",
     "log_sigmoid": "activations", "log_softmax": "activations", "lstm_step": "recurrent",
     "masked_fill": "slices_and_masks", "masked_select": "slices_and_masks", "max_pool": "pooling",
-    "mish": "activations", "mode": "ranks", "poisson_nll": "regression", "prelu": "activations",
+    "mish": "activations", "mode": "ranks", "poisson_nll": "regression", "prelu": "activations", "psnr": "regression",
     "rearrange": "rearranging", "relu": "activations", "relu6": "activations", "rms_normalization": "normalization",
     "rnn_step": "recurrent", "segment_softmax": "slices_and_masks", "select_scatter": "diagonals",
     "selu": "activations", "separable_conv": "convolution", "sigmoid_focal": "regression", "silu": "activations",
@@ -131,7 +131,7 @@ __all__ += decompositions.__all__
 __all__ += elementwise.__all__
 __all__ += fourier.__all__
 __all__ += indexing.__all__
-__all__ += keras_extras.__all__
+__all__ += histograms.__all__
 __all__ += linalg.__all__
 __all__ += nans.__all__
 __all__ += ordering.__all__

@@ -23,9 +23,9 @@ from . import (
     complex_parts,
     copies,
     indexing,
-    keras_extras,
     linalg,
     memory_methods,
+    ordering,
     piecewise,
     reductions,
     shapes,
@@ -434,7 +434,7 @@ def argpartition(
     self: Tensor, kth: Any, axis: SupportsIndex | None = -1, kind: Any = "introselect", order: str | None = None
 ) -> Any:
     """The positions that put the smaller elements before the k-th along an axis: `np.argpartition`."""
-    return keras_extras.argpartition(self, kth, axis)
+    return ordering.argpartition(self, kth, axis)
 
 
 @_method

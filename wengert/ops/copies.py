@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._core.dims import DimLike, Shape
 from .._core.tensor import Tensor
 from .._prims import structural as S
 from . import promotion
+from .piecewise import clip
 from .promotion import as_tensor, names_errors, public
 
 
@@ -221,7 +223,62 @@ def dtype(x: ArrayLike) -> np.dtype[Any]:
     return as_tensor(x, "dtype").dtype
 
 
+@public
+def saturate_cast(x: ArrayLike, dtype: DTypeLike) -> Any:
+    """x in another dtype, with what lies beyond that dtype's range at its nearest bound.
+
+    At kinks: the gradient is 0 for what was moved, and on the bounds themselves it passes.
+
+    Args:
+        x: an array of real values.
+        dtype: the dtype.
+
+    Returns:
+        The values in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.saturate_cast([-1.0, 300.0], "uint8")
+        array([  0, 255], dtype=uint8)
+    """
+    a, wanted = as_tensor(x, "saturate_cast"), dtypes.as_dtype(dtype)
+    if dtypes.bool_ in (a.dtype, wanted) or dtypes.is_complex(a.dtype) or dtypes.is_complex(wanted):
+        return promotion.cast(a, wanted)
+    low, high = (_inward(a.dtype, bound) for bound in _range_of(wanted))
+    ours = _range_of(a.dtype)
+    if low > ours[0] or high < ours[1]:
+        a = clip(a, max(low, ours[0]), min(high, ours[1]))
+    return promotion.cast(a, wanted)
+
+
+def _range_of(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    if dtypes.is_integer(dtype):
+        return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    top = (2 - 2.0**-7) * 2.0**127 if dtype == dtypes.bfloat16 else float(np.finfo(dtype).max)
+    return -top, top
+
+
+def _inward(dtype: np.dtype[Any], bound: Any) -> Any:
+    """The bound, or the float next to it on the inner side where a float dtype has no such number."""
+    if dtypes.is_integer(dtype):
+        return bound if isinstance(bound, int) else math.trunc(bound)
+    with np.errstate(over="ignore"):
+        near = np.asarray(bound).astype(dtype)
+    if abs(int(near) if np.isfinite(near) and isinstance(bound, int) else float(near)) > abs(bound):
+        near = np.nextafter(near, np.asarray(0, dtype))
+    return float(near)
+
+
 __all__ = [
-    "array", "cast", "astype", "copy", "convert_to_tensor", "convert_to_numpy",
-    "shape", "ndim", "size", "dtype",
-]  # fmt: skip
+    "array",
+    "astype",
+    "cast",
+    "convert_to_numpy",
+    "convert_to_tensor",
+    "copy",
+    "dtype",
+    "ndim",
+    "saturate_cast",
+    "shape",
+    "size",
+]

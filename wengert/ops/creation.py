@@ -24,6 +24,7 @@ from .._prims import structural as S
 from . import promotion
 from .elementwise import divide, exp, log, multiply, power
 from .promotion import as_tensor, common_dtype, count_of, names_errors, normal_axis, outward, public
+from .reductions import max as largest
 from .shapes import extent, joined, moved, new_shape, part, reshaped, step_times, with_axis
 
 
@@ -587,8 +588,64 @@ def vander(x: ArrayLike, N: SupportsIndex | None = None, increasing: bool = Fals
     return joined([with_axis(c, 1) for c in columns], 1)
 
 
+@names_errors
+def multi_hot(
+    inputs: ArrayLike,
+    num_classes: Any = None,
+    axis: int = -1,
+    dtype: DTypeLike | None = None,
+    sparse: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """For each set of class numbers a vector with ones at their places and zeros elsewhere.
+
+    Args:
+        inputs: integers (batch, numbers), or (numbers,) for one set; numbers out of range add nothing.
+        num_classes: the length of the vectors.
+        axis: where the axis of classes goes.
+        dtype: the dtype; None means the default float.
+        sparse: must be False: results are dense.
+        **kwargs: `num_tokens`, an old name of `num_classes`.
+
+    Returns:
+        The vectors (batch, num_classes) in the kind of array that came in.
+
+    Raises:
+        ValueError: without `num_classes`, or for `sparse=True`.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.multi_hot([[0, 2], [1, 1]], 3)
+        array([[1., 0., 1.],
+               [0., 1., 0.]])
+    """
+    size = kwargs.pop("num_tokens", num_classes)
+    if kwargs:
+        raise TypeError(at_user_line(f"multi_hot: unexpected arguments {', '.join(kwargs)}"))
+    if size is None:
+        raise ValueError(at_user_line("multi_hot: num_classes is needed"))
+    x = as_tensor(inputs, "multi_hot")
+    hot = one_hot(x, size, axis, dtype, sparse)
+    return outward(largest(hot, axis=1 if x.ndim > 1 else 0), inputs)
+
+
 __all__ = [
-    "geomspace", "vander",
-    "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "eye", "identity", "tri",
-    "arange", "linspace", "logspace", "one_hot",
-]  # fmt: skip
+    "arange",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "geomspace",
+    "identity",
+    "linspace",
+    "logspace",
+    "multi_hot",
+    "one_hot",
+    "ones",
+    "ones_like",
+    "tri",
+    "vander",
+    "zeros",
+    "zeros_like",
+]

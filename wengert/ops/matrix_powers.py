@@ -1,4 +1,4 @@
-"""Powers of matrices that are no integers, and the polar decomposition."""
+"""Powers of matrices that are no integers, roots and logarithms, and the polar decomposition."""
 
 from __future__ import annotations
 
@@ -75,4 +75,54 @@ def polar(a: ArrayLike, side: str = "right") -> Any:
     return tuple([promotion.cast(v, dtype) for v in found])
 
 
-__all__ = ["fractional_matrix_power", "polar"]
+@public
+def sqrtm(A: ArrayLike) -> Any:
+    """The principal square root of square matrices.
+
+    At kinks: a singular matrix has no derivative: the gradient is NaN, and inf of a single 0.
+
+    Args:
+        A: matrices (..., n, n), real or complex.
+
+    Returns:
+        The roots in A's kind and dtype.
+
+    Raises:
+        LinAlgError: for a real matrix with a negative eigenvalue, whose root is complex.
+        ValueError: if A is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]])
+        array([[2., 0.],
+               [0., 3.]])
+    """
+    a, dtype = square_matrices(A, "sqrtm")
+    return promotion.cast(M.sqrtm(a), dtype)
+
+
+@public
+def logm(A: ArrayLike) -> Any:
+    """The principal logarithm of square matrices.
+
+    Args:
+        A: matrices (..., n, n), real or complex.
+
+    Returns:
+        The logarithms in A's kind and dtype.
+
+    Raises:
+        LinAlgError: for a singular matrix, and for a real one with a negative eigenvalue, whose logarithm is complex.
+        ValueError: if A is not square.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.linalg.logm([[1.0, 1.0], [0.0, 1.0]]).round(12) + 0
+        array([[0., 1.],
+               [0., 0.]])
+    """
+    a, dtype = square_matrices(A, "logm")
+    return promotion.cast(M.logm(a), dtype)
+
+
+__all__ = ["fractional_matrix_power", "logm", "polar", "sqrtm"]

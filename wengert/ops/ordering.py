@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
-from .._core.argument_types import ArrayLike, Axes, DTypeLike
+from .._core.argument_types import ArrayLike, Axes, DTypeLike, ShapeLike
 from .._core.engine import ndarray_of
 from .._core.op import Op
 from .._core.structure import is_number_list
@@ -27,10 +27,12 @@ from .._prims import windows as W
 from ..errors import TracingError
 from . import promotion
 from .elementwise import add, divide, multiply, subtract
+from .indexing import argsort
 from .piecewise import maximum, minimum
 from .promotion import as_tensor, count_of, named, names_errors, normal_axes, normal_axis, outward, public
 from .reductions import sum as total
 from .shapes import flat, part, permuted, reshaped
+from .subscript import known_places
 
 # -- the largest elements ----------------------------------------------------------------------------------------------
 
@@ -564,7 +566,53 @@ def _of_size(x: Any, size: int, filler: Any) -> Any:
     return np.concatenate([x[:size], np.repeat(filler, builtins.max(size - len(x), 0)).astype(x.dtype)])
 
 
+@public
+def argpartition(x: ArrayLike, kth: Any, axis: Axes = -1) -> Any:
+    """An order of elements in which the kth is where sorting puts it, those before are not larger and those after not
+    smaller. Here it is the stable order of sorting.
+
+    Args:
+        x: an array of real values.
+        kth: the place, or several.
+        axis: the axis; None means the flattened array.
+
+    Returns:
+        Positions (int64) in x's kind, constants to a gradient.
+
+    Raises:
+        ValueError: for a place out of range.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.argpartition([3.0, 1.0, 2.0], 0)[0]
+        np.int64(1)
+    """
+    a = as_tensor(x, "argpartition")
+    require_places(kth, a, axis, "argpartition")
+    return argsort(a, axis)
+
+
+def require_places(kth: ShapeLike, x: Tensor, axis: Axes, what: str) -> None:
+    """Refuses a place beyond the elements."""
+    size = x.size if axis is None else x.shape[promotion.normal_axis(axis, x.ndim, what)]
+    if type(size) is int and any(not -size <= k < size for k in np.ravel(known_places(kth, what)).tolist()):
+        raise ValueError(at_user_line(f"{what}: kth is {kth}, out of range for {size} elements along axis {axis}"))
+
+
 __all__ = [
-    "bincount", "digitize", "in_top_k", "median", "percentile", "quantile", "searchsorted", "segment_max",
-    "segment_mean", "segment_min", "segment_prod", "segment_sum", "top_k", "unique",
-]  # fmt: skip
+    "argpartition",
+    "bincount",
+    "digitize",
+    "in_top_k",
+    "median",
+    "percentile",
+    "quantile",
+    "searchsorted",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
+    "top_k",
+    "unique",
+]

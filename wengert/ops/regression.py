@@ -8,6 +8,8 @@ from typing import Any
 
 from .._core.argument_types import ArrayLike
 from .._core.where import at_user_line
+from .._prims import elementwise as E
+from .._prims import structural as S
 from . import promotion
 from .activations import log_sigmoid, softplus
 from .elementwise import abs as magnitude
@@ -16,6 +18,7 @@ from .indexing import where
 from .linalg import norm
 from .piecewise import maximum
 from .promotion import as_float, as_tensor, count_of, names_errors, outward
+from .reductions import mean
 from .reductions import sum as total
 
 _DOC = """{what}
@@ -190,7 +193,47 @@ def label_smoothing(target: ArrayLike, share: float, num_classes: int | None = N
     return outward(add(multiply(a, 1.0 - share), share / count), target)
 
 
+@names_errors
+def psnr(x1: ArrayLike, x2: ArrayLike, max_val: ArrayLike) -> Any:
+    """The peak signal-to-noise ratio of two images in decibels: 20 log10(max_val) - 10 log10(mean square difference).
+
+    At kinks: of equal images the ratio is inf, and the gradient NaN.
+
+    Args:
+        x1: an array of real values.
+        x2: an array of the same shape.
+        max_val: the largest possible value.
+
+    Returns:
+        One number in the kind of array that came in.
+
+    Raises:
+        ValueError: for arrays of different shapes.
+
+    Example:
+        >>> import wengert as wg
+        >>> print(wg.ops.psnr([0.0, 1.0], [0.0, 0.0], 1.0).round(4))
+        3.0103
+    """
+    a, b = as_float(as_tensor(x1, "psnr")), as_float(as_tensor(x2, "psnr"))
+    if a.shape != b.shape:
+        raise ValueError(at_user_line(f"psnr: x1 has shape {a.shape} and x2 has shape {b.shape}"))
+    a, b = promotion.meet(a, b, "psnr")
+    noise = E.log10(mean(E.square(S.sub(a, b))))
+    peak = E.log10(promotion.cast(as_tensor(max_val, "psnr"), a.dtype))
+    ratio = promotion.binary(S.sub, S.times_number(peak, number=20.0), S.times_number(noise, number=10.0))
+    return outward(ratio, x1, x2, max_val)
+
+
 __all__ = [
-    "cosine_similarity", "gaussian_nll", "hinge", "huber", "label_smoothing", "log_cosh_loss", "poisson_nll",
-    "sigmoid_focal", "smooth_l1",
-]  # fmt: skip
+    "cosine_similarity",
+    "gaussian_nll",
+    "hinge",
+    "huber",
+    "label_smoothing",
+    "log_cosh_loss",
+    "poisson_nll",
+    "psnr",
+    "sigmoid_focal",
+    "smooth_l1",
+]
