@@ -19,8 +19,8 @@ from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
 from .ops import complex_parts, fourier
+from .ops.flips_and_rolls import roll
 from .ops.promotion import as_tensor, names_errors, normal_axes, public
-from .ops.shapes import roll
 
 if TYPE_CHECKING:
     from .ops.cosines import dct, idct

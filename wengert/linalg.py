@@ -21,7 +21,7 @@ from ._core.faces import documented, parameters_of
 from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
 from ._core.where import at_user_line
-from .ops import complex_parts, creation, decompositions, elementwise, linalg, reductions, shapes
+from .ops import complex_parts, creation, decompositions, elementwise, linalg, reductions, shapes, triangles
 from .ops.decompositions import condition_number as cond
 from .ops.decompositions import expm, lu_factor
 from .ops.linalg import matmul, norm, solve, solve_triangular
@@ -452,7 +452,7 @@ def matrix_transpose(x: ArrayLike, /) -> Any:
 
 
 @public
-@_face_of(shapes.diagonal)
+@_face_of(triangles.diagonal)
 def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Any:
     """The diagonals of matrices, as a new last axis.
 
@@ -461,7 +461,7 @@ def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Any:
     """
     if isinstance(x, Tensor):  # whose method gives NumPy's view
         return x.diagonal(offset, -2, -1)
-    return shapes.diagonal(as_tensor(x, "diagonal"), offset, -2, -1)
+    return triangles.diagonal(as_tensor(x, "diagonal"), offset, -2, -1)
 
 
 @public
@@ -473,7 +473,7 @@ def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -
         x: matrices (..., m, n).
         dtype: the dtype in which to sum.
     """
-    return reductions.sum(shapes.diagonal(as_tensor(x, "trace"), offset, -2, -1), axis=-1, dtype=dtype)
+    return reductions.sum(triangles.diagonal(as_tensor(x, "trace"), offset, -2, -1), axis=-1, dtype=dtype)
 
 
 @public

@@ -25,8 +25,9 @@ from .._core.tensor import Tensor, Value, fresh
 from .._core.types import tensor_type, type_of
 from .._core.where import at_user_line
 from .._transforms.jets import solution_terms
+from ..ops.joining import concatenate
 from ..ops.promotion import as_tensor, cast
-from ..ops.shapes import concatenate, reshape
+from ..ops.shapes import reshape
 from ._radau import residual
 
 Array = np.ndarray[Any, Any]

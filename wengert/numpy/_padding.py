@@ -11,8 +11,9 @@ from .. import ops
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.where import at_user_line
+from ..ops.padding import pairs_of
 from ..ops.promotion import as_tensor, doubled
-from ..ops.shapes import _pairs, joined, known_extent, moveaxis, part
+from ..ops.shapes import joined, known_extent, moveaxis, part
 
 _STATISTICS: dict[str, Callable[..., Any]] = {
     "maximum": ops.max, "minimum": ops.min, "mean": ops.mean, "median": ops.median,
@@ -40,8 +41,8 @@ def padded(array: ArrayLike, pad_width: Any, mode: str, options: dict[str, Any])
     value = options.get(name, value)
     if mode == "empty" or (name == "reflect_type" and value == "even"):
         return ops.pad(x, pad_width, "constant" if mode == "empty" else mode)
-    widths = _pairs(pad_width, x.ndim, "pad")
-    for axis, (pair, options_here) in enumerate(zip(widths, _pairs(value, x.ndim, "pad"), strict=True)):
+    widths = pairs_of(pad_width, x.ndim, "pad")
+    for axis, (pair, options_here) in enumerate(zip(widths, pairs_of(value, x.ndim, "pad"), strict=True)):
         if tuple(pair) != (0, 0):
             x = _along(x, axis, pair, mode, name, options_here)
     return x

@@ -12,21 +12,27 @@ from . import (
     creation,
     decompositions,
     elementwise,
+    flips_and_rolls,
     fourier,
     histograms,
     indexing,
+    joining,
     linalg,
     nans,
     ordering,
+    padding,
     pairwise,
     piecewise,
     predicates,
     reductions,
+    repeating,
     shapes,
     signals,
     special_functions,
+    splitting,
     tapers,
     trapezoids,
+    triangles,
 )
 from . import methods as _methods
 from .binary_form import *  # noqa: F403
@@ -36,21 +42,27 @@ from .copies import *  # noqa: F403
 from .creation import *  # noqa: F403
 from .decompositions import *  # noqa: F403
 from .elementwise import *  # noqa: F403
+from .flips_and_rolls import *  # noqa: F403
 from .fourier import *  # noqa: F403
 from .histograms import *  # noqa: F403
 from .indexing import *  # noqa: F403
+from .joining import *  # noqa: F403
 from .linalg import *  # noqa: F403
 from .nans import *  # noqa: F403
 from .ordering import *  # noqa: F403
+from .padding import *  # noqa: F403
 from .pairwise import *  # noqa: F403
 from .piecewise import *  # noqa: F403
 from .predicates import *  # noqa: F403
 from .reductions import *  # noqa: F403
+from .repeating import *  # noqa: F403
 from .shapes import *  # noqa: F403
 from .signals import *  # noqa: F403
 from .special_functions import *  # noqa: F403
+from .splitting import *  # noqa: F403
 from .tapers import *  # noqa: F403
 from .trapezoids import *  # noqa: F403
+from .triangles import *  # noqa: F403
 
 if TYPE_CHECKING:
     from . import image
@@ -129,21 +141,27 @@ __all__ += copies.__all__
 __all__ += creation.__all__
 __all__ += decompositions.__all__
 __all__ += elementwise.__all__
+__all__ += flips_and_rolls.__all__
 __all__ += fourier.__all__
 __all__ += indexing.__all__
+__all__ += joining.__all__
 __all__ += histograms.__all__
 __all__ += linalg.__all__
 __all__ += nans.__all__
 __all__ += ordering.__all__
+__all__ += padding.__all__
 __all__ += pairwise.__all__
 __all__ += piecewise.__all__
 __all__ += predicates.__all__
 __all__ += reductions.__all__
+__all__ += repeating.__all__
 __all__ += shapes.__all__
 __all__ += signals.__all__
 __all__ += special_functions.__all__
+__all__ += splitting.__all__
 __all__ += tapers.__all__
 __all__ += trapezoids.__all__
+__all__ += triangles.__all__
 __all__ += ["image"]
 __all__ += [name for name, family in _LATER.items() if name != family]
 

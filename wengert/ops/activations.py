@@ -28,7 +28,8 @@ from .._prims import structural as S
 from . import promotion
 from .elementwise import multiply
 from .promotion import as_float, as_tensor, normal_axes, normal_axis, public, tensors_of
-from .shapes import permuted, reshaped, split
+from .shapes import permuted, reshaped
+from .splitting import split
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946

@@ -18,11 +18,12 @@ from . import promotion
 from .activations import log_softmax
 from .elementwise import negative
 from .indexing import take_along_axis
+from .joining import stack
 from .promotion import as_float, as_tensor, names_errors, outward
 from .reductions import argmax, cumsum, logsumexp
 from .reductions import max as largest
 from .reductions import sum as total
-from .shapes import joined, known_extent, part, reshaped, stack
+from .shapes import joined, known_extent, part, reshaped
 
 
 def _integers(x: ArrayLike, what: str, name: str) -> Tensor:

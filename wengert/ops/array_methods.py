@@ -28,7 +28,9 @@ from . import (
     ordering,
     piecewise,
     reductions,
+    repeating,
     shapes,
+    triangles,
 )
 from .at import At
 from .elementwise import floor_divide
@@ -273,13 +275,13 @@ def squeeze(self: Tensor, axis: Axes = None) -> Any:
 @_method
 def diagonal(self: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The diagonals: `wg.ops.diagonal`."""
-    return shapes.diagonal(self, offset, axis1, axis2)
+    return triangles.diagonal(self, offset, axis1, axis2)
 
 
 @_method
 def repeat(self: Tensor, repeats: ArrayLike, axis: Axes = None) -> Any:
     """Each element several times: `wg.ops.repeat`."""
-    return shapes.repeat(self, repeats, axis)
+    return repeating.repeat(self, repeats, axis)
 
 
 # -- values ------------------------------------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from .._prims import structural as S
 from . import promotion
 from .activations import softmax
 from .promotion import as_float, as_tensor, names_errors, outward
-from .shapes import permuted, repeat
+from .repeating import repeat
+from .shapes import permuted
 
 _MASKED = -0.7 * 3.4028234663852886e38  # far below every logit, and finite: a row that is masked as a whole has a mean
 

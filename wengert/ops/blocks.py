@@ -13,8 +13,9 @@ from .._core.where import at_user_line
 from .._prims import indexing as I
 from .._prims import structural as S
 from .convolution import per_axis
+from .padding import pad
 from .promotion import as_tensor, public
-from .shapes import known_extent, pad, part, permuted, reshaped
+from .shapes import known_extent, part, permuted, reshaped
 
 # -- space and depth -----------------------------------------------------------------------------------------------
 

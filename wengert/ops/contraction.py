@@ -17,7 +17,8 @@ from .._prims import linalg as L
 from .._prims import structural as S
 from . import promotion
 from .promotion import as_tensor, broadcast, common_dtype, meeting, names_errors, outward
-from .shapes import diagonal, permuted, reshaped
+from .shapes import permuted, reshaped
+from .triangles import diagonal
 
 _ELLIPSIS = "..."
 _LETTERS = frozenset(string.ascii_letters)

@@ -16,8 +16,10 @@ from .._prims import fourier as F
 from .._prims import structural as S
 from . import promotion
 from .elementwise import multiply
+from .flips_and_rolls import flip
+from .padding import pad
 from .promotion import as_float, as_tensor, names_errors, normal_axis, outward
-from .shapes import flip, joined, known_extent, moved, pad, part
+from .shapes import joined, known_extent, moved, part
 
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 _NORMS = (None, "backward", "ortho", "forward")

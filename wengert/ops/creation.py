@@ -25,7 +25,8 @@ from . import promotion
 from .elementwise import divide, exp, log, multiply, power
 from .promotion import as_tensor, common_dtype, count_of, names_errors, normal_axis, outward, public
 from .reductions import max as largest
-from .shapes import extent, joined, moved, new_shape, part, reshaped, step_times, with_axis
+from .shapes import extent, joined, moved, new_shape, part, reshaped, with_axis
+from .triangles import step_times
 
 
 def _dtype(dtype: DTypeLike | None) -> np.dtype[Any]:

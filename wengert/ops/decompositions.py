@@ -26,11 +26,13 @@ from .._prims import structural as S
 from .._prims.limits import limit_value
 from . import promotion
 from .elementwise import divide, multiply
+from .joining import concatenate
 from .linalg import matmul, norm, solvable
 from .promotion import as_tensor, names_errors, outward, public
 from .reductions import max as largest
 from .reductions import sum as total
-from .shapes import concatenate, part, reshaped, unstack
+from .shapes import part, reshaped
+from .splitting import unstack
 
 
 def matrices(x: ArrayLike, what: str) -> tuple[Tensor, np.dtype[Any]]:

@@ -20,8 +20,10 @@ from .._prims import indexing as I
 from .._prims import structural as S
 from . import promotion
 from .complex_parts import conj
+from .flips_and_rolls import flip
+from .padding import pad
 from .promotion import as_float, as_tensor, names_errors, normal_axes, outward
-from .shapes import flip, known_extent, moved, pad, part, reshaped
+from .shapes import known_extent, moved, part, reshaped
 
 _MODES = ("full", "valid", "same")
 # transforms win from about this many products for each element of the result

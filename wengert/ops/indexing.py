@@ -23,7 +23,8 @@ from . import lexicographic, promotion
 from .at import fitting
 from .elementwise import _truth, floor_divide
 from .promotion import as_tensor, broadcast_shapes, names_errors, normal_axis, outward, public
-from .shapes import flat, moved, new_shape, part, reshaped, unstack
+from .shapes import flat, moved, new_shape, part, reshaped
+from .splitting import unstack
 from .subscript import broadcast_indices, known_values, take_index
 
 # -- reading by position -------------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from . import promotion
 from .contraction import einsum
 from .creation import eye
 from .elementwise import divide, multiply, negative, power, subtract
+from .joining import stack
 from .piecewise import maximum
 from .promotion import (
     as_tensor,
@@ -47,7 +48,7 @@ from .promotion import (
 from .reductions import max as largest
 from .reductions import min as smallest
 from .reductions import sum as total
-from .shapes import flat, matrix_transpose, moved, part, permuted, reshaped, stack
+from .shapes import flat, matrix_transpose, moved, part, permuted, reshaped
 from .sparse import is_sparse, product, right_product
 
 # -- products ----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from .elementwise import equal
 from .indexing import argsort, take_along_axis, where
 from .linalg import solve_triangular
 from .promotion import as_tensor, names_errors, outward, public
-from .shapes import known_extent, matrix_transpose, part, tril, triu
+from .shapes import known_extent, matrix_transpose, part
+from .triangles import tril, triu
 
 
 @names_errors

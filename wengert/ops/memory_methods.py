@@ -18,7 +18,7 @@ from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor
 from .._core.types import type_of
 from .._core.where import at_user_line
-from . import shapes, views
+from . import padding, shapes, views
 from .complex_parts import imag, real
 from .memory import layouts, sharing, writes
 from .memory.place import Place, place_of
@@ -156,7 +156,7 @@ def resize(self: Tensor, *new_shape: Any, refcheck: bool = True) -> None:
         )
     row = shapes.ravel(writes.value_of(self))
     wanted = math.prod(extents)
-    row = row[:wanted] if wanted <= size else shapes.pad(row, (0, wanted - size))
+    row = row[:wanted] if wanted <= size else padding.pad(row, (0, wanted - size))
     writes.move(self, as_tensor(shapes.reshape(row, extents)))
 
 

@@ -13,7 +13,8 @@ from .elementwise import divide, sqrt, subtract
 from .linalg import matmul, norm
 from .promotion import as_float, as_tensor, names_errors, outward, public
 from .reductions import mean
-from .shapes import diagonal, matrix_transpose, reshaped, with_axis
+from .shapes import matrix_transpose, reshaped, with_axis
+from .triangles import diagonal
 
 
 @public

@@ -8,7 +8,7 @@ from .._core.argument_types import ArrayLike
 from .elementwise import add, multiply, sigmoid, subtract, tanh
 from .linalg import matmul
 from .promotion import names_errors
-from .shapes import split
+from .splitting import split
 
 
 def _mixed(x: ArrayLike, state: Any, kernel: ArrayLike, recurrent: Any, bias: Any) -> Any:

@@ -40,7 +40,8 @@ from .promotion import (
     number_of,
     public,
 )
-from .shapes import diagonal, flat, joined, part, permuted, reshaped
+from .shapes import flat, joined, part, permuted, reshaped
+from .triangles import diagonal
 
 # -- on tensors ----------------------------------------------------------------------------------------------
 

@@ -21,10 +21,12 @@ from . import promotion
 from .complex_parts import conj
 from .creation import arange
 from .elementwise import add, multiply
+from .flips_and_rolls import flip
 from .indexing import take
 from .linalg import matmul
+from .padding import pad
 from .promotion import as_float, as_tensor, names_errors, outward
-from .shapes import flip, joined, known_extent, moved, pad, part, reshaped
+from .shapes import joined, known_extent, moved, part, reshaped
 
 # -- sequences ---------------------------------------------------------------------------------------------------------
 

@@ -10,9 +10,12 @@ from .._core.argument_types import ArrayLike
 from .._core.where import at_user_line
 from . import promotion
 from .complex_parts import conj
+from .flips_and_rolls import flip
 from .indexing import take
+from .joining import concatenate
+from .padding import pad
 from .promotion import as_tensor, names_errors, outward
-from .shapes import atleast_1d, concatenate, flip, known_extent, pad
+from .shapes import atleast_1d, known_extent
 
 
 @names_errors

@@ -32,10 +32,11 @@ from ..ops.complex_parts import real
 from ..ops.creation import zeros_like
 from ..ops.elementwise import absolute, greater, less, sign, sqrt
 from ..ops.indexing import where
+from ..ops.joining import concatenate
 from ..ops.piecewise import maximum, minimum
 from ..ops.promotion import as_tensor
 from ..ops.reductions import sum as total_of
-from ..ops.shapes import concatenate, expand_dims
+from ..ops.shapes import expand_dims
 from ._remembered import Made, remembered
 from .schedules import Schedule
 

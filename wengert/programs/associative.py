@@ -24,8 +24,10 @@ from .._core.types import same_dim
 from .._core.where import at_user_line
 from .._prims.structural import cast
 from ..errors import TracingError
+from ..ops.flips_and_rolls import flip
+from ..ops.joining import concatenate
 from ..ops.promotion import normal_axis
-from ..ops.shapes import concatenate, expand_dims, flip, reshape
+from ..ops.shapes import expand_dims, reshape
 
 __all__ = ["associative_scan"]
 

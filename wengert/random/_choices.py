@@ -20,10 +20,11 @@ from ..ops import promotion
 from ..ops.draws import key_of, open_unit, unit
 from ..ops.elementwise import add, divide, less, log, multiply, subtract
 from ..ops.indexing import argsort, take, where
+from ..ops.joining import stack
 from ..ops.ordering import searchsorted
 from ..ops.promotion import as_float, as_tensor, names_errors, normal_axis, outward
 from ..ops.reductions import argmax, cumsum
-from ..ops.shapes import known_extent, new_shape, part, reshaped, stack
+from ..ops.shapes import known_extent, new_shape, part, reshaped
 from ..special import betaincc, gammaincc
 from ._families import drawn_for, gumbel
 from ._keys import split

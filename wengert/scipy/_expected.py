@@ -28,10 +28,11 @@ from ..differentiation.implicit import followed_root
 from ..errors import LostGradientError
 from ..ops.elementwise import equal, exp, expm1, isfinite, log
 from ..ops.indexing import where
+from ..ops.joining import stack
 from ..ops.promotion import as_float, as_tensor
 from ..ops.reductions import min as least
 from ..ops.reductions import sum as total
-from ..ops.shapes import ravel, reshape, stack
+from ..ops.shapes import ravel, reshape
 from ..stats._distribution import Distribution, met
 from ._quadrature import rule
 from ._standing import followed_place

@@ -12,8 +12,10 @@ from .. import fft
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from ..ops.complex_parts import conj, imag
+from ..ops.flips_and_rolls import flip
+from ..ops.padding import pad
 from ..ops.promotion import as_float, as_tensor, normal_axis, outward
-from ..ops.shapes import flip, joined, known_extent, moveaxis, pad, part
+from ..ops.shapes import joined, known_extent, moveaxis, part
 from ._namespace import only
 
 OURS: dict[str, Any] = {"fftshift": fft.fftshift, "ifftshift": fft.ifftshift}

@@ -21,7 +21,8 @@ from ..ops.elementwise import abs as magnitude
 from ..ops.indexing import take, where
 from ..ops.promotion import as_float, as_tensor, cast, outward
 from ..ops.reductions import sum as total
-from ..ops.shapes import flat, joined, known_extent, matrix_transpose, part, reshaped, tril, triu
+from ..ops.shapes import flat, joined, known_extent, matrix_transpose, part, reshaped
+from ..ops.triangles import tril, triu
 from . import _refined
 from ._namespace import listed_in, only
 from ._refined import adjoint, found

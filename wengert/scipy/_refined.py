@@ -21,7 +21,8 @@ from ..ops.creation import eye
 from ..ops.elementwise import equal, logical_or
 from ..ops.indexing import where
 from ..ops.linalg import kron
-from ..ops.shapes import joined, known_extent, matrix_transpose, reshaped, tril, triu
+from ..ops.shapes import joined, known_extent, matrix_transpose, reshaped
+from ..ops.triangles import tril, triu
 from ..programs.graph import TensorSpec
 from ..rules.extend import not_differentiable, primitive
 

@@ -25,7 +25,8 @@ from ..ops.linalg import cholesky, solve_triangular
 from ..ops.promotion import as_float, as_tensor, outward
 from ..ops.reductions import mean as average
 from ..ops.reductions import sum as total
-from ..ops.shapes import diagonal, known_extent, matrix_transpose, ravel, reshape
+from ..ops.shapes import known_extent, matrix_transpose, ravel, reshape
+from ..ops.triangles import diagonal
 from ..stats._distribution import Distribution, _given
 from ._expected import Moments, NotSummed, each, expect, fit, known, quantile, theirs, unlikelihood, with_mass_below
 from ._families import FAMILIES

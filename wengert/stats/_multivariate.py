@@ -18,7 +18,8 @@ from ..ops.linalg import cholesky, solve_triangular
 from ..ops.promotion import floats_of, outward
 from ..ops.reductions import all as every
 from ..ops.reductions import sum as total
-from ..ops.shapes import broadcast_to, diagonal, expand_dims, joined, matrix_transpose, moveaxis, reshaped
+from ..ops.shapes import broadcast_to, expand_dims, joined, matrix_transpose, moveaxis, reshaped
+from ..ops.triangles import diagonal
 from ..special import gammaln, xlogy
 
 _LOG_2PI = math.log(2 * math.pi)

@@ -15,12 +15,13 @@ from ..._prims import elementwise as E
 from ..._prims import piecewise as W
 from ..._prims import structural as S
 from .. import promotion
+from ..joining import stack
 from ..linalg import matmul
 from ..piecewise import clip
 from ..promotion import as_float, names_errors, outward
 from ..reductions import max as largest
 from ..reductions import min as smallest
-from ..shapes import part, reshaped, stack
+from ..shapes import part, reshaped
 from .layout import laid_out
 
 

@@ -16,8 +16,9 @@ from ..._core.where import at_user_line
 from .. import promotion
 from ..draws import key_of, standard_normal
 from ..elementwise import add, multiply
+from ..joining import stack
 from ..promotion import as_float, as_tensor, names_errors, outward
-from ..shapes import known_extent, part, reshaped, stack
+from ..shapes import known_extent, part, reshaped
 from .layout import laid_out
 from .resampling import between
 from .windows import gaussian_blur

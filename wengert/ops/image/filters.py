@@ -15,9 +15,11 @@ from .. import promotion
 from ..convolution import depthwise_conv, padding_pairs, per_axis
 from ..elementwise import add, divide, multiply, subtract
 from ..indexing import take
+from ..joining import stack
+from ..padding import pad
 from ..promotion import as_float, as_tensor, names_errors, outward
 from ..reductions import mean
-from ..shapes import known_extent, pad, permuted, reshaped, stack
+from ..shapes import known_extent, permuted, reshaped
 from .layout import laid_out
 
 

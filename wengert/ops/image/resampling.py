@@ -19,10 +19,12 @@ from ..._prims import structural as S
 from .. import promotion
 from ..elementwise import abs as magnitude
 from ..elementwise import add, divide, floor_divide, multiply, subtract
+from ..joining import stack
 from ..linalg import solve, tensordot
+from ..padding import pad
 from ..piecewise import clip, mod
 from ..promotion import as_float, as_tensor, names_errors, outward
-from ..shapes import known_extent, moved, pad, part, reshaped, stack
+from ..shapes import known_extent, moved, part, reshaped
 from .layout import laid_out
 from .splines import MODES, spline_between
 

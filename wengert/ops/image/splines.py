@@ -25,9 +25,10 @@ from .. import promotion
 from ..elementwise import abs as magnitude
 from ..elementwise import add, greater_equal, less_equal, logical_and, multiply, subtract
 from ..indexing import where
+from ..padding import pad
 from ..piecewise import clip, mod
 from ..promotion import as_float, as_tensor, names_errors
-from ..shapes import known_extent, moved, pad, reshaped
+from ..shapes import known_extent, moved, reshaped
 
 _MARGIN = 12  # elements put beyond the edges where no symmetry says how bells go on, as in SciPy
 

@@ -15,8 +15,9 @@ from ..._prims import structural as S
 from .. import promotion
 from ..convolution import depthwise_conv, padding_pairs, per_axis
 from ..indexing import take
+from ..padding import pad
 from ..promotion import as_float, as_tensor, names_errors, outward
-from ..shapes import known_extent, pad, part, permuted, reshaped
+from ..shapes import known_extent, part, permuted, reshaped
 from .layout import laid_out
 
 

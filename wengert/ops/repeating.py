@@ -1,0 +1,97 @@
+"""Elements repeated: tile, repeat."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from .._core.argument_types import ArrayLike, Axes
+from .._core.constant import constant
+from .._core.dims import Dim, DimLike
+from .._core.tensor import Tensor
+from .._core.where import at_user_line
+from .._prims.indexing import gather
+from . import promotion
+from .promotion import as_ndarray, as_tensor, normal_axis, public
+from .shapes import flat, known_extent, moved, new_shape, reshaped, with_axis
+
+
+@public
+def tile(x: ArrayLike, repeats: ArrayLike) -> Any:
+    """x laid side by side.
+
+    Args:
+        x: an array or a number.
+        repeats: how many times along each of the last axes; more numbers than axes add leading axes.
+
+    Returns:
+        The larger array in x's kind.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.tile([1, 2], 2)
+        array([1, 2, 1, 2])
+    """
+    a = as_tensor(x, "tile")
+    counts = new_shape(repeats, "tile")
+    rank = builtins.max(a.ndim, len(counts))
+    counts = (1,) * (rank - len(counts)) + counts
+    sizes = (1,) * (rank - a.ndim) + tuple(a.shape)
+    narrow = (*[d for size in sizes for d in (1, size)],)
+    wide = (*[d for pair in zip(counts, sizes) for d in pair],)
+    repeated = promotion.broadcast(reshaped(a, narrow), wide)
+    return reshaped(repeated, (*[c * s for c, s in zip(counts, sizes)],))
+
+
+@public
+def repeat(x: ArrayLike, repeats: ArrayLike, axis: Axes = None) -> Any:
+    """Each element of x, or each slice along an axis, several times in succession.
+
+    Args:
+        x: an array or a number.
+        repeats: how many times, for all or for each; known while tracing.
+        axis: the axis; None repeats the elements of the flattened array.
+
+    Returns:
+        The larger array in x's kind.
+
+    Raises:
+        ValueError: if there are several `repeats` and not one for each slice.
+
+    Example:
+        >>> import wengert as wg
+        >>> wg.ops.repeat([1, 2], 2)
+        array([1, 1, 2, 2])
+    """
+    a = as_tensor(x, "repeat")
+    a, place = (flat(a), 0) if axis is None else (a, normal_axis(axis, a.ndim, "repeat"))
+    if isinstance(repeats, Dim):
+        return _repeated_evenly(a, repeats, place)
+    counts = as_ndarray(repeats, "repeat")
+    if counts.size == 1:
+        return _repeated_evenly(a, int(counts.item()), place)
+    size = known_extent(a, place, "repeat")
+    if counts.shape != (size,):
+        raise ValueError(
+            at_user_line(f"repeat: repeats has shape {counts.shape}, wanted one number for each of {size} slices")
+        )
+    return picked(a, place, np.repeat(np.arange(size), counts))
+
+
+def _repeated_evenly(x: Tensor, count: DimLike, axis: int) -> Tensor:
+    if type(count) is int and count < 0:
+        raise ValueError(at_user_line(f"repeat: repeats is {count}, wanted a number that is not negative"))
+    before, size, after = x.shape[:axis], x.shape[axis], x.shape[axis + 1 :]
+    wide = promotion.broadcast(with_axis(x, axis + 1), (*before, size, count, *after))
+    return reshaped(wide, (*before, size * count, *after))
+
+
+def picked(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor:
+    """The slices of x at known positions along an axis."""
+    taken = gather(moved(x, axis, 0), constant(positions.astype(np.int64)))
+    return moved(taken, 0, axis)
+
+
+__all__ = ["repeat", "tile"]
