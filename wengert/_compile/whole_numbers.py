@@ -26,7 +26,7 @@ class _Unfit(Exception):
     """For some inputs within the bounds Python's integers would give another value."""
 
 
-class _Step(NamedTuple):
+class _ReachedNode(NamedTuple):
     """A node that an input reaches, with the parts of the programs that it holds which the input reaches there."""
 
     node: Node
@@ -37,14 +37,14 @@ class _Chain:
     """What is computed in a graph of some of its whole numbers."""
 
     def __init__(self, graph: Graph, keys: set[int]) -> None:
-        self.steps: list[_Step] = []
+        self.steps: list[_ReachedNode] = []
         self.fixed: dict[int, Bounds] = {}
         reached = set(keys)
         for node in graph.nodes:
             if not node.inputs:
                 self._note_constant(node)
             elif any(v.key in reached for v in node.inputs):
-                self.steps.append(_Step(node, _inner_chains(node, reached)))
+                self.steps.append(_ReachedNode(node, _inner_chains(node, reached)))
                 reached.update(v.key for v in node.outputs if _is_whole(v))
         self.outputs = [v.key for v in graph.outputs]
 

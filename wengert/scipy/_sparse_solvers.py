@@ -107,7 +107,7 @@ def norm(x: Any, ord: Any = None, axis: Axes = None) -> Any:
 # -- iterative solvers ---------------------------------------------------------------------------------------------
 
 
-class _Run:
+class _IterativeSolver:
     """One of SciPy's iterative solvers with its options, for the matrix of a pattern (None: a dense one).
 
     An attribute of an op must be hashable: this one is itself and no other.
@@ -124,11 +124,11 @@ class _Run:
         return numpy.append(x, info).astype(b.dtype)
 
 
-def _kernel(data: ArrayLike, b: ArrayLike, x0: ArrayLike, run: _Run) -> Any:
+def _kernel(data: ArrayLike, b: ArrayLike, x0: ArrayLike, run: _IterativeSolver) -> Any:
     return run(*map(numpy.array, (data, b, x0)))
 
 
-def _type(data: Any, b: Any, x0: Any, run: _Run) -> Any:
+def _type(data: Any, b: Any, x0: Any, run: _IterativeSolver) -> Any:
     return type(b)((b.shape[0] + 1,), b.dtype)
 
 
@@ -155,7 +155,7 @@ def _iterative(name: str, A: Any, b: Tensor, x0: Any, options: dict[str, Any]) -
             parts = matrix.tocsr().tocoo()
             values = floats(parts.data)
             pattern = Pattern(parts.row, parts.col, matrix.shape, "csr", True)
-        run = _Run(name, pattern, options)
+        run = _IterativeSolver(name, pattern, options)
 
         def solve(_: Callable[..., Any], known: Tensor) -> Any:
             found = _ITERATED(

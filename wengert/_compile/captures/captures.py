@@ -31,7 +31,7 @@ from .inputs import Inputs, tensor_around
 from .ran import Ran
 from .reach import Reach, Slot, is_array
 from .reads import has_jumps
-from .watch import MISSING, Contents, Elements, Layout, StaticAt, Watch, bytes_of, same_bytes, same_printing
+from .watch import MISSING, Contents, Elements, ShapeAndDtype, StaticAt, Watch, bytes_of, same_bytes, same_printing
 
 _COPIED_BEFORE = 1 << 20  # bytes; larger arrays are copied after the trace, and only where they must be compared
 _COMPARED = 1 << 26  # bytes that are compared in all; of what is beyond them no copy is kept
@@ -127,7 +127,7 @@ class Captures:
             if is_passed or id(slot) in viewed:
                 slot.pin()
             if isinstance(slot.value, np.ndarray) and is_proved and not is_passed:
-                self._watches.append(Layout(slot, None, slot.path, (slot.value.shape, slot.value.dtype)))
+                self._watches.append(ShapeAndDtype(slot, None, slot.path, (slot.value.shape, slot.value.dtype)))
         if self._reach.writes_text and not all(map(self._inputs.is_proved, self._reach.slots.values())):
             self._watches.append(Contents(None, same_printing, "np.get_printoptions()", np.get_printoptions()))
         self._compare_natives()

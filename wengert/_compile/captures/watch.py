@@ -210,7 +210,7 @@ class Contents(Whole):
         return owner
 
 
-class Layout(Whole):
+class ShapeAndDtype(Whole):
     """The shape and the dtype of an array, which `a.shape = ...` changes in place; `owner` is its slot."""
 
     __slots__ = ()
@@ -351,7 +351,7 @@ def _labels(frame: object) -> Any:
 
 
 __all__ = [
-    "COPIED", "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "Layout",
+    "COPIED", "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "ShapeAndDtype",
     "StaticAt", "Watch", "all_same", "bytes_of", "flat", "same", "same_bytes", "same_context", "same_data",
     "same_frame", "same_printing", "same_token",
 ]  # fmt: skip

@@ -42,7 +42,7 @@ class Kernel(NamedTuple):
     place: Callable[[Operand, Operand], Operand]
 
 
-class Layout(NamedTuple):
+class ConvolutionLayout(NamedTuple):
     """What the products of one convolution share: its extents, where its operand's axes lie, and its rows' pitch.
 
     Attributes:
@@ -62,7 +62,7 @@ class Product:
     """The tiles of some blocks of columns; those of one channel are added to what is there."""
 
     def __init__(
-        self, b: Builder, layout: Layout, columns: Columns, kernel: Kernel, source: Stored, out: Stored,
+        self, b: Builder, layout: ConvolutionLayout, columns: Columns, kernel: Kernel, source: Stored, out: Stored,
         rows: list[Axis], terms: list[Axis], channel: Operand | None = None,
     ) -> None:  # fmt: skip
         self.b, self.layout = b, layout
@@ -170,4 +170,4 @@ class Product:
         self.b.call(tile.name, [*addresses, *(Typed("i64", n) for n in numbers)])
 
 
-__all__ = ["Kernel", "Layout", "Product", "Shape"]
+__all__ = ["Kernel", "ConvolutionLayout", "Product", "Shape"]

@@ -25,7 +25,7 @@ from ..llvm.vectors import most_lanes
 from . import nests
 from .alone import is_alone
 from .blocks import Block
-from .convolution_products import CACHED, ROWS, WORTH, Kernel, Layout, Product, Shape
+from .convolution_products import CACHED, ROWS, WORTH, ConvolutionLayout, Kernel, Product, Shape
 from .convolution_tiling import Axis, Columns, columns_of, merged
 from .depthwise import Lanes
 from .forms import Extents, Lazy, Stored, count_of, is_numbers, row_major
@@ -145,8 +145,8 @@ class _Convolution:
             self._images(copy, room, 0, images)
         self._release()
 
-    def _layout(self) -> Layout:
-        return Layout(self.shape, self.windows, self.steps, self.parts, self.pitch)
+    def _layout(self) -> ConvolutionLayout:
+        return ConvolutionLayout(self.shape, self.windows, self.steps, self.parts, self.pitch)
 
     def _image_size(self) -> int:
         """How many bytes of copies an image takes; 0 for none, or where images do not lie one behind the other."""
