@@ -1,4 +1,4 @@
-"""Recorders that find which outside tensors a loop uses that runs as plain Python, or a custom gradient's function.
+"""Recorders that collect the tensors from outside that an eager loop, or a custom gradient's function, uses.
 
 Tensors are told apart by their serial numbers: those made before the run began are from outside. Used by the eager
 loops (`eager_loop`, `eager_history`, `eager_back`) and `rules/custom.py`.

@@ -1,7 +1,7 @@
-"""`Closed`: a function on tensors as a self-contained graph, whose captures became its last inputs.
+"""`Closed`: a traced function with its captures as last inputs, so that it can be replayed anywhere.
 
-Rules traced inside a larger trace are kept so. Whoever replays the larger graph binds the captures, because they are
-operands there.
+Rules, batches and solvers keep their functions so where they are traced inside a larger trace. Whoever replays the
+larger graph passes the captures' present values, which are operands there.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The op `custom`: passes results through unchanged, and has a user's rule as its derivative.
 
 `follow` is the way in. Operands: the inputs, the results of the user's function (cut off from the ops that computed
-them, so that nothing flows there), what the rule keeps, and what the results depend on beside the inputs. Nothing
-answers for that: where it is being differentiated, the op refuses. The results of the op are the user's results under a
-new identity. How many there are of each is the layout, and every layout is an `Op` of its own, so that a tape keeps
-just what the rule keeps.
+them, so that nothing flows there), what the rule keeps, and what the results depend on beside the inputs. The rule
+gives no derivative for that last part, so the op raises where it is being differentiated. The results of the op are the
+user's results under a new identity. How many there are of each is the layout, and every layout is an `Op` of its own,
+so that a tape keeps just what the rule keeps.
 """
 
 from __future__ import annotations

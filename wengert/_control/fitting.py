@@ -1,7 +1,7 @@
 """Checks that operands fit the programs of calls, branches and loops; those ops' declarations name it (`check=`).
 
-The first operand that has an extent says what it stands for outside. Everything else that the programs say of extents
-must hold outside, too: what is known is compared here, the rest is checked by the call itself.
+An unknown extent of a program takes its value from the first operand that has it. Everything else that the programs say
+of extents must hold outside, too: what is known is compared here, the rest is checked by the call itself.
 """
 
 from __future__ import annotations

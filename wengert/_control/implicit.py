@@ -1,7 +1,7 @@
 """Solutions of equations as functions of what the equations depend on: the implicit function theorem as a rule.
 
-`solution(x, residual, operands)` lets a vector x through that was found by any means, with residual(x, *operands) = 0,
-and answers for it with dx = -M^-1 (d residual / d operands), M = d residual / d x. The rule reads the result itself, so
+`solution(x, residual, operands)` returns a vector x that was found by any means, with residual(x, *operands) = 0, as it
+is, with the derivative dx = -M^-1 (d residual / d operands), M = d residual / d x. The rule reads the result itself, so
 that its own derivatives are right to any order; a rule of `custom` could not, because it does not see its results.
 """
 

@@ -1,7 +1,7 @@
 """Solutions of linear equations by a user's solver: the implicit function theorem and, backward, the solver itself.
 
-The rule of x = A^-1 b answers with A^-T ct, which is a solution of the transposed equation by a solver, and so has a
-rule of its own: the twin of the first.
+The vjp of x = A^-1 b is A^-T ct, which a solver of the transposed equation finds, and which so has a rule of its own:
+the twin of the first.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Traces the functions that branches and loops are made of, and closes them: what they use from outside becomes inputs.
 
 The functions of one construct (its branches; a condition and a body) are closed together, so that they agree on which
-outer tensors and which state (Variables, buffers) they read and write. Called by `cond`, `scan` and the like
-(`programs/control.py`) in a trace.
+outer tensors and which state (Variables, buffers) they read and write. Called in a trace by `cond`,
+`scan` and the like (`programs/control.py`) and by ODE solvers (`integrate/_field.py`).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Questions about graphs that transforms, passes and engines ask: which nodes results need, which node makes a value,
-and which unknown dimensions (`Atom`s) nodes are given and shapes tell.
+and which unknown dimensions (`Atom`s) occur in attributes and shapes.
 
 It knows nodes and values only, never what an op does: where an answer depends on that, the caller gives a function.
 """

@@ -1,8 +1,8 @@
 """Remembers which integer tensors were made from plain numbers (a list of ints, or NumPy's scalars).
 
 A bare 3 becomes a float where it is differentiated; an array of integers is refused. A function that is traced, or
-called by another one, is given tensors, which do not show that difference. So `_compile/arguments.py` and
-`_compile/trace.py` note it here when they convert arguments.
+called by another one, is given tensors, which do not show that difference. So it is noted here where
+arguments are converted (`_compile/{arguments,trace}.py`, `programs/function.py`).
 """
 
 from __future__ import annotations

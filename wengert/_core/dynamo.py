@@ -1,9 +1,9 @@
 """Marks our functions so that `torch.compile` leaves them, and all that they call, out of what it compiles.
 
 Its tracer (dynamo) would follow our caches and locks as if they were the user's program, slowly, and fail. It asks a
-function for a mark as soon as it meets one, and puts the reason that it finds beside the mark into a message. Only then
-is torch's part for this loaded, so only then can torch be told that callees are to be left out, too, and the user once
-that this happens.
+function for a mark as soon as it meets one, and puts the reason that it finds beside the mark into a message. As it
+does, its modules are loaded: at that moment we register the functions as skipped, callees included, and warn the user
+once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Docstrings of faces: functions that call another one with other names and defaults for its arguments.
+"""Writes the docstring of a function that calls another one with other names and defaults for its arguments: a face.
 
 `wengert.numpy` has NumPy's signatures for functions of `wengert.ops`, `wengert.array_api` the standard's for those of
 `wengert.numpy`. A face is a plain function, whose signature editors and checkers read, and one line that calls. What

@@ -1,6 +1,6 @@
 """Python's operators on tensors and Variables, as type checkers see them.
 
-At run time they are attached where the ops are known: by `ops/methods.py` and `state.py`.
+At run time they are attached where the ops are known: by `ops/methods.py` and `programs/variables.py`.
 """
 
 from __future__ import annotations

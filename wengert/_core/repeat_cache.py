@@ -1,7 +1,7 @@
 """`RepeatCache`: a cache that makes an entry only after its key has come several times.
 
-For things whose making takes longer than a few runs without them: the compiled pieces of sweeps and of repeated
-functions (`_transforms/{compiled_rules,repeated_functions,recorded_sweeps,whole_sweeps}.py`).
+For things whose making takes longer than a few runs without them: the formulas of ops (`op.py`, read by the sweep) and
+the compiled pieces of sweeps (`_transforms/{recorded_sweeps,repeated_functions,whole_sweeps}.py`).
 """
 
 from __future__ import annotations

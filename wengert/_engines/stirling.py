@@ -1,7 +1,7 @@
-"""Numerics shared by the special functions of several engines: Stirling's series of the gamma function, SciPy's limits,
-and where incomplete gamma and beta functions are quadratures near the peak of their densities.
+"""Constants and formulas that special functions of NumPy's engine and of machine code share.
 
-Numbers may be floats, arrays or registers under construction.
+Stirling's series of the gamma function, where SciPy's `kv` gives up, and where incomplete gamma and beta functions are
+quadratures near the peak of their densities. Numbers may be floats, arrays or registers under construction.
 """
 
 from __future__ import annotations

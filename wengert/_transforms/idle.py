@@ -1,8 +1,8 @@
 """`Idle`: cotangents of values that only a branch which was not taken would have used, and which must stay zero.
 
-Eager code has none of them, a compiled `switch` gives zeros. These must stay zeros in the whole backward pass, also
-through ops whose derivatives multiply by more than slopes (a product of matrices with infinities). So they go with a
-flag that tells whether they are idle in this run, and what such an op contributes is 0 where it is set. Made by
+A compiled `switch` gives zeros as such cotangents (eager code makes none). They must stay zero in the whole backward
+pass, also through ops whose derivatives multiply by infinities. So each goes with a flag that says whether, in this
+run, it comes only from a branch that was not taken; where it is set, what an op contributes is 0. Made by
 `_control/switch.py`, read by the sweep.
 """
 

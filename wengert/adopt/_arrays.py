@@ -1,8 +1,8 @@
-"""Arrays that adopted code makes from numbers: NumPy's, with values to decide by, until a tensor is written into one.
+"""NumPy's arrays as adopted code makes them: plain numbers until a tensor is written into one.
 
-Then the array and all views of it stand for one tensor that is written to (`ops/memory`), and objects that other
-names hold become `Followed` with it, as tensors become `Written`. Their own memory is filled with NaN, so that nobody
-who reads it past NumPy's protocols gets the numbers of before.
+From then on the array and all views of it stand for one tensor that is written to (`ops/memory`), and objects that
+other names hold become `Followed` with it, as tensors become `Written`. Their old memory is filled with NaN, so that
+code which reads it past NumPy's protocols does not get the numbers of before.
 """
 
 from __future__ import annotations

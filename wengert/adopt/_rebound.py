@@ -1,4 +1,4 @@
-"""Copies of functions that no module can give anew: nested ones, lambdas, those of `__main__` and of notebooks.
+"""Copies of functions that cannot be had by executing a module again: nested ones, lambdas, those of notebooks.
 
 The copy has the same code, and a namespace in which NumPy and its like are recorded. It is a snapshot: what the
 original's module binds anew later, the copy does not see. Classes of the same module are copied with their methods,

@@ -1,4 +1,7 @@
-"""Stand-ins for built-in functions that, like these, do not bind as methods: `__getitem__ = np.array` in a class."""
+"""Keeps what stands for a built-in function from becoming a method inside a class, as in `__getitem__ = np.array`.
+
+Used by `_math.py` and `_stand_ins.py`.
+"""
 
 from __future__ import annotations
 

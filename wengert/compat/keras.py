@@ -1,4 +1,4 @@
-"""Functions of `wengert.ops` under Keras's names of arguments, where those of the function itself are others: `jvp`."""
+"""`jvp` with Keras's names of arguments (`fun`, `primals`, `tangents`, `has_aux`), as `wengert.ops` has it."""
 
 # pyright: strict, reportPrivateUsage=false
 

@@ -1,4 +1,4 @@
-"""What pairs have: correlations of all pairs of variables, distances of all pairs of points."""
+"""`corrcoef` and `cdist`: correlations of all pairs of variables, distances of all pairs of points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses element by element (huber, hinge, Poisson, focal, ...) and cosine similarity; take the mean of the result."""
+"""Losses element by element (huber, hinge, Poisson, focal, ...), cosine similarity, psnr; without the mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Ops that rearrange, repeat and join elements without computing on them."""
+"""Shapes and the order of axes: reshape, transpose and its kin, squeeze, expand_dims, broadcast_to, meshgrid.
+
+The small helpers here (`reshaped`, `permuted`, `joined`, `part`, ...) take tensors; most files of `ops/` use them.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`KeptTraces`: keeps traces of functions that are called again and again on a framework's tracers or followed arrays.
+"""`KeptTraces`: lets a function that is called again on frameworks' tracers or on followed arrays use its traces again.
 
-Custom gradients (`rules/custom.py`) and functions of frameworks (`rules/frameworks.py`) ask for it. `function` keeps
-the traces and checks what they have read; here is what must not be kept.
+It decides when such a function must be traced anew: where it draws random numbers, or reads what changes by itself or
+what a framework follows. Used by `rules/custom.py` and `rules/frameworks.py`.
 """
 
 # pyright: strict, reportPrivateUsage=false

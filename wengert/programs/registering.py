@@ -1,8 +1,8 @@
-"""`Function.to_torch(op=)`: functions as torch operators, and the text by which an operator tells one call from others.
+"""`Function.to_torch(op=)`: makes a function an operator of torch.
 
-A call is told by the structure of its arguments, the type of each array and the value of everything else, so that an
-exported graph can be loaded by another process which has registered the function. What JSON cannot hold is told by a
-number, which means something in this process only.
+Each call is encoded as text (the structure of its arguments, the type of each array, the value of everything else), so
+that an exported graph can be loaded by another process which has registered the function. What JSON cannot hold is
+encoded by a number, which means something in this process only.
 """
 
 # pyright: strict, reportPrivateUsage=false

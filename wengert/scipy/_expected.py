@@ -1,7 +1,7 @@
-"""What distributions have no closed form for: moments by integrals, quantiles by roots, fits by minima.
+"""Computes what a distribution has no formula for: moments by integrals, quantiles as roots, fits as minima.
 
-Integrals and sums are differentiated as such. A quantile is the root of the mass below it, a fit that of the slope of
-the likelihood: SciPy finds them, and they are functions of their arguments by these equations.
+Called by `_stats.py`. Integrals and sums are differentiated as such. A quantile is the root of the mass below it, a fit
+that of the slope of the likelihood: SciPy finds them, and they are functions of their arguments by these equations.
 """
 
 from __future__ import annotations

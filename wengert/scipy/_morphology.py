@@ -1,4 +1,7 @@
-"""Stands for SciPy's compiled image filters in copies of its morphology: ours are minima and maxima in footprints."""
+"""Stands for SciPy's compiled image filters in the copy of its morphology that `adopt/_scipy_source.py` executes.
+
+`min_or_max_filter` of tensors is a minimum or maximum over the footprint; all else is SciPy's own.
+"""
 
 from __future__ import annotations
 

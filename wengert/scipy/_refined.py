@@ -1,7 +1,7 @@
 """Schur, Hessenberg, LDL, Lyapunov and Riccati: SciPy's results with derivatives by the equations that they solve.
 
-SciPy's result is a constant, from which two steps of Newton's method go on: they change nothing in the value, and give
-it the derivatives of what it solves, two steps the first three.
+SciPy's result is a constant; two steps of Newton's method from there leave the value as it is and make its first three
+derivatives right.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Conversions that functions of this package share: arguments to tensors, and results to the caller's kind of array."""
+"""Conversions that functions of this package share: arguments to tensors, and results to the caller's kind of array.
+
+`followed_place` makes a known root a function of what its equation follows.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The range is mapped to the real line so that the integrand dies away double exponentially at both ends (tanh-sinh, and
 its like for infinite ranges), and the trapezoidal rule there is halved until two results agree. Powers and logarithms
-at the ends do no harm; kinks inside cost digits, of which the error that is told tells.
+at the ends do no harm; kinks inside cost digits, which the estimated error shows.
 """
 
 from __future__ import annotations

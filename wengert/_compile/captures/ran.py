@@ -1,4 +1,7 @@
-"""Which instructions of the user's code ran in a trace: what a branch loads that did not run, nobody has read."""
+"""`Ran`: notes by `sys.settrace` which instructions of the user's code ran in a trace.
+
+`inputs.py` asks it: what only instructions that did not run would load has not been read.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The native engine at work: refines optimised graphs, compiles their segments on first use, and runs them.
 
-A segment runs through a built-in function that takes what fits without further ado (`entry.py`); anything else is made
-to fit first. What machine code refuses to do, or ends with an error that NumPy words, NumPy's kernels run again.
+A segment runs through a built-in function that takes what fits without further ado (`run/entry.py`); anything else is
+made to fit first. Where machine code refuses or fails, NumPy's kernels run the segment again and raise the error.
 """
 
 from __future__ import annotations

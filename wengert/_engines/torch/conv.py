@@ -1,4 +1,4 @@
-"""torch kernels of `_prims/conv.py`: torch's convolutions, one of them read backwards where an operand is dilated."""
+"""torch kernels of `_prims/conv.py`: torch's convolutions, transposed ones where the left operand is dilated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small things that packages take from autograd.util."""
+"""`subval`, `subvals`, `func` and `toposort`, as `autograd.util` has them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A view of an array in row-major order is an offset, extents and strides. Where each of its axes runs along one axis of
 the array, that is a template of slices; a view that is made otherwise (diagonals, several axes as one) is read and
-written at the numbers of its elements. Either costs the view, not the array. Called by `families.py` and `place.py`.
+written at the numbers of its elements. Either costs the view, not the array. Used by the other files of this
+folder and by `memory_methods.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """float16 and bfloat16 in loops: in registers they are `f32`, rounded to half floats, and in arrays their 16 bits.
 
 An operation on them is one on `f32` whose result is rounded, as NumPy does it. Where the processor has no conversions
-between float16 and float32 (bfloat16's are there nowhere), integers do what they would do. Called by `builder.py`.
+between float16 and float32 (bfloat16's are there nowhere), integers do what they would do. Used by `builder.py` and
+`lower/{maps,scalars}.py`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Cuts long loops into strips, between which the user can interrupt: gathers, scatters, searches for the largest.
+"""Cuts long loops (gathers, scatters, searches, copies) into strips, between which the user can interrupt.
 
-Which loops need that is seen here and not where they are emitted: those that run in one piece in one thread, ask for
-signals nowhere, and may take longer than a strip; so do batches. Where only the run tells the extents, a strip's length
-follows from them; so loops that turn out short are one strip, which costs a comparison. Called for each lowered
-function.
+These are loops that run in one piece in one thread, ask for signals nowhere, and may take longer than a strip; batches
+of such loops too. Where extents are known at run time only, a strip's length follows from them; so loops that prove
+short are one strip, which costs a comparison. `lower/functions.py` calls this for each lowered function.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ What callers may rely on:
 - The entry has the type `i32 (ptr buffers, ptr sizes, ptr context)`; `Loaded.run` is it as a ctypes function, which
   lets other threads of Python run meanwhile, and `Loaded.address` is where it lies.
 - The code stays as long as the `Loaded` does, and no longer: what LLVM keeps of it goes, too.
-- The same module is compiled once for a machine: the next process finds the object on disk (`disk.py`).
+- The same module is compiled once for a machine: the next process finds the object on disk (`run/disk.py`).
 - Long modules are optimised less, so that time stays linear in their size. What begins with the line `FINISHED`, as
   modules written by hand do, becomes code as it stands, in a tenth of the time that LLVM's passes would take.
 """

@@ -1,9 +1,9 @@
 """Mathematical functions on vectors as IR of our own, for machines whose C library has none, or slower ones.
 
-Each is a reduction to a small range, a power series there, and a way back; every step is one operation on a whole
-vector. Fused multiply-adds keep the reductions exact. What no series serves (angles beyond 1e5) goes to the C library,
-lane by lane. float32 is computed in float64. All are within 4 units in the last place of float64, with C's values for
-NaN, infinities and signed zeros (`tests/engines/native/test_vectormath.py`).
+Each is reduced to a small range, summed there as a power series, and scaled to the full range; every step is one
+operation on a whole vector. Fused multiply-adds keep the reductions exact. What no series serves (angles beyond 1e5)
+goes to the C library, lane by lane. float32 is computed in float64. All are within 4 units in the last place of
+float64, with C's values for NaN, infinities and signed zeros (`tests/engines/native/test_vectormath.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The products of tiles that a convolution is made of: loops of tasks, each some lines of tiles of a block of columns.
+"""Emits a convolution's loop over tasks, which may run in threads: each computes lines of tiles of a block of columns.
 
-`direct_convolutions.py` places operand, kernel and result, and calls this for each width of columns.
+`direct_convolutions.py` places operand, kernel and result, and makes a `Product` for each width of columns.
 """
 
 from __future__ import annotations

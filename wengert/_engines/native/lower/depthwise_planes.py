@@ -5,7 +5,8 @@ long vector: each lane is a sum of its own, of elements behind one another in th
 repeated along the row. For gradients with respect to the kernel the lanes are terms, and what they come to is added up
 in the end.
 
-Tiles of some lanes and rows hold their sums in registers (`microtiles.py`, lane by lane). Called by `convolutions.py`.
+Tiles of some lanes and rows hold their sums in registers (`llvm/microtiles.py`, lane by lane). Called by
+`convolutions.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Convolutions of known geometry, computed directly: windows are read where they lie, tile by tile (`microtiles.py`).
+"""Convolutions of known geometry, computed directly: windows are read where they lie, tile by tile.
+
+Tiles are those of `llvm/microtiles.py`; `convolution_products.py` emits the loops over them.
 
 A convolution is a product of matrices whose left one need not exist: a row of it (an image and a position) and a term
 (a channel and a tap) each make a step in the operand, and the two steps add up. So windows are read in place: from a

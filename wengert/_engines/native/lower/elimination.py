@@ -1,10 +1,10 @@
 """Linear systems of few unknowns: Gauss's elimination with the largest pivots, as LAPACK does it, without its calls.
 
-A `System` is a matrix with right-hand sides beside it, one of a batch. Up to `WRITTEN_OUT` unknowns it is in registers,
-and rows change places by selections, so that the systems of a batch can be vector code; larger ones are in an array on
-the stack. A pivot that is zero makes the matrix singular: `bad` tells, the column stays as it is, as LAPACK has it, and
-solutions are of no use. A system that holds an infinity or NaN is `wild`: which elements of the result are NaN depends
-on the order of the steps, so NumPy's kernel has to say.
+`system` makes room for one matrix of a batch with right-hand sides beside it: `Written` in registers, up to
+`WRITTEN_OUT` unknowns, where rows change places by selections, so that the systems of a batch can be vector code, or
+`Looped` in an array on the stack. A pivot that is zero makes the matrix singular: `bad` says so, the column stays as it
+is, as LAPACK has it, and solutions are of no use. A system that holds an infinity or NaN is `wild`: which elements of
+the result are NaN depends on the order of the steps, so NumPy's kernel has to say.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Our matrices lie by rows, LAPACK's by columns, so what we have is the transpose of what it sees. Cholesky's factor and
 triangular systems need no copy for that; pivots depend on the order, so `lu`, and `solve`, `inv` and the determinants
 of more than a few unknowns (`elimination.py` has those), work on a transposed copy, as NumPy does. A matrix that has no
-result ends the function with the status LINALG: NumPy's kernel then runs and has the words. So does one with an
+result ends the function with the status LINALG: NumPy's kernel then runs and raises the error. So does one with an
 infinity or NaN in our own loops, since which elements of the result become NaN depends on the order of the steps.
 """
 

@@ -1,7 +1,7 @@
-"""The tables of rules, made of the tables of the files that are listed here.
+"""Fills the tables of lowering rules from the files that define rules; imported by `functions.py`.
 
-Of primitives that are lowered by themselves (`SINGLES`), of special functions on one element (`SCALARS`; their formulas
-and their rules where code stands alone), and of what is done to a graph beforehand (`REWRITES`).
+`SINGLES` has primitives that are lowered by themselves, `SCALARS` and `RULES` special functions on one element (in this
+process, and where code stands alone), `REWRITES` what is done to a graph beforehand.
 """
 
 from __future__ import annotations

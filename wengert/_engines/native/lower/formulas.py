@@ -1,9 +1,9 @@
-"""Special functions with loops: each is a function of its own, in what is exported and in this process.
+"""Special functions whose code has loops: each becomes a function that compiled code calls.
 
-A formula is written in `numbers`, once for object code, for C and for machine code in memory. The rule of a primitive
-of `RULES` calls the function, under a name that holds its attributes: `own.gammainc.1`, `own.jv.2p5`. Rules for where
-code stands alone are these; in this process SciPy has most functions, and where it has none a file lists the rule under
-`IN_PROCESS`, too.
+A formula is written in `numbers.py`, once for object code, for C and for machine code in memory. The rule of a
+primitive of `RULES` calls the function, under a name that holds its attributes: `own.gammainc.1`, `own.jv.2p5`. Rules
+for where code stands alone are these; in this process SciPy has most functions, and where it has none a file lists the
+rule under `IN_PROCESS`, too.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 All small values of a step lie side by side in one array a type that grows (its *columns*), each large one in an array
 of its own; what does not change from step to step is not saved at all. Since a `Template` names no arrays, a history
-can be handed from one function of machine code to another (`shared_histories.py` has it in between).
+can be handed from one function of machine code to another (`run/shared_histories.py` has it in between).
 
 A history may lie in another one: the inner loop of two appends what it saves to the same arrays each time that it
 runs, and the outer one saves where its part begins, and whatever else was outside for the inner one.

@@ -1,9 +1,10 @@
 """Emits one product of two matrices: chooses between vector code of our own, BLAS and plain loops, and packs operands.
 
-Floats are multiplied by the vector code of `multiply.py`, which takes any strides for the left operand, rows or columns
-without gaps for the right one, and writes rows or columns without gaps (the transposed product, then). So transposes,
-slices and broadcasts need no copies, and neither do results that are slices of something larger. What lies otherwise is
-copied. BLAS is called where it is better: see `is_for_blas`. Integers and very small matrices have loops of their own.
+Floats are multiplied by the vector code of `llvm/multiply.py`, which takes any strides for the left operand, rows or
+columns without gaps for the right one, and writes rows or columns without gaps (the transposed product, then). So
+transposes, slices and broadcasts need no copies, and neither do results that are slices of something larger. What lies
+otherwise is copied. BLAS is called where it is better: see `is_for_blas`. Integers and very small matrices have loops
+of their own.
 
 Large products go by blocks: of the right operand a block at a time is packed, in panels whose columns lie together, and
 stays in the cache near the core while the rows go by, in threads where that is worth it. All terms of an element are

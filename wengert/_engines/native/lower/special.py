@@ -1,8 +1,8 @@
-"""Special functions on one element: SciPy's own, called in double precision.
+"""Special functions on one element: mostly calls of SciPy's, in double precision.
 
 SciPy's ufuncs, which NumPy's kernels use, are made of the same functions, so values agree to the last bit in float64.
-Programs that leave Python have `approximations`'s in their place, as far as there are some; others have those of them
-that are as exact as SciPy's, and vector code.
+Where `approximations.py` has a formula, exported programs use it, and so does code in memory where the formula is as
+exact and can be vectorised.
 """
 
 from __future__ import annotations

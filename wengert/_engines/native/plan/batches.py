@@ -1,7 +1,7 @@
 """Which extents of programs with windows (convolutions, pooling) may be known at run time only: numbers of examples.
 
 Code for windows knows how many taps, channels and positions there are; kernels for images of any size or any number of
-channels would be slow ones. That many examples come or few makes no difference to it. Asked by `sizes.py`.
+channels would be slow ones. The number of examples does not matter to it. Asked by `sizes.py`.
 """
 
 from __future__ import annotations

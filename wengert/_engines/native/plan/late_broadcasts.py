@@ -1,4 +1,4 @@
-"""A graph pass that computes expensive functions before a broadcast and not after it, once for each repeated element.
+"""A graph pass: an expensive function of a broadcast value is computed before the broadcast, so once.
 
 A number that is broadcast to an array, and a function that takes long of it alone, as the logarithm of a normalising
 constant is in a density: the function is computed of the number, and what was found is broadcast. Called by

@@ -1,11 +1,11 @@
-"""Makes code independent of sizes: replaces large extents of a graph by dimensions that the code gets when it runs.
+"""Lets graphs that differ in large extents only share machine code: the extents become dimensions passed at run time.
 
 The first graph of a structure is compiled for its own extents. Where another comes that differs from it in extents
 beyond `SPECIAL` only, its extents (those equal to one another are one) become dimensions, and the code is that of any
-further graph in which the same extents are equal. That it is the same code is seen by its text; the structure compared
-before is a guess of when to begin.
+further graph in which the same extents are equal. Code is shared where its text is the same; comparing structures only
+says when it is worth trying.
 
-In programs with windows only numbers of examples vary so (`batches.py`).
+In programs with windows only numbers of examples vary so (`varying_extents.py`).
 
 Programs in branches and loops belong to the graph, and so does the number of steps of a loop, which often is an extent.
 """

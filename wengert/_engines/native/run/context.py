@@ -1,4 +1,4 @@
-"""The struct that each native call carries: how it was told to stop, which buffer it could not get, its threads.
+"""Byte offsets of the fields of the struct that each call of machine code carries: what failed, threads, signals.
 
 Generated code gets a pointer to it as third argument and reaches fields by these offsets only.
 
@@ -8,7 +8,7 @@ Generated code gets a pointer to it as third argument and reaches fields by thes
 | THREADS | i64 | how many threads the call may use |
 | LOOKED | i64 | when signals were looked for last, in nanoseconds of a monotonic clock; 0 for never |
 
-A call returns one of the statuses of `loops.py`.
+A call returns one of the statuses of `ir/loops.py`.
 """
 
 from __future__ import annotations

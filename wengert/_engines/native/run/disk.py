@@ -1,13 +1,13 @@
 """Object code kept on disk between processes, so that LLVM runs once for a program and machine.
 
-`WENGERT_CACHE_DIR` names the folder (default: `wengert` in the user's cache folder; empty: nothing is kept). A file
-is named by the digest of all that decides over the code; it holds a mark, a seal of its name and contents, and an
-object file that names the functions it calls, no addresses. The seal is made with a secret of the user's
-(`disk_secret.py`), so that files from elsewhere are none, wherever they lie. Files are written aside and moved into
-place, so that readers see whole files or none; what is damaged, or in a folder that others may write to
-(`disk_folder.py`), is as good as absent. Nothing here raises: without the cache everything works, slower; a folder that
-is refused is told to the logger "wengert", once. Where the folder outgrows `WENGERT_CACHE_MIB` (default 512), the files
-that were not used for the longest time go; files of other names stay.
+`WENGERT_CACHE_DIR` names the folder (default: `wengert` in the user's cache folder; empty: nothing is kept). A file is
+named by the digest of all that decides over the code; it holds a mark, a seal of its name and contents, and an object
+file that names the functions it calls, no addresses. The seal is made with a secret of the user's (`disk_secret.py`),
+so that files written by anybody else are ignored, wherever they lie. Files are written aside and moved into place, so
+that readers see whole files or none; what is damaged, or in a folder that others may write to (`disk_folder.py`), is as
+good as absent. Nothing here raises: without the cache everything works, slower; that a folder is refused is logged once
+(logger "wengert"). Where the folder outgrows `WENGERT_CACHE_MIB` (default 512), the files that were not used for the
+longest time go; files of other names stay.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Operations that were invalid, divided by zero, overflowed or underflowed leave a flag set until somebody clears it. The
 stub clears the flags before a call and looks at them afterwards, which takes a few nanoseconds; threads of a call hand
-theirs over (`runtime.py`). Flags are those of x86; other processors' are turned into them.
+theirs over (`llvm/runtime.py`). Flags are those of x86; other processors' are turned into them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Special functions of our own for machine code in memory: the module of one is compiled once, whoever calls it.
+"""Special functions of our own (`lower/formulas.py`) as machine code in memory: each is compiled once in a process.
 
 What they do on the way raises no warning, as with NumPy's kernels of the same functions.
 """

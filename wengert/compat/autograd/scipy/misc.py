@@ -1,4 +1,4 @@
-"""What SciPy's `misc` had once."""
+"""`logsumexp`, which older programs import from `scipy.misc`."""
 
 from .special import __getattr__ as _special
 
