@@ -12,7 +12,7 @@ from tests.support.sampling import DRAWN, MARKS, SHARE, Sampling
 FRAMEWORKS = ("jax", "torch", "tensorflow")
 collect_ignore = [f"wengert/_engines/{name}" for name in FRAMEWORKS if importlib.util.find_spec(name) is None]
 if "wengert/_engines/torch" in collect_ignore:
-    collect_ignore.append("wengert/programs/registering.py")  # functions as torch's operators
+    collect_ignore.append("wengert/programs/torch_operator.py")  # functions as torch's operators
 collect_ignore.append("wengert/_engines/keras.py")  # loads only where Keras is in use
 
 

@@ -51,7 +51,10 @@ def used_by_users(sources: dict[str, Path]) -> list[str]:
     public = [module for module in sources if not any(_is_private(part) for part in module.split("."))]
     engines = [f"wengert._engines.{name}" for name in ("jax", "keras", "native", "tensorflow", "torch")]
     by_name = [*engines, *[f"{engine}.{part}" for engine in engines for part in ("foreign", "operators")]]
-    by_name += ["wengert.adopt._parts", "wengert.adopt._scipy_source"]  # stand above the modules that ask for them
+    by_name += [
+        "wengert.adopt._numpy_source",
+        "wengert.adopt._scipy_source",
+    ]  # stand above the modules that ask for them
     by_name += ["wengert.scipy._morphology", "wengert.scipy._peaks"]  # in the places of SciPy's compiled modules
     return [*public, *[module for module in by_name if module in sources]]
 

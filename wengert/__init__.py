@@ -55,7 +55,7 @@ from .ops.conversion import constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # without the options of NumPy's ufuncs, which take a call more
 from .programs.control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
 from .programs.graph import Function, TensorSpec, eager, function, jit
-from .programs.state import Variable
+from .programs.variables import Variable
 from .rules.custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ._core.argument_types import ArrayLike, Axes, Out
 from ._core.dims import floordiv
 from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
-from ._core.where import at_user_line
+from ._core.user_line import at_user_line
 from .ops import complex_parts, fourier
 from .ops.flips_and_rolls import roll
 from .ops.promotion import as_tensor, names_errors, normal_axes, public

@@ -20,7 +20,7 @@ from ._core.dims import Dim, size_of
 from ._core.faces import documented, parameters_of
 from ._core.lazy_modules import names_loaded_later
 from ._core.tensor import Tensor
-from ._core.where import at_user_line
+from ._core.user_line import at_user_line
 from .ops import complex_parts, creation, decompositions, elementwise, linalg, reductions, shapes, triangles
 from .ops.decompositions import condition_number as cond
 from .ops.decompositions import expm, lu_factor

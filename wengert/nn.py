@@ -42,6 +42,17 @@ from .ops.bags import embedding_bag
 from .ops.convolution import conv, conv_general, conv_transpose, depthwise_conv, separable_conv
 from .ops.creation import one_hot
 from .ops.elementwise import sigmoid, tanh
+from .ops.elementwise_losses import (
+    cosine_similarity,
+    gaussian_nll,
+    hinge,
+    huber,
+    label_smoothing,
+    log_cosh_loss,
+    poisson_nll,
+    sigmoid_focal,
+    smooth_l1,
+)
 from .ops.linalg import normalize
 from .ops.losses import binary_crossentropy, categorical_crossentropy, sparse_categorical_crossentropy
 from .ops.normalization import (
@@ -55,17 +66,6 @@ from .ops.normalization import (
 from .ops.pooling import adaptive_average_pool, adaptive_max_pool, average_pool, max_pool
 from .ops.recurrent import gru_step, lstm_step, rnn_step
 from .ops.reductions import logsumexp, moments
-from .ops.regression import (
-    cosine_similarity,
-    gaussian_nll,
-    hinge,
-    huber,
-    label_smoothing,
-    log_cosh_loss,
-    poisson_nll,
-    sigmoid_focal,
-    smooth_l1,
-)
 from .ops.slices_and_masks import embedding_lookup
 from .ops.vector_losses import (
     categorical_focal,

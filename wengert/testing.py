@@ -29,7 +29,7 @@ from ._core.state import next_serial, recording
 from ._core.structure import flatten, is_number_list, paths, unflatten
 from ._core.tensor import Tensor, is_tensor_or_variable
 from ._core.types import type_of
-from ._core.where import at_user_line
+from ._core.user_line import at_user_line
 from ._prims.structural import alias, cast, conj_of, mul, real, reduce_sum, zeros_of
 from ._transforms.forward import Tangents
 from .differentiation.functional import grad

@@ -32,7 +32,7 @@ from ._core.structure import (
 from ._core.structure import flatten as _flatten
 from ._core.structure import unflatten as put_together
 from ._core.tensor import Tensor
-from ._core.where import at_user_line
+from ._core.user_line import at_user_line
 from ._prims import structural
 from .ops.promotion import as_tensor, common_dtype, is_tensor_like, outward
 

@@ -19,7 +19,7 @@ from wengert._core.op import REGISTRY, Op, elementwise, stated
 from wengert._core.state import building
 from wengert._core.tensor import fresh
 from wengert._engines.native.plan.prepare import count_nodes, ready
-from wengert._engines.native.plan.rare import without_rare
+from wengert._engines.native.plan.rare_cases import without_rare
 from wengert._engines.native.plan.schedule import Kind, schedule
 from wengert._passes.dce import drop_unused
 

@@ -13,7 +13,7 @@ import pytest
 
 import wengert as wg
 from wengert._core.state import STATE
-from wengert.programs.state import live_variables
+from wengert.programs.variables import live_variables
 
 
 @pytest.fixture

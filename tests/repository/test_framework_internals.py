@@ -23,8 +23,8 @@ PRIVATE = re.compile(
 )
 MATCHED = re.findall(r"^\| `([^`]+)` \| [^|]+ \| [^|]+ \| `([^`]+)` \|$", PAGE, re.MULTILINE)
 # where a framework is used: names of an underscore that nothing of ours has are the framework's
-USERS = ("_engines/jax", "_engines/torch", "_engines/tensorflow", "_engines/keras.py", "_core/dynamo.py",
-         "programs/registering.py", "_compile/captures/foreign.py")  # fmt: skip
+USERS = ("_engines/jax", "_engines/torch", "_engines/tensorflow", "_engines/keras.py", "_core/torch_compile.py",
+         "programs/torch_operator.py", "_compile/captures/foreign.py")  # fmt: skip
 OWN = {"_fields", "_replace", "_make", "_asdict"}  # of named tuples
 
 

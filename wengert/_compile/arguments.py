@@ -28,7 +28,7 @@ from .._core.labelled import family_of, unit_cure, unwrapped, values_of
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, flatten, is_number_list, is_registered, paths, unflatten
 from .._core.tensor import Tensor, entered
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import alias, convert
 
 _SCALARS = (float, int, complex)

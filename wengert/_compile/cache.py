@@ -20,7 +20,7 @@ from .._core.moving import moved
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, Spec, maker_of
 from .._core.tensor import Tensor, entered, held_now, source_of
-from .._core.where import user_site
+from .._core.user_line import user_site
 from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
 from .captures import Alike, Captures, Moving, guarded

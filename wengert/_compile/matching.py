@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.kinds import DICTS, SEQUENCES
 from .._core.structure import LEAF, Spec, describe, flatten, is_plain_dict, opens_itself, paths, unflatten
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 
 
 def matched(given: Any, spec: Spec | None, what: str, of: str, is_top: bool = True) -> list[Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from .._core.engine import is_native
 from .._core.kinds import SEQUENCES
 from .._core.tensor import is_tensor_or_variable
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 
 
 class Pinned:

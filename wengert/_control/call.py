@@ -29,7 +29,6 @@ from .._transforms.replay import bind_dims, replay
 from .._transforms.row_cotangents import Rows
 from .._transforms.tape import cut_reason
 from .executables import Executables
-from .fitting import require_inputs
 from .joint_graph import (
     BackwardPass,
     Joint,
@@ -42,6 +41,7 @@ from .joint_graph import (
     preparing,
     serving,
 )
+from .operand_checks import require_inputs
 
 BATCHES = 16  # sizes and choices of batched inputs for which a program keeps its batched form
 

@@ -15,7 +15,7 @@ from .._core.graph import Graph
 from .._core.state import STATE, building, pinning
 from .._core.tensor import Tensor
 from .._core.types import TensorType
-from .._core.where import is_library_file
+from .._core.user_line import is_library_file
 from .._transforms.replay import replay
 
 Function = Callable[[list[Tensor]], Sequence[Tensor | None]]

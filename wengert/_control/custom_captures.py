@@ -20,10 +20,10 @@ from .._core.op import Op
 from .._core.recorder import Recorder
 from .._core.state import STATE
 from .._core.tensor import Tensor, Value
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._transforms.tape import Entry, Tape
 from ..errors import CapturedError
-from .reading import lines_of, read_by, sources
+from .operand_dependence import lines_of, read_by, sources
 
 _key_of = attrgetter("_key")
 

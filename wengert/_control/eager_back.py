@@ -22,9 +22,9 @@ from .._prims.structural import cast, stop_gradient, unstack
 from .._transforms.reverse import Cotangents, sweep
 from .._transforms.snapshots import EvenSnapshots
 from .._transforms.tape import Entry, Tape
-from .captures import Captures, Followed, passive_recorders
 from .eager_history import State
-from .reading import lines_of, sources
+from .operand_dependence import lines_of, sources
+from .outside_tensors import Captures, Followed, passive_recorders
 
 _MOST_MASKED = 4096  # marks of cotangents that are gone, kept before they are swept up
 

@@ -18,7 +18,7 @@ from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._transforms.snapshots import NEVER, EvenSnapshots, Snapshots
 from .._transforms.tape import Tape
-from .captures import Captures, Followed
+from .outside_tensors import Captures, Followed
 
 _key_of = attrgetter("_key")
 _MOST_AUTO = 256  # snapshots kept beside the history of an "auto" loop

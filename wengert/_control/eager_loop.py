@@ -17,9 +17,9 @@ from .._core.state import STATE, next_serial
 from .._core.tensor import Tensor
 from .._prims.structural import unstack
 from .._transforms.tape import Tape
-from .captures import Captures
 from .eager_back import Replay, follow_replay
 from .eager_history import Keeper, RunsOnceMore
+from .outside_tensors import Captures
 from .values import Carried, Leaves, connected, require_same_structure
 
 OnEvent = Callable[[int, Sequence[Tensor]], int]

@@ -21,7 +21,7 @@ from .._core.op import ZERO, Facts, Op, Rule, batch_size, repeat
 from .._core.state import recording
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.linalg import solve
 from .._prims.structural import concatenate, neg, reduce_sum, reshape, stop_gradient, transpose, unstack, zeros_of
 from .._transforms.batch import batch

@@ -21,7 +21,7 @@ from .._core.recorder import Recorder
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import zeros_of
 from .._transforms.reverse import sweep
 from .._transforms.tape import Tape

@@ -29,7 +29,7 @@ from .._core.op import ZERO, Op, batch_size, general, repeat, tensor_type
 from .._core.state import building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.discrete import lt
 from .._prims.reductions import reduce_max
 from .._prims.structural import absent, add, broadcast_to, concatenate, convert, full, scale, sub, zeros_of
@@ -37,7 +37,6 @@ from .._transforms.batch import add_lanes, batched_graph, lanes_of, reached
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .call import Program, Pushed, marked
-from .fitting import require_inputs, require_same_extent
 from .halves import Cuttings, Halves
 from .joint_graph import BackwardPass, extended, is_growing, prepared, preparing, serving, unread_of
 from .masked_execution import (
@@ -51,6 +50,7 @@ from .masked_execution import (
     where_live,
     zeroed,
 )
+from .operand_checks import require_inputs, require_same_extent
 
 
 class History(NamedTuple):

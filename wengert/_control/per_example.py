@@ -10,7 +10,7 @@ from .._core.op import repeat
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.types import TensorType, tensor_type, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._transforms.batch import batch_some
 from .closed import Closed, Function
 

@@ -17,7 +17,7 @@ from .._core.state import STATE, building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType
 from .._core.unrolled import Lines
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .call import Program
 
 Function = Callable[[list[Tensor]], "list[Tensor]"]

@@ -20,19 +20,19 @@ from .._core.op import ZERO, Op, batch_size, general, tensor_type
 from .._core.state import STATE, building
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.discrete import eq, logical_not, logical_or
 from .._prims.structural import absent, attach, cast, concatenate, fill, full, iota, reshape, scale, zeros_of
 from .._transforms.batch import add_lanes, batched_graph, lanes_of
-from .._transforms.idle import Idle
+from .._transforms.idle_cotangents import Idle
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
 from .._transforms.row_cotangents import Rows
 from .call import Program, marked
-from .fitting import require_inputs, require_type
 from .halves import Cuttings, Halves
 from .joint_graph import BackwardPass, RowsAt, extended, is_growing, prepared, preparing, serving, unread_of
 from .masked_execution import guarded, is_harmless, neither, size_inside, some, where_live
+from .operand_checks import require_inputs, require_type
 
 
 class SwitchBackward(BackwardPass):

@@ -30,7 +30,7 @@ from .._core.structure import (
 )
 from .._core.tensor import Tensor, entered, tensor_in
 from .._core.types import TensorType, same_dim, tensor_type, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import attach, cast
 
 R = TypeVar("R")

@@ -14,7 +14,7 @@ from numpy import float64
 from .engine import ENGINE_OF, ENGINES, KERNELS_OF, default_engine, on_one_engine, only_engine
 from .state import SERIALS, STATE, next_serial
 from .tensor import Tensor, Value
-from .where import at_user_line, error_at_user_line
+from .user_line import at_user_line, error_at_user_line
 
 if TYPE_CHECKING:
     from .op import Op

@@ -18,7 +18,7 @@ from .kinds import NUMBERS
 from .op import REGISTRY
 from .state import STATE, next_serial
 from .tensor import Tensor, Value
-from .where import at_user_line
+from .user_line import at_user_line
 
 COPY_LIMIT = 64 * 1024  # bytes; larger arrays that a trace captures are held, not copied
 

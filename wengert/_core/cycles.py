@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .where import at_user_line
+from .user_line import at_user_line
 
 DEEPEST = 32  # calls of one function inside one another: derivatives of derivatives take a few, a cycle any number
 SEVERAL = 4  # calls inside one another where the stack ends: not by accident

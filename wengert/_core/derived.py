@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-from .dynamo import left_out
+from .torch_compile import left_out
 
 # who pickles functions of `__main__` by value, for processes in which that module is another program; Ray, joblib and
 # PySpark have a copy of cloudpickle as a package of their own

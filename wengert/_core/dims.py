@@ -15,7 +15,7 @@ from typing import Any, Union, final
 import numpy as np
 
 from ..errors import TracingError
-from .where import at_user_line
+from .user_line import at_user_line
 
 DimLike = Union[int, "Dim"]
 Shape = tuple[DimLike, ...]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .where import at_user_line
+from .user_line import at_user_line
 
 bool_ = np.dtype(np.bool_)
 int8 = np.dtype(np.int8)

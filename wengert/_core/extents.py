@@ -13,7 +13,7 @@ from .dims import Atom, Dim, DimLike, evaluate
 from .graph import Graph
 from .state import STATE
 from .types import Origin
-from .where import at_user_line
+from .user_line import at_user_line
 
 
 class Check(NamedTuple):

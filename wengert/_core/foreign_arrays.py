@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LostGradientError
-from .where import at_user_line
+from .user_line import at_user_line
 
 _CURES = {
     "MaskedArray": (

@@ -22,7 +22,7 @@ from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
 from .types import Guards
 from .unrolled import Lines
-from .where import Site, at_user_line, error_at_user_line, user_site
+from .user_line import Site, at_user_line, error_at_user_line, user_site
 
 _names = itertools.count()
 _open: weakref.WeakValueDictionary[int, Graph] = weakref.WeakValueDictionary()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .tensor import Tensor
-from .where import at_user_line
+from .user_line import at_user_line
 
 _FAMILIES = {("xarray", "DataArray"): "labels", ("xarray", "Variable"): "labels", ("pint", "PlainQuantity"): "units"}
 

@@ -8,7 +8,7 @@ from .constant import renamed
 from .engine import ENGINE_OF, Engine, transferred
 from .op import REGISTRY
 from .tensor import Tensor, Value
-from .where import at_user_line
+from .user_line import at_user_line
 
 
 def moved(x: Tensor, engine: Engine, partner: object = None) -> Tensor:

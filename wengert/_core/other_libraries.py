@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import LostGradientError
 from .refusal import asker, cure_for, described
 from .state import STATE
-from .where import at_user_line
+from .user_line import at_user_line
 
 _PRIORITY = 5000  # a DataFrame's is 4000
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, Protocol, TextIO
 
-from .where import at_user_line
+from .user_line import at_user_line
 
 BAR_CELLS = 32
 SECONDS_BETWEEN_FRAMES = 0.05

@@ -14,8 +14,8 @@ from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, cast
 
 from . import error_state
-from .dynamo import left_out
 from .state import STATE
+from .torch_compile import left_out
 from .tracebacks import fold
 from .wrong_calls import Symbolic, explained
 

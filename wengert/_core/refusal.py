@@ -16,8 +16,8 @@ from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from ..errors import LostGradientError
-from .copied import home_of
-from .where import Site, foreign_callee, is_library_file, is_wengert_file, public_module, site_of, user_frame
+from .adopted_names import home_of
+from .user_line import Site, foreign_callee, is_library_file, is_wengert_file, public_module, site_of, user_frame
 
 # The module that users call, what they write for ours, and the name of our module, which loads for the message.
 _COUNTERPARTS = (

@@ -17,7 +17,7 @@ import numpy as np
 from .kinds import NUMBERS
 from .labelled import Wrapping, unwrapped
 from .tensor import Tensor, held_now
-from .where import at_user_line
+from .user_line import at_user_line
 
 _LEAVES = (*NUMBERS, np.generic)
 _NUMERIC = frozenset({Tensor, np.ndarray, float, int, complex})

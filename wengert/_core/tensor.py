@@ -24,7 +24,7 @@ from .operators import Operators
 from .other_libraries import jax_array, pandas_priority, torch_function
 from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
-from .where import Site, at_user_line
+from .user_line import Site, at_user_line
 
 MOST_CUTS = 8  # remembered beside the first
 ADOPTED_MARK = "__wengert_adopted__"  # among the builtins of code that `wg.adopt` follows

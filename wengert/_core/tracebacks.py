@@ -17,7 +17,7 @@ from dis import opname
 from functools import cache
 from types import TracebackType
 
-from .where import PACKAGE_DIR, is_wengert_file
+from .user_line import PACKAGE_DIR, is_wengert_file
 
 VARIABLE = "WENGERT_FULL_TRACEBACK"
 _PROGRAMS = PACKAGE_DIR + "cli" + os.sep  # which use the package as a user does

@@ -11,7 +11,7 @@ import numpy as np
 
 from .dims import Atom, Dim, DimLike, Shape, is_late
 from .state import STATE
-from .where import Site, called_op, user_site
+from .user_line import Site, called_op, user_site
 
 
 class TensorType(tuple[Shape, "np.dtype[Any]"]):

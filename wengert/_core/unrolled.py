@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .state import STATE
-from .where import Site, warn
+from .user_line import Site, warn
 
 LIMIT = 1000  # times that a place may run in one trace before the user is told
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from .where import is_library_file, is_wengert_file, public_name, site_of, spoken_by, user_frame
+from .user_line import is_library_file, is_wengert_file, public_name, site_of, spoken_by, user_frame
 
 _KINDS = (TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError)
 _OF_OUR_OWN_WORDS = (

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from .._core.engine import ENGINE_OF, STAND_INS
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic
 from . import engine_named
 

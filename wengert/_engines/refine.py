@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from .._core import headroom
 from .._core.graph import Graph
 from .._core.op import Op
-from .._core.where import warn
+from .._core.user_line import warn
 
 Plain = Callable[[Graph], Callable[..., tuple[Any, ...]]]
 

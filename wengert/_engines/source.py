@@ -19,7 +19,7 @@ from .._core.dims import Atom
 from .._core.engine import Kernel
 from .._core.extents import Check
 from .._core.graph import Graph, Node
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .interpret import Checks, compile_instructions
 from .refine import COMPILED
 

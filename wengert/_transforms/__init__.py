@@ -2,7 +2,7 @@
 
 - **The tape** (`reverse`) keeps a Wengert list of `Entry`: serial numbers, types, and only the values that the
   rules of tracked operands read. Serial numbers, never `id()`; no links between tensors and entries, hence no
-  cycles and no recursion. `traced` shows the nodes of a graph as such a tape; `gathering` is how `wg.gradients`
+  cycles and no recursion. `traced` shows the nodes of a graph as such a tape; `cotangent_terms` is how `wg.gradients`
   adds terms up.
 - **The sweep** applies primitives only. It conjugates complex slopes, checks each cotangent against its primal's type,
   and carries one static bit per cotangent, *may hold structural zeros*: where it is set, products are `scale(ct,

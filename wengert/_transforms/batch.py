@@ -15,7 +15,7 @@ from .._core.graph import Graph, Node
 from .._core.op import repeat
 from .._core.state import building
 from .._core.tensor import Tensor, Value
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .replay import as_quiet_as, attrs_for, bind_dims, entry_environment, run_again, store
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core.op import Op
 from .._core.types import typed
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 
 if TYPE_CHECKING:
     from .tape import Entry

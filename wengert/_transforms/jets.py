@@ -22,8 +22,8 @@ from .._core.types import type_of
 from .._prims.series import Series, Term, along, constant, given, multiple, total
 from .._prims.structural import alias, fill, zeros_of
 from .pushing import Pushing, lacks_tangents, push
+from .recorded_ops import Steps
 from .replay import replay
-from .steps import Steps
 
 WholeRule = Callable[[Sequence[Tensor], tuple[Any, ...], Sequence[Series], int], tuple[list[list[Term]], list[bool]]]
 """From operands, attributes, the operands' series and an order to the terms 1, 2, ... of each result, and whether they

@@ -44,7 +44,7 @@ from .._prims.reductions import reduce_any, reduce_max
 from .._prims.structural import add, broadcast_to, fill, mul, reshape, sub, times_number, zeros_of
 from ..errors import NonFiniteError
 from .pushing import Pushing, push
-from .steps import RecordedOp, Steps
+from .recorded_ops import RecordedOp, Steps
 
 Sources = Sequence[tuple[Tensor, Tensor]]  # values with their tangents
 

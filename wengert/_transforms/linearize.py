@@ -13,8 +13,8 @@ from .._core.graph import Graph, Node
 from .._core.state import building
 from .._core.tensor import Tensor
 from .forward import Tangents
+from .recorded_ops import RecordedOp
 from .replay import known_environment, run_again, store
-from .steps import RecordedOp
 
 
 class LinearPart:

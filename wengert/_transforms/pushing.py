@@ -19,7 +19,7 @@ from .._core.recorder import Recorder
 from .._core.state import STATE, pausing
 from .._core.tensor import Tensor, Value, hears_of_twins
 from .._core.types import type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import add, mul, scale, zeros_of
 
 

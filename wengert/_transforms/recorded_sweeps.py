@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from .._core.repeat_cache import UNKNOWN, RepeatCache
 from .._core.state import STATE, building
 from .._core.tensor import Tensor
-from .._core.where import user_site
+from .._core.user_line import user_site
 from .compiled_rules import numbers_read
 from .repeated_functions import Repeat, alike, look_of
 from .row_cotangents import Rows

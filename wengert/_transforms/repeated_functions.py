@@ -20,7 +20,7 @@ from .._core.recorder import Recorder
 from .._core.repeat_cache import UNKNOWN, RepeatCache
 from .._core.state import STATE, building, next_serial
 from .._core.tensor import Cut, Tensor, Value
-from .._core.where import user_site
+from .._core.user_line import user_site
 from .compiled_rules import function_of, step_of
 from .tape import Entry, Tape, cut_reason
 

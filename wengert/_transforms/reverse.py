@@ -20,7 +20,7 @@ from .._core.repeat_cache import UNKNOWN
 from .._core.state import SERIALS, STATE, next_serial
 from .._core.tensor import Tensor, Value, Written, as_recorded
 from .._core.types import TensorType, as_type, same_shape, type_of, typed
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.buffer import Update, buffer_get, buffer_set
 from .._prims.discrete import logical_and, logical_or
 from .._prims.indexing import gather
@@ -28,7 +28,7 @@ from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
 from ..errors import NonFiniteError
 from .compiled_rules import applied_of, formula_of
 from .contributions import results_of
-from .idle import Idle, idle_flag, kept_at_zero, makes_more_of_zeros
+from .idle_cotangents import Idle, idle_flag, kept_at_zero, makes_more_of_zeros
 from .limits import Trail, following_sweep
 from .pushing import Masked
 from .recorded_sweeps import recorded_at_once

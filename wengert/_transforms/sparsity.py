@@ -25,7 +25,7 @@ from .._core.graph import Graph, Node
 from .._core.op import Op, named
 from .._core.state import building
 from .._core.tensor import Tensor, Value
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.buffer import buffer_get, buffer_new, buffer_value
 from .replay import run_again
 

@@ -18,7 +18,7 @@ from .._core.op import Op, Plan
 from .._core.recorder import Recorder
 from .._core.tensor import Cut, Tensor
 from .._core.types import TensorType, as_type, type_of
-from .._core.where import Site, user_site
+from .._core.user_line import Site, user_site
 from .limits import Trail, has_equal
 
 _key_of = attrgetter("_key")

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from .._core.derived import Derived, alike
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ._arrays import Names
 from ._builtins import REPLACED, adoption_of
+from ._function_copies import Rebinding
 from ._importer import Adoption, adoption_for, code_of
-from ._rebound import Rebinding
 from ._report import Report
 from ._stand_ins import RECORDED, replacement, stand_in
 

@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .._core.copied import COPIES, WITHIN, WITHOUT, home_of
+from .._core.adopted_names import COPIES, WITHIN, WITHOUT, home_of
 
 __path__: list[str] = []  # no folder: the finder makes what is below
 

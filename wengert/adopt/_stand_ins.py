@@ -197,7 +197,7 @@ def _numba(name: str) -> StandIn:
 
 RECORDED = frozenset({"numpy", "scipy", "math", "cmath", "numba"})
 NUMPY = _numpy()
-_PARTS = "wengert.adopt._parts"  # which stands above this module
+_PARTS = "wengert.adopt._numpy_source"  # which stands above this module
 _FOLLOWED = ("numpy.polynomial",)  # plain Python that computes, whose source is executed anew as a package's is
 
 

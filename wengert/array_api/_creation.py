@@ -16,7 +16,7 @@ from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.constant import strong
 from .._core.faces import documented, parameters_of
 from .._core.tensor import Tensor, tensor_in
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.promotion import as_tensor, cast, names_errors
 
 P = ParamSpec("P")

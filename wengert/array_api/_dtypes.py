@@ -15,7 +15,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.dtypes import complex64, complex128, float32, float64, int8, int32, int64, uint32
 from .._core.tensor import Tensor, tensor_in
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.promotion import as_tensor, cast, names_errors
 
 bool = dtypes.bool_

@@ -10,7 +10,7 @@ from .. import ops
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.promotion import as_tensor, broadcast_shapes, cast, names_errors, tensors_of
 
 

@@ -24,11 +24,11 @@ from .._core.public import public
 from .._core.state import STATE, building
 from .._core.structure import LEAF, Spec, flatten, unflatten
 from .._core.tensor import Tensor, Value
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..differentiation.symbolic import gradients
 from ..ops.promotion import as_tensor, cast
 from ..programs.graph import TensorSpec
-from ..programs.state import Variable
+from ..programs.variables import Variable
 
 __all__ = ["Graph", "Session", "gradients", "placeholder"]
 

@@ -29,7 +29,7 @@ from .._core.scalars import beside
 from .._core.structure import Spec, children_of, describe, flatten, is_plain_dict, opens_itself, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.types import same_dim, tensor_type
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import transpose
 
 __all__ = ["vectorized_map", "vmap"]

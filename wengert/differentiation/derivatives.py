@@ -40,18 +40,18 @@ from .._core.state import STATE, recording
 from .._core.structure import as_held, flatten, unflatten
 from .._core.tensor import Tensor
 from .._core.types import same_shape, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import attach, cast, conj, convert, zeros_of
 from .._transforms.forward import Tangents
 from .._transforms.linearize import LinearPart
+from .._transforms.recorded_ops import Steps
 from .._transforms.reverse import sweep
-from .._transforms.steps import Steps
 from .._transforms.tape import Tape
 from ..errors import DisconnectedError
 from ..inspect.explain import disconnection
 from ..ops.promotion import as_tensor
 from .functional import checked_seed, chosen_arguments, grad, of_scalar, parameters, positions_of, unconnected_mode
-from .recorded import Recorded
+from .recorded_function import Recorded
 from .sparse import sparse_function
 
 __all__ = [

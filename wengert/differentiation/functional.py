@@ -35,7 +35,7 @@ from .._core.structure import as_held
 from .._core.tensor import Tensor
 from .._core.tracebacks import fold
 from .._core.types import same_shape, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic, explained
 from .._prims.structural import attach, convert, full, zeros_of
 from .._transforms.reverse import ones_like_type, sweep
@@ -44,7 +44,7 @@ from .._transforms.tape import Tape
 from ..errors import DisconnectedError
 from ..inspect.explain import disconnection
 from ..ops.promotion import as_tensor
-from ..programs.state import Variable, live_variables
+from ..programs.variables import Variable, live_variables
 from .slices import IndexedSlices, slices_of
 
 __all__ = [

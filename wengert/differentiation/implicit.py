@@ -29,7 +29,7 @@ from .._core.state import STATE, pausing, recording, watchers
 from .._core.structure import describe, flatten, unflatten
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_shape, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import cast, sub, zeros_of
 from .._transforms.replay import replay
 from .._transforms.reverse import sweep

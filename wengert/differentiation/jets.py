@@ -20,7 +20,7 @@ from .._core.state import recording
 from .._core.structure import as_held, unflatten
 from .._core.tensor import Tensor
 from .._core.types import type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import zeros_of
 from .._transforms.jets import Jets, from_derivatives, to_derivatives
 from ..errors import DisconnectedError

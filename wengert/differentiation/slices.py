@@ -16,7 +16,7 @@ from .._core.kinds import ARRAYS
 from .._core.moving import beside
 from .._core.tensor import Tensor
 from .._core.types import same_dim, same_shape, tensor_type
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.indexing import scatter_add
 from .._prims.structural import cast, zeros_of
 from .._transforms.row_cotangents import Rows, counted_from_front

@@ -33,14 +33,14 @@ from .._core.state import building, pausing, recording, watchers
 from .._core.structure import LEAF, describe, flatten
 from .._core.tensor import Tensor, Value
 from .._core.types import tensor_type, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.indexing import gather
 from .._prims.structural import attach, cast, concatenate, reshape, zeros_of
 from .._transforms import coloring as plans
 from .._transforms import sparsity as structure
 from .._transforms.linearize import LinearPart
+from .._transforms.recorded_ops import Steps
 from .._transforms.reverse import sweep
-from .._transforms.steps import Steps
 from .._transforms.tape import Tape
 from ..errors import LostGradientError
 from ._sparse_programs import Repeated, Unfit

@@ -28,15 +28,15 @@ from .._core.state import STATE, building, recording
 from .._core.structure import as_held, flatten, is_number_list
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, same_shape, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import alias, cast, reshape
-from .._transforms.gathering import Gathering, Method
+from .._transforms.cotangent_terms import Gathering, Method
 from .._transforms.reverse import materialise, ones_like_type, sweep
 from .._transforms.row_cotangents import Rows
 from .._transforms.tape import Tape
 from .._transforms.traced import is_reached, listing
 from ..ops.promotion import as_tensor, is_tensor_like
-from ..programs.state import Variable
+from ..programs.variables import Variable
 from .functional import checked_seed
 from .slices import IndexedSlices, slices_of
 

@@ -30,7 +30,7 @@ from .._core.structure import LEAF, Spec, flatten, unflatten
 from .._core.tensor import Tensor
 from .._core.tracebacks import fold
 from .._core.types import tensor_type, type_of
-from .._core.where import at_user_line, warn
+from .._core.user_line import at_user_line, warn
 from .._prims.structural import conj, reshape, transpose, zeros_of
 from .._transforms.reverse import ones_like_type, sweep
 from .._transforms.row_cotangents import Rows, total
@@ -38,7 +38,7 @@ from .._transforms.tape import Tape
 from ..inspect.explain import explain_entries
 from ..ops.memory.writes import settle
 from ..ops.promotion import as_tensor
-from ..programs.state import Variable
+from ..programs.variables import Variable
 from .functional import checked_seed
 from .slices import slices_of
 

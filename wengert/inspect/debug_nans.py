@@ -21,7 +21,7 @@ from .._core.recorder import Recorder
 from .._core.state import STATE, recording
 from .._core.tensor import Tensor, Value
 from .._core.tracebacks import fold
-from .._core.where import Site, user_site
+from .._core.user_line import Site, user_site
 from ..errors import NonFiniteError
 
 __all__ = ["debug_nans"]

@@ -23,7 +23,7 @@ from .._core.public import public
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
 from .._core.types import type_of
-from .._core.where import Site, at_user_line
+from .._core.user_line import Site, at_user_line
 from .._prims.structural import attach
 from .._transforms.replay import run_again, store
 from .._transforms.reverse import ancestors, ones_like_type, sweep

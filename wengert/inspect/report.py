@@ -26,7 +26,7 @@ from .._core.dims import Atom, Dim
 from .._core.graph import Graph, Node
 from .._core.op import named, stated
 from .._core.printer import programs_of
-from .._core.where import Site
+from .._core.user_line import Site
 from .._engines.native.engine import Segment, is_on, lack
 from .._engines.native.plan.support import called_within, culprit_of, reason_against
 from .._engines.numpy.execute import executable, observed

@@ -11,7 +11,7 @@ from .._core.argument_types import ArrayLike
 from .._core.progress import Step
 from .._core.tensor import Tensor
 from ..ops.promotion import as_tensor, stack_rows
-from ._settings import Problem, State
+from ._at_hand_or_traced import Problem, State
 from ._steps import Attempts
 
 

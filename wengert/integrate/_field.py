@@ -23,7 +23,7 @@ from .._core.kinds import ARRAYS
 from .._core.structure import LEAF, flatten, unflatten
 from .._core.tensor import Tensor, Value, fresh
 from .._core.types import tensor_type, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._transforms.jets import solution_terms
 from ..ops.joining import concatenate
 from ..ops.promotion import as_tensor, cast

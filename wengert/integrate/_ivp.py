@@ -22,15 +22,15 @@ from .._core.progress import following
 from .._core.public import public
 from .._core.state import STATE, watchers
 from .._core.tensor import Tensor, Value
-from .._core.where import at_user_line, warn
+from .._core.user_line import at_user_line, warn
 from ..ops.promotion import as_tensor, cast
 from ..programs.control import checkpoint_policy
+from ._at_hand_or_traced import AtHand, InTrace, Problem
 from ._eager import Found, integrate
 from ._field import Field, State
-from ._lengths import EPS
 from ._radau import Radau
 from ._runge_kutta import EXPLICIT
-from ._settings import AtHand, InTrace, Problem
+from ._step_sizes import EPS
 from ._steps import attempts_of
 from ._taylor import Taylor
 from ._traced import integrate_traced

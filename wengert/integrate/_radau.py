@@ -20,8 +20,8 @@ from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from ..ops.promotion import as_tensor, cast
 from ..ops.shapes import reshape
-from ._lengths import EPS
 from ._runge_kutta import combined, norm, powers
+from ._step_sizes import EPS
 from ._tableaus import RADAU
 
 MOST_ITERATIONS = 6

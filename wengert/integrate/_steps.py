@@ -19,7 +19,7 @@ import numpy as np
 
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from ._lengths import first_step, next_factor
+from ._at_hand_or_traced import AtHand, Problem, State
 from ._radau import (
     ERROR_ORDER,
     EVALUATIONS,
@@ -36,7 +36,7 @@ from ._radau import (
 )
 from ._radau import next_factor as next_radau_factor
 from ._runge_kutta import RungeKutta, norm
-from ._settings import AtHand, Problem, State
+from ._step_sizes import first_step, next_factor
 from ._tableaus import RADAU
 from ._taylor import Taylor
 

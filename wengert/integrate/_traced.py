@@ -9,8 +9,8 @@ import numpy as np
 from .._core.tensor import Tensor
 from ..ops.promotion import as_tensor, stack_rows
 from ..programs.control import cond, scan, while_loop
+from ._at_hand_or_traced import State
 from ._eager import Found
-from ._settings import State
 from ._steps import Attempts
 
 

@@ -33,7 +33,7 @@ from . import (
     _iteration,
     _kinds,
     _mutation,
-    _own,
+    _numpys_own,
     _poly1d,
     _polynomials,
     _products,
@@ -57,7 +57,7 @@ from ._iteration import broadcast, frompyfunc, ndenumerate, nditer, nested_iters
 from ._kinds import *  # noqa: F403  # classes that know tensors, in the place of NumPy's own
 from ._kinds import ndarray
 from ._mutation import *  # noqa: F403
-from ._own import *  # noqa: F403
+from ._numpys_own import *  # noqa: F403
 from ._polynomials import *  # noqa: F403
 from ._products import *  # noqa: F403
 from ._reductions import *  # noqa: F403
@@ -76,7 +76,7 @@ __all__ += _histograms.__all__
 __all__ += _iteration.__all__
 __all__ += _kinds.__all__
 __all__ += _mutation.__all__
-__all__ += _own.__all__
+__all__ += _numpys_own.__all__
 __all__ += _polynomials.__all__
 __all__ += _products.__all__
 __all__ += _reductions.__all__

@@ -12,14 +12,14 @@ import numpy as np
 from .. import ops
 from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor, tensor_in
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.memory.writes import is_locked
 from ..ops.promotion import as_tensor, cast, common_dtype, names_errors
 from ..ops.tapers import kaiser as _kaiser
 from ._creation import arange, array, asarray, in_order, linspace
+from ._decorators import as_numpy, named_dtype
 from ._foreign import or_numpys
 from ._shapes import concatenate, ravel
-from ._writing import as_numpy, named_dtype
 
 
 class Joiner:

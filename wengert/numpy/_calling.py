@@ -19,10 +19,10 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.public import names_errors
 from .._core.tensor import Tensor, tensor_in
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.promotion import as_tensor, broadcast, broadcast_shapes, cast, common_dtype, normal_axis, outward
+from ._decorators import NO_VALUE, as_numpy
 from ._objects import objects_in
-from ._writing import NO_VALUE, as_numpy
 
 
 @as_numpy

@@ -11,9 +11,9 @@ import numpy as np
 
 from .. import ops
 from .._core.argument_types import ArrayLike
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.promotion import as_tensor, is_symbolic
-from ._writing import as_numpy
+from ._decorators import as_numpy
 
 
 def _values(x: ArrayLike, name: str) -> Any:

@@ -16,10 +16,11 @@ from .._core.moving import beside
 from .._core.tensor import Tensor
 from ..ops.memory.sharing import as_array, lies_in_order, own
 from ..ops.promotion import as_tensor, cast, converted, names_errors
+from ._decorators import accept, as_maker, as_numpy, named_dtype
 from ._foreign import or_numpys
 from ._objects import OBJECTS, objects_in, objects_of, tensor_among
 from ._shapes import broadcast_arrays, reshape
-from ._writing import accept, as_maker, as_numpy, named_dtype
+from ._decorators import accept, as_maker, as_numpy, named_dtype
 
 
 @or_numpys

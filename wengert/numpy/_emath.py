@@ -13,10 +13,10 @@ import numpy as np
 from .. import ops
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..errors import TracingError
 from ..ops.promotion import as_tensor
-from ._writing import as_numpy
+from ._decorators import as_numpy
 
 
 def _or_complex(x: ArrayLike, name: str, is_outside: Any) -> Tensor:

@@ -12,12 +12,12 @@ from .. import ops
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.histograms import bins_of, edges_between
 from ..ops.promotion import as_tensor, doubled, is_symbolic, with_doubles
 from ..ops.shapes import known_extent
+from ._decorators import as_numpy
 from ._shapes import diff, ravel
-from ._writing import as_numpy
 
 
 def _edges(x: Tensor, bins: ArrayLike, bounds: Any, weights: Any, name: str) -> Tensor:

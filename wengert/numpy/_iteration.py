@@ -15,7 +15,7 @@ import numpy as np
 from .. import ops
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor, tensor_in
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..errors import LostGradientError
 from ..ops.memory.sharing import item_of
 from ..ops.promotion import as_tensor, broadcast_shapes, names_errors

@@ -15,7 +15,7 @@ import numpy as np
 from .. import ops
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor, tensor_in
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.promotion import as_tensor
 from ._objects import tensor_among
 

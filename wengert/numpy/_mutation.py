@@ -18,16 +18,16 @@ from .._core.labelled import answers_ufuncs
 from .._core.public import at_home
 from .._core.state import STATE
 from .._core.tensor import Tensor, tensor_in
-from .._core.where import at_user_line
-from ..ops import masked_elements, places
+from .._core.user_line import at_user_line
+from ..ops import buffer_indexing, masked_elements
 from ..ops.flat import Flat
 from ..ops.memory import writes
 from ..ops.memory.place import place_of
 from ..ops.memory.writes import require_cast
 from ..ops.promotion import as_tensor, cast, is_tensor_like, names_errors, tensors_of
 from ..ops.subscript import known_values
+from ._decorators import refuse_out
 from ._foreign import numpys_own, or_numpys
-from ._writing import refuse_out
 
 
 def _plain(values: ArrayLike, name: str) -> Any:
@@ -90,7 +90,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
             at_user_line(f"copyto: src of dtype {value.dtype.name} does not go to {dst.dtype.name} by {casting!r}")
         )
     value = tensors_of(dst, src, "copyto")[1] if bare else value  # whose bounds are looked at
-    value = ops.copy(places.filling(cast(value, dst.dtype), dst.shape, "copyto"))
+    value = ops.copy(buffer_indexing.filling(cast(value, dst.dtype), dst.shape, "copyto"))
     if where is not True:
         value = as_tensor(ops.where(ops.broadcast_to(where, dst.shape), value, dst))
     writes.write_all(dst, value, "copyto")
@@ -312,7 +312,7 @@ def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Inde
         reached = None if place.is_root else place.reached(index)
         if place.is_root or reached is not None:
             held = place.family.written()._held
-            place.put_version(places.add(held, index, value, name, reached))
+            place.put_version(buffer_indexing.add(held, index, value, name, reached))
         else:
             writes.write_all(a, writes.value_of(a).at[index].add(value), name)
     elif ufunc in _FUNCTIONAL and a.dtype.kind in "fc":
@@ -323,10 +323,10 @@ def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Inde
 
 def _write_functionally(a: Tensor, index: Any, name: str, rest: tuple[Any, ...], what: str) -> None:
     """A write by the functional update of this name, of the elements alone that the index addresses."""
-    if STATE.builder is not None or not a.ndim or places.is_lone_truth(index):
+    if STATE.builder is not None or not a.ndim or buffer_indexing.is_lone_truth(index):
         writes.write_all(a, getattr(writes.value_of(a).at[index], name)(*rest), what)
         return
-    numbers = places.numbers_of(a, index, what)
+    numbers = buffer_indexing.numbers_of(a, index, what)
     elements, which = np.unique(numbers, return_inverse=True)
     flat = Flat(a)
     part: Any = flat[elements]
@@ -335,8 +335,8 @@ def _write_functionally(a: Tensor, index: Any, name: str, rest: tuple[Any, ...],
 
 def _write_in_rounds(ours: Callable[..., Any], a: Tensor, index: Any, rest: tuple[Any, ...]) -> None:
     """As many writes as the index has of one element at most: each takes what it addresses for the n-th time."""
-    if STATE.builder is None and a.ndim and not places.is_lone_truth(index):
-        numbers: Any = places.numbers_of(a, index, "ufunc.at")
+    if STATE.builder is None and a.ndim and not buffer_indexing.is_lone_truth(index):
+        numbers: Any = buffer_indexing.numbers_of(a, index, "ufunc.at")
     else:
         shape: tuple[Any, ...] = a.shape
         numbers = np.arange(math.prod(shape)).reshape(shape)[_index_known(index)]

@@ -10,7 +10,7 @@ import numpy
 from .. import ops
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.padding import pairs_of
 from ..ops.promotion import as_tensor, doubled
 from ..ops.shapes import joined, known_extent, moveaxis, part

@@ -14,7 +14,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.promotion import (
     MOST_COUNTED,
     as_float,
@@ -28,9 +28,9 @@ from ..ops.promotion import (
 )
 from ..ops.shapes import known_extent
 from ._creation import vander
+from ._decorators import as_numpy
 from ._products import convolve, outer
 from ._shapes import concatenate
-from ._writing import as_numpy
 
 F = TypeVar("F", bound=Callable[..., Any])
 

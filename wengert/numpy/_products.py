@@ -11,13 +11,13 @@ from .. import ops
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.memory.sharing import view_of
 from ..ops.promotion import as_tensor, cast, doubled, normal_axis, strong
 from ..ops.signals import convolved
 from ..ops.trapezoids import trapezoids
+from ._decorators import accept, as_numpy, named_dtype
 from ._reductions import average
-from ._writing import accept, as_numpy, named_dtype
 
 
 @as_numpy

@@ -22,13 +22,13 @@ from .._core.refusal import asker, cure_for, described
 from .._core.state import STATE
 from .._core.structure import MANY_LISTS, refuse_cycle
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..errors import LostGradientError
 from ..ops.memory.writes import require_cast, write_all
 from ..ops.promotion import as_tensor, broadcast_shapes, cast
+from ._decorators import refuse_out, refuse_target, written
 from ._iteration import folded
 from ._mutation import write_each
-from ._writing import refuse_out, refuse_target, written
 
 _UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's and SciPy's ufuncs -> ours
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # NumPy's other functions -> ours

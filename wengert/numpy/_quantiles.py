@@ -13,7 +13,7 @@ import numpy as np
 from .. import ops
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.ordering import in_columns
 from ..ops.promotion import as_float, as_ndarray, as_tensor, is_tensor_like, normal_axes
 from ..ops.shapes import known_extent

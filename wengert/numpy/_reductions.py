@@ -7,9 +7,9 @@ from typing import Any
 from .. import ops
 from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.promotion import as_tensor, cast, normal_axes, number_of
-from ._writing import NO_VALUE, as_numpy, is_kept, named_dtype
+from ._decorators import NO_VALUE, as_numpy, is_kept, named_dtype
 
 _Reduced = Any
 

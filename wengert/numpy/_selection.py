@@ -12,7 +12,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes, Out, ShapeLike
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.indexing import falling, falling_order
 from ..ops.memory.writes import write_all
 from ..ops.ordering import require_places
@@ -26,9 +26,9 @@ from ..ops.promotion import (
     normal_axis,
 )
 from ..ops.subscript import known_places
+from ._decorators import NO_VALUE, accept, as_numpy
 from ._foreign import or_numpys
 from ._shapes import ravel
-from ._writing import NO_VALUE, accept, as_numpy
 
 
 @as_numpy

@@ -16,8 +16,8 @@ from .._core.engine import ndarray_of
 from .._core.moving import beside
 from .._core.tensor import Tensor
 from ..ops.promotion import as_tensor, common_dtype, normal_axis
+from ._decorators import as_numpy
 from ._shapes import concatenate, diff, ravel
-from ._writing import as_numpy
 
 
 class UniqueAllResult(NamedTuple):

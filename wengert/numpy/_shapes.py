@@ -12,11 +12,11 @@ from .._core.argument_types import ArrayLike, Axes, DTypeLike, Out, ShapeLike
 from .._core.structure import refuse_cycle
 from .._core.tensor import Tensor
 from .._core.types import same_dim
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.memory.sharing import axes_in_order, view_of
 from ..ops.promotion import as_tensor, cast, normal_axis, strong
+from ._decorators import NO_VALUE, accept, as_numpy, named_dtype
 from ._padding import PADDED_HERE, padded
-from ._writing import NO_VALUE, accept, as_numpy, named_dtype
 
 
 @as_numpy

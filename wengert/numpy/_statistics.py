@@ -9,11 +9,11 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes, Out
 from .._core.dims import Dim
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.ordering import require_shares
 from ..ops.promotion import as_float, as_ndarray, as_tensor, cast, is_tensor_like, meet
+from ._decorators import NO_VALUE, as_numpy, is_kept
 from ._quantiles import FURTHER, quantile_by, weighted
-from ._writing import NO_VALUE, as_numpy, is_kept
 
 _OF_ELEMENTS = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")  # methods that compute nothing
 

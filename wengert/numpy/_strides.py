@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..errors import TracingError
 from ..ops.memory.place import place_of
 from ..ops.memory.sharing import seen_at

@@ -67,22 +67,22 @@ from .triangles import *  # noqa: F403
 if TYPE_CHECKING:
     from . import image
     from .activations import *  # noqa: F403
-    from .alignment import *  # noqa: F403
     from .attention import *  # noqa: F403
     from .bags import *  # noqa: F403
     from .blocks import *  # noqa: F403
     from .convolution import *  # noqa: F403
+    from .ctc import *  # noqa: F403
     from .diagonals import *  # noqa: F403
+    from .elementwise_losses import *  # noqa: F403
+    from .kthvalue_and_mode import *  # noqa: F403
     from .losses import *  # noqa: F403
     from .normalization import *  # noqa: F403
     from .pooling import *  # noqa: F403
-    from .ranks import *  # noqa: F403
     from .rearranging import *  # noqa: F403
     from .recurrent import *  # noqa: F403
-    from .regression import *  # noqa: F403
+    from .reinterpretation import *  # noqa: F403
     from .slices_and_masks import *  # noqa: F403
     from .vector_losses import *  # noqa: F403
-    from .views import *  # noqa: F403
 
 if TYPE_CHECKING:  # Keras has these among its ops; here they stand above them, see _ABOVE
     from ..compat.keras import jvp
@@ -94,36 +94,36 @@ if TYPE_CHECKING:  # Keras has these among its ops; here they stand above them, 
 
 # families loaded when one of their names is first asked for, since few programs use them: the name, and the family
 _LATER = {
-    "image": "image",
-    "BatchStatistics": "normalization", "ValueAndIndex": "ranks", "adaptive_average_pool": "pooling",
-    "adaptive_max_pool": "pooling", "average_pool": "pooling", "batch_normalization": "normalization",
-    "batch_statistics_normalization": "normalization", "binary_crossentropy": "losses",
-    "boolean_mask": "slices_and_masks", "categorical_crossentropy": "losses", "categorical_focal": "vector_losses",
-    "categorical_hinge": "vector_losses", "celu": "activations", "conv": "convolution",
-    "conv_transpose": "convolution", "cosine_distance": "vector_losses", "cosine_embedding": "vector_losses",
-    "cosine_similarity": "regression", "ctc_decode": "alignment", "ctc_loss": "alignment", "depth_to_space": "blocks",
-    "depthwise_conv": "convolution", "diag_embed": "diagonals", "diagonal_scatter": "diagonals",
-    "dot_product_attention": "attention", "dynamic_slice": "slices_and_masks",
+    "image": "image", "BatchStatistics": "normalization", "ValueAndIndex": "kthvalue_and_mode",
+    "adaptive_average_pool": "pooling", "adaptive_max_pool": "pooling", "average_pool": "pooling",
+    "batch_normalization": "normalization", "batch_statistics_normalization": "normalization",
+    "binary_crossentropy": "losses", "boolean_mask": "slices_and_masks", "categorical_crossentropy": "losses",
+    "categorical_focal": "vector_losses", "categorical_hinge": "vector_losses", "celu": "activations",
+    "conv": "convolution", "conv_transpose": "convolution", "cosine_distance": "vector_losses",
+    "cosine_embedding": "vector_losses", "cosine_similarity": "elementwise_losses", "ctc_decode": "ctc",
+    "ctc_loss": "ctc", "depth_to_space": "blocks", "depthwise_conv": "convolution", "diag_embed": "diagonals",
+    "diagonal_scatter": "diagonals", "dot_product_attention": "attention", "dynamic_slice": "slices_and_masks",
     "dynamic_update_slice": "slices_and_masks", "elu": "activations", "embedding_bag": "bags",
     "embedding_lookup": "slices_and_masks", "fold": "blocks", "gather_nd": "slices_and_masks",
-    "gaussian_nll": "regression", "gelu": "activations", "glu": "activations", "group_normalization": "normalization",
-    "gru_step": "recurrent", "hard_shrink": "activations", "hard_sigmoid": "activations", "hard_silu": "activations",
-    "hard_swish": "activations", "hard_tanh": "activations", "hinge": "regression", "huber": "regression",
-    "kl_div": "vector_losses", "kthvalue": "ranks", "label_smoothing": "regression",
-    "layer_normalization": "normalization", "leaky_relu": "activations", "log_cosh_loss": "regression",
-    "log_sigmoid": "activations", "log_softmax": "activations", "lstm_step": "recurrent",
-    "masked_fill": "slices_and_masks", "masked_select": "slices_and_masks", "max_pool": "pooling",
-    "mish": "activations", "mode": "ranks", "poisson_nll": "regression", "prelu": "activations", "psnr": "regression",
+    "gaussian_nll": "elementwise_losses", "gelu": "activations", "glu": "activations",
+    "group_normalization": "normalization", "gru_step": "recurrent", "hard_shrink": "activations",
+    "hard_sigmoid": "activations", "hard_silu": "activations", "hard_swish": "activations", "hard_tanh": "activations",
+    "hinge": "elementwise_losses", "huber": "elementwise_losses", "kl_div": "vector_losses",
+    "kthvalue": "kthvalue_and_mode", "label_smoothing": "elementwise_losses", "layer_normalization": "normalization",
+    "leaky_relu": "activations", "log_cosh_loss": "elementwise_losses", "log_sigmoid": "activations",
+    "log_softmax": "activations", "lstm_step": "recurrent", "masked_fill": "slices_and_masks",
+    "masked_select": "slices_and_masks", "max_pool": "pooling", "mish": "activations", "mode": "kthvalue_and_mode",
+    "poisson_nll": "elementwise_losses", "prelu": "activations", "psnr": "elementwise_losses",
     "rearrange": "rearranging", "relu": "activations", "relu6": "activations", "rms_normalization": "normalization",
     "rnn_step": "recurrent", "segment_softmax": "slices_and_masks", "select_scatter": "diagonals",
-    "selu": "activations", "separable_conv": "convolution", "sigmoid_focal": "regression", "silu": "activations",
-    "slice_scatter": "diagonals", "sliding_window_view": "slices_and_masks", "smooth_l1": "regression",
-    "soft_shrink": "activations", "softmax": "activations", "softmin": "activations", "softplus": "activations",
-    "softsign": "activations", "space_to_depth": "blocks", "sparse_categorical_crossentropy": "losses",
-    "sparse_plus": "activations", "sparse_sigmoid": "activations", "sparsemax": "activations",
-    "squared_hinge": "vector_losses", "squareplus": "activations", "swish": "activations",
+    "selu": "activations", "separable_conv": "convolution", "sigmoid_focal": "elementwise_losses",
+    "silu": "activations", "slice_scatter": "diagonals", "sliding_window_view": "slices_and_masks",
+    "smooth_l1": "elementwise_losses", "soft_shrink": "activations", "softmax": "activations", "softmin": "activations",
+    "softplus": "activations", "softsign": "activations", "space_to_depth": "blocks",
+    "sparse_categorical_crossentropy": "losses", "sparse_plus": "activations", "sparse_sigmoid": "activations",
+    "sparsemax": "activations", "squared_hinge": "vector_losses", "squareplus": "activations", "swish": "activations",
     "tanh_shrink": "activations", "threshold": "activations", "triplet_margin": "vector_losses", "unfold": "blocks",
-    "view": "views", "view_as_complex": "views", "view_as_real": "views",
+    "view": "reinterpretation", "view_as_complex": "reinterpretation", "view_as_real": "reinterpretation",
 }  # fmt: skip
 
 # names of Keras's whose modules use the ops, so that they can only load after these

@@ -18,7 +18,7 @@ from .._core.engine import default_engine
 from .._core.moving import moved
 from .._core.tensor import Tensor, Written
 from .._core.tracebacks import fold
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from . import (
     complex_parts,
     copies,

@@ -11,7 +11,7 @@ from .._core.argument_types import ArrayLike, Index
 from .._core.dims import Shape
 from .._core.tensor import Tensor
 from .._core.types import same_dim
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import indexing as I
 from .._prims import structural as S
 from . import promotion

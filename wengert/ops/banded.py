@@ -12,7 +12,7 @@ from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.dims import size_of
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import sparse as X
 from . import promotion
 from .indexing import take

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import indexing as I
 from .._prims import structural as S
 from .convolution import per_axis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.argument_types import ArrayLike
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import piecewise as W
 from .._prims import structural as S
 from . import promotion

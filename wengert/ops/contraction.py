@@ -12,7 +12,7 @@ from typing import Any
 
 from .._core.dims import DimLike, is_late
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import linalg as L
 from .._prims import structural as S
 from . import promotion

@@ -15,7 +15,7 @@ from .._core.engine import is_native, stands_in
 from .._core.kinds import ARRAYS
 from .._core.state import next_serial
 from .._core.tensor import Tensor, Value
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import structural
 from .promotion import as_tensor, converted, names_errors, unary
 

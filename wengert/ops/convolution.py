@@ -13,7 +13,7 @@ from .._core import dims
 from .._core.argument_types import ArrayLike
 from .._core.dims import DimLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import conv as V
 from .._prims import structural as S
 from . import promotion

@@ -17,7 +17,7 @@ from .._core.constant import constant, is_number, number_dtype, scalar_array
 from .._core.dims import Dim, DimLike, Shape
 from .._core.moving import beside
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import structural as S

@@ -15,7 +15,7 @@ from .._core.argument_types import ArrayLike
 from .._core.dims import Dim
 from .._core.tensor import Tensor
 from .._core.types import tensor_type
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import decompositions as F
 from .._prims import discrete as D
 from .._prims import eigen as G

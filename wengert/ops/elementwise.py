@@ -15,7 +15,7 @@ from .._core.argument_types import ArrayLike
 from .._core.op import Op
 from .._core.public import unconverted
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._core.wrong_calls import explain_caller
 from .._prims import discrete as D
 from .._prims import elementwise as E

@@ -13,7 +13,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import conv as C
 from .._prims import fourier as F
 from .._prims import indexing as I

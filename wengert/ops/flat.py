@@ -12,7 +12,7 @@ import numpy as np
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Index
 from .._core.tensor import Tensor, Written
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from . import promotion, shapes
 from .indexing import take, unravel_index
 from .memory.sharing import own

@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dims
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import structural as S
 from .promotion import as_ndarray, as_tensor, normal_axes, normal_axis, public
 from .shapes import flat, joined, part, reshaped, swapaxes

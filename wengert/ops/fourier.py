@@ -10,7 +10,7 @@ from .._core import dims, dtypes
 from .._core.argument_types import ArrayLike, Axes
 from .._core.dims import DimLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import fourier as F
 from .._prims import structural as S
 from ..errors import LostGradientError

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import structural as S
 from . import promotion
 from .creation import linspace

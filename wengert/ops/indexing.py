@@ -14,7 +14,7 @@ from .._core.constant import constant
 from .._core.dims import Shape
 from .._core.moving import beside
 from .._core.tensor import Tensor, Value
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import indexing as I
 from .._prims import piecewise as W
 from .._prims import sorting as O

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._core.argument_types import ArrayLike, Axes
 from .._core.types import same_dim
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .promotion import as_tensor, normal_axis, public
 from .shapes import _at_least, flat, joined, tensors_in, with_axis
 

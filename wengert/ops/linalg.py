@@ -22,7 +22,7 @@ from .._core.engine import KERNELS_OF
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.types import same_dim
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import decompositions as F
 from .._prims import discrete as D
 from .._prims import elementwise as E

@@ -10,7 +10,7 @@ from .._core.apply import apply
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.types import same_shape
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import elementwise as E
 from .._prims import piecewise as W
 from .._prims import reductions as R

@@ -23,7 +23,7 @@ from .._core.recorder import Recorder
 from .._core.state import recording
 from .._core.tensor import Tensor, Value, held_now
 from .._core.types import TensorType, same_dim
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic
 from .._passes.cse import attribute_identity
 from .._prims import structural as S

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._core.argument_types import ArrayLike
 from .._core.types import type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import matrix_functions as M
 from . import promotion
 from .linalg import solvable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.argument_types import ArrayLike
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import decompositions as F
 from .._prims import linalg as L
 from .._prims import matrix_functions as M

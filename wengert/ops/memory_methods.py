@@ -17,8 +17,8 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor
 from .._core.types import type_of
-from .._core.where import at_user_line
-from . import padding, shapes, views
+from .._core.user_line import at_user_line
+from . import padding, reinterpretation, shapes
 from .complex_parts import imag, real
 from .memory import layouts, sharing, writes
 from .memory.place import Place, place_of
@@ -99,7 +99,11 @@ def view(self: Tensor, dtype: DTypeLike | None = None, type: Any = None) -> Any:
     wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype)
     if wanted == self.dtype:
         return sharing.item_of(self, ...) if self.ndim else self.__copy__()
-    return _seen(self, as_tensor(views.view(writes.value_of(self), wanted)), lambda x: as_tensor(views.view(x, wanted)))
+    return _seen(
+        self,
+        as_tensor(reinterpretation.view(writes.value_of(self), wanted)),
+        lambda x: as_tensor(reinterpretation.view(x, wanted)),
+    )
 
 
 @_method

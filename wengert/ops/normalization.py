@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion

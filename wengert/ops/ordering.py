@@ -18,7 +18,7 @@ from .._core.op import Op
 from .._core.structure import is_number_list
 from .._core.tensor import Tensor
 from .._core.types import tensor_type
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import discrete as D
 from .._prims import indexing as I
 from .._prims import sorting as O

@@ -11,7 +11,7 @@ import numpy as np
 from .._core.argument_types import ArrayLike
 from .._core.dims import Dim
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import structural as S
 from . import promotion
 from .promotion import as_tensor, normal_axis, public

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.argument_types import ArrayLike
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from . import promotion
 from .complex_parts import conj
 from .complex_parts import real as real_part

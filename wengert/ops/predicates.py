@@ -9,7 +9,7 @@ from .._core import dtypes
 from .._core.apply import apply
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import discrete as D
 from .._prims import piecewise as W
 from .._prims import sorting as O

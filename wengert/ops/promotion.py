@@ -45,7 +45,7 @@ from .._core.state import STATE, next_serial
 from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
 from .._core.tensor import Tensor, Value, Written, entered, tensor_in
 from .._core.types import is_one, same_dim
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic, explain_caller, explained
 from .._prims import indexing, piecewise, structural
 

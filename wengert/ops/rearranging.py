@@ -8,7 +8,7 @@ from typing import Any
 from .._core import dims
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .promotion import as_tensor, count_of, names_errors, outward
 from .shapes import permuted, reshaped
 

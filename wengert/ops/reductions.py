@@ -21,7 +21,7 @@ from .._core.engine import ndarray_of
 from .._core.op import Op
 from .._core.state import STATE
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import cumulative as C
 from .._prims import discrete as D
 from .._prims import elementwise as E

@@ -11,7 +11,7 @@ from .._core.argument_types import ArrayLike, Axes
 from .._core.constant import constant
 from .._core.dims import Dim, DimLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.indexing import gather
 from . import promotion
 from .promotion import as_ndarray, as_tensor, normal_axis, public

@@ -21,7 +21,7 @@ from .._core.dims import Dim, DimLike, Shape
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.types import is_one, same_dim
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import structural as S
 from . import promotion
 from .promotion import (

@@ -11,7 +11,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.dims import Dim, maximum, minimum
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import fourier as F

@@ -10,7 +10,7 @@ from .._core import dims, dtypes
 from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import sparse as X
 from . import promotion
 from .promotion import as_tensor, names_errors, outward

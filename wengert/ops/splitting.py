@@ -13,7 +13,7 @@ from .._core import dims
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
 from .._core.types import same_dim
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import structural as S
 from .promotion import MOST_COUNTED, as_tensor, count_of, normal_axis, public
 from .shapes import known_extent, part, reshaped

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core.argument_types import ArrayLike
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from . import promotion
 from .complex_parts import conj
 from .flips_and_rolls import flip

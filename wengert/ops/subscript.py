@@ -24,7 +24,7 @@ from .._core.graph import open_graph
 from .._core.state import STATE
 from .._core.tensor import Tensor, Value
 from .._core.types import same_dim
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import structural as S
 from .._prims.indexing import gather
 from ..errors import TracingError

@@ -11,7 +11,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.constant import constant
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .elementwise import divide, multiply
 from .promotion import as_float, as_tensor, cast, names_errors, outward
 from .special_functions import i0

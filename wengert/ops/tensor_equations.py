@@ -8,7 +8,7 @@ from typing import Any
 from numpy.linalg import LinAlgError
 
 from .._core.argument_types import ArrayLike, Axes
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .linalg import inv, solve
 from .promotion import as_tensor, names_errors, normal_axes, outward
 from .shapes import permuted, reshaped

@@ -10,7 +10,7 @@ from .._core import dims, dtypes
 from .._core.argument_types import ArrayLike
 from .._core.dims import Dim, DimLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import linalg as L
 from .._prims import structural as S
 from .._prims.indexing import gather

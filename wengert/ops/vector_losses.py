@@ -6,18 +6,18 @@ from typing import Any
 
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import piecewise as W
 from .._prims import reductions as R
 from . import promotion
 from .elementwise import add, divide, equal, exp, log, multiply, negative, power, square, subtract
+from .elementwise_losses import cosine_similarity, hinge
 from .indexing import where
 from .linalg import norm
 from .piecewise import clip, maximum, minimum
 from .promotion import as_tensor, floats_of, names_errors, normal_axis, outward
 from .reductions import max as largest
 from .reductions import sum as total
-from .regression import cosine_similarity, hinge
 
 
 def _met(x: ArrayLike, y: ArrayLike, what: str) -> tuple[Tensor, Tensor]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core.argument_types import ArrayLike
 from .._core.scipy_modules import scipy
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ._sparse import Array, Matrix, entries, hessian_of, jacobian_of, numbers, plain
 
 _INFINITE = 2e19  # what Ipopt takes for no bound

@@ -20,7 +20,7 @@ from .._core.constant import constant
 from .._core.graph import quietly
 from .._core.public import public
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..differentiation.functional import value_and_grad
 from ..ops.complex_parts import conj, real
 from ..ops.creation import zeros_like
@@ -30,7 +30,7 @@ from ..ops.piecewise import maximum, minimum
 from ..ops.promotion import cast
 from ..ops.reductions import sum as total_of
 from ..programs.control import while_loop
-from ._remembered import remembered
+from ._picklable import remembered
 from .transformations import GradientTransformation, Tree, each, known, numbers, sum_of, transformation
 
 _NAME = "scale_by_zoom_linesearch"

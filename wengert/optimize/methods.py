@@ -13,8 +13,8 @@ from typing import Any
 
 from .._core.argument_types import ArrayLike
 from .._core.public import public
-from .._core.where import at_user_line
-from ._remembered import remembered
+from .._core.user_line import at_user_line
+from ._picklable import remembered
 from .linesearch import scale_by_zoom_linesearch
 from .transformations import (
     GradientTransformation,

@@ -14,12 +14,12 @@ from typing import Any
 from .._core.argument_types import ArrayLike
 from .._core.public import public
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.elementwise import cos, floor, greater_equal, power
 from ..ops.indexing import where
 from ..ops.piecewise import maximum, minimum
 from ..ops.promotion import as_tensor, outward
-from ._remembered import Made, remembered
+from ._picklable import Made, remembered
 
 __all__ = ["Schedule", "constant", "cosine", "exponential", "linear", "piecewise_constant", "warmup_cosine"]
 

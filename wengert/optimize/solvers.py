@@ -29,7 +29,7 @@ from .._core.scipy_modules import scipy
 from .._core.state import STATE, pausing, watchers
 from .._core.structure import flatten
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import cast, fill, select, slice_, sub
 from ..differentiation.derivatives import hessian, hvp, jacobian
 from ..differentiation.functional import grad, of_scalar, value_and_grad

@@ -27,7 +27,7 @@ from .._core.constant import constant
 from .._core.public import public
 from .._core.structure import difference, flatten, passes_through, paths, unflatten
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.complex_parts import real
 from ..ops.creation import zeros_like
 from ..ops.elementwise import absolute, greater, less, sign, sqrt
@@ -37,7 +37,7 @@ from ..ops.piecewise import maximum, minimum
 from ..ops.promotion import as_tensor
 from ..ops.reductions import sum as total_of
 from ..ops.shapes import expand_dims
-from ._remembered import Made, remembered
+from ._picklable import Made, remembered
 from .schedules import Schedule
 
 Tree = Any

@@ -21,7 +21,7 @@ from .._core.public import public
 from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.types import same_dim
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import cast
 from ..errors import TracingError
 from ..ops.flips_and_rolls import flip

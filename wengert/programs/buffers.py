@@ -26,13 +26,13 @@ from .._core.state import STATE
 from .._core.tensor import Tensor, Value, tensor_in
 from .._core.tracebacks import fold
 from .._core.types import tensor_type
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import buffer as prims
 from .._prims import structural
-from ..ops import places, promotion
+from ..ops import buffer_indexing, promotion
 from ..ops.conversion import tensor
 from ..ops.memory.versions import Memory
-from .state import attach_operators
+from .variables import attach_operators
 
 
 class Buffer(Memory, Operators):
@@ -64,7 +64,7 @@ class Buffer(Memory, Operators):
 
     def __getitem__(self, index: Any) -> Tensor:
         try:  # not `@public`: a read or a write opens nothing, and loops are made of them
-            return places.take(self._held, index, "buffer")
+            return buffer_indexing.take(self._held, index, "buffer")
         except BaseException as error:
             fold(error)
             raise
@@ -75,7 +75,7 @@ class Buffer(Memory, Operators):
             held = self._held
             if type(value) is Tensor:
                 value = beside(value, held)
-            self._put(places.put(held, index, value, "buffer"))
+            self._put(buffer_indexing.put(held, index, value, "buffer"))
         except BaseException as error:
             fold(error)
             raise

@@ -29,7 +29,7 @@ from .._core.printer import programs_of
 from .._core.state import STATE, pausing
 from .._core.structure import Spec
 from .._core.tensor import Tensor
-from .._core.where import is_library_file
+from .._core.user_line import is_library_file
 
 INT_KEY = ArrayKey((), np.dtype(np.int64), True, True)  # weak, and a float where it is differentiated, as a Python int
 _VALUES = 3  # of one argument, before it is tried as an input

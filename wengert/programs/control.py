@@ -44,7 +44,7 @@ from .._core.state import STATE, building
 from .._core.structure import LEAF
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, same_dim, tensor_type, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import discrete as D
 from .._prims import structural as S
 from .._transforms.tape import Tape

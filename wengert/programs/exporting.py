@@ -23,7 +23,7 @@ from .._core import dtypes
 from .._core.dims import Atom, Dim
 from .._core.graph import Graph
 from .._core.structure import Spec, describe, flatten
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._core.whole_files import write_whole
 from .._engines.native import engine
 from .._engines.native.export.c_source import c_source
@@ -34,7 +34,7 @@ from .._engines.native.export.objects import SIGNATURE, object_code
 from .._engines.native.export.program import Exported, exported
 from .._engines.native.llvm import jit
 from .._engines.native.run.callable import CALLABLE
-from .named import allow_named_results
+from .named_results import allow_named_results
 
 Whole = tuple[Spec | None, tuple[Any, ...], Traced]
 

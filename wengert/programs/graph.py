@@ -32,7 +32,6 @@ from .._core.caller import TENSORS, caller_of, caller_with, strong_result
 from .._core.constant import given_constant, number, weakened
 from .._core.derived import SIGNATURE, Derived, derived, kept
 from .._core.dims import is_late
-from .._core.dynamo import left_out
 from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, is_native, transferred
 from .._core.graph import Graph
 from .._core.kinds import ARRAYS, SEQUENCES
@@ -42,8 +41,9 @@ from .._core.scalars import are_among_weak, beside, suits
 from .._core.state import STATE, next_serial
 from .._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
+from .._core.torch_compile import left_out
 from .._core.tracebacks import fold
-from .._core.where import at_user_line, warn
+from .._core.user_line import at_user_line, warn
 from .._core.wrong_calls import Symbolic
 from .._engines import engine_named
 from ..errors import TracingError
@@ -709,7 +709,7 @@ class Function(Generic[P, R]):
             types: Any = [key for key in keys if isinstance(key, ArrayKey)]
             return self._compiled_for(spec, keys, types)
 
-        make: Any = importlib.import_module(".registering", __package__)
+        make: Any = importlib.import_module(".torch_operator", __package__)
         return make.registered(op, self._name, plain, flat, _traced_leaf, found)
 
     def _on_engine(self, name: str, op: str | None = None) -> Derived:

@@ -23,11 +23,11 @@ from .._compile.saved import Decoder, Encoder
 from .._compile.trace import ArrayKey
 from .._core import dtypes
 from .._core.public import public
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._core.whole_files import write_whole
 from .graph import Function, TensorSpec
-from .named import allow_named_results
-from .state import Variable
+from .named_results import allow_named_results
+from .variables import Variable
 
 __all__ = ["load", "save"]
 

@@ -9,7 +9,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops import promotion
 from ..ops.draws import float_dtype, key_of, open_unit, standard_normal
 from ..ops.elementwise import add, divide, log, log1p, multiply, negative, sqrt, subtract, tan

@@ -11,7 +11,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, ShapeLike
 from .._core.constant import constant
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import random as Z
 from ..ops import promotion
 from ..ops.draws import float_dtype, key_of, standard_normal, unit

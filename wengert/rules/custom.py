@@ -21,10 +21,10 @@ import numpy as np
 
 from .._compile.arguments import array_argument, require_callable
 from .._compile.bridge import as_program, has_tracers
-from .._control.captures import Telling
 from .._control.closed import Closed
 from .._control.custom import CustomRule, EagerRule, Pull, Push, TracedRule, follow
 from .._control.custom_captures import Outside, described, refused
+from .._control.outside_tensors import Telling
 from .._control.recompute import ClosedRun, RecomputeRule, Run
 from .._control.values import strong_unless
 from .._core import dtypes
@@ -43,11 +43,11 @@ from .._core.state import STATE, next_serial, observing_reads, pausing, pinning,
 from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, is_plain_dict, opens_itself, unflatten
 from .._core.tensor import Tensor, is_tensor_or_variable
 from .._core.types import TensorType, same_shape, type_of
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.memory.versions import Memory
 from ..ops.promotion import as_tensor, cast
 from ..programs.kept_traces import KeptTraces
-from ..programs.state import Variable
+from ..programs.variables import Variable
 
 __all__ = ["checkpoint", "custom_grad", "custom_gradient", "recompute_grad"]
 

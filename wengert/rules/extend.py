@@ -17,14 +17,14 @@ from .._compile.bridge import as_program, has_tracers
 from .._control.custom import show_rule
 from .._core.apply import apply
 from .._core.derived import Derived, pickles_by_value
-from .._core.dynamo import left_out
 from .._core.engine import Engine, register_host_kernel
 from .._core.op import REGISTRY, Cost, Facts, Mixes, Moves, Op, Rule, batch_size, named, require_facts
 from .._core.public import public, unconverted
 from .._core.tensor import Tensor
+from .._core.torch_compile import left_out
 from .._core.tracebacks import fold
 from .._core.types import TensorType, tensor_type
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic
 from .._prims.structural import concatenate, reshape, slice_
 from ..ops.promotion import as_tensor, outward

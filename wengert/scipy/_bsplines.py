@@ -10,11 +10,11 @@ from .. import linalg
 from .. import numpy as np
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.conversion import stop_gradient
+from ._conversions import entered, floats
 from ._namespace import only
 from ._piecewise import kept, placed
-from ._standing import entered, floats
 
 
 def _values(t: Tensor, c: Tensor, k: int, x: Tensor) -> Tensor:

@@ -9,9 +9,9 @@ from .. import signal as ours
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
+from ._conversions import meeting, recorded
 from ._edges import beyond
 from ._namespace import only
-from ._standing import meeting, recorded
 
 _EDGES = {"fill": "constant", "wrap": "wrap", "circular": "wrap", "symm": "reflect", "symmetric": "reflect"}
 

@@ -11,9 +11,9 @@ from .. import linalg
 from .. import numpy as np
 from .._core.argument_types import ArrayLike, Out
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
+from ._conversions import floats, recorded
 from ._namespace import only
-from ._standing import floats, recorded
 
 # Each metric takes two arrays of vectors along the last axis, which broadcast, and what it is asked for beside them.
 

@@ -12,12 +12,12 @@ from .. import numpy as np
 from .._core.argument_types import ArrayLike, Axes
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..errors import LostGradientError
 from ..ops.filtering import convolve as convolved
 from ..programs.graph import TensorSpec
 from ..rules.extend import primitive
-from ._standing import floats, meeting, recorded
+from ._conversions import floats, meeting, recorded
 
 # -- the recursion -----------------------------------------------------------------------------------------------------
 # y[n] + a[0] y[n-1] + a[1] y[n-2] + ... = u[n] along the last axis; a may have leading axes, which are then u's, too

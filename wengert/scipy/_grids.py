@@ -12,12 +12,12 @@ from .. import numpy as np
 from .._core.argument_types import ArrayLike
 from .._core.state import STATE
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..errors import LostGradientError
 from ..ops.conversion import stop_gradient
 from ._bsplines import make_interp_spline
+from ._conversions import entered, floats
 from ._piecewise import kept, placed
-from ._standing import entered, floats
 
 _DEGREES = {"slinear": 1, "quadratic": 2, "cubic": 3}
 _SPLINES = {"slinear": 1, "cubic": 3, "quintic": 5}

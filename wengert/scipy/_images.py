@@ -13,12 +13,12 @@ import numpy
 from .. import numpy as np
 from .._core.argument_types import ArrayLike, Axes, DTypeLike, ShapeLike
 from .._core.tensor import Tensor
-from ..numpy._writing import written
+from ..numpy._decorators import written
 from ..ops.filtering import correlate as correlated
 from ..ops.image.splines import spline_between
+from ._conversions import fixed, floats, recorded
 from ._edges import beyond, checked, places
 from ._namespace import only
-from ._standing import fixed, floats, recorded
 
 
 def _filter(ours: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,15 +18,15 @@ from .._core.engine import ndarray_of
 from .._core.scipy_modules import scipy
 from .._core.state import STATE, pausing, watchers
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..differentiation.derivatives import jvp
 from ..errors import TracingError
 from ..integrate import OdeResult
 from ..integrate import solve_ivp as ours
 from ..ops.conversion import stop_gradient
 from ..ops.promotion import as_tensor
+from ._conversions import Array, fixed, floats, recorded
 from ._namespace import only
-from ._standing import Array, fixed, floats, recorded
 
 _OF_OURS = {"BDF": "Radau", "LSODA": "DOP853"}
 

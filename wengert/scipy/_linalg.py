@@ -23,9 +23,9 @@ from ..ops.promotion import as_float, as_tensor, cast, outward
 from ..ops.reductions import sum as total
 from ..ops.shapes import flat, joined, known_extent, matrix_transpose, part, reshaped
 from ..ops.triangles import tril, triu
-from . import _refined
+from . import _matrix_equations
+from ._matrix_equations import adjoint, found
 from ._namespace import listed_in, only
-from ._refined import adjoint, found
 
 OURS: dict[str, Any] = {
     "block_diag": linalg.block_diag, "circulant": linalg.circulant, "toeplitz": linalg.toeplitz,
@@ -262,7 +262,7 @@ def ldl(
     """The factor, its block diagonal and the order of rows of a symmetric (Hermitian) matrix."""
     only("linalg.ldl", lower=(lower, True))
     x = _mirrored(_matrix(A, "ldl"), True, hermitian)
-    rows, block, order = _refined.ldl(x, hermitian)
+    rows, block, order = _matrix_equations.ldl(x, hermitian)
     places = (order[:, None] == np.arange(known_extent(x, 0, "ldl"))).astype(x.dtype)
     return outward((matrix_transpose(places) @ rows, block, order), A)
 
@@ -342,13 +342,13 @@ def schur(
     x = _matrix(a, "schur")
     if output in ("complex", "c") and not _is_complex(x):
         x = x + 0j
-    return outward(_refined.schur(x), a)
+    return outward(_matrix_equations.schur(x), a)
 
 
 @_ours
 def hessenberg(a: ArrayLike, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Hessenberg's form, and its basis with `calc_q`."""
-    h, q = _refined.hessenberg(_matrix(a, "hessenberg"))
+    h, q = _matrix_equations.hessenberg(_matrix(a, "hessenberg"))
     return outward((h, q) if calc_q else h, a)
 
 
@@ -535,7 +535,7 @@ OURS["solve_lyapunov"] = solve_continuous_lyapunov
 def solve_discrete_lyapunov(a: ArrayLike, q: ArrayLike, method: str | None = None) -> Any:
     """The x with a x a^H - x + q = 0."""
     only("linalg.solve_discrete_lyapunov", method=(method, None, "direct", "bilinear"))
-    return outward(_refined.discrete_lyapunov(*_met("solve_discrete_lyapunov", a, q)), a, q)
+    return outward(_matrix_equations.discrete_lyapunov(*_met("solve_discrete_lyapunov", a, q)), a, q)
 
 
 @_ours
@@ -545,7 +545,7 @@ def solve_continuous_are(
 ) -> Any:  # fmt: skip
     """The stabilising solution of Riccati's equation in continuous time."""
     only("linalg.solve_continuous_are", e=(e, None), s=(s, None))
-    return outward(_refined.continuous_riccati(*_met("solve_continuous_are", a, b, q, r)), a, b, q, r)
+    return outward(_matrix_equations.continuous_riccati(*_met("solve_continuous_are", a, b, q, r)), a, b, q, r)
 
 
 @_ours
@@ -555,7 +555,7 @@ def solve_discrete_are(
 ) -> Any:  # fmt: skip
     """The stabilising solution of Riccati's equation in discrete time."""
     only("linalg.solve_discrete_are", e=(e, None), s=(s, None))
-    return outward(_refined.discrete_riccati(*_met("solve_discrete_are", a, b, q, r)), a, b, q, r)
+    return outward(_matrix_equations.discrete_riccati(*_met("solve_discrete_are", a, b, q, r)), a, b, q, r)
 
 
 # -- matrices of vectors ---------------------------------------------------------------------------------------------

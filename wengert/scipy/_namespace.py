@@ -22,7 +22,7 @@ from .._core.kinds import ARRAYS
 from .._core.public import names_errors
 from .._core.state import STATE
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..errors import LostGradientError
 from ..numpy._protocols import _on_values, _plain, is_followed  # the walk of NumPy's protocols
 from ..ops.conversion import stop_gradient

@@ -17,7 +17,7 @@ from .._core.caller import caller_of
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from ..ops.conversion import stop_gradient
-from ._standing import entered, floats, followed_place
+from ._conversions import entered, floats, followed_place
 
 
 def kept(found: ArrayLike, *given: object) -> Any:

@@ -20,12 +20,12 @@ from .._core.engine import ndarray_of
 from .._core.scipy_modules import scipy
 from .._core.state import STATE, pausing, watchers
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..errors import TracingError
 from ..ops.conversion import stop_gradient
 from ..ops.promotion import as_tensor
+from ._conversions import Array, recorded
 from ._namespace import only
-from ._standing import Array, recorded
 from ._traced_quadrature import traced_integral
 
 _GAUSS = 21  # places in an interval

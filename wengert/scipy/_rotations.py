@@ -17,9 +17,9 @@ from .. import linalg
 from .. import numpy as np
 from .._core.argument_types import ArrayLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
+from ._conversions import entered, floats
 from ._piecewise import kept
-from ._standing import entered, floats
 
 _SMALL = 1e-6  # of the square of an angle: from there on series have every digit
 

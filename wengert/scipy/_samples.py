@@ -13,8 +13,8 @@ from .. import special
 from .._core.argument_types import ArrayLike, Axes
 from ..ops.conversion import stop_gradient
 from ..ops.promotion import outward
+from ._conversions import entered, floats, meeting
 from ._namespace import listed_in, only
-from ._standing import entered, floats, meeting
 
 SAMPLES: dict[str, Any] = {}
 _ours = listed_in(SAMPLES)

@@ -22,14 +22,14 @@ from .._core.engine import ndarray_of
 from .._core.scipy_modules import scipy
 from .._core.state import STATE, pausing, watchers
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..differentiation.derivatives import jacobian
 from ..differentiation.functional import grad
 from ..differentiation.implicit import followed_root
 from ..errors import LostGradientError, TracingError
 from ..ops.promotion import as_tensor, named
+from ._conversions import Array, floats, recorded
 from ._namespace import only
-from ._standing import Array, floats, recorded
 
 
 def _as_tuple(args: tuple[Any, ...]) -> tuple[Any, ...]:

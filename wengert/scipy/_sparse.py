@@ -18,10 +18,10 @@ from .._core.argument_types import ArrayLike, Axes, DTypeLike, Index
 from .._core.kinds import ARRAYS, NUMBERS
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.ordering import segment_sum
 from ..ops.sparse import is_sparse, product, right_product
-from ._standing import Array, floats
+from ._conversions import Array, floats
 
 
 class Pattern(NamedTuple):

@@ -11,12 +11,12 @@ from .. import numpy as np
 from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.promotion import as_tensor
 from ..ops.sparse import is_sparse
+from ._conversions import Array, floats
 from ._namespace import is_for_us
 from ._sparse import Pattern, SparseTensor, as_sparse
-from ._standing import Array, floats
 
 _CLASSES = ("csr_array", "csc_array", "coo_array", "csr_matrix", "csc_matrix", "coo_matrix", "dia_array", "dia_matrix")
 

@@ -13,14 +13,14 @@ from .._core.argument_types import ArrayLike, Axes
 from .._core.caller import NUMPY, caller_of
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..differentiation.implicit import custom_linear_solve
 from ..errors import LostGradientError
 from ..ops.sparse import is_sparse
 from ..rules.extend import primitive
+from ._conversions import Array, entered, floats, recorded
 from ._namespace import only
 from ._sparse import Pattern, SparseTensor, with_values
-from ._standing import Array, entered, floats, recorded
 
 
 @recorded

@@ -17,8 +17,8 @@ from ..ops.elementwise import abs as magnitude
 from ..ops.elementwise import cos, exp, expm1, floor, less, less_equal, log, log1p, sin, sqrt, tan
 from ..ops.indexing import where
 from ..ops.promotion import as_float, as_tensor, outward
+from ._conversions import followed_place
 from ._namespace import listed_in, only
-from ._standing import followed_place
 from ._ufuncs import log_ratio, raw, require_constant, ufunc
 
 OURS: dict[str, Any] = {name: getattr(special, name) for name in special.__all__}

@@ -15,9 +15,9 @@ from .._core.argument_types import ArrayLike
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from ..ops.filtering import convolve as convolved
+from ._conversions import Array, fixed, floats, recorded
 from ._edges import beyond
 from ._filters import extended
-from ._standing import Array, fixed, floats, recorded
 
 # -- trends and smoothing ----------------------------------------------------------------------------------------------
 

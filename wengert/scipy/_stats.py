@@ -15,7 +15,7 @@ from .. import special, stats
 from .._core.argument_types import ArrayLike, Axes, DTypeLike, ShapeLike
 from .._core.public import at_home
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import stop_gradient
 from ..ops.decompositions import triangular_eigh
 from ..ops.elementwise import abs as magnitude
@@ -28,7 +28,18 @@ from ..ops.reductions import sum as total
 from ..ops.shapes import known_extent, matrix_transpose, ravel, reshape
 from ..ops.triangles import diagonal
 from ..stats._distribution import Distribution, _given
-from ._expected import Moments, NotSummed, each, expect, fit, known, quantile, theirs, unlikelihood, with_mass_below
+from ._distribution_numerics import (
+    Moments,
+    NotSummed,
+    each,
+    expect,
+    fit,
+    known,
+    quantile,
+    theirs,
+    unlikelihood,
+    with_mass_below,
+)
 from ._families import FAMILIES
 from ._moments import MOMENTS
 from ._namespace import guarded, is_followed, is_for_us, listed_in, only

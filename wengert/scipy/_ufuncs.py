@@ -17,7 +17,7 @@ from .. import special
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Out
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import scale
 from ..errors import LostGradientError
 from ..ops import promotion

@@ -12,8 +12,8 @@ from .. import fft as _transforms
 from .. import numpy as np
 from .._core.argument_types import ArrayLike, Axes, ShapeLike
 from . import _fft
+from ._conversions import floats, recorded
 from ._namespace import namespace
-from ._standing import floats, recorded
 
 OURS: dict[str, Any] = {"fftshift": _transforms.fftshift, "ifftshift": _transforms.ifftshift}
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}

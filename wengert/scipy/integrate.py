@@ -8,7 +8,7 @@ from ._followed import followed
 from ._initial_values import odeint, solve_ivp
 from ._namespace import namespace
 from ._quadrature import dblquad, nquad, quad, tplquad
-from ._sums import cumulative_simpson, cumulative_trapezoid, fixed_quad, romb, simpson, trapezoid
+from ._sampled_integrals import cumulative_simpson, cumulative_trapezoid, fixed_quad, romb, simpson, trapezoid
 
 _FUNCTIONS = (
     cumulative_simpson, cumulative_trapezoid, dblquad, fixed_quad, nquad, odeint, quad, romb, simpson, solve_ivp,

@@ -21,7 +21,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike
 from .._core.public import at_home
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._transforms.repeated_functions import repeated
 from ..ops import promotion
 from ..ops.elementwise import equal, exp, floor, isinf, isnan, less, less_equal, log, log1p, logical_and, logical_not

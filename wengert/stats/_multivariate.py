@@ -9,7 +9,7 @@ from .._core.argument_types import ArrayLike
 from .._core.dims import size_of
 from .._core.tensor import Tensor
 from .._core.types import is_one
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..ops.creation import eye
 from ..ops.elementwise import abs as magnitude
 from ..ops.elementwise import exp, less, less_equal, log, logical_and, multiply

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from wengert._engines.native import lower
-from wengert._engines.native.lower.families import FAMILIES, SINGLES
+from wengert._engines.native.lower.rule_tables import FAMILIES, SINGLES
 
 
 def test_every_file_with_a_table_is_listed() -> None:

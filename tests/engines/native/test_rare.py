@@ -12,7 +12,7 @@ import wengert as wg
 from tests.prims.test_repeated_values import of_eigh, of_svd, total
 from wengert._core.op import REGISTRY
 from wengert._engines.native import engine
-from wengert._engines.native.plan.rare import without_rare
+from wengert._engines.native.plan.rare_cases import without_rare
 from wengert._transforms.limits import Remainder, Trail
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert._core import dynamo
+from wengert._core import torch_compile
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -184,7 +184,7 @@ class Unregistered(torch.nn.Module):
 
 
 def test_left_out_and_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dynamo, "_told", [])
+    monkeypatch.setattr(torch_compile, "_told", [])
     torch._dynamo.reset()
     module = Unregistered()
     x = torch.tensor([0.1, 0.2])

@@ -13,6 +13,7 @@ from ..._core.engine import array_of, stands_in
 from ..._core.graph import Graph
 from ..._core.tensor import Tensor, entered, source_of
 from .changing import global_sources, random_state, torch_sources
+from .executed_code import Ran
 from .foreign import (
     array_behind,
     held_by,
@@ -28,7 +29,6 @@ from .foreign import (
 )
 from .guard import Alike, Guard, Moving, Unwritten, guard_of, guarded
 from .inputs import Inputs, tensor_around
-from .ran import Ran
 from .reach import Reach, Slot, is_array
 from .reads import has_jumps
 from .watch import MISSING, Contents, Elements, ShapeAndDtype, StaticAt, Watch, bytes_of, same_bytes, same_printing

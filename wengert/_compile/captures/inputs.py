@@ -22,9 +22,9 @@ from ..._core.foreign_arrays import require_plain
 from ..._core.graph import Graph, symbol
 from ..._core.state import next_serial
 from ..._core.tensor import Tensor, Value, source_of
-from ..._core.where import is_library_file, site_of
+from ..._core.user_line import is_library_file, site_of
+from .executed_code import Ran
 from .foreign import array_behind, memory_of
-from .ran import Ran
 from .reach import SIZES, Reach, Slot
 from .reads import CELL, LOCAL, Access, Chain, Position, is_inside, reads_of, spans_of
 

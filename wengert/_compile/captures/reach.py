@@ -34,11 +34,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.copied import home_of
+from ..._core.adopted_names import home_of
 from ..._core.engine import is_native
 from ..._core.kinds import SEQUENCES
 from ..._core.tensor import Tensor
-from ..._core.where import is_library_file
+from ..._core.user_line import is_library_file
 from .changing import PATHS_ARE_READ, changing_name, is_iterator, random_state
 from .reads import CELL, GLOBAL, LOCAL, MUTATORS, Access, Chain, reads_of
 from .watch import (

@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..buffer_indices import are_many, front, indexed_extents, whole_place
 from ..checks import require_inside
-from ..places import are_many, front, indexed_extents, whole_place
 from .common import canonical, in_float32, values_of, widened
 
 

@@ -33,8 +33,8 @@ from ..._passes.dce import drop_unused
 from ..interpret import compile_instructions
 from .common import TRACING, is_concrete
 from .meshes import explicit_mesh, laid_out_by_xla, off_meshes, plain, typed, vary_alike
-from .products import contracted
 from .table import KERNELS
+from .transposed_products import contracted
 
 Natives = Sequence[Any]
 

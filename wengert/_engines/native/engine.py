@@ -24,7 +24,7 @@ from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._core.progress import stage
 from ..._core.types import Guards
-from ..._core.where import at_user_line, warn
+from ..._core.user_line import at_user_line, warn
 from ..refine import COMPILED, Plain
 from ..regions import as_object
 from .dumps import dump
@@ -37,7 +37,7 @@ from .lower.forms import TYPE_OF
 from .lower.functions import Kinds, Lowered, lowered
 from .plan.pooling import pooled
 from .plan.prepare import ready
-from .plan.rare import without_rare
+from .plan.rare_cases import without_rare
 from .plan.segments import Part, parts
 from .plan.sizes import sized
 from .plan.support import culprit_of, is_native, reason_against, untold

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..._core import dtypes, forking
-from ..places import are_many, front, whole_place
+from ..buffer_indices import are_many, front, whole_place
 
 # A write changes several versions' common array; what takes long (copies of whole arrays) is rare.
 _lock = forking.short_lock()

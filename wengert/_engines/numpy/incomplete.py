@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..stirling import FROM, NEAR, beta_start, beyond_stirling
+from ..special_numerics import FROM, NEAR, beta_start, beyond_stirling
 from ..taylor import Taylor, fraction, through, variable
 from .common import lazy
 from .large_parameters import beta_derivative, gamma_derivative, off

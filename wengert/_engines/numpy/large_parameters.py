@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..stirling import FALL, NODES, beyond_stirling
+from ..special_numerics import FALL, NODES, beyond_stirling
 from ..taylor import Taylor
 from .special import polygamma_step
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..erfcx_integrals import MOST, SPLIT, smooth
-from ..stirling import KV_FAR, beyond_stirling
+from ..special_numerics import KV_FAR, beyond_stirling
 from .common import Kernel, in_float32, lazy
 
 _SAME_NAME = (

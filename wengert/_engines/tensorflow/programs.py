@@ -23,7 +23,7 @@ from ..._core.engine import HOST_KERNELS
 from ..._core.graph import Graph
 from ..._core.op import ZERO
 from ..._core.state import letting_captures_go
-from ..._core.where import at_user_line
+from ..._core.user_line import at_user_line
 from ..._passes import optimise
 from ...errors import CapturedError, LostGradientError
 from ..interpret import compile_instructions

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ..places import are_many, front, indexed_extents, whole_place
+from ..buffer_indices import are_many, front, indexed_extents, whole_place
 from .common import HALF, TableKernel, of_unsigned, view
 from .indexing import require_inside, scatter_set
 

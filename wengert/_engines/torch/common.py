@@ -12,7 +12,7 @@ import torch
 
 from ..._core import dtypes
 from ..._core.engine import default_engine
-from ..._core.where import at_user_line
+from ..._core.user_line import at_user_line
 from ...errors import TracingError
 
 Kernel = Callable[..., Any]

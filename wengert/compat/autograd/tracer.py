@@ -18,7 +18,7 @@ from ..._core.op import Op
 from ..._core.state import STATE
 from ..._core.tensor import Tensor
 from ..._core.types import TensorType, type_of
-from ..._transforms.steps import Steps
+from ..._transforms.recorded_ops import Steps
 from . import _boxes
 from ._boxes import conjugate, fitted, following, getval, isbox, leaves, map_tree, plain, source
 from ._spaces import SparseObject

@@ -12,16 +12,16 @@ from ..._core import dtypes
 from ..._core.argument_types import ArrayLike
 from ..._core.constant import constant
 from ..._core.tensor import Tensor
-from ..._core.where import at_user_line
+from ..._core.user_line import at_user_line
 from .. import promotion
 from ..draws import key_of, standard_normal
 from ..elementwise import add, multiply
 from ..joining import stack
 from ..promotion import as_float, as_tensor, names_errors, outward
 from ..shapes import known_extent, part, reshaped
+from .crops_and_patches import gaussian_blur
 from .layout import laid_out
 from .resampling import between
-from .windows import gaussian_blur
 
 _ORDERS = {"nearest": 0, "bilinear": 1}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..._core.argument_types import ArrayLike
 from ..._core.tensor import Tensor
-from ..._core.where import at_user_line
+from ..._core.user_line import at_user_line
 from ..promotion import as_tensor
 from ..shapes import permuted, reshaped
 

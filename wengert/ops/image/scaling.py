@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._core.argument_types import ArrayLike, DTypeLike
 from ..._core.tensor import Tensor
-from ..._core.where import at_user_line
+from ..._core.user_line import at_user_line
 from .. import promotion
 from ..elementwise import abs as magnitude
 from ..elementwise import add, divide, less, logical_and, multiply, subtract

@@ -17,7 +17,7 @@ from ..._core import dtypes
 from ..._core.constant import constant
 from ..._core.dims import size_of
 from ..._core.tensor import Tensor
-from ..._core.where import at_user_line
+from ..._core.user_line import at_user_line
 from ..._prims import discrete as D
 from ..._prims import indexing as I
 from ..._prims import sparse as X

@@ -19,7 +19,7 @@ from ..._core.graph import ReadBefore
 from ..._core.state import STATE
 from ..._core.tensor import Tensor, Written
 from ..._core.types import TensorType
-from .. import places
+from .. import buffer_indexing
 from . import layouts
 from .versions import Memory, bodies_below, home_of
 
@@ -169,7 +169,7 @@ class Location:
 
     def _found_window(self) -> tuple[Any, ...] | None:
         if self.is_root:
-            plain = places.plain_place(self.type.shape, ...)
+            plain = buffer_indexing.plain_place(self.type.shape, ...)
             return None if plain is None else plain[0]
         base, index = (self.parent, self.index) if self.parent is not None else self.made or (None, None)
         if base is None or self._pull is not None or callable(index):
@@ -177,15 +177,15 @@ class Location:
         place = base.place_at(index)
         return None if place is None or place[2] else place[0]
 
-    def place_at(self, index: Any) -> places.Plain | None:
+    def place_at(self, index: Any) -> buffer_indexing.Plain | None:
         """The place, in the whole memory, of what integers and slices forward, or arrays in front, address here."""
-        plain = None if self._window is False else places.plain_place(self.type.shape, index)
+        plain = None if self._window is False else buffer_indexing.plain_place(self.type.shape, index)
         if plain is None or self.made is OF_ROOT:
             return plain
         window = self.window()
-        return None if window is None else places.place_within(window, plain)
+        return None if window is None else buffer_indexing.place_within(window, plain)
 
-    def reached(self, index: Index) -> places.Place | None:
+    def reached(self, index: Index) -> buffer_indexing.Place | None:
         """The place, in the memory, of what an index with arrays addresses here, where it is known without a run."""
         return layouts.reached(self.layout, self.family.blank, index, "x[...]") if STATE.builder is None else None
 

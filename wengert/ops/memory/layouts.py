@@ -19,7 +19,7 @@ from ..._core.constant import constant
 from ..._core.tensor import Tensor
 from ..._prims import structural as S
 from ..._prims.buffer import buffer_get, buffer_set
-from .. import complex_parts, places
+from .. import buffer_indexing, complex_parts
 from ..shapes import part as part_of
 from ..shapes import permuted, reshaped
 from ..subscript import is_known, look_of_index
@@ -158,21 +158,21 @@ def read(held: Tensor, layout: np.ndarray[Any, Any], blank: Any) -> Tensor:
     return complex_parts.imag(taken) if part else complex_parts.real(taken)
 
 
-def reached(layout: Any, blank: Any, index: Any, what: str) -> places.Place | None:
+def reached(layout: Any, blank: Any, index: Any, what: str) -> buffer_indexing.Place | None:
     """The place, in the array, of what index arrays address in a view of it: at the cost of what they address.
 
     None where an index is not known, or is none that a place has.
     """
     if layout is None or layout.dtype != blank.dtype or not (layout.size and layout.ndim and blank.ndim):
         return None  # parts of complex numbers are written with the other part
-    if places.is_lone_truth(index):
+    if buffer_indexing.is_lone_truth(index):
         return None
-    place = places.place_of(Tensor(layout, 0), index, what)
+    place = buffer_indexing.place_of(Tensor(layout, 0), index, what)
     if not all(map(is_known, place.indices)):
         return None
-    place = places.counted_from_the_front(place, layout.shape, what)
+    place = buffer_indexing.counted_from_the_front(place, layout.shape, what)
     offset, strides, _ = _geometry(layout, blank)
-    numbers = np.unravel_index(places.elements_of(place, strides, offset), blank.shape)
+    numbers = np.unravel_index(buffer_indexing.elements_of(place, strides, offset), blank.shape)
     return place._replace(template=(None,) * blank.ndim, indices=(*map(constant, numbers),))
 
 

@@ -17,10 +17,10 @@ from ..._core.moving import beside
 from ..._core.state import STATE, next_serial
 from ..._core.tensor import Tensor, Value, tell_twin
 from ..._core.types import as_type, type_of
-from ..._core.where import at_user_line
+from ..._core.user_line import at_user_line
 from ..._prims import buffer as prims
 from ...errors import TracingError
-from .. import places
+from .. import buffer_indexing
 from ..at import At, filling
 from ..subscript import take_index
 from . import layouts
@@ -42,7 +42,7 @@ class Place(Location):
             return None
         return (self.family.memory or self.family.written())._tensor
 
-    def put_promptly(self, held: Tensor, place: places.Plain, value: Any) -> bool:
+    def put_promptly(self, held: Tensor, place: buffer_indexing.Plain, value: Any) -> bool:
         """Writes to a place of the newest version, where there is nothing to ask; whether there was not."""
         data, (template, core, indices) = held._data, place
         if type(value) is Tensor:
@@ -97,18 +97,18 @@ class Place(Location):
         if self._pull is not None:
             return copy(self._pull(self.parent.current()))
         if self.parent.is_root:
-            return places.take(held, self.index, "x[...]")
+            return buffer_indexing.take(held, self.index, "x[...]")
         return take_index(self.parent.current(), self.index, "x[...]")
 
     def read_at(self, index: Index) -> Tensor:
         """What stands at an index of this place."""
-        if self.is_root and not places.is_lone_truth(index):
-            return places.take(self.family.written()._held, index, "x[...]")
+        if self.is_root and not buffer_indexing.is_lone_truth(index):
+            return buffer_indexing.take(self.family.written()._held, index, "x[...]")
         layout = layouts.indexed(self.layout, index)
         if layout is not None and self.family.memory is not None:
             return layouts.read(self.family.memory._held, layout, self.family.blank)
         if self.family.memory is not None and (place := self.reached(index)) is not None:
-            return places.take(self.family.memory._held, index, "x[...]", place)
+            return buffer_indexing.take(self.family.memory._held, index, "x[...]", place)
         return take_index(self.current(), index, "x[...]")
 
     def write(self, index: Index, value: Tensor) -> None:
@@ -118,10 +118,10 @@ class Place(Location):
         held = memory._held
         value = beside(value, held)
         if self.is_root:
-            if places.is_lone_truth(index):
+            if buffer_indexing.is_lone_truth(index):
                 self.write_all(_replaced(self.current(), index, value))
             else:
-                memory._put(places.put(held, index, value, "x[...]"))
+                memory._put(buffer_indexing.put(held, index, value, "x[...]"))
             return
         layout = layouts.indexed(self.layout, index)
         if layout is not None:
@@ -129,7 +129,7 @@ class Place(Location):
             memory._put(layouts.written(held, layout, self.family.blank, value))
             return
         if (place := self.reached(index)) is not None:
-            memory._put(places.put(held, index, value, "x[...]", place))
+            memory._put(buffer_indexing.put(held, index, value, "x[...]", place))
             return
         self.write_all(_replaced(self.current(), index, value))
 
@@ -151,7 +151,7 @@ class Place(Location):
         if self.is_root:
             memory._put(beside(value, memory._held))
         elif self.parent is not None and self.parent.is_root and self._pull is None:  # its index says where it lies
-            memory._put(places.put(memory._held, self.index, beside(value, memory._held), "x[...]"))
+            memory._put(buffer_indexing.put(memory._held, self.index, beside(value, memory._held), "x[...]"))
         elif self.layout is not None:
             memory._put(layouts.written(memory._held, self.layout, self.family.blank, value))
         elif self._pull is not None:
@@ -178,9 +178,9 @@ class Place(Location):
 
 def _replaced(x: Tensor, index: Index, value: Tensor) -> Tensor:
     """x with a value at an index, as a tensor of its own."""
-    if places.is_lone_truth(index):
+    if buffer_indexing.is_lone_truth(index):
         return At(x)[index].set(value)
-    return prims.buffer_value(places.put(x, index, value, "x[...]"))
+    return prims.buffer_value(buffer_indexing.put(x, index, value, "x[...]"))
 
 
 def place_of(x: Tensor) -> Place:

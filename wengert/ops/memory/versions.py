@@ -17,7 +17,7 @@ from ..._core.recorder import Observer
 from ..._core.state import STATE, next_serial, tell_effect
 from ..._core.tensor import Tensor, Value
 from ..._core.types import TensorType, type_of
-from ..._core.where import Site, at_user_line
+from ..._core.user_line import Site, at_user_line
 from ...errors import TracingError
 
 

@@ -15,7 +15,7 @@ from ..._core.argument_types import ArrayLike, Index
 from ..._core.state import STATE
 from ..._core.tensor import Tensor, Written
 from ..._core.types import TensorType, same_dim, type_of
-from ..._core.where import at_user_line
+from ..._core.user_line import at_user_line
 from ...errors import TracingError
 from .. import masked_elements, promotion
 from ..indexing import where

@@ -12,8 +12,8 @@ from ..._core.argument_types import ArrayLike
 from ...linalg import norm
 from ...ops.conversion import stop_gradient
 from ...ops.promotion import outward
+from .._conversions import entered, floats, meeting
 from .._namespace import listed_in, namespace, plain
-from .._standing import entered, floats, meeting
 
 OURS: dict[str, Any] = {}
 _ours = listed_in(OURS)

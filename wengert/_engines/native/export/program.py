@@ -13,13 +13,13 @@ from ...._core.op import REGISTRY
 from ...._passes import optimise
 from ..ir.loops import Call, For, Function, Let, Poll, blocks_of, verify
 from ..ir.renaming import walk
-from ..lower.alone import alone
 from ..lower.formulas import PREFIX, Own, function_alone, stands_alone
 from ..lower.functions import lowered
+from ..lower.standalone import alone
 from ..plan.numpy_calls import OUTSIDE
 from ..plan.pooling import pooled
 from ..plan.prepare import ready
-from ..plan.rare import without_rare
+from ..plan.rare_cases import without_rare
 from ..plan.sizes import programs_of
 from ..plan.support import prepared, reason_against, untold
 from ..run.calls import derived_sizes

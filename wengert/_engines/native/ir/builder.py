@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from ..run.owners import Owner, owner_of
-from . import half_floats, pairs
+from . import half_floats
+from .complex_numbers import Pair, PairVar, Parts, arithmetic, pair_of
 from .loops import (
     COMPLEX,
     FLOATS,
@@ -53,7 +54,6 @@ from .loops import (
     Var,
     While,
 )
-from .pairs import Pair, PairVar
 
 _FOLDED: dict[str, Callable[[int, int], Any]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 _COMPARED: dict[str, Callable[[int, int], bool]] = {
@@ -151,7 +151,7 @@ class Builder:
     def _let_of_parts(self, op: str, type_: str, args: tuple[Operand, ...]) -> Operand:
         """An operation on complex numbers, or on half floats."""
         if type_ in COMPLEX:
-            return pairs.arithmetic(self, op, type_, *args)
+            return arithmetic(self, op, type_, *args)
         numbers = [half_floats.rounded_number(type_, x) if not isinstance(x, Reg) else x for x in args]
         found = self.let(op, "f32", *numbers)
         return found if OPS[op].result else half_floats.rounded(self, type_, found)
@@ -265,7 +265,10 @@ class Builder:
         if type(cond) is bool:
             return x if cond else y
         if type_ in COMPLEX:
-            return cast(Any, pairs.Parts(self, type_).chosen(cond, pairs.pair_of(x), pairs.pair_of(y)))
+            return cast(
+                Any,
+                Parts(self, type_).chosen(cond, pair_of(x), pair_of(y)),
+            )
         if type_ in HALVES:
             type_ = "f32"
         out = self.reg(type_)
@@ -288,13 +291,13 @@ class Builder:
     def _convert_parts(self, target: str, source: str, x: Operand, bits: bool) -> Operand:
         if target in COMPLEX:
             if source in COMPLEX:
-                z = pairs.pair_of(x)
+                z = pair_of(x)
                 return cast(Any, Pair(*[self.convert(ITEM[target], ITEM[source], part) for part in (z.re, z.im)]))
             return cast(Any, Pair(self.convert(ITEM[target], source, x), 0.0))
         if source in COMPLEX:
-            z = pairs.pair_of(x)
+            z = pair_of(x)
             if target == "bool":
-                return pairs.arithmetic(self, "ne", source, z, 0)
+                return arithmetic(self, "ne", source, z, 0)
             return self.convert(target, ITEM[source], z.re)
         if bits:
             return self._convert_half_bits(target, source, x)
@@ -334,7 +337,7 @@ class Builder:
     def set(self, var: Var, value: Operand) -> None:
         """Sets a variable."""
         if type(var) is PairVar:
-            z = pairs.pair_of(value)
+            z = pair_of(value)
             self.set(var.re, z.re)
             self.set(var.im, z.im)
             return
@@ -356,7 +359,7 @@ class Builder:
     def store(self, array: Array, index: Operand, value: Operand) -> None:
         """Sets an element."""
         if array.type in COMPLEX:
-            z = pairs.pair_of(value)
+            z = pair_of(value)
             for part, x in enumerate((z.re, z.im)):
                 self.block.append(Store(array, index, x, self.node, part))
             return

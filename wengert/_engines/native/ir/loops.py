@@ -11,7 +11,7 @@ A `Function` is one block of instructions; loops and branches hold blocks. There
 An operand is a register or a Python number, which has the type that its place asks for. Types are `f64`, `f32`, `i8` to
 `i64`, `u8` to `u64` and `bool` (one byte in arrays). Arrays may hold half floats (`f16`, `bf16`), which are read and
 written as their bits (`u16`), and complex numbers (`c64`, `c128`), of which each access reads or writes one part:
-`part` 0 is the real one. There are no registers of these types (`half_floats.py`, `pairs.py`).
+`part` 0 is the real one. There are no registers of these types (`half_floats.py`, `complex_numbers.py`).
 
 Integers wrap round; division and remainder of integers are C's
 and undefined for zero, so who emits them guards them. No two arrays overlap, except operands that are only read.

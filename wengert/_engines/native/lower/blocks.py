@@ -22,7 +22,6 @@ from ..ir.loops import COMPLEX, FLOATS, HALVES, Alloc, Array, Operand, Reg, Set,
 from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, SMALL, Group, Kind, is_small, schedule, static_size
 from ..run.owners import Owner
 from . import nests
-from .alone import is_alone
 from .complex_scalars import COMPLEX_SCALARS
 from .forms import (
     TYPE_OF,
@@ -43,6 +42,7 @@ from .maps import MAPS, Info, Map
 from .memory_reuse import heirs
 from .reduces import REDUCES, RUNNING
 from .scalars import SCALARS, Rule, half_rule
+from .standalone import is_alone
 
 Lower = Callable[["Block", Node, list[Form]], Sequence[Form]]
 
@@ -59,14 +59,14 @@ SINGLES: dict[str, Single] = {}
 
 
 def singles(rules: dict[str, Lower], *, of_complex: bool = False, of_halves: bool = False) -> dict[str, Single]:
-    """Part of a family's table, `LOWERED`; `families.py` lists the families that `SINGLES` is made of."""
+    """Part of a family's table, `LOWERED`; `rule_tables.py` lists the families that `SINGLES` is made of."""
     return {name: Single(rule, of_complex, of_halves) for name, rule in rules.items()}
 
 
 # Primitives that leave the elements of their first operand where they are, perhaps with something added to them.
 IN_PLACE = {"reshape"}
 
-# What is done to a graph before it is lowered, by rules for several nodes at once; `families.py` lists it.
+# What is done to a graph before it is lowered, by rules for several nodes at once; `rule_tables.py` lists it.
 REWRITES: list[Callable[[Graph], Graph]] = []
 
 

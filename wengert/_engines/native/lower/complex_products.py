@@ -11,8 +11,8 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from ..ir.complex_numbers import Pair, pair_of
 from ..ir.loops import COMPLEX, ITEM, Operand
-from ..ir.pairs import Pair, pair_of
 from .blocks import Block
 from .forms import Extents, Index, Stored, is_numbers, strides_of
 from .scatters import over

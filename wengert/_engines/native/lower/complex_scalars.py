@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ir.builder import Builder
+from ..ir.complex_numbers import Pair, Parts, pair_of
 from ..ir.loops import Operand
-from ..ir.pairs import Pair, Parts, pair_of
 from .scalars import plain
 
 Complex = Callable[..., Any]

@@ -14,8 +14,8 @@ from ..ir.loops import WIDTHS, Address, Operand, Typed
 from ..llvm.microtiles import Tile, most_rows
 from .convolution_tiling import Axis, Columns, Portion, grid_of, maybe_loop, portions, slices_of
 from .forms import Extents, Stored, count_of, unflattened
-from .geometry import Window
 from .ranges import number_of, smaller
+from .window_geometry import Window
 
 CACHED = 1 << 18  # bytes of the kernel that a portion of terms takes, for one block of columns
 ROWS = 256  # of a task, about

@@ -20,10 +20,10 @@ from .convolution_products import Shape
 from .direct_convolutions import convolved, is_depthwise, serves, target_of
 from .factorisations import loops_over
 from .forms import Extents, Form, Index, Stored, count_of, strides_of
-from .geometry import Window
 from .layouts import laid_out
 from .products import product
 from .ranges import clamped, divided_up, is_one
+from .window_geometry import Window
 
 
 def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:

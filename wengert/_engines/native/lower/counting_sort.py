@@ -12,8 +12,8 @@ from collections.abc import Callable
 from ..ir.builder import Builder
 from ..ir.loops import Array, Operand
 from ..llvm import numpy_functions
-from .alone import is_alone
 from .nests import poll_often
+from .standalone import is_alone
 
 _BYTES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2}
 _DIGITS = 256

@@ -20,14 +20,14 @@ from ..ir.builder import Builder
 from ..ir.loops import FLOATS, WIDTHS, Address, Array, Operand, Typed
 from ..llvm.microtiles import Tile, most_rows
 from ..llvm.vectors import most_lanes
-from .alone import is_alone
 from .blocks import Block
 from .convolution_tiling import Axis, even, maybe_loop, merged
 from .factorisations import loops_over
 from .forms import Extents, Stored, count_of, is_numbers, row_major
-from .geometry import Window, is_inside, reach, seen
 from .layouts import copy_in_order, fresh_in, memory_order
 from .ranges import is_one, number_of, smaller
+from .standalone import is_alone
+from .window_geometry import Window, is_inside, reach, seen
 
 LEAST_LANES = 4
 MOST_VECTORS, MOST_ROWS = 4, 6  # of a tile; more load no fewer elements

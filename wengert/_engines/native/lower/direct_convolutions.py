@@ -25,15 +25,15 @@ from ..ir.builder import Builder
 from ..ir.loops import FLOATS, WIDTHS, Operand
 from ..llvm.vectors import most_lanes
 from . import nests
-from .alone import is_alone
 from .blocks import Block
 from .convolution_products import CACHED, ROWS, WORTH, ConvolutionLayout, Kernel, Product, Shape
 from .convolution_tiling import Axis, Columns, columns_of, merged
 from .depthwise import Lanes
 from .forms import Extents, Lazy, Stored, count_of, is_numbers, row_major
-from .geometry import Phase, Window, is_inside, phases_of, reach, seen
 from .layouts import copy_in_order, fresh_in, memory_order, readers_order
 from .ranges import is_one, number_of, smaller
+from .standalone import is_alone
+from .window_geometry import Phase, Window, is_inside, phases_of, reach, seen
 
 LEAST = 1 << 14  # multiplications from which on tiles are worth the functions that they take
 SCRATCH = 1 << 23  # bytes of images with their zeros, or of results in another order, at a time

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple, cast
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import Address, Array, Operand, Status, Typed
-from .alone import is_alone
 from .blocks import Block, singles
 from .elimination import WRITTEN_OUT, is_little, system
 from .forms import Form, Index, Stored, strides_of
 from .matrices import BLAS_COLUMNS, in_blocks, some_at_once
 from .matrices import turned as transposed
 from .products import BLAS_LETTER, fortran_int, letter
+from .standalone import is_alone
 
 SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK or BLAS
 NEAR = 2048  # numbers of right-hand sides that are taken together: they stay in the nearest cache

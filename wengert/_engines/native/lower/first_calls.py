@@ -11,8 +11,8 @@ from ..ir.builder import Builder
 from ..ir.loops import FLOATS, Array, Block, For, Let, Operand, blocks_of
 from ..ir.loops import Call as OutsideCall
 from ..llvm.vectormath import ONE_OPERAND
-from .alone import is_alone
 from .forms import Form, Lazy
+from .standalone import is_alone
 
 STRIP = 256  # elements
 FEW = 32  # elements up to which there is nothing to gain

@@ -17,9 +17,9 @@ from ...._core.graph import Node
 from ..ir.accesses import unchecked
 from ..ir.builder import Builder
 from ..ir.loops import Array, Function, Operand, Typed
-from .alone import alone, is_alone
 from .numbers import Number, Some, operand
 from .special import call
+from .standalone import alone, is_alone
 
 PREFIX = "own."
 
@@ -49,7 +49,7 @@ class Formula(NamedTuple):
 
 
 class Formulas(dict[str, Formula]):
-    """The formulas of one file, by the names of their primitives; `families.py` lists the files."""
+    """The formulas of one file, by the names of their primitives; `rule_tables.py` lists the files."""
 
     def add(self, name: str, operands: int) -> Callable[[Callable[..., Some]], Callable[..., Some]]:
         """Decorates the formula of a primitive."""

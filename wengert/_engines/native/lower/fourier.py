@@ -1,6 +1,6 @@
 """Fourier transforms, along one axis after the other: of as many lines as fill vectors by functions of our own
 (`llvm/lane_transforms.py`), of others by NumPy's C functions (`llvm/numpy_transforms.py`); where code stands alone, by
-loops (`transforms.py`)."""
+loops (`standalone_fourier.py`)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
+from ..ir.complex_numbers import Pair
 from ..ir.loops import COMPLEX, WIDTHS, Address, Operand, Status, Typed
-from ..ir.pairs import Pair
 from ..llvm.lane_transforms import FACTORS, Lines, real_type
 from ..llvm.vectors import most_lanes
-from . import transforms
-from .alone import is_alone
+from . import standalone_fourier
 from .blocks import Block, singles
 from .forms import Form, Stored, count_of
 from .nests import copy
 from .scalars import smaller
+from .standalone import is_alone
 
 AT_ONCE = 1 << 15  # numbers of one call: between calls the user may interrupt
 LEAST_LANES = 4
@@ -46,7 +46,7 @@ def _rfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     with b.when(b.let("le", "i64", size, 0)):  # which NumPy words
         b.leave(Status.REFUSED)
     if is_alone():
-        transforms.along(b, "rfft", x, out, axis)
+        standalone_fourier.along(b, "rfft", x, out, axis)
         return [out]
     odd = b.let("eq", "i64", b.remainder(size, 2), 1)
     for is_one, name in ((odd, "rfft_n_odd"), (b.negated(odd), "rfft_n_even")):
@@ -69,7 +69,7 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
     """Transforms lines along an axis: side by side behind it or, along the last axis, one behind the other."""
     b, n, m = block.b, x.shape[axis], out.shape[axis]
     if is_alone():
-        transforms.along(b, name, x, out, axis)
+        standalone_fourier.along(b, name, x, out, axis)
         return
     blocks, lines = count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
     step, between = lines, (1, 1)  # within a line, and from one line of a block to the next

@@ -25,14 +25,14 @@ from ..plan.schedule import is_small, set_limit
 from ..plan.tiles import tiled
 from ..run.owners import Owner
 from ..run.shared_histories import HistoryLayout
-from . import families as families  # fills the tables of rules
 from . import nests
-from .alone import is_alone
+from . import rule_tables as rule_tables  # fills the tables of rules
 from .blocks import Block, Setting
 from .forms import TYPE_OF, Elements, Form, Stored, all_indices, count_of, strides_of
 from .histories import HistoryForm
 from .history_records import Record
 from .history_templates import Big, Number
+from .standalone import is_alone
 
 
 class Made(NamedTuple):

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from ..ir.builder import Builder
+from ..ir.complex_numbers import Pair
 from ..ir.loops import Array, Operand
-from ..ir.pairs import Pair
 from .forms import Elements, Form, Nothing, Stored, count_of, strides_of
 from .history_templates import Big, Both, Either, Inner, Item, Number, Out, Pile, Place, Slot, Small, Snaps, Template
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from ..ir.builder import Builder
+from ..ir.complex_numbers import pair_of
 from ..ir.loops import COMPLEX, ITEM, Array, Operand, Reg
-from ..ir.pairs import pair_of
 from .forms import Elements, Extents, Form, Nothing, Stored
 from .histories import HistoryForm, OneOf, Piled, Snapshots
 from .history_templates import Both, Either, Inner, Item, Number, Out, Pile, Place, Slot, Small, Snaps, Template

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...stirling import FALL, FROM, NEAR, NODES, beta_start, beyond_stirling
+from ...special_numerics import FALL, FROM, NEAR, NODES, beta_start, beyond_stirling
 from ...taylor import Taylor
 from ..ir.builder import Builder
 from ..ir.loops import Operand

@@ -2,7 +2,7 @@
 
 Concatenations and paddings give such loops; the pieces can be vector code. The builder finds where: comparisons of a
 loop's index with numbers are decided where the range of the index decides them, and otherwise say at which index they
-change (`Builder.spans`). Called by `nests.py` and `scans.py`.
+change (`Builder.spans`). Called by `nests.py` and `cumulative.py`.
 """
 
 from __future__ import annotations

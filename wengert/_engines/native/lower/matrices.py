@@ -26,10 +26,10 @@ from ..llvm.codegen import WORTH_THREADS
 from ..llvm.target import is_x86, vector_bits
 from ..llvm.vectors import most_lanes
 from . import nests
-from .alone import is_alone
 from .blocks import Block
 from .forms import Form, Index, Lazy, Stored, count_of, is_numbers
 from .maps import zero_of
+from .standalone import is_alone
 
 NARROW = 32  # columns of one row of accumulators
 ACCUMULATORS = 64  # together; a loop of more runs out of registers

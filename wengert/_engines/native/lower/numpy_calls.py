@@ -13,10 +13,10 @@ from ...source import Target, compile_source
 from ..ir.loops import Address, Status
 from ..plan.numpy_calls import OUTSIDE, alone
 from ..run.numpy_calls import function_of, words_of
-from .alone import is_alone
 from .blocks import Block, singles
 from .forms import Form
 from .formulas import stands_alone
+from .standalone import is_alone
 
 
 def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:

@@ -17,13 +17,13 @@ from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, Address, Array, Operand, Typed, Var
 from ..llvm import numpy_functions
-from .alone import is_alone
 from .blocks import Block
 from .counting_sort import counts_keys, digit_of, is_one_digit, passes, places_of_digits
 from .forms import Form, Index, Stored, with_place
 from .nests import at_most, poll_often
 from .scalars import is_nan
 from .scatters import over
+from .standalone import is_alone
 
 FEW = 12  # elements whose places are counted in less time than a call takes
 # how many NumPy's functions get at a time, at most: they cannot be interrupted, and take some 40 ms for so many

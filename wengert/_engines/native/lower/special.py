@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...stirling import KV_FAR, STIRLING
+from ...special_numerics import KV_FAR, STIRLING
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
-from .alone import is_alone
 from .approximations import IN_VECTORS, SLOW_ALONE, STANDING
 from .scalars import Rule, f64, is_nan, larger, smaller
+from .standalone import is_alone
 
 # from the primitive's name to SciPy's
 _NAMES = {

@@ -22,7 +22,7 @@ from ...._control.loop import Loop, run_loop
 from ...._core.graph import Graph
 from ...._core.state import building
 from ...._core.tensor import Tensor
-from .parts import op, peak
+from .expansion_helpers import op, peak
 
 # N. J. Higham, The scaling and squaring method for the matrix exponential revisited, SIAM Review 51, 2009, table 10.2;
 # A. H. Al-Mohy, N. J. Higham, A new scaling and squaring algorithm, SIAM J. Matrix Anal. Appl. 31, 2009, section 5

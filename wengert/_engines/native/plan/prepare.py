@@ -21,10 +21,10 @@ from ...._core.state import building
 from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
 from ...._transforms.replay import bind_dims
+from .expansion_helpers import op as _op
+from .expansion_helpers import peak as _peak
 from .exponentials import exponential, exponential_along
 from .late_broadcasts import narrowed
-from .parts import op as _op
-from .parts import peak as _peak
 
 _REAL = "biuf"
 

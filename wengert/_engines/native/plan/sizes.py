@@ -28,8 +28,8 @@ from ...._core.dims import Atom, Dim
 from ...._core.graph import Graph, Node
 from ...._core.op import REGISTRY, stated
 from ...._core.tensor import Value
-from .batches import varying
 from .support import prepared
+from .varying_extents import varying
 
 SPECIAL = 64  # extents up to which code is made for the number itself
 REMEMBERED = 4096  # structures

@@ -28,7 +28,7 @@ from ..lower.forms import TYPE_OF
 from .numpy_calls import called, may_be_called
 from .pooling import pooled
 from .prepare import ready
-from .rare import without_rare
+from .rare_cases import without_rare
 from .schedule import static_size
 
 _LIBRARY = "a factorisation or a matrix function of LAPACK's and SciPy's, far longer than a call of NumPy's"

@@ -25,7 +25,7 @@ import numpy as np
 
 from ...._core import system
 from ...._core.constant import callers_own
-from ...._core.where import warn
+from ...._core.user_line import warn
 from ..ir import loops
 from ..llvm.jit import WRITTEN, Loaded, library
 from ..llvm.target import llvm

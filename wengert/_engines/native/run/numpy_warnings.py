@@ -20,7 +20,7 @@ import numpy as np
 
 from ...._core.graph import Graph
 from ...._core.time_limit import TimeLimitReached, time_limit
-from ...._core.where import user_frame, warn
+from ...._core.user_line import user_frame, warn
 from .flags import KINDS, state
 
 SECONDS = 1.0  # how long loops may take to find what to warn of; errors that were asked for may take longer

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from ..ir.builder import Builder
+from ..ir.complex_numbers import Pair, pair_of
 from ..ir.loops import Array, Operand
-from ..ir.pairs import Pair, pair_of
 from .forms import Stored, count_of
 
 Place = Callable[[Stored, Operand], Operand]

@@ -20,7 +20,7 @@ from .._core.constant import constant
 from .._core.scipy_modules import scipy
 from .._core.state import pausing, watchers
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims.structural import stop_gradient
 from ..differentiation.derivatives import jacobian
 from ..differentiation.functional import grad
@@ -34,8 +34,8 @@ from ..ops.reductions import min as least
 from ..ops.reductions import sum as total
 from ..ops.shapes import ravel, reshape
 from ..stats._distribution import Distribution, met
+from ._conversions import followed_place
 from ._quadrature import rule
-from ._standing import followed_place
 
 Array = np.ndarray[Any, Any]
 Shapes = list[Any]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._core.argument_types import ArrayLike
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion

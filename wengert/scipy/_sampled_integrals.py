@@ -11,8 +11,8 @@ from .. import numpy as np
 from .._core.argument_types import ArrayLike
 from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
+from ._conversions import fixed, floats, recorded
 from ._namespace import only
-from ._standing import fixed, floats, recorded
 
 
 def _rows(y: Tensor, x: Any, dx: ArrayLike, axis: int) -> tuple[Tensor, Any]:

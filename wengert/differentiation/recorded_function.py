@@ -12,7 +12,7 @@ from typing import Any
 
 from .._core.structure import flatten
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 
 _PROGRAMS = "wengert.programs"  # stands above this package
 

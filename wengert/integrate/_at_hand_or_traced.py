@@ -21,8 +21,8 @@ from ..ops.promotion import as_tensor, stack_rows
 from ..programs.control import cond, while_loop
 from ..programs.graph import Function
 from ._field import Field
-from ._lengths import EPS
 from ._radau import Newton, followed_stages
+from ._step_sizes import EPS
 
 State = dict[str, Any]
 

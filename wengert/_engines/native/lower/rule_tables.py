@@ -7,22 +7,22 @@ process, and where code stands alone), `REWRITES` what is done to a graph before
 from __future__ import annotations
 
 from . import (
+    added_products,
     bessel_integer_order,
     bessel_real_order,
     convolutions,
+    cumulative,
     determinants,
-    draws,
     factorisations,
     fourier,
     incomplete,
     integrals,
-    joins,
     numpy_calls,
     polygamma,
     products,
     quantiles,
+    random_bits,
     regions,
-    scans,
     scatters,
     sparse,
     special,
@@ -35,13 +35,13 @@ from .formulas import RULES, enter
 from .scalars import SCALARS
 
 FAMILIES = (
-    convolutions, determinants, draws, factorisations, fourier, joins, numpy_calls, products, regions, scans, scatters,
-    sparse, spectra, tiles, windows,
+    added_products, convolutions, cumulative, determinants, factorisations, fourier, numpy_calls, products, random_bits,
+    regions, scatters, sparse, spectra, tiles, windows,
 )  # fmt: skip
 
 for family in FAMILIES:
     SINGLES.update(family.LOWERED)
-REWRITES.extend((joins.joined, numpy_calls.taken_in))
+REWRITES.extend((added_products.joined, numpy_calls.taken_in))
 for family in (special, bessel_integer_order, incomplete, integrals, polygamma, quantiles):
     SCALARS.update(family.IN_PROCESS)  # `special` first: others have better rules for some of its primitives
 for family in (bessel_real_order, incomplete, integrals, quantiles):

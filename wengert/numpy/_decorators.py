@@ -19,7 +19,7 @@ from .._core.argument_types import DTypeLike, Out
 from .._core.faces import documented, parameters_of
 from .._core.refusal import asker, cure_for
 from .._core.tensor import Tensor, Written
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic, explained
 from ..errors import LostGradientError
 from ..ops.memory.sharing import own, view_of, view_unread

@@ -8,8 +8,8 @@ from .._compile.saved import allow_container
 from ..differentiation.derivatives import ValueAndJacobian
 from ..differentiation.functional import ValueAndGrad, ValueAndGrads
 from ..linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
+from ..ops.kthvalue_and_mode import ValueAndIndex
 from ..ops.normalization import BatchStatistics
-from ..ops.ranks import ValueAndIndex
 
 
 def allow_named_results() -> None:

@@ -18,7 +18,7 @@ from .._core.argument_types import ArrayLike
 from .._core.caller import NUMPY, caller_of
 from .._core.engine import is_native
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from ..errors import LostGradientError
 from ..ops.promotion import as_tensor
 

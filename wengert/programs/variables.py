@@ -26,7 +26,7 @@ from .._core.other_libraries import jax_array, pandas_priority, torch_function
 from .._core.public import names_errors
 from .._core.state import STATE, next_serial, tell_effect
 from .._core.tensor import Cut, Tensor, Value, tensor_in
-from .._core.where import Site, at_user_line, user_site
+from .._core.user_line import Site, at_user_line, user_site
 from .._prims import structural
 from ..errors import TracingError
 from ..ops.conversion import tensor

@@ -7,7 +7,7 @@ from typing import Any
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import binary_form as Y
 from .._prims import structural as S
 from .complex_parts import imag, real

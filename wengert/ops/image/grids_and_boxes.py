@@ -10,7 +10,7 @@ import numpy as np
 from ..._core import dtypes
 from ..._core.argument_types import ArrayLike
 from ..._core.tensor import Tensor
-from ..._core.where import at_user_line
+from ..._core.user_line import at_user_line
 from ..._prims import discrete as D
 from ..._prims import indexing as I
 from .. import promotion

@@ -22,12 +22,12 @@ from .._compile.statics import unpinned
 from .._compile.trace import ArrayKey, Static
 from .._core import dtypes
 from .._core.bare_integers import is_bare
-from .._core.dynamo import kept_in
 from .._core.engine import ENGINES, transferred
 from .._core.scalars import beside
 from .._core.structure import LEAF, Spec
 from .._core.tensor import Tensor, entered
-from .._core.where import at_user_line, warn
+from .._core.torch_compile import kept_in
+from .._core.user_line import at_user_line, warn
 from ..errors import TracingError
 
 # by name, since torch need not be installed

@@ -60,7 +60,7 @@ def _tell() -> None:
         frames.set_code_exec_strategy(_codes.pop(), types.FrameExecStrategy(skip, skip))
     if not _told:
         _told.append(True)
-        warn: Any = importlib.import_module(".where", __package__).warn
+        warn: Any = importlib.import_module(".user_line", __package__).warn
         warn(str(_REASON))
 
 

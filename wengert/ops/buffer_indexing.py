@@ -19,7 +19,7 @@ from .._core.dims import Shape
 from .._core.engine import ndarray_of
 from .._core.op import Op
 from .._core.tensor import Tensor
-from .._core.where import at_user_line
+from .._core.user_line import at_user_line
 from .._prims import structural as S
 from .._prims.buffer import buffer_add, buffer_get, buffer_set
 from . import promotion
