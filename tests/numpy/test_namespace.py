@@ -379,7 +379,7 @@ PARAMETERS_ADDED_LATER = {"sort": {"descending"}, "argsort": {"descending"}}
 
 
 def functions() -> list[str]:
-    ours = [name for name in wnp.__all__ if name not in wnp._own.__all__]
+    ours = [name for name in wnp.__all__ if name not in wnp._numpys_own.__all__]
     return [name for name in ours if isinstance(getattr(wnp, name), types.FunctionType)]
 
 

@@ -16,7 +16,7 @@ NAMESPACES = {"wg": wg, "wg.ops": wg.ops, "wg.linalg": wg.linalg, "wg.fft": wg.f
               "wg.image": wg.image}  # fmt: skip
 # These are NumPy's very objects, or no ops on arrays.
 NOT_OPS = {
-    *wnp._own.__all__, "Gradient", "array", "buffer", "checkpoint", "constant", "debug_print", "fftfreq", "gradients", "jacobian",
+    *wnp._numpys_own.__all__, "Gradient", "array", "buffer", "checkpoint", "constant", "debug_print", "fftfreq", "gradients", "jacobian",
     "load", "not_differentiable", "register_gradient", "rfftfreq", "save", "set_default_float", "tensor", "value_and_jacobian",
 }  # fmt: skip
 KINDS = (

@@ -20,7 +20,6 @@ from ._decorators import accept, as_maker, as_numpy, named_dtype
 from ._foreign import or_numpys
 from ._objects import OBJECTS, objects_in, objects_of, tensor_among
 from ._shapes import broadcast_arrays, reshape
-from ._decorators import accept, as_maker, as_numpy, named_dtype
 
 
 @or_numpys
