@@ -260,6 +260,25 @@ def test_a_result_shares_in_a_function_too(name: str, is_written: bool) -> None:
             require_same((y, v, *wanted[2:]), wanted)
 
 
+@pytest.mark.parametrize("is_written", [False, True])
+def test_who_shares_memory_is_told(is_written: bool) -> None:
+    y, z = wg.tensor(X), X.copy()
+    if is_written:
+        y[0, 0] = z[0, 0] = 0.25
+    parts: list[Callable[[Any], Any]] = [
+        lambda y: y, lambda y: y[1:].T, lambda y: y[0], lambda y: y[:, ::2], lambda y: y[:, 1::2], lambda y: y * 1,
+        lambda y: y.reshape(-1)[5:],
+    ]  # fmt: skip
+    for first in parts:
+        for second in parts:
+            for told in (np.shares_memory, np.may_share_memory):
+                assert told(first(y), second(y)) == told(first(z), second(z))
+    assert np.isfortran(y.T) and not np.isfortran(y)
+    assert not np.shares_memory(y, z) and not np.may_share_memory(z, y)
+    inside = wg.function(lambda x: x[:2][np.diag_indices_from(x[:2, :2])] * float(np.shares_memory(x, x[1:])))
+    np.testing.assert_array_equal(inside(X), X[[0, 1], [0, 1]])
+
+
 def test_nan_to_num_writes_where_it_is_told_to() -> None:
     for x in (wg.tensor([np.nan, 1.0, np.inf]), np.array([np.nan, 1.0, np.inf])):
         assert wnp.nan_to_num(x, copy=False, posinf=3.0) is x

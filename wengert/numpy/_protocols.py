@@ -41,16 +41,18 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _STANDARD = "wengert.array_api"  # stands above this package; known by name once it is loaded
 
 # These only look at attributes that a tensor has, so NumPy's own code serves.
-_LOOKING = frozenset({np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj})
-# These print, compare memory or look at types: no gradient is asked of them.
+_LOOKING = frozenset({
+    np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.isfortran,
+    np.diag_indices_from, np.tril_indices_from, np.triu_indices_from,
+})  # fmt: skip
+# These print or look at types: no gradient is asked of them.
 _HARMLESS = frozenset({
-    np.array_repr, np.array_str, np.array2string, np.shares_memory, np.may_share_memory,
-    np.min_scalar_type, np.isfortran,
+    np.array_repr, np.array_str, np.array2string, np.min_scalar_type,
 })  # fmt: skip
 # The results are integers or booleans, which are constants to a gradient.
 _COUNTING = frozenset({
     np.lexsort, np.isin, np.ravel_multi_index, np.unravel_index, np.linalg.matrix_rank, np.nanargmax, np.nanargmin,
-    np.packbits, np.unpackbits, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from,
+    np.packbits, np.unpackbits,
 })  # fmt: skip
 _COUNTING_UFUNCS = frozenset({np.bitwise_count, np.gcd, np.lcm, np.isnat})
 

@@ -1,7 +1,8 @@
-"""`np.lib.stride_tricks`: windows of a tensor and views by strides, which lie in its memory as NumPy's do."""
+"""Memory of tensors as NumPy sees it: windows, views by strides (`np.lib.stride_tricks`), and who shares it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,30 @@ def as_strided(
             )
         )
     return outward(seen_at(tensor, view), x)
+
+
+def _is_shared(theirs: Callable[..., bool], a: Any, b: Any, max_work: int | None) -> bool:
+    if not (isinstance(a, Tensor) and isinstance(b, Tensor)) or place_of(a).family is not place_of(b).family:
+        return isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and theirs(a, b, max_work)
+    first, second = place_of(a).layout, place_of(b).layout
+    return first is None or second is None or theirs(first, second, max_work)
+
+
+def shares_memory(a: ArrayLike, b: ArrayLike, /, max_work: int | None = None) -> bool:
+    """Whether what is written to one of two tensors is seen in the other: as NumPy says of the arrays they stand for.
+
+    Example:
+        >>> import numpy as np, wengert as wg
+        >>> x = wg.tensor([1.0, 2.0, 3.0])
+        >>> np.shares_memory(x, x[1:]), np.shares_memory(x[:1], x[1:])
+        (True, False)
+    """
+    return _is_shared(np.shares_memory, a, b, max_work)
+
+
+def may_share_memory(a: ArrayLike, b: ArrayLike, /, max_work: int | None = None) -> bool:
+    """Whether two tensors reach into the same stretch of memory, as NumPy's arrays that they stand for would."""
+    return _is_shared(np.may_share_memory, a, b, max_work)
 
 
 __all__ = ["as_strided", "sliding_window_view"]
