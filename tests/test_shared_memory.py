@@ -15,6 +15,7 @@ import pytest
 
 import wengert as wg
 import wengert.numpy as wnp
+from wengert.ops.memory.layouts import blank_of
 
 # Programs here set `a.shape`, which NumPy deprecates from 2.5 on, and write to what `broadcast_arrays` gives.
 pytestmark = [
@@ -277,6 +278,18 @@ def test_who_shares_memory_is_told(is_written: bool) -> None:
     assert not np.shares_memory(y, z) and not np.may_share_memory(z, y)
     inside = wg.function(lambda x: x[:2][np.diag_indices_from(x[:2, :2])] * float(np.shares_memory(x, x[1:])))
     np.testing.assert_array_equal(inside(X), X[[0, 1], [0, 1]])
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_copies_of_large_arrays_read_nothing_beyond_memory(is_written: bool) -> None:
+    # NumPy copies what it makes no view of, and so it does with the array that it is asked for views of
+    x, z = wg.tensor(np.zeros((6000, 6000), np.uint8)), np.zeros((6000, 6000), np.uint8)
+    if is_written:
+        x[0, 0] = z[0, 0] = 1
+    for made in (lambda y: y.T.ravel(), lambda y: y[:, ::7].reshape(-1), lambda y: np.rot90(y)[::3].ravel()):
+        assert not np.shares_memory(made(x), x)
+        assert made(x).sum() == made(z).sum()
+    assert not blank_of((6000, 6000), x.dtype).any()
 
 
 def test_nan_to_num_writes_where_it_is_told_to() -> None:

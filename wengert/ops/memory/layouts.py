@@ -8,6 +8,7 @@ folder and by `memory_methods.py`.
 
 from __future__ import annotations
 
+import mmap
 import operator
 from math import prod
 from typing import Any, NamedTuple
@@ -26,16 +27,22 @@ from ..subscript import is_known, look_of_index
 
 _SCALES = {"c": np.complex64}  # a dtype with parts for NumPy to make views of; one byte for all others
 
-_LARGE = 2**20  # elements from which on a blank array is none
+_LARGE = 2**20  # elements from which on a blank array has no memory until somebody reads it
 
 
 def blank_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """An array that nobody reads: where it is large it is one element in memory, and its views are addresses only."""
+    """An array whose elements nobody asks for, though functions that find no view copy them: it lies in real memory.
+
+    Where it is large the system only reserves its addresses, and a read finds zeros.
+    """
     kind = np.dtype(_SCALES.get(dtype.kind, np.bool_))
     if prod(shape) < _LARGE:
         return np.empty(shape, kind)
-    strides = [kind.itemsize * prod(shape[axis + 1 :]) for axis in range(len(shape))]
-    return np.lib.stride_tricks.as_strided(np.empty(1, kind), shape, strides)
+    try:
+        reserved = mmap.mmap(-1, prod(shape) * kind.itemsize)
+    except OSError as error:
+        raise MemoryError(f"no addresses are left for the views of a tensor of shape {shape}") from error
+    return np.frombuffer(reserved, kind).reshape(shape)
 
 
 def indexed(layout: np.ndarray[Any, Any] | None, index: Any) -> np.ndarray[Any, Any] | None:
