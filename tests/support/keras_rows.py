@@ -8,6 +8,7 @@ JSON: the name of each and "ok", or what was wrong.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import sys
 import tempfile
@@ -706,6 +707,33 @@ class Doubled(Elementwise):
     def build(self, shape: Any) -> None:
         self.w = self.add_weight(shape=(shape[-1],), initializer="ones")
         self.function = wg.function(lambda x: x * (self.w * 2.0))
+
+
+class Bridged(Elementwise):
+    """A function of the backend's that reads the weight, alone or in a function of ours."""
+
+    def __init__(self, inside: bool) -> None:
+        super().__init__()
+        self.inside = inside
+
+    def build(self, shape: Any) -> None:
+        self.w = self.add_weight(shape=(shape[-1],), initializer="ones")
+        bridge = getattr(wg, f"from_{BACKEND}")(lambda x: x * keras.ops.exp(keras.ops.convert_to_tensor(self.w)))
+        self.function = wg.function(bridge) if self.inside else bridge
+
+
+@row
+def functions_of_the_backend_read_the_weight_at_each_call() -> None:
+    x, y = np.ones((8, 1), "float32"), np.zeros((8, 1), "float32")
+    for inside, eagerly in itertools.product((False, True), (False, True)):
+        layer = Bridged(inside)
+        model = keras.Sequential([keras.Input((1,)), layer])
+        model.compile(keras.optimizers.SGD(1e-3), "mse", run_eagerly=eagerly)
+        model.fit(x, y, epochs=1, verbose=0)
+        np.testing.assert_allclose(model.get_weights()[0].item(), 1.0 - 1e-3 * 2 * np.e**2, rtol=1e-5)
+        for value in (2.0, 3.0):
+            layer.w.assign(np.array([value], "float32"))
+            np.testing.assert_allclose(keras.ops.convert_to_numpy(layer(x)), np.exp(value) * x, rtol=1e-5)
 
 
 @row

@@ -78,17 +78,15 @@ class Foreign:
         shapes = [(*[d if isinstance(d, int) else _ANY_SIZE for d in t.shape],) for t in operands]
         sample = [tensor_type(shape, t.dtype) for shape, t in zip(shapes, operands, strict=True)]
         try:
-            read = [*self.read_beside(sample)]
+            function, read = self.after_read(sample)
         except Exception:  # the sizes do not fit each other, or the call itself says what is wrong
-            read = []
-        return (self.after(read), [*map(self.native_of, read)]) if read else (self, ())
+            return self, ()
+        return function, [*map(self.native_of, read)]
 
-    def read_beside(self, operands: Types) -> Sequence[Any]:
-        """What a call with operands of these types reads beside them that the framework follows."""
-        raise NotImplementedError
-
-    def after(self, read: Sequence[Any]) -> Foreign:
-        """The function that takes first what it reads beside its operands."""
+    def after_read(self, operands: Types) -> tuple[Foreign, Sequence[Any]]:
+        """The function that takes first what a call with operands of these types reads beside them and the framework
+        follows, and this. It compiles anew, and so reads what else the user's code closes over as it is now.
+        """
         raise NotImplementedError
 
     def native_of(self, read: Any) -> Any:

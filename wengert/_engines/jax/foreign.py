@@ -43,20 +43,21 @@ class JaxFunction(Foreign):
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         return self._jitted(*natives)
 
-    direct = run
+    def direct(self, natives: Sequence[Any]) -> Sequence[Any]:
+        return self._function(*natives)  # not compiled by us: it is to read what it closes over as it is now
 
-    def read_beside(self, operands: Sequence[TensorType]) -> Sequence[Any]:
+    def after_read(self, operands: Sequence[TensorType]) -> tuple[JaxFunction, Sequence[Any]]:
+        likes = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in operands]
         with self.at_width(operands):
-            return jax.closure_convert(self._function, *[jax.ShapeDtypeStruct(t.shape, t.dtype) for t in operands])[1]
-
-    def after(self, read: Sequence[Any]) -> JaxFunction:
-        count = len(read)
+            converted, read = _converted(self._function, likes)
+        known, count = _looks(likes), len(read)
 
         def after_read(*values: jax.Array) -> Sequence[Any]:
-            function, _ = jax.closure_convert(self._function, *values[count:])
-            return function(*values[count:], *values[:count])
+            given = values[count:]
+            function = converted if _looks(given) == known else _converted(self._function, given)[0]
+            return function(*given, *values[:count])
 
-        return JaxFunction(after_read, self.name)
+        return JaxFunction(after_read, self.name), read
 
     def at_width(self, operands: Sequence[Any]) -> AbstractContextManager[Any]:
         """float64 and complex128 stay what they are, though JAX narrows them unless a process asks for 64 bits."""
@@ -94,6 +95,16 @@ class JaxFunction(Foreign):
 
     def _made(self, key: tuple[Any, ...], function: Function) -> JaxFunction:
         return self.kept(key, lambda: JaxFunction(function, f"{key[0]} of {self.name}"))
+
+
+def _converted(function: Function, values: Sequence[Any]) -> tuple[Function, Sequence[Any]]:
+    """A function that takes behind its own arguments what it closes over and JAX differentiates, and these values."""
+    anew = lambda *xs: function(*xs)  # noqa: E731  (JAX keeps what it has found of a function that it knows)
+    return jax.closure_convert(anew, *values)
+
+
+def _looks(values: Sequence[Any]) -> list[Any]:
+    return [(x.shape, x.dtype) for x in values]
 
 
 def _of_some(function: Function, operands: Sequence[Any], flags: Sequence[bool]) -> Function:

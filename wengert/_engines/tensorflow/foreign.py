@@ -39,19 +39,18 @@ class TensorFlowFunction(Foreign):
                 raise TypeError(f"{self}: a result has shape {tuple(y.shape)}; give sizes that are known")
         return (*[tensor_type((*y.shape,), numpy_dtype(y)) for y in outs],)
 
-    def read_beside(self, operands: Sequence[TensorType]) -> Sequence[Any]:
+    def after_read(self, operands: Sequence[TensorType]) -> tuple[TensorFlowFunction, Sequence[Any]]:
         # another graph than that which runs: this one is to have read what the user's names stand for now
         graph: Any = tf.function(self._function, autograph=False).get_concrete_function(*_specs(operands))
         known = {*map(id, self._variables)}
         variables = [v for v in graph.trainable_variables if id(v) not in known]
         tensors = [x for x in graph.captured_inputs if x.dtype != tf.resource and is_inexact(x)]
-        return [x for x in (*variables, *tensors) if not is_eager(x) or takes_part([tf.convert_to_tensor(x)])]
+        read = [x for x in (*variables, *tensors) if not is_eager(x) or takes_part([tf.convert_to_tensor(x)])]
 
-    def after(self, read: Sequence[Any]) -> TensorFlowFunction:
         def after_read(*values: tf.Tensor) -> Sequence[Any]:
             return self._function(*values[len(read) :])
 
-        return TensorFlowFunction(after_read, self.name, [*read, *self._variables])
+        return TensorFlowFunction(after_read, self.name, [*read, *self._variables]), read
 
     def native_of(self, read: Any) -> Native:
         # not what was read: the function reads that itself, so that no other may take its place without a new trace
@@ -60,7 +59,9 @@ class TensorFlowFunction(Foreign):
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         return (*map(Native, self._compiled(*[x.array for x in natives])),)
 
-    direct = run
+    def direct(self, natives: Sequence[Any]) -> Sequence[Any]:
+        # not compiled by us: it is to read what it closes over as it is now
+        return (*map(Native, self._function(*[x.array for x in natives])),)
 
     def pullback(self, wanted: tuple[bool, ...], given: tuple[bool, ...]) -> TensorFlowFunction:
         def pull(*operands_and_cts: tf.Tensor) -> Sequence[Any]:

@@ -57,18 +57,19 @@ class TorchFunction(Foreign):
     def loses_eagerly(self) -> bool:
         return self._reads is not False and (torch.is_grad_enabled() or is_transforming())
 
-    def read_beside(self, operands: Sequence[TensorType]) -> Sequence[Any]:
+    def after_read(self, operands: Sequence[TensorType]) -> tuple[TorchFunction, Sequence[Any]]:
         with Noting() as noting:
             self._imagined(operands)
         self._reads = bool(noting.taken())
-        return [x for x in noting.taken() if is_followed(x) and is_differentiable(x)]
+        read = [x for x in noting.taken() if is_followed(x) and is_differentiable(x)]
+        if not read:
+            return self, ()
 
-    def after(self, read: Sequence[Any]) -> TorchFunction:
         def after_read(*values: torch.Tensor) -> Sequence[Any]:
             with Replacing(read, values[: len(read)]):
                 return self._function(*values[len(read) :])
 
-        return TorchFunction(after_read, self.name)
+        return TorchFunction(after_read, self.name), read
 
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         if any(map(is_followed, natives)):  # what `lifted` has found, outside of traces
