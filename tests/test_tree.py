@@ -304,6 +304,28 @@ def test_a_registered_dataclass_keeps_its_static_fields() -> None:
     assert (gradient.w, gradient.width) == (12.0, 3) and type(gradient.width) is int
 
 
+def test_a_registered_class_of_attrs_keeps_its_static_fields() -> None:
+    attrs = pytest.importorskip("attrs", reason="attrs is no dependency of the tests")
+
+    @wg.tree.register
+    @attrs.frozen
+    class Layer:
+        w: Any
+        width: float = attrs.field(default=3.0, metadata={"static": True})
+
+    gradient = wg.grad(lambda layer: layer.width * layer.w**2)(Layer(2.0))
+    assert (gradient.w, gradient.width) == (12.0, 3.0)
+
+
+def test_an_object_of_a_class_that_nobody_registered_names_the_cure() -> None:
+    class Layer:
+        def __init__(self, w: float) -> None:
+            self.w = w
+
+    with pytest.raises(TypeError, match=r"got Layer .*; wg\.tree\.register\(Layer\) makes it a structure"):
+        wg.grad(lambda layer: layer.w**2)(Layer(2.0))
+
+
 def test_a_plain_class_is_registered_by_a_decorator() -> None:
     @wg.tree.register
     class Layer:

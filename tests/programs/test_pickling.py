@@ -11,6 +11,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import typing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -180,6 +181,8 @@ def test_they_look_like_f() -> None:
     for made in (wg.grad(energy), wg.vmap(energy), wg.jacobian(energy), wg.function(energy), wg.recompute_grad(energy)):
         assert str(inspect.signature(made)) == str(inspect.signature(energy))
         assert made.__wrapped__ is energy
+        assert typing.get_type_hints(made) == typing.get_type_hints(energy)
+    assert typing.get_type_hints(wg.grads(sum)) == {}
     assert wg.grad(energy).__name__ == "grad(energy)"
     assert repr(wg.grad(energy)) == "<function grad(energy)>"
     assert wg.grad(energy).__doc__ == "grad of energy."

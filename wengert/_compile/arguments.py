@@ -63,8 +63,11 @@ class Differentiated:
         if not self.tensors and self.spec is LEAF:
             if family_of(type(value)) == "units":
                 raise TypeError(at_user_line(f"{name}: {unit_cure(value)}"))
+            kind = type(value)
+            holds_attributes = not callable(value) and (hasattr(value, "__dict__") or hasattr(kind, "__slots__"))
+            cure = f"; wg.tree.register({kind.__name__}) makes it a structure of its attributes" * holds_attributes
             raise TypeError(at_user_line(f"{name}: wanted an array to differentiate with respect to, got "
-                                         f"{type(value).__name__} {_short(value)}"))  # fmt: skip
+                                         f"{kind.__name__} {_short(value)}{cure}"))  # fmt: skip
 
     def path(self, index: int) -> str:
         """How the user reaches a leaf."""

@@ -12,7 +12,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from types import MethodType
-from typing import Any
+from typing import Any, cast
 
 from .torch_compile import left_out
 
@@ -154,6 +154,25 @@ def _under(module: str, name: str, depth: int) -> Any:
         found = found.__wrapped__
     return found
 
+
+class _Annotations:
+    """`__annotations__`: what `typing.get_type_hints` reads, which would take the class's for those of its objects."""
+
+    def __init__(self, of_class: dict[str, Any]) -> None:
+        self._of_class = of_class
+
+    def __get__(self, instance: object, owner: object = None) -> dict[str, Any]:
+        if instance is None:
+            return self._of_class
+        try:
+            names = {*inspect.signature(cast("Any", instance)).parameters, "return"}
+        except (TypeError, ValueError):
+            return {}
+        said = getattr(getattr(instance, "__wrapped__", None), "__annotations__", {})
+        return {name: hint for name, hint in said.items() if name in names}
+
+
+Derived.__annotations__ = cast("Any", _Annotations(Derived.__annotations__))
 
 # Keras saves a callable of a type of this name as it saves Python's functions: by the callable's name.
 Derived.__name__ = "function"

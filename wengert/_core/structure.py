@@ -128,9 +128,9 @@ def _attributes(value: object) -> tuple[list[Any], Any]:
 
 
 def _static_fields(kind: type) -> frozenset[str]:
-    """The fields of a dataclass that say they belong to the structure."""
-    fields: dict[str, Any] = getattr(kind, "__dataclass_fields__", {})
-    return frozenset(name for name, field in fields.items() if field.metadata.get("static"))
+    """The fields of a dataclass, or of a class of attrs, that say they belong to the structure."""
+    fields: list[Any] = [*getattr(kind, "__dataclass_fields__", {}).values(), *getattr(kind, "__attrs_attrs__", ())]
+    return frozenset(field.name for field in fields if field.metadata.get("static"))
 
 
 def _attribute_names(value: object) -> list[str]:
