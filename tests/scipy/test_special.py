@@ -129,3 +129,9 @@ def test_derivatives_of_the_reciprocal_gamma_function_at_its_poles_are_those_nex
         known = -2 * reference.psi(1 - pole) * reference.gamma(1 - pole) * np.cos(np.pi * pole)
         assert second(pole) == pytest.approx(known, rel=1e-12)
         assert third(pole) == pytest.approx((second(pole + 1e-4) - second(pole - 1e-4)) / 2e-4, rel=1e-4)
+
+
+def test_ends_of_the_inverse_of_the_upper_incomplete_gamma_function():
+    for y in (0.0, 1.0):
+        assert float(special.gammainccinv(wg.tensor(1.6), y)) == reference.gammainccinv(1.6, y)
+        assert wg.grad(special.gammainccinv)(1.6, y) == 0.0

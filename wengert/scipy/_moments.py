@@ -13,7 +13,7 @@ import numpy as np
 
 from .._core.argument_types import ShapeLike
 from .._core.tensor import Tensor
-from ..ops.elementwise import exp, expm1, less, log, sin, sqrt
+from ..ops.elementwise import exp, expm1, less, log, logical_and, sin, sqrt
 from ..ops.indexing import where
 from ..special import betaln, digamma, entr, gamma, gammaln, zeta
 
@@ -27,6 +27,16 @@ def _above(bound: float, shape: ShapeLike, value: Callable[[Any], Any]) -> Any:
     """A moment that is infinite for shapes up to a bound."""
     is_finite = less(bound, shape)
     return where(is_finite, value(where(is_finite, shape, bound + 1.0)), math.inf)
+
+
+def _both_above(bound: float, a: Tensor, b: Tensor, value: Callable[[Any, Any], Any], otherwise: float) -> Any:
+    is_finite = logical_and(less(bound, a), less(bound, b))
+    return where(is_finite, value(where(is_finite, a, bound + 1.0), where(is_finite, b, bound + 1.0)), otherwise)
+
+
+def _skew_mean(a: Tensor, b: Tensor) -> Any:
+    lean = exp(gammaln(a - 0.5) - gammaln(a) + gammaln(b - 0.5) - gammaln(b))
+    return (a - b) * sqrt(a + b) / 2 * lean
 
 
 def _spread(c: Tensor) -> Any:
@@ -130,6 +140,22 @@ MOMENTS: dict[str, tuple[Moment, ...]] = {
     ),
     "skewnorm": (_skew, lambda a: 1.0 - _skew(a) ** 2, None),
     "fisk": (lambda c: _above(1.0, c, lambda c: _PI / c / sin(_PI / c)), None, None),
+    "jf_skew_t": (
+        lambda a, b: _both_above(0.5, a, b, _skew_mean, math.nan),
+        lambda a, b: _both_above(1.0, a, b, lambda a, b: (
+            (a + b) / 4 * ((a - b) ** 2 + a + b - 2.0) / ((a - 1.0) * (b - 1.0)) - _skew_mean(a, b) ** 2
+        ), math.inf), None,
+    ),
+    "betanbinom": (
+        lambda n, a, b: _above(1.0, a, lambda a: n * b / (a - 1.0)),
+        lambda n, a, b: _above(2.0, a, lambda a: (
+            n * b * (n + a - 1.0) * (b + a - 1.0) / ((a - 2.0) * (a - 1.0) ** 2)
+        )), None,
+    ),
+    "yulesimon": (
+        lambda a: _above(1.0, a, lambda a: a / (a - 1.0)),
+        lambda a: _above(2.0, a, lambda a: a * a / ((a - 1.0) ** 2 * (a - 2.0))), None,
+    ),
     "geom": (lambda p: 1.0 / p, lambda p: (1.0 - p) / p**2, None),
     "poisson": (lambda mu: mu, lambda mu: mu, None),
     "binom": (lambda n, p: n * p, lambda n, p: n * p * (1.0 - p), None),

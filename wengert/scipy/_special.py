@@ -14,7 +14,7 @@ from .._prims import quantiles as Q
 from .._prims.structural import stop_gradient
 from ..ops.complex_parts import real
 from ..ops.elementwise import abs as magnitude
-from ..ops.elementwise import cos, exp, expm1, floor, less, less_equal, log, log1p, sin, sqrt, tan
+from ..ops.elementwise import cos, equal, exp, expm1, floor, less, less_equal, log, log1p, logical_or, sin, sqrt, tan
 from ..ops.indexing import where
 from ..ops.promotion import as_float, as_tensor, outward
 from ._conversions import followed_place
@@ -393,12 +393,15 @@ def ndtri_exp(y: ArrayLike) -> Any:
 @_ours
 def gammainccinv(a: ArrayLike, y: ArrayLike) -> Any:
     """The x with gammaincc(a, x) = y."""
-    shape, share = _float(a, "gammainccinv"), _float(y, "gammainccinv")
+    shape, whole = _float(a, "gammainccinv"), _float(y, "gammainccinv")
+    is_end = logical_or(equal(whole, 0.0), equal(whole, 1.0))  # the equation's slope there is 0 or infinite
+    share = where(is_end, 0.5, whole)
     found = raw("gammainccinv", stop_gradient(shape), stop_gradient(share), count=2)
-    return outward(followed_place(
+    inside = followed_place(
         stop_gradient(found), lambda x: special.gammaincc(shape, x) - share,
         lambda x: -exp(special.xlogy(shape - 1, x) - x - special.gammaln(shape)),
-    ), a, y)  # fmt: skip
+    )  # fmt: skip
+    return outward(where(is_end, special.gammaincinv(shape, where(is_end, 1.0 - whole, 0.5)), inside), a, y)
 
 
 @_ours

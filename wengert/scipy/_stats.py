@@ -40,9 +40,9 @@ from ._distribution_numerics import (
     unlikelihood,
     with_mass_below,
 )
-from ._families import FAMILIES
 from ._moments import MOMENTS
 from ._namespace import guarded, is_followed, is_for_us, listed_in, only
+from ._rarer_families import FAMILIES
 from ._samples import SAMPLES
 
 OURS: dict[str, Any] = {}

@@ -53,14 +53,17 @@ _ROOT_PI = math.sqrt(math.pi)
 # -- the primitive ---------------------------------------------------------------------------------------------------
 
 
-# functions whose constants come last in SciPy
-_CONSTANTS_LAST = {"lambertw_by_branch": "lambertw", "ellipj_by_parameter": "ellipj"}
+# functions whose constants do not come first in SciPy: its name, and the places of its arguments among ours
+_OTHER_ORDER = {
+    "lambertw_by_branch": ("lambertw", (1, 0)), "ellipj_by_parameter": ("ellipj", (1, 0)),
+    "chndtr_by_df": ("chndtr", (1, 0, 2)),
+}  # fmt: skip
 
 
 def _values(*arrays: object, function: str, index: int, dtype: str) -> Any:
-    name = _CONSTANTS_LAST.get(function, function)
+    name, places = _OTHER_ORDER.get(function, (function, range(len(arrays))))
     with np.errstate(all="ignore"):
-        values = getattr(import_module("scipy.special"), name)(*(arrays if name == function else arrays[::-1]))
+        values = getattr(import_module("scipy.special"), name)(*[arrays[i] for i in places])
     return np.asarray(values if index < 0 else values[index]).astype(dtype)
 
 
@@ -342,11 +345,27 @@ def _owens_t(out: Tensor, h: Tensor, a: Tensor) -> tuple[Any, ...]:
     return in_h, exp(h * h * (1 + a * a) / -2) / (2 * math.pi * (1 + a * a))
 
 
+def _noncentral(out: Tensor, df: Tensor, x: Tensor, nc: Tensor) -> tuple[Any, ...]:
+    return _noncentral_density(df, x, nc), -_noncentral_density(df + 2.0, x, nc)
+
+
+def _noncentral_density(df: Tensor, x: Tensor, nc: Tensor) -> Any:
+    """Of the noncentral chi-square distribution; beside 0 by a series that is smooth there."""
+    is_small = less(x * nc, 1.0)
+    near, far = where(is_small, x * nc, 0.5), where(is_small, 2.0, x * nc)
+    series = x ** (df * 0.5 - 1.0) * exp((x + nc) * -0.5) * raw("hyp0f1", df * 0.5, near * 0.25)
+    series = series / (2.0 ** (df * 0.5) * special.gamma(df * 0.5))
+    ratio = where(is_small, 1.0, x / where(is_small, 1.0, nc))
+    bessel = raw("ive", df * 0.5 - 1.0, sqrt(far)) * exp((sqrt(x) - sqrt(where(is_small, 1.0, nc))) ** 2 * -0.5)
+    return where(is_small, series, 0.5 * ratio ** (df * 0.25 - 0.5) * bessel)
+
+
 _GAUSS = 2 / _ROOT_PI
 
 SLOPES: dict[str, Slopes] = {
     "jv": _neighbours("jv", -1), "yv": _neighbours("yv", -1), "iv": _neighbours("iv", 1),
     "kv": _neighbours("kv", 1, -0.5), "kn": lambda out, n, x: (-(raw("kv", n - 1, x) + raw("kv", n + 1, x)) / 2,),
+    "ive": lambda out, v, z: ((raw("ive", v - 1, z) + raw("ive", v + 1, z)) / 2 - where(less(z, 0.0), -out, out),),
     "kve": lambda out, v, z: (out - (raw("kve", v - 1, z) + raw("kve", v + 1, z)) / 2,),
     "hankel1": _hankel("hankel1", 0), "hankel2": _hankel("hankel2", 0),
     "hankel1e": _hankel("hankel1e", -1j), "hankel2e": _hankel("hankel2e", 1j),
@@ -374,7 +393,7 @@ SLOPES: dict[str, Slopes] = {
     "shichi": _shichi,
     "expi": lambda out, z: (exp(z) / z,), "exp1": lambda out, z: (-exp(-z) / z,), "expn": _expn,
     "exprel": lambda out, x: _flat_at(-math.inf, x, raw("hyp1f1", 2.0, 3.0, x) / 2),
-    "spence": lambda out, z: (-log_ratio(z - 1),), "owens_t": _owens_t,
+    "spence": lambda out, z: (-log_ratio(z - 1),), "owens_t": _owens_t, "chndtr_by_df": _noncentral,
     "lambertw_by_branch": lambda out, k, z: (exp(-out) / (1 + out),), "wrightomega": lambda out, z: (out / (1 + out),),
     "gamma": lambda out, z: (out * raw("psi", z),), "loggamma": lambda out, z: (raw("psi", z),), "rgamma": _rgamma,
     "binom": _binom,

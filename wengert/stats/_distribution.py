@@ -103,9 +103,18 @@ def _all(condition: ArrayLike, like: Tensor) -> Any:
 
 def _inside(family: Family, point: _Point) -> Tensor:
     low, high = family.support(*point.shapes)
-    above = less_equal(low, point.z) if family.has_low else less(low, point.z)
-    inside = logical_and(logical_and(above, less_equal(point.z, high)), point.is_valid)
+    below = (less if _is_infinite(high) else less_equal)(point.z, high)
+    inside = logical_and(logical_and(_above(family, low, point.z), below), point.is_valid)
     return logical_and(inside, equal(point.z, floor(point.z))) if family.is_discrete else inside
+
+
+def _is_infinite(end: Any) -> bool:
+    return isinstance(end, float) and math.isinf(end)
+
+
+def _above(family: Family, low: Any, z: Tensor) -> Any:
+    """Whether a place is not below the support; no end at infinity belongs to it, where formulas would be NaN."""
+    return less_equal(low, z) if family.has_low and not _is_infinite(low) else less(low, z)
 
 
 # -- methods -------------------------------------------------------------------------------------------------------
@@ -131,8 +140,7 @@ def _mass(family: Family, point: _Point, name: str) -> Any:
     """The mass below z (`cdf`) or above it (`sf`)."""
     low, high = family.support(*point.shapes)
     place = floor(point.z) if family.is_discrete else point.z
-    above = less_equal(low, place) if family.has_low else less(low, place)
-    inside = logical_and(logical_and(above, less(place, high)), point.is_valid)
+    inside = logical_and(logical_and(_above(family, low, place), less(place, high)), point.is_valid)
     z = where(inside, place, family.middle(*point.shapes))
     is_low = less_equal(high, place)  # all of the mass lies below
     full, none = (1.0, 0.0) if name == "cdf" else (0.0, 1.0)
@@ -150,8 +158,7 @@ def _log_mass(family: Family, point: _Point, name: str) -> Any:
     short = name.removeprefix("log")
     if name in family.formulas:
         low, high = family.support(*point.shapes)
-        above = less_equal(low, point.z) if family.has_low else less(low, point.z)
-        inside = logical_and(logical_and(above, less(point.z, high)), point.is_valid)
+        inside = logical_and(logical_and(_above(family, low, point.z), less(point.z, high)), point.is_valid)
         z = where(inside, point.z, family.middle(*point.shapes))
         is_low = less_equal(high, point.z)
         full, none = (0.0, -INFINITY) if short == "cdf" else (-INFINITY, 0.0)
