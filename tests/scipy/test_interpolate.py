@@ -10,6 +10,7 @@ import pytest
 import scipy.interpolate
 
 import wengert as wg
+from tests.scipy.against import agrees_with_scipy
 from tests.support.scipy_rows import abs_square, check_slope, same_values, weights
 from wengert.scipy import interpolate
 
@@ -231,3 +232,22 @@ def test_roots_are_scipys_and_move_with_the_values(name: str) -> None:
 def test_what_is_not_there_names_the_nearest(make: Callable[[Any, Any], Any], near: str) -> None:
     with pytest.raises(wg.LostGradientError, match=near):
         wg.grad(lambda y: make(interpolate, y)(0.3))(Y[:, 0])
+
+
+@pytest.mark.parametrize("argument", range(4))
+def test_splines_with_given_knots_are_nearest_to_points_and_follow_them(argument: int) -> None:
+    x = np.sort(RNG.uniform(0, 5, size=20))
+    ends = np.repeat([0.0, 5.0], 4)
+    args = [x, RNG.normal(size=(20, 2)), np.array([1.2, 2.3, 3.7]), RNG.uniform(0.5, 2, size=20)]
+
+    def at(module: Any, value: Any) -> Any:
+        places, values, inner, widths = [value if i == argument else given for i, given in enumerate(args)]
+        join = wg.concatenate if module is interpolate else np.concatenate
+        return module.make_lsq_spline(places, values, join([ends[:4], inner, ends[4:]]), w=widths)(INSIDE)
+
+    np.testing.assert_allclose(at(interpolate, wg.tensor(args[argument])), at(scipy.interpolate, args[argument]))
+    agrees_with_scipy(
+        lambda v: at(interpolate, v), lambda v: at(scipy.interpolate, v), (args[argument],), slope_rtol=1e-5
+    )
+    with pytest.raises(np.linalg.LinAlgError, match="do not determine"):
+        interpolate.make_lsq_spline(wg.tensor(x[:3]), x[:3], ends)

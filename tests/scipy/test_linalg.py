@@ -109,6 +109,29 @@ def test_generalised_eigenvalues_agree_and_vectors_solve_the_equation():
     np.testing.assert_allclose(S @ vectors, SPD @ vectors @ np.diag(values), atol=1e-10)
 
 
+def test_eigenvectors_on_both_sides_and_of_pairs_agree():
+    """As LAPACK turns them; what does not depend on that has slopes."""
+    pair = B
+
+    def free_of_phases(result):
+        values, left, right = result
+        return values * values.conj(), abs(left) ** 2, abs(right) ** 2
+
+    for args in ((A,), (A, pair)):
+        want, got = reference.eig(*args, left=True), linalg.eig(*map(wg.tensor, args), left=True)
+        for theirs, ours in zip(want, got, strict=True):
+            np.testing.assert_allclose(ours.numpy(), theirs, rtol=1e-9, atol=1e-12)
+        agrees_with_scipy(
+            lambda *x: linalg.eig(*x, left=True), lambda *x: reference.eig(*x, left=True), args, slope_rtol=1e-5,
+            take=free_of_phases,
+        )  # fmt: skip
+    stacked = np.stack([A, A.T])
+    np.testing.assert_allclose(linalg.eig(wg.tensor(stacked), pair)[0], reference.eig(stacked, pair)[0])
+    np.testing.assert_allclose(wg.function(lambda a: linalg.eig(a, pair)[0])(A), reference.eig(A, pair)[0])
+    wg.check_gradients(lambda a: wg.sum(abs(linalg.eig(a, pair)[1]) ** 3), A, order=2)
+    assert linalg.eig(wg.tensor(A), pair, right=False).shape == (4,)
+
+
 def test_factors_solve_what_they_are_factors_of():
     def by_cholesky(a, b):
         return linalg.cho_solve(linalg.cho_factor((a + a.T) / 2, lower=True), b)

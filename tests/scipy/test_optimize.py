@@ -9,6 +9,7 @@ import pytest
 import scipy.optimize
 
 import wengert as wg
+from tests.scipy.against import agrees_with_scipy
 from tests.support.scipy_rows import check_slope
 from wengert.scipy import optimize
 
@@ -130,3 +131,60 @@ def test_an_assignment_is_a_constant() -> None:
         return cost[rows, columns].sum()
 
     np.testing.assert_array_equal(wg.grad(total)(cost), [[0, 1, 0], [1, 0, 0], [0, 0, 1]])
+
+
+@pytest.mark.parametrize("method", ["trf", "bvls"])
+@pytest.mark.parametrize("argument", range(4))
+def test_linear_least_squares_between_bounds(method: str, argument: int) -> None:
+    rng = np.random.default_rng(0)
+    args = [rng.normal(size=(8, 4)), rng.normal(size=8), np.array([-0.1, -0.05, -1.0, -0.2]), np.full(4, 0.1)]
+
+    def solved(module: Any, value: Any, **options: Any) -> Any:
+        A, b, low, high = [value if i == argument else given for i, given in enumerate(args)]
+        return module.lsq_linear(A, b, (low, high), method=method, **options)
+
+    want, got = solved(scipy.optimize, args[argument], tol=1e-14), solved(optimize, wg.tensor(args[argument]))
+    assert {*np.sign(want.active_mask)} == {-1, 0, 1} and got.status > 0
+    np.testing.assert_allclose(got.x, want.x, atol=1e-8)
+    np.testing.assert_allclose(got.fun, want.fun, atol=1e-8)
+    np.testing.assert_allclose(float(got.cost), want.cost, rtol=1e-8)
+    agrees_with_scipy(
+        lambda v: solved(optimize, v).x, lambda v: solved(scipy.optimize, v, tol=1e-14).x, (args[argument],),
+        rtol=1e-7, slope_rtol=1e-5,
+    )  # fmt: skip
+
+
+def test_linear_least_squares_without_bounds_and_of_a_sparse_matrix() -> None:
+    A, b = np.random.default_rng(1).normal(size=(2, 3, 3))[:, :, :2], np.array([1.0, 2.0, 4.0])
+    for matrix in (A[0], scipy.sparse.csr_array(A[0])):
+        slope = wg.grad(lambda b, matrix=matrix: wg.sum(optimize.lsq_linear(matrix, b).x))(b)
+        np.testing.assert_allclose(slope, np.linalg.pinv(A[0]).sum(axis=0), rtol=1e-9)
+
+
+def test_leastsq_follows_its_arguments_and_gives_what_scipys_does() -> None:
+    t = np.linspace(0.0, 1.0, 7)
+    y = 2 * np.exp(-1.3 * t) + 0.1 * np.sin(9 * t)
+
+    def gap(p: Any, y: Any) -> Any:
+        return p[0] * wg.exp(-p[1] * t) - y
+
+    want = scipy.optimize.leastsq(lambda p, y: p[0] * np.exp(-p[1] * t) - y, [1.0, 1.0], (y,), full_output=True)
+    got = optimize.leastsq(gap, [1.0, 1.0], (wg.tensor(y),), full_output=True)
+    np.testing.assert_allclose(got[0], want[0], rtol=1e-7)
+    np.testing.assert_allclose(got[1], want[1], rtol=1e-5)
+    assert {*got[2]} == {*want[2]} and got[3:] == want[3:]
+    x, ier = optimize.leastsq(gap, [1.0, 1.0], (wg.tensor(y),))
+    assert (x.shape, ier) == ((2,), want[4])
+
+    def fitted(y: Any) -> Any:
+        return optimize.leastsq(gap, [1.0, 1.0], (y,))[0]
+
+    def exactly(y: Any) -> Any:
+        def slope(p: Any, y: Any) -> Any:
+            return np.stack([np.exp(-p[1] * t), -p[0] * t * np.exp(-p[1] * t)])
+
+        return scipy.optimize.leastsq(
+            lambda p, y: p[0] * np.exp(-p[1] * t) - y, [1.0, 1.0], (y,), slope, col_deriv=True, ftol=1e-15, xtol=1e-15
+        )[0]
+
+    agrees_with_scipy(fitted, exactly, (y,), rtol=1e-7, slope_rtol=1e-5)

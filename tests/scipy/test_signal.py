@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.signal
@@ -125,3 +127,38 @@ def test_too_short_a_signal_is_the_error_of_scipy() -> None:
 def test_windows_and_designs_are_scipys_constants() -> None:
     np.testing.assert_array_equal(signal.windows.hann(5), scipy.signal.windows.hann(5))
     np.testing.assert_array_equal(signal.firwin(5, 0.3), scipy.signal.firwin(5, 0.3))
+
+
+@pytest.mark.parametrize("name", ["residue", "residuez"])
+def test_partial_fractions_follow_both_polynomials(name: str) -> None:
+    ours, theirs = getattr(signal, name), getattr(scipy.signal, name)
+    for b, a in (([1.0, 2.0, 3.0], [1.0, 6.0, 11.0, 6.0]), ([2.0, 1.0, 0.0, 1.0], [1.0, 3.0, 2.0])):
+        point = np.concatenate([b, a])
+        step = np.cos(np.arange(len(point)))
+
+        def loss(module: Any, p: Any, count: int = len(b)) -> Any:
+            residues, poles, direct = module(p[:count], p[count:])
+            return np.sum(residues * np.arange(1, len(poles) + 1)) + np.sum(poles**2) + np.sum(direct)
+
+        value, slope = wg.jvp(lambda p, loss=loss: loss(ours, p), (point,), (step,))
+        np.testing.assert_allclose(value, loss(theirs, point), rtol=1e-9)
+        difference = (loss(theirs, point + 1e-5 * step) - loss(theirs, point - 1e-5 * step)) / 2e-5
+        np.testing.assert_allclose(slope, difference, rtol=1e-6)
+        np.testing.assert_allclose(wg.grad(lambda p, loss=loss: np.real(loss(ours, p)))(point) @ step, slope, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["residue", "residuez"])
+def test_partial_fractions_of_a_root_that_comes_twice(name: str) -> None:
+    (got, *_), slopes = wg.jvp(lambda b: getattr(signal, name)(b, [1.0, 2.0, 1.0])[:2], ([1.0, 3.0],), ([1.0, 0.0],))
+    np.testing.assert_allclose(got, getattr(scipy.signal, name)([1.0, 3.0], [1.0, 2.0, 1.0])[0], atol=1e-7)
+    np.testing.assert_allclose(slopes[0], getattr(scipy.signal, name)([1.0, 0.0], [1.0, 2.0, 1.0])[0], atol=1e-7)
+
+
+def test_roots_that_count_as_one() -> None:
+    roots = np.array([1.0, 2.0, 1.0005, 2.0 + 1e-5])
+    for rtype in ("min", "max", "avg"):
+        want, got = scipy.signal.unique_roots(roots, 1e-2, rtype), signal.unique_roots(wg.tensor(roots), 1e-2, rtype)
+        np.testing.assert_allclose(got[0], want[0], rtol=1e-15)
+        np.testing.assert_array_equal(got[1], want[1])
+    slopes = wg.grad(lambda r: signal.unique_roots(r, 1e-2, "avg")[0][0])(roots)
+    np.testing.assert_array_equal(slopes, [0.5, 0, 0.5, 0])

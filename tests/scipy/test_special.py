@@ -33,6 +33,7 @@ CASES = [("jv",(V,),(X,)),("jv",(1.5,),(Z,)),("yv",(V,),(X,)),("iv",(V,),(X,)),(
 ("voigt_profile",(),(X,P,P)),("cosm1",(),(X,)),("exp10",(),(X,)),("powm1",(),(X,P)),("boxcox",(),(X,np.array([0.,.5,1]))),("boxcox1p",(),(X,np.array([0.,.5,1]))),("inv_boxcox",(),(X,np.array([0.,.5,1]))),("inv_boxcox1p",(),(X,np.array([0.,.5,1]))),
 ("huber",(),(P,X)),("pseudo_huber",(),(P,X)),("softplus",(),(X,)),("sindg",(),(X,)),("cosdg",(),(X,)),("tandg",(),(X,)),("cotdg",(),(X,)),("radian",(),(X,X,X)),("agm",(),(X,P)),("ndtri_exp",(),(-X,)),("gammainccinv",(),(X,P)),("betainccinv",(),(X,X,P)),
 ("chdtr",(),(X,P)),("chdtrc",(),(X,P)),("chdtri",(),(X,P)),("gdtr",(),(X,X,P)),("gdtrc",(),(X,X,P)),("pdtr",(N,),(X,)),("pdtrc",(N,),(X,)),("bdtr",(N,N+2),(P,)),("bdtrc",(N,N+2),(P,)),("nbdtr",(N,N+2),(P,)),("nbdtrc",(N,N+2),(P,)),("fdtr",(),(X,X,P)),("fdtrc",(),(X,X,P)),("stdtr",(),(X,P)),
+("elliprc",(),(X,-P)),("elliprc",(),(X,X)),("elliprf",(),(X,P,X)),("elliprd",(),(P,X,X)),("elliprg",(),(X,X,P)),("elliprj",(),(X,P,X,X)),("elliprj",(),(X,P,X+1,-X)),("fdtri",(),(X,X+1,P)),("legendre_p",(3,),(P,)),
 ("comb",(),(X+3,X)),("perm",(),(X+3,X)),("factorial",(),(X,)),("zeta",(),(X+1.5,X)),("zetac",(),(X*9+1.2,)),("zetac",(),(-X-0.3,)),("polygamma",(2,),(X,)),
 ]  # fmt: skip
 
@@ -135,3 +136,34 @@ def test_ends_of_the_inverse_of_the_upper_incomplete_gamma_function():
     for y in (0.0, 1.0):
         assert float(special.gammainccinv(wg.tensor(1.6), y)) == reference.gammainccinv(1.6, y)
         assert wg.grad(special.gammainccinv)(1.6, y) == 0.0
+
+
+def test_carlsons_integrals_diverge_and_end_where_scipys_do():
+    for name, *args in (
+        ("elliprf", 0.0, 0.0, 1.0), ("elliprf", 0.0, 1.0, 2.0), ("elliprf", -1.0, 1.0, 1.0), ("elliprc", 1.0, 0.0),
+        ("elliprg", 0.0, 0.0, 2.0), ("elliprd", 1.0, 1.0, 0.0), ("elliprj", 1e-8, 1e9, 3.0, 1e4),
+    ):  # fmt: skip
+        got = getattr(special, name)(*map(wg.tensor, args))
+        np.testing.assert_allclose(float(got), getattr(reference, name)(*args), rtol=1e-12)
+    third = wg.grad(wg.grad(wg.grad(lambda x: special.elliprc(x, 1.3))))  # where the closed form is 0 / 0
+    step = 1e-3
+    second = wg.grad(wg.grad(lambda x: special.elliprc(x, 1.3)))
+    assert third(1.3) == pytest.approx((second(1.3 + step) - second(1.3 - step)) / (2 * step), rel=1e-5)
+
+
+def test_the_mass_of_the_noncentral_chi_square_distribution_has_slopes_of_all_orders():
+    for x, nc in ((0.1, 0.2), (3.0, 1.0), (90.0, 80.0)):
+        args = (np.asarray(x), np.asarray(nc))
+        agrees_with_scipy(lambda x, nc: special.chndtr(x, 3.2, nc), lambda x, nc: reference.chndtr(x, 3.2, nc), args)
+    assert wg.grad(lambda nc: special.chndtr(2.0, 3.2, nc))(0.0) == pytest.approx(
+        (reference.chndtr(2.0, 3.2, 1e-6) - reference.chndtr(2.0, 3.2, 0.0)) / 1e-6, rel=1e-6
+    )
+    wg.check_gradients(lambda x, nc: special.chndtr(x, 3.2, nc), 3.0, 1.0, order=2)
+    with pytest.raises(wg.LostGradientError, match="special.chndtr: df"):
+        wg.grad(lambda df: special.chndtr(2.0, df, 1.0))(3.2)
+
+
+def test_derivatives_of_legendres_polynomials_stand_above_one_another():
+    agrees_with_scipy(
+        lambda z: special.legendre_p(N, z, diff_n=2), lambda z: reference.legendre_p(N, z, diff_n=2), (P,)
+    )

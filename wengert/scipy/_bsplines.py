@@ -231,6 +231,45 @@ def make_interp_spline(
     return BSpline._made(knots, c, k, True, axis, given)
 
 
+def make_lsq_spline(
+    x: ArrayLike, y: ArrayLike, t: ArrayLike, k: int = 3, w: ArrayLike | None = None, axis: int = 0,
+    check_finite: bool = True, *, method: str = "qr",
+) -> Any:  # fmt: skip
+    """The spline of degree k with given knots that is nearest to points, with gradients in all of them.
+
+    Args:
+        x: places (n,), increasing.
+        y: the values there, along an axis.
+        t: knots, k + 1 of them or more at each end.
+        k: the degree.
+        w: a positive weight for each place; the sum of (w * (y - spline))**2 is the least.
+        axis: which axis of y.
+        check_finite: accepted for SciPy's sake, and not used.
+        method: SciPy's ways to solve, which find the same.
+
+    Returns:
+        A `BSpline`.
+
+    Raises:
+        numpy.linalg.LinAlgError: there are fewer places than coefficients.
+    """
+    places, values, knots = floats(entered(x)), floats(entered(y)), floats(entered(t))
+    weights = np.ones_like(places) if w is None else floats(entered(w))
+    axis = axis % values.ndim
+    values = np.moveaxis(values, axis, 0)
+    if places.ndim != 1 or weights.shape != places.shape or places.shape[0] != values.shape[0]:
+        raise ValueError(f"Shapes of x {places.shape}, y {values.shape} and weights {weights.shape} are incompatible")
+    count = int(knots.shape[0]) - k - 1
+    if int(places.shape[0]) < count:
+        raise numpy.linalg.LinAlgError(f"{int(places.shape[0])} places do not determine {count} coefficients")
+    given = (x, y, t, w)
+    basis = BSpline._made(knots, np.eye(count, dtype=places.dtype), k, True, 0, given)._at(places, 0, True)
+    turned, triangle = linalg.qr(basis * weights[:, None])
+    right = np.reshape(values, (int(places.shape[0]), -1)) * weights[:, None]
+    c = np.reshape(linalg.solve_triangular(triangle, turned.T @ right, lower=False), (count, *values.shape[1:]))
+    return BSpline._made(knots, c, k, True, axis, given)
+
+
 def splrep(
     x: ArrayLike,
     y: ArrayLike,
@@ -272,4 +311,4 @@ def splev(x: ArrayLike, tck: Any, der: int = 0, ext: int = 0) -> Any:
     return kept(found, x, *spline._given)
 
 
-__all__ = ["BSpline", "make_interp_spline", "splev", "splrep"]
+__all__ = ["BSpline", "make_interp_spline", "make_lsq_spline", "splev", "splrep"]

@@ -368,10 +368,15 @@ def eig(
     a: ArrayLike, b: ArrayLike | None = None, left: bool = False, right: bool = True, overwrite_a: bool = False,
     overwrite_b: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False,
 ) -> Any:  # fmt: skip
-    """Eigenvalues and right eigenvectors, complex."""
-    only("linalg.eig", b=(b, None), left=(left, False), homogeneous_eigvals=(homogeneous_eigvals, False))
-    values, vectors = linalg.eig(_matrix(a, "eig"))
-    return outward((values + 0j, vectors) if right else values + 0j, a)
+    """Eigenvalues and eigenvectors, complex; with b those of the pair, a @ v = w * b @ v, b being regular."""
+    only("linalg.eig", homogeneous_eigvals=(homogeneous_eigvals, False))
+    if b is None and not left:
+        values, vectors = linalg.eig(_matrix(a, "eig"))
+        return outward((values + 0j, vectors) if right else values + 0j, a)
+    matrices = _met("eig", a) if b is None else _met("eig", a, b)
+    values, on_the_left, on_the_right = _refined.eigenpairs(*matrices)
+    vectors = (*[v for v, is_wanted in ((on_the_left, left), (on_the_right, right)) if is_wanted],)
+    return outward((values, *vectors) if vectors else values, a, b)
 
 
 @_ours

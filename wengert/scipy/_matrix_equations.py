@@ -16,13 +16,16 @@ from .. import linalg
 from .._core.argument_types import ArrayLike, ShapeLike
 from .._core.tensor import Tensor
 from .._prims.structural import stop_gradient
-from ..ops.complex_parts import conj
+from ..ops.complex_parts import conj, real
 from ..ops.creation import eye
-from ..ops.elementwise import equal, logical_or
+from ..ops.elementwise import abs as magnitude
+from ..ops.elementwise import equal, logical_or, sqrt
 from ..ops.indexing import where
 from ..ops.linalg import kron
+from ..ops.promotion import cast
+from ..ops.reductions import sum as total
 from ..ops.shapes import joined, known_extent, matrix_transpose, reshaped
-from ..ops.triangles import tril, triu
+from ..ops.triangles import diagonal, tril, triu
 from ..programs.graph import TensorSpec
 from ..rules.extend import not_differentiable, primitive
 
@@ -39,7 +42,8 @@ def adjoint(x: ArrayLike) -> Any:
 
 def _found(*arrays: object, function: str, index: int, options: tuple[Any, ...], dtype: str, shape: ShapeLike) -> Any:
     results = getattr(import_module("scipy.linalg"), function)(*arrays, **dict(options))
-    return np.asarray(results[index] if isinstance(results, tuple) else results).astype(dtype)
+    is_one = not isinstance(results, (tuple, list))  # of batches SciPy makes lists
+    return np.asarray(results if is_one else results[index]).astype(dtype)
 
 
 def _spec(*inputs: Any, function: str, index: int, options: tuple[Any, ...], dtype: str, shape: Any) -> TensorSpec:
@@ -70,6 +74,32 @@ def found(
         *arrays, function=function, index=index, options=tuple(sorted(options.items())),
         dtype=str(arrays[0].dtype if dtype is None else dtype), shape=shape,
     )  # fmt: skip
+
+
+# -- eigenvectors ----------------------------------------------------------------------------------------------------
+
+
+def eigenpairs(a: Tensor, b: Tensor | None = None) -> tuple[Any, Any, Any]:
+    """The eigenvalues of a matrix, or of a pair, its left and its right eigenvectors, of length 1."""
+    given, dtype = (a,) if b is None else (a, b), np.result_type(a.dtype, np.complex64)
+    vectors = found("eig", 2, *given, dtype=dtype, left=True)
+    known = found("eig", 1, *given, dtype=dtype, left=True)
+    matrix = cast(a if b is None else linalg.solve(b, a), dtype)
+    for _ in range(STEPS):
+        turned = linalg.solve(vectors, matrix @ vectors)
+        values = diagonal(turned, axis1=-2, axis2=-1)
+        gaps = values[..., None, :] - values[..., :, None]
+        is_same = equal(gaps, 0.0)  # itself, and what has no derivative
+        vectors = vectors + vectors @ where(is_same, 0.0, turned / where(is_same, 1.0, gaps))
+    values = diagonal(linalg.solve(vectors, matrix @ vectors), axis1=-2, axis2=-1)
+    right = _of_length_one(vectors)
+    left = _of_length_one(adjoint(linalg.inv(right if b is None else cast(b, dtype) @ right)))
+    turn = stop_gradient(total(conj(left) * known, axis=-2, keepdims=True))  # as LAPACK has turned them
+    return values, left * (turn / magnitude(turn)), right
+
+
+def _of_length_one(vectors: Tensor) -> Any:
+    return vectors / sqrt(total(real(conj(vectors) * vectors), axis=-2, keepdims=True))
 
 
 # -- similar matrices ------------------------------------------------------------------------------------------------

@@ -347,8 +347,12 @@ def curve_fit(
     return popt, covariance
 
 
+def _ends(bounds: Any) -> tuple[Any, Any]:
+    return (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+
+
 def _bounds(bounds: Any, count: int) -> tuple[Array, Array]:
-    low, high = (bounds.lb, bounds.ub) if hasattr(bounds, "lb") else bounds
+    low, high = _ends(bounds)
     return numpy.broadcast_to(numpy.asarray(low, float), count), numpy.broadcast_to(numpy.asarray(high, float), count)
 
 
@@ -375,12 +379,57 @@ def nnls(A: ArrayLike, b: ArrayLike, *, maxiter: SupportsIndex | None = None, **
     return found, np.sqrt(np.sum(gap * gap))
 
 
+@recorded
+def lsq_linear(
+    A: Any, b: ArrayLike, bounds: Any = (-numpy.inf, numpy.inf), method: str = "trf", tol: float = 1e-10,
+    lsq_solver: Any = None, lsmr_tol: Any = None, max_iter: Any = None, verbose: int = 0, *, lsmr_maxiter: Any = None,
+) -> Any:  # fmt: skip
+    """The least squares solution between bounds, with gradients in A, b and the bounds that hold elements."""
+    A, b = floats(A.toarray() if hasattr(A, "toarray") else A), floats(b)
+    count = int(A.shape[1])
+    low, high = (np.broadcast_to(floats(end), (count,)) for end in _ends(bounds))
+    found = scipy("optimize").lsq_linear(
+        _numbers(A), _numbers(b), (_numbers(low), _numbers(high)), method, tol, lsq_solver, lsmr_tol, max_iter, verbose,
+        lsmr_maxiter=lsmr_maxiter,
+    )  # fmt: skip
+    held = found.active_mask
+    x = np.where(held < 0, low, np.where(held > 0, high, 0.0))
+    free = numpy.flatnonzero(held == 0)
+    if len(free):
+        x = x.at[free].set(linalg.lstsq(np.take(A, free, axis=1), b - A @ x)[0])
+    gap = A @ x - b
+    found.update(x=x, fun=gap, cost=0.5 * np.sum(gap * gap))
+    return found
+
+
+@recorded
+def leastsq(
+    func: Callable[..., Any], x0: ArrayLike, args: Any = (), Dfun: object = None, full_output: bool = False,
+    col_deriv: bool = False, ftol: float = 1.49012e-8, xtol: float = 1.49012e-8, gtol: float = 0.0, maxfev: int = 0,
+    epsfcn: Any = None, factor: float = 100, diag: Any = None,
+) -> Any:  # fmt: skip
+    """A fit by least squares, with gradients in args and what func uses from outside; Dfun is not needed."""
+    args = _as_tuple(args)
+    start = np.reshape(_start(x0), -1)
+    known, _, info, message, ier = scipy("optimize").leastsq(
+        _plain(func, args), _numbers(start), (), None, True, False, ftol, xtol, gtol, maxfev, epsfcn, factor, diag
+    )
+    if ier not in (1, 2, 3, 4):
+        x = as_tensor(known)
+    else:  # from where SciPy ended
+        x = as_tensor(optimize.least_squares(func, known, args, "lm").x)
+    if not full_output:
+        return x, ier
+    slopes = jacobian(lambda p: func(p, *args))(x)
+    return x, linalg.inv(slopes.T @ slopes), {**info, "fvec": func(x, *args)}, message, ier
+
+
 def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> Any:
     """The assignment of least cost: whole numbers, which have no gradient; index the costs with them."""
     return scipy("optimize").linear_sum_assignment(_numbers(cost_matrix), maximize)
 
 
 __all__ = [
-    "bisect", "brenth", "brentq", "curve_fit", "fsolve", "least_squares", "linear_sum_assignment", "minimize",
-    "minimize_scalar", "newton", "nnls", "ridder", "root", "root_scalar", "toms748",
+    "bisect", "brenth", "brentq", "curve_fit", "fsolve", "least_squares", "leastsq", "linear_sum_assignment",
+    "lsq_linear", "minimize", "minimize_scalar", "newton", "nnls", "ridder", "root", "root_scalar", "toms748",
 ]  # fmt: skip

@@ -17,11 +17,13 @@ from ..ops.elementwise import abs as magnitude
 from ..ops.elementwise import cos, equal, exp, expm1, floor, less, less_equal, log, log1p, logical_or, sin, sqrt, tan
 from ..ops.indexing import where
 from ..ops.promotion import as_float, as_tensor, outward
+from ..ops.joining import stack
+from . import _carlson
 from ._conversions import followed_place
 from ._namespace import listed_in, only
 from ._ufuncs import log_ratio, raw, require_constant, ufunc
 
-OURS: dict[str, Any] = {name: getattr(special, name) for name in special.__all__}
+OURS: dict[str, Any] = {name: getattr(special, name) for name in special.__all__} | _carlson.OURS
 _ours = listed_in(OURS)
 
 # -- functions whose values the host computes ------------------------------------------------------------------------
@@ -443,5 +445,35 @@ _mass(lambda k, n, p: special.betaincc(_count(n), _count(k) + 1, p), "nbdtrc", "
 _mass(lambda n, d, x: special.betainc(n / 2, d / 2, n * x / (d + n * x)), "fdtr", "dfn, dfd and x")
 _mass(lambda n, d, x: special.betaincc(n / 2, d / 2, n * x / (d + n * x)), "fdtrc", "dfn, dfd and x")
 _mass(_t_mass, "stdtr", "df and t")
+_mass(lambda n, d, p: _odds(special.betaincinv(n / 2, d / 2, p)) * d / n, "fdtri", "dfn, dfd and p")
+
+
+def _odds(p: Tensor) -> Any:
+    return p / (1.0 - p)
+
+
+@_ours
+def chndtr(x: ArrayLike, df: ArrayLike, nc: ArrayLike) -> Any:
+    """The mass of the noncentral chi-square distribution below x; df is a constant."""
+    require_constant(df, "special.chndtr", "df")
+    place, spread = _float(x, "chndtr"), _float(nc, "chndtr")
+    return outward(raw("chndtr_by_df", as_tensor(df), place, spread, count=2), x, df, nc)
+
+
+@_ours
+def legendre_p(n: ArrayLike, z: ArrayLike, *, diff_n: int = 0) -> Any:
+    """Legendre's polynomial of the constant degree n at the real z, and its derivatives up to the order `diff_n`."""
+    require_constant(n, "special.legendre_p", "n")
+    degree, place = as_float(as_tensor(n)), _float(z, "legendre_p")
+    if dtypes.is_complex(place.dtype):
+        only("special.legendre_p", z=("a complex tensor", "a real one"))
+    found = [raw("eval_legendre", degree, place)]
+    for order in range(1, diff_n + 1):
+        factor = math.prod(range(1, 2 * order, 2))
+        rest = where(less(degree, order), 0.0, degree - order)
+        value = factor * raw("eval_gegenbauer", rest, as_tensor(order + 0.5), place)
+        found.append(where(less(degree, order), 0.0, value))
+    return outward(stack(found), n, z)
+
 
 __all__ = ["OURS"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._bsplines import BSpline, make_interp_spline, splev, splrep
+from ._bsplines import BSpline, make_interp_spline, make_lsq_spline, splev, splrep
 from ._followed import followed
 from ._grids import RegularGridInterpolator, interp1d, interpn
 from ._namespace import namespace
@@ -20,7 +20,7 @@ OURS: dict[str, Any] = {
         RegularGridInterpolator, interp1d, interpn, splev, splrep,
     )
 }  # fmt: skip
-OURS["make_interp_spline"] = make_interp_spline
+OURS |= {"make_interp_spline": make_interp_spline, "make_lsq_spline": make_lsq_spline}
 OURS |= followed(
     "scipy.interpolate",
     """
@@ -29,7 +29,7 @@ OURS |= followed(
 """,
 )
 NEAR = {
-    "make_lsq_spline": "make_interp_spline", "make_smoothing_spline": "make_interp_spline",
+    "make_smoothing_spline": "make_lsq_spline",
     "splint": "BSpline.integrate", "splantider": "BSpline.antiderivative",
     "griddata": "RBFInterpolator", "make_splrep": "splrep", "bisplrep": "RegularGridInterpolator",
     **dict.fromkeys(("UnivariateSpline", "LSQUnivariateSpline", "InterpolatedUnivariateSpline"), "make_interp_spline"),

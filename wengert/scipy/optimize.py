@@ -13,7 +13,9 @@ from ._solvers import (
     curve_fit,
     fsolve,
     least_squares,
+    leastsq,
     linear_sum_assignment,
+    lsq_linear,
     minimize,
     minimize_scalar,
     newton,
@@ -25,16 +27,15 @@ from ._solvers import (
 )
 
 _FUNCTIONS = (
-    bisect, brenth, brentq, curve_fit, fsolve, least_squares, linear_sum_assignment, minimize, minimize_scalar, newton,
-    nnls, ridder, root, root_scalar, toms748,
+    bisect, brenth, brentq, curve_fit, fsolve, least_squares, leastsq, linear_sum_assignment, lsq_linear, minimize,
+    minimize_scalar, newton, nnls, ridder, root, root_scalar, toms748,
 )  # fmt: skip
 OURS: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
 OURS |= followed("scipy.optimize", "rosen rosen_der rosen_hess rosen_hess_prod fixed_point")
 _GLOBAL = "minimize from what it finds, outside of what is followed"
 NEAR = {
     "fmin": "minimize", "fmin_bfgs": "minimize", "fmin_l_bfgs_b": "minimize", "fmin_cg": "minimize",
-    "leastsq": "least_squares",
-    "lsq_linear": "least_squares with bounds", "broyden1": "root",
+    "broyden1": "root",
     "newton_krylov": "root",
     "linprog": "minimize with method='SLSQP'", "basinhopping": _GLOBAL, "differential_evolution": _GLOBAL,
     "dual_annealing": _GLOBAL, "shgo": _GLOBAL, "brute": _GLOBAL, "approx_fprime": "wg.grad",

@@ -9,6 +9,7 @@ from ._convolutions import convolve2d, correlate2d, upfirdn
 from ._filters import filtfilt, lfilter, lfilter_zi, sosfilt, sosfilt_zi, sosfiltfilt
 from ._followed import counting, followed
 from ._namespace import namespace
+from ._partial_fractions import unique_roots
 from ._spectra import (
     coherence,
     csd,
@@ -25,7 +26,7 @@ from ._spectra import (
 
 _FUNCTIONS = (
     convolve2d, correlate2d, filtfilt, lfilter, lfilter_zi, sosfilt, sosfilt_zi, sosfiltfilt, coherence, csd, detrend,
-    hilbert, istft, periodogram, resample, savgol_filter, spectrogram, stft, upfirdn, welch,
+    hilbert, istft, periodogram, resample, savgol_filter, spectrogram, stft, unique_roots, upfirdn, welch,
 )  # fmt: skip
 OURS: dict[str, Any] = {
     **{name: getattr(_signal, name) for name in _signal.__all__}, **{f.__name__: f for f in _FUNCTIONS},
@@ -40,7 +41,7 @@ OURS |= followed(
     decimate resample_poly deconvolve wiener hilbert2 envelope lombscargle vectorstrength
     czt zoom_fft minimum_phase lsim dlsim step impulse cont2discrete invres chirp gausspulse sawtooth sweep_poly
     bode freqresp dbode dfreqresp dstep dimpulse iirdesign invresz abcd_normalize savgol_coeffs findfreqs firwin_2d
-    gauss_spline cspline1d qspline1d kaiser_beta kaiser_atten czt_points medfilt order_filter
+    residue residuez gauss_spline cspline1d qspline1d kaiser_beta kaiser_atten czt_points medfilt order_filter
     find_peaks peak_prominences peak_widths
 """,
 )
@@ -48,7 +49,7 @@ OURS |= counting("scipy.signal", "argrelextrema argrelmax argrelmin find_peaks_c
 NEAR = {
     "lfiltic": "lfilter(..., zi=), whose zi is differentiable", "ShortTimeFFT": "stft and istft",
     "medfilt2d": "medfilt", "sepfir2d": "convolve2d", "bessel": "butter or ellip",
-    "residue": "np.roots and np.polyval", "lsim2": "lsim",
+    "lsim2": "lsim",
 }  # fmt: skip
 
 __getattr__, __dir__ = namespace(__name__, OURS, near=NEAR)
