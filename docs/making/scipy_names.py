@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import re
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from .writing import literal
+
+_PAGE = Path(__file__).parents[1] / "not_yet.md"
+_HEADING = "## SciPy's functions that refuse tensors\n"
 
 MODULES = (
     "special", "stats", "linalg", "fft", "fftpack", "signal", "integrate", "interpolate", "optimize", "ndimage",
@@ -37,3 +42,37 @@ def scipy_table() -> str:
             if found:
                 parts.append(f"**{kind[:1].upper()}{kind[1:]}** ({len(found)}): {', '.join(map(literal, found))}\n")
     return "\n".join(parts)
+
+
+def refusals() -> dict[str, list[str]]:
+    """For each module the functions and distributions that are SciPy's own."""
+    found = {}
+    for module in MODULES:
+        ours = importlib.import_module(f"wengert.scipy.{module}").OURS
+        names = [n for n in importlib.import_module(f"scipy.{module}").__all__ if not n.startswith("_")]
+        found[module] = sorted({n for n in names if kind_of(module, n, ours) == _KINDS[1]})
+    return {module: names for module, names in found.items() if names}
+
+
+def listed() -> dict[str, list[str]]:
+    """What the page of what is not there yet says of them."""
+    rows = re.findall(r"^\| `([\w.]+)` \| (.*) \|$", _PAGE.read_text().partition(_HEADING)[2], re.MULTILINE)
+    return {module: re.findall(r"`(\w+)`", names) for module, names in rows}
+
+
+def write_list() -> None:
+    """Brings the list on that page up to date."""
+    before, heading, rest = _PAGE.read_text().partition(_HEADING)
+    words, _, after = rest.partition("| module |")
+    rows = [f"| `{module}` | {', '.join(map(literal_of_page, names))} |" for module, names in refusals().items()]
+    table = "\n".join(["| module | refuse what is followed, and take plain arrays |", "|---|---|", *rows])
+    end = after.partition("\n\n")[2]
+    _PAGE.write_text(f"{before}{heading}{words}{table}\n" + (f"\n{end}" if end else ""))
+
+
+def literal_of_page(name: str) -> str:
+    return f"`{name}`"
+
+
+if __name__ == "__main__":
+    write_list()

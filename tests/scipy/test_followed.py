@@ -123,6 +123,8 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "signal.dstep": (lambda f, b: f((b, A, 1.0), n=6)[1][0], (B,)),
     "signal.dimpulse": (lambda f, b: f((b, A, 1.0), n=6)[1][0], (B,)),
     "signal.iirdesign": (lambda f, w: f(w, 0.5, 1.0, 20.0), (W,)),
+    "signal.residue": (lambda f, b, p: f(b, p)[:2], (np.array([1.0, 0.4]), np.array([1.0, 6.0, 11.0, 6.0]))),
+    "signal.residuez": (lambda f, b, p: f(b, p)[:2], (np.array([1.0, 0.4]), np.array([1.0, 6.0, 11.0, 6.0]))),
     "signal.invresz": (lambda f, r, p: f(r, p, []), (np.array([1.0, 0.4]), POLES)),
     "signal.abcd_normalize": (lambda f, a: f(a, np.ones((4, 1)), np.ones((1, 4)), np.zeros((1, 1))), (SQUARE,)),
     "signal.savgol_coeffs": (lambda f, d: f(7, 2, deriv=1, delta=d), (np.array(0.7),)),
@@ -234,6 +236,10 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "spatial.procrustes": (lambda f, x, y: f(x, y), (SQUARE, OTHER)),
     "spatial.geometric_slerp": (lambda f, x: f(x / np.linalg.norm(x), np.array([1.0, 0, 0, 0]), 0.3), (SQUARE[0],)),
     "spatial.minkowski_distance": (lambda f, x, y: f(x, y, 3), (SQUARE, OTHER)),
+    "spatial.minkowski_distance_p": (lambda f, x, y: f(x, y, 3), (SQUARE, OTHER)),
+    "constants.convert_temperature": (lambda f, x: f(x, "Celsius", "Fahrenheit"), (SHORT,)),
+    "constants.lambda2nu": (lambda f, x: f(x), (SHORT,)),
+    "constants.nu2lambda": (lambda f, x: f(x), (SHORT,)),
     "special.diric": (lambda f, x: f(x, 5), (SHORT,)),
 }  # fmt: skip
 CONSTANT = ("stats.rankdata", "stats.spearmanr")  # steps: their gradient is 0
