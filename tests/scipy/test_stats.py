@@ -13,6 +13,7 @@ import scipy.stats as reference
 import wengert as wg
 import wengert.scipy.stats as stats
 from tests.scipy.against import agrees_with_scipy
+from wengert.scipy._moments import HIGHER
 
 # shape parameters, and points inside of the support
 CONTINUOUS = {
@@ -130,6 +131,27 @@ EXACT = {("johnsonsu", "entropy"): 1.7680633141606496, ("exponweib", "var"): 1.0
          ("exponweib", "std"): 1.0775349515242684**0.5, ("genexpon", "var"): 1.4**2 * 0.467997313305995542655759872298,
          ("powerlognorm", "var"): 1.4**2 * 0.697716739131697912282897982292,
          ("crystalball", "entropy"): 2.05544628915680170631832373006 + np.log(1.4)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [n for n in (*CONTINUOUS, *DISCRETE) if n in HIGHER])
+def test_skewness_and_kurtosis_in_closed_form_agree(name):
+    shapes = {**CONTINUOUS, **DISCRETE}[name]
+    want = getattr(reference, name).stats(*shapes, moments="sk")
+    got = getattr(stats, name).stats(*map(wg.tensor, shapes), moments="sk")
+    np.testing.assert_allclose([float(v) for v in got], want, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["f", "betaprime"])
+def test_entropies_of_heavy_tails_have_second_derivatives_in_both_modes(name):
+    """A tail's last piece is a quotient of numbers next to 0."""
+    point = np.array(CONTINUOUS[name])
+
+    def entropy(v):
+        return getattr(stats, name).entropy(v[0], v[1])
+
+    forward = wg.hvp(entropy, point, np.ones(2))
+    difference = (wg.grad(entropy)(point + 1e-4) - wg.grad(entropy)(point - 1e-4)) / 2e-4
+    np.testing.assert_allclose(forward, difference, rtol=1e-6)
 
 
 SUMMARIES = ["norm", "gamma", "truncnorm", "genextreme", "skewnorm", "beta", "poisson", "binom"]

@@ -45,6 +45,7 @@ _FAR = 150.0  # the logarithm of a distance, the fourth power of which is a numb
 _MANY = 20_000  # counts, beyond which a sum over them is not tried
 # by the shape parameters, where densities have kinks inside of their support
 _KINKS: dict[str, Callable[..., Shapes]] = {"triang": lambda c: [c], "laplace_asymmetric": lambda kappa: [0.0]}
+_NO_WEIGHT = 1e-290  # of an integrand, beside what it has been
 _EXACT = {"epsabs": 1e-10, "epsrel": 1e-9, "limit": 100}
 
 
@@ -163,10 +164,13 @@ def _at_each(g: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def _beyond(f: Callable[[Any], Any]) -> Any:
     """What lies beyond the last logarithm, where an integrand is a power of the distance, or hardly anything."""
     end, before = as_tensor(f(_FAR)), as_tensor(f(_FAR - 1.0))
-    last, ratio = (float(v) for v in known([end, before / where(equal(end, 0.0), 1.0, end)]))
-    if last == 0.0:
+    last, first = (float(v) for v in known([end, before]))
+    if abs(last) < _NO_WEIGHT:
         return 0.0
-    return end / log(before / end) if ratio > 1.0 else math.copysign(math.inf, last)
+    if first / last <= 1.0:
+        return math.copysign(math.inf, last)
+    # as shares of a number: the slopes of a quotient of small ones are beyond what floats hold
+    return end / log((before / last) / (end / last))
 
 
 def _outward(f: Callable[[Any], Any], end: float, reach: float) -> Callable[[Any], Any]:

@@ -172,4 +172,52 @@ MOMENTS: dict[str, tuple[Moment, ...]] = {
     "planck": (lambda rate: 1.0 / expm1(rate), lambda rate: exp(rate) / expm1(rate) ** 2, None),
 }  # fmt: skip
 
-__all__ = ["MOMENTS"]
+
+def _beta_skew(a: Tensor, b: Tensor) -> Any:
+    return 2.0 * (b - a) * sqrt(a + b + 1.0) / ((a + b + 2.0) * sqrt(a * b))
+
+
+def _beta_excess(a: Tensor, b: Tensor) -> Any:
+    apart = (a - b) ** 2 * (a + b + 1.0) - a * b * (a + b + 2.0)
+    return 6.0 * apart / (a * b * (a + b + 2.0) * (a + b + 3.0))
+
+
+def _lognormal_excess(s: Tensor) -> Any:
+    p = exp(s * s)
+    return p**4 + 2.0 * p**3 + 3.0 * p**2 - 6.0
+
+
+def _t_excess(df: Tensor) -> Any:
+    is_finite = less(4.0, df)
+    return where(is_finite, 6.0 / where(is_finite, df - 4.0, 1.0), where(less(2.0, df), math.inf, math.nan))
+
+
+_GUMBEL = 12 * math.sqrt(6) * 1.2020569031595942 / _PI**3
+
+# skewness and excess kurtosis
+HIGHER: dict[str, tuple[Moment, ...]] = {
+    "norm": _constants(0.0, 0.0), "uniform": _constants(0.0, -1.2), "expon": _constants(2.0, 6.0),
+    "laplace": _constants(0.0, 3.0), "logistic": _constants(0.0, 1.2), "gumbel_r": _constants(_GUMBEL, 2.4),
+    "gumbel_l": _constants(-_GUMBEL, 2.4),
+    "rayleigh": _constants(2 * math.sqrt(_PI) * (_PI - 3) / (4 - _PI) ** 1.5,
+                           -(6 * _PI**2 - 24 * _PI + 16) / (4 - _PI) ** 2),
+    "gamma": (lambda a: 2.0 / sqrt(a), lambda a: 6.0 / a), "chi2": (lambda df: sqrt(8.0 / df), lambda df: 12.0 / df),
+    "beta": (_beta_skew, _beta_excess),
+    "lognorm": (lambda s: (exp(s * s) + 2.0) * sqrt(expm1(s * s)), _lognormal_excess),
+    "t": (lambda df: where(less(3.0, df), 0.0, math.nan) + 0.0 * df, _t_excess),
+    "invgauss": (lambda mu: 3.0 * sqrt(mu), lambda mu: 15.0 * mu),
+    "poisson": (lambda mu: 1.0 / sqrt(mu), lambda mu: 1.0 / mu),
+    "binom": (
+        lambda n, p: (1.0 - 2.0 * p) / sqrt(n * p * (1.0 - p)),
+        lambda n, p: (1.0 - 6.0 * p * (1.0 - p)) / (n * p * (1.0 - p)),
+    ),
+    "bernoulli": (
+        lambda p: (1.0 - 2.0 * p) / sqrt(p * (1.0 - p)), lambda p: (1.0 - 6.0 * p * (1.0 - p)) / (p * (1.0 - p)),
+    ),
+    "geom": (lambda p: (2.0 - p) / sqrt(1.0 - p), lambda p: 6.0 + p * p / (1.0 - p)),
+    "nbinom": (
+        lambda n, p: (2.0 - p) / sqrt(n * (1.0 - p)), lambda n, p: 6.0 / n + p * p / (n * (1.0 - p)),
+    ),
+}  # fmt: skip
+
+__all__ = ["HIGHER", "MOMENTS"]

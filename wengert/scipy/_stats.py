@@ -40,7 +40,7 @@ from ._distribution_numerics import (
     unlikelihood,
     with_mass_below,
 )
-from ._moments import MOMENTS
+from ._moments import HIGHER, MOMENTS
 from ._namespace import guarded, is_followed, is_for_us, listed_in, only
 from ._rarer_families import FAMILIES
 from ._samples import SAMPLES
@@ -150,7 +150,10 @@ def _methods_of(ours: Distribution) -> Callable[[str], Callable[..., Any] | None
     family = ours._family
     names = (*family.shapes, *family.places)
     defaults = dict.fromkeys(family.shapes, _MISSING) | dict(zip(family.places, (0, 1)))
-    standard = Moments(ours, dict(zip(("mean", "var", "entropy"), MOMENTS.get(family.name, ()), strict=False)))
+    standard = Moments(ours, {
+        **dict(zip(("mean", "var", "entropy"), MOMENTS.get(family.name, ()), strict=False)),
+        **dict(zip(("skew", "excess"), HIGHER.get(family.name, ()), strict=False)),
+    })  # fmt: skip
 
     def parameters(args: tuple[Tensor, ...], kwargs: dict[str, Any], what: str) -> tuple[list[Any], Any, Any]:
         values = _given(names, defaults, args, kwargs, f"scipy.stats.{family.name}.{what}")
