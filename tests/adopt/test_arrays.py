@@ -343,6 +343,24 @@ def test_who_reads_the_memory_of_a_followed_array_gets_no_old_numbers() -> None:
     assert z[0] == X[0] and z[1] == np.sin(2.0) and z.tolist() == [X[0], np.sin(2.0), np.sin(3.0)]
 
 
+def numbers_of_written_arrays(x: Any) -> Any:
+    out = np.empty(())
+    np.multiply(x[0], 2.0, out=out)
+    number = out.item()
+    out[()] = 7.0  # which is another number
+    table = np.empty((2, 2))
+    table[0] = x * x
+    return number + 3.0 * sum(table.tolist()[0]) + table.item(0, 1) + table[:1, :1].item() + x[1] * int(out)
+
+
+def test_items_and_lists_of_written_arrays_stay_tensors() -> None:
+    """They had been numbers, and a gradient through them and others was wrong in silence."""
+    f, x = wg.adopt(numbers_of_written_arrays), np.array([1.5, 2.5])
+    for gradient in (wg.grad(f), wg.grad(lambda x: f(x))):
+        np.testing.assert_allclose(gradient(x), [2.0 + 6 * 1.5 + 2 * 1.5, 6 * 2.5 + 2 * 2.5 + 7.0])
+    assert float(f(x)) == float(numbers_of_written_arrays(x))
+
+
 def test_an_array_of_numbers_is_pickled_and_copied_as_numpys() -> None:
     z = np.arange(3.0).view(Array)
     assert type(pickle.loads(pickle.dumps(z))) is np.ndarray

@@ -30,7 +30,7 @@ MOST_CUTS = 8  # remembered beside the first
 ADOPTED_MARK = "__wengert_adopted__"  # among the builtins of code that `wg.adopt` follows
 
 
-def _called_by_adopted_code() -> bool:
+def called_by_adopted_code() -> bool:
     """Whether the caller of a tensor's method is code that `wg.adopt` follows."""
     return ADOPTED_MARK in sys._getframe(2).f_builtins
 
@@ -203,16 +203,16 @@ class Tensor(Operators):
             TracingError: on a symbolic tensor, which has no elements.
             ValueError: if there is more than one element and no index.
         """
-        if _called_by_adopted_code():
-            return _element(self, index)
+        if called_by_adopted_code():
+            return element(self, index)
         self._require_concrete("Tensor.item()")
         self._note_exit("Tensor.item()")
         return ndarray_of(self._data).item(*index)
 
     def tolist(self) -> Any:
         """The elements as nested Python lists; refused under differentiation."""
-        if self.is_followed and _called_by_adopted_code():
-            return _nested(self)
+        if self.is_followed and called_by_adopted_code():
+            return nested(self)
         self._require_plain("Tensor.tolist()", "use Tensor.numpy().tolist() to cut the gradient on purpose")
         return self.numpy().tolist()
 
@@ -296,7 +296,7 @@ class Tensor(Operators):
 
     def __int__(self) -> int:
         if self.is_followed:
-            if not self.is_symbolic and _called_by_adopted_code():
+            if not self.is_symbolic and called_by_adopted_code():
                 self._note_exit("int(Tensor)")
                 return int(ndarray_of(self._data))
             self._refuse_numbers("__int__")
@@ -468,7 +468,7 @@ def as_recorded(saved: object) -> Any:
     return saved
 
 
-def _element(x: Tensor, index: tuple[int, ...]) -> Tensor:
+def element(x: Tensor, index: tuple[int, ...]) -> Tensor:
     """What `item` gives: one element, which later writes do not change."""
     value = x.__copy__()
     return value.reshape(()) if not index else value.reshape(-1)[index[0]] if len(index) == 1 else value[index]
@@ -482,9 +482,9 @@ def _array_of_tensors(x: Tensor) -> np.ndarray[Any, Any]:
     return found
 
 
-def _nested(x: Tensor) -> Any:
+def nested(x: Tensor) -> Any:
     """A tensor as nested lists of tensors without axes."""
-    return [_nested(row) for row in x] if x.ndim else x.__copy__()
+    return [nested(row) for row in x] if x.ndim else x.__copy__()
 
 
 def _unpickle(array: np.ndarray[Any, Any]) -> Tensor:

@@ -19,7 +19,15 @@ from .._core.constant import constant
 from .._core.engine import default_engine
 from .._core.graph import ReadBefore
 from .._core.state import STATE, next_serial
-from .._core.tensor import ADOPTED_MARK, Tensor, is_tensor_or_variable, tensor_in
+from .._core.tensor import (
+    ADOPTED_MARK,
+    Tensor,
+    called_by_adopted_code,
+    element,
+    is_tensor_or_variable,
+    nested,
+    tensor_in,
+)
 from ..numpy._objects import Objects, objects_in
 from ..numpy._protocols import array_function, array_ufunc
 from ..ops.memory.place import lying_in, place_of
@@ -258,6 +266,17 @@ def _delegated(name: str) -> Any:
     return method
 
 
+def _as_numbers(name: str, kept: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that asks who calls: adopted code keeps the tensor. That is not who calls the tensor's own method."""
+
+    def method(self: Followed, *args: Any) -> Any:
+        tensor = standing(self)
+        return kept(tensor, args) if called_by_adopted_code() else getattr(tensor, name)(*args)
+
+    method.__name__ = name
+    return method
+
+
 _ITS_OWN = frozenset({
     "__class__", "__new__", "__init__", "__init_subclass__", "__subclasshook__", "__getattribute__", "__setattr__",
     "__delattr__", "__dir__", "__doc__", "__sizeof__", "__array_finalize__", "__array_ufunc__", "__array_function__",
@@ -266,6 +285,10 @@ _ITS_OWN = frozenset({
 for _name in dir(np.ndarray):
     if _name not in _ITS_OWN and hasattr(Tensor, _name):
         setattr(Followed, _name, _delegated(_name))
+for _name, _kept in (
+    ("item", element), ("tolist", lambda tensor, _: nested(tensor)), ("__int__", lambda tensor, _: int(tensor.item())),
+):  # fmt: skip
+    setattr(Followed, _name, _as_numbers(_name, _kept))
 
 
 # -- between the two -------------------------------------------------------------------------------------------------
