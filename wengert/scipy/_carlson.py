@@ -11,8 +11,8 @@ from .._core.argument_types import ArrayLike
 from .._core.user_line import at_user_line
 from ..ops.elementwise import add, equal, less, less_equal, logical_and, not_equal, sqrt
 from ..ops.indexing import sort, where
-from ..ops.promotion import as_float, as_tensor, broadcast, broadcast_shapes, outward
 from ..ops.joining import stack
+from ..ops.promotion import as_float, as_tensor, broadcast, broadcast_shapes, outward
 
 OURS: dict[str, Any] = {}
 

@@ -374,7 +374,7 @@ def eig(
         values, vectors = linalg.eig(_matrix(a, "eig"))
         return outward((values + 0j, vectors) if right else values + 0j, a)
     matrices = _met("eig", a) if b is None else _met("eig", a, b)
-    values, on_the_left, on_the_right = _refined.eigenpairs(*matrices)
+    values, on_the_left, on_the_right = _matrix_equations.eigenpairs(*matrices)
     vectors = (*[v for v, is_wanted in ((on_the_left, left), (on_the_right, right)) if is_wanted],)
     return outward((values, *vectors) if vectors else values, a, b)
 

@@ -16,8 +16,8 @@ from ..ops.complex_parts import real
 from ..ops.elementwise import abs as magnitude
 from ..ops.elementwise import cos, equal, exp, expm1, floor, less, less_equal, log, log1p, logical_or, sin, sqrt, tan
 from ..ops.indexing import where
-from ..ops.promotion import as_float, as_tensor, outward
 from ..ops.joining import stack
+from ..ops.promotion import as_float, as_tensor, outward
 from . import _carlson
 from ._conversions import followed_place
 from ._namespace import listed_in, only
