@@ -25,7 +25,7 @@ REFUSALS: dict[str, Callable[[], Any]] = {
     "an array": lambda: wg.grad(lambda x: np.array([x]))(1.0),
     "a write": lambda: wg.grad(lambda x: np.zeros(2).__setitem__(0, x))(1.0),
     "a function of NumPy": lambda: wg.grad(lambda x: np.save("never", x))(1.0),
-    "a function of SciPy": lambda: wg.grad(lambda x: wengert.scipy.signal.residue([1.0], x))(np.ones(3)),
+    "a function of SciPy": lambda: wg.grad(lambda x: wengert.scipy.signal.bessel(2, x))(np.ones(3)),
     "a masked array": lambda: wg.grad(lambda x: x * np.ma.array([1.0]))(1.0),
     "a cast of adopted code": lambda: wg.function(wg.grad(wg.adopt(adopted)))(0.5),
     "a solver in a trace": lambda: wg.function(wg.custom_root(lambda x: x - 1.0, lambda f, x: float(f(x))))(0.0),
