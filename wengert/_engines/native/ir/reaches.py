@@ -207,6 +207,29 @@ def _gesdd(given: _Given, type_: str) -> list[Reach]:
     ]  # fmt: skip
 
 
+def _geev(given: _Given, type_: str) -> list[Reach]:
+    """Real and imaginary parts of values behind the matrix, or the values, and room last."""
+    n = given[2]
+    is_real = isinstance(given.arguments[7], Address)
+    beside = given.reach(6, (n, 1)) if is_real else given.reach(12, (given.compute("mul", n, 2), 1))
+    last = 7 if is_real else 6  # of vectors from the left, which are not asked for
+    return [
+        given.reach(3, (n, 1), (n, given[4])), given.reach(5, (n, 1)), beside, given.reach(last, (1, 1)),
+        given.reach(last + 2, (n, 1), (n, given[last + 3])), given.reach(last + 4, (given[last + 5], 1)),
+        given.reach(13, (1, 1)),
+    ]  # fmt: skip
+
+
+def _gees(given: _Given, type_: str) -> list[Reach]:
+    """Imaginary parts of values behind real ones, or room behind what is for complex ones."""
+    n, first = given[3], 9 if isinstance(given.arguments[9], Address) else 8
+    return [
+        given.reach(2, (1, 1)), given.reach(4, (n, 1), (n, given[5])), given.reach(6, (1, 1)), given.reach(7, (n, 1)),
+        given.reach(8 if first == 9 else 12, (n, 1)), given.reach(first, (n, 1), (n, given[first + 1])),
+        given.reach(first + 2, (given[first + 3], 1)), given.reach(13, (n, 1)), given.reach(14, (1, 1)),
+    ]  # fmt: skip
+
+
 def _geqrf(given: _Given, type_: str) -> list[Reach]:
     m, n = given[0], given[1]
     return [
@@ -250,4 +273,5 @@ _RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
     "fourier.rfft_n_even": partial(_lines, is_real_in=True), "fourier.rfft_n_odd": partial(_lines, is_real_in=True),
     "blas.gemm": _gemm, "blas.trsm": _trsm, "lapack.potrf": _potrf, "lapack.getrf": _getrf,
     "lapack.syevd": _syevd, "lapack.gesdd": _gesdd, "lapack.geqrf": _geqrf, "lapack.orgqr": _orgqr,
+    "lapack.geev": _geev, "lapack.gees": _gees,
 }  # fmt: skip

@@ -17,6 +17,7 @@ from . import (
     fourier,
     incomplete,
     integrals,
+    matrix_functions,
     numpy_calls,
     polygamma,
     products,
@@ -35,8 +36,8 @@ from .formulas import RULES, enter
 from .scalars import SCALARS
 
 FAMILIES = (
-    added_products, convolutions, cumulative, determinants, factorisations, fourier, numpy_calls, products, random_bits,
-    regions, scatters, sparse, spectra, tiles, windows,
+    added_products, convolutions, cumulative, determinants, factorisations, fourier, matrix_functions, numpy_calls, products,
+    random_bits, regions, scatters, sparse, spectra, tiles, windows,
 )  # fmt: skip
 
 for family in FAMILIES:

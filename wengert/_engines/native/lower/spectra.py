@@ -1,4 +1,4 @@
-"""Eigenvalues of symmetric matrices, singular values, QR: calls of the LAPACK routines that NumPy calls.
+"""Eigenvalues, singular values, QR: calls of the LAPACK routines that NumPy calls.
 
 They see matrices by columns, and which triangle is read, or whether a matrix or its transpose is given, changes the
 signs of vectors: so each works on a transposed copy, as NumPy does. A matrix with an infinity or NaN ends the function
@@ -9,55 +9,69 @@ the results of single precision are those of double precision, rounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import Operand, Status
+from ..ir.complex_numbers import Pair
+from ..ir.loops import COMPLEX, Operand, Status
 from .blocks import Block, singles
 from .factorisations import Lapack, address_of, fill_matrix, loops_over, matrix_at, one_at_least, require_tame, scratch
 from .forms import Form, Index, Stored
 from .products import fortran_int, letter
 from .scalars import larger, smaller
 
-_PANEL = 32  # columns that LAPACK's routines take together, given the room
+MODERATE = 1e-130, 1e130  # sizes of matrices that LAPACK takes as they are
+PANEL = 32  # columns that LAPACK's routines take together, given the room
 
 
-def _total(b: Builder, *terms: Operand) -> Operand:
+def total_of(b: Builder, *terms: Operand) -> Operand:
     found: Operand = 0
     for term in terms:
         found = b.add(found, term)
     return found
 
 
-def _times(b: Builder, number: int, *factors: Operand) -> Operand:
+def times(b: Builder, number: int, *factors: Operand) -> Operand:
     found: Operand = number
     for factor in factors:
         found = b.mul(found, factor)
     return found
 
 
-def _is_none(*extents: Operand) -> bool:
+def is_none(*extents: Operand) -> bool:
     return any(type(n) is int and n == 0 for n in extents)
 
 
-class _Routine:
+class Routine:
     """A routine on transposed copies of a batch's matrices, with the room that it works in.
 
     Attributes:
         copy: m x n by columns, which routines overwrite.
     """
 
-    def __init__(self, block: Block, m: Operand, n: Operand) -> None:
+    def __init__(self, block: Block, m: Operand, n: Operand, type_: str = "f64") -> None:
         self.block, self.b = block, block.b
         self.m, self.n = m, n
-        self.lapack = Lapack.of(block, "f64")
-        self.copy = scratch(block, "f64", n, m)
+        self.lapack = Lapack.of(block, type_)
+        self.copy = scratch(block, type_, n, m)
 
     def take(self, source: Stored) -> None:
         """Copies a matrix."""
         require_tame(self.b, source)
-        _copied(self.b, source, self.copy)
+        copied(self.b, source, self.copy)
+
+    def require_moderate(self) -> None:
+        """Ends the function at a matrix that LAPACK would scale: some builds leave its eigenvalues scaled."""
+        b, most = self.b, self.b.var("f64", 0.0)
+        with b.loop(0, self.n) as j, b.loop(0, self.m) as i:
+            x = self.copy.at(b, (j, i))
+            for part in (x.re, x.im) if type(x) is Pair else (x,):
+                size = b.let("abs", "f64", part)
+                b.set(most, b.select("f64", b.let("gt", "f64", size, b.get(most)), size, b.get(most)))
+        is_small = b.both(b.let("lt", "f64", b.get(most), MODERATE[0]), b.let("gt", "f64", b.get(most), 0.0))
+        with b.when(b.either(is_small, b.let("gt", "f64", b.get(most), MODERATE[1]))):
+            b.leave(Status.LINALG)
 
     def room(self, type_: str, *shape: Operand) -> Stored:
         """An array for a routine, of at least one number."""
@@ -68,7 +82,7 @@ class _Routine:
         return fortran_int(self.b, one_at_least(self.b, value))
 
 
-def _copied(b: Builder, source: Stored, out: Stored) -> None:
+def copied(b: Builder, source: Stored, out: Stored) -> None:
     """What lies by rows, by columns, or the other way round."""
 
     def at(index: Index) -> Operand:
@@ -77,7 +91,7 @@ def _copied(b: Builder, source: Stored, out: Stored) -> None:
     fill_matrix(b, out, at)
 
 
-def _copied_line(b: Builder, source: Stored, out: Stored) -> None:
+def copied_line(b: Builder, source: Stored, out: Stored) -> None:
     with b.loop(0, out.shape[0]) as i:
         out.store(b, (i,), b.convert(out.type, source.type, source.at(b, (i,))))
 
@@ -89,10 +103,10 @@ def _eigh(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     values, vectors = map(block.room, node.outputs)
     n = a.shape[-1]
-    if _is_none(n):
+    if is_none(n):
         return [values, vectors]
-    routine = _Routine(block, n, n)
-    length, whole = _total(b, 1, _times(b, 6 + 2 * _PANEL, n), _times(b, 2, n, n)), _total(b, 3, _times(b, 5, n))
+    routine = Routine(block, n, n)
+    length, whole = total_of(b, 1, times(b, 6 + 2 * PANEL, n), times(b, 2, n, n)), total_of(b, 3, times(b, 5, n))
     work, whole_work, found = routine.room("f64", length), routine.room("i32", whole), routine.room("f64", n)
     with loops_over(b, a.shape[:-2]) as index:
         routine.take(matrix_at(b, a, index))
@@ -102,9 +116,56 @@ def _eigh(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
             routine.count(whole),
         )  # fmt: skip
         routine.lapack.require()
-        _copied_line(b, found, matrix_at(b, values, index))
-        _copied(b, routine.copy, matrix_at(b, vectors, index))
+        copied_line(b, found, matrix_at(b, values, index))
+        copied(b, routine.copy, matrix_at(b, vectors, index))
     return [values, vectors]
+
+
+def _eig(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    b, a = block.b, block.stored(forms[0])
+    values, vectors = map(block.room, node.outputs)
+    n = a.shape[-1]
+    if is_none(n):
+        return [values, vectors]
+    is_complex = a.type in COMPLEX
+    routine = Routine(block, n, n, "c128" if is_complex else "f64")
+    type_, length, whole = routine.lapack.type, times(b, 4 + PANEL, n), times(b, 2, n)
+    # of real matrices: real and imaginary parts of the values; of complex ones: the values, and room beside it
+    parts = routine.room(type_, n), routine.room("f64", whole)
+    found, work = routine.room(type_, n, n), routine.room(type_, length)
+    left = address_of(found), fortran_int(b, 1)  # there are none
+    right = address_of(found), routine.count(n), address_of(work), routine.count(length)
+    with loops_over(b, a.shape[:-2]) as index:
+        routine.take(matrix_at(b, a, index))
+        routine.require_moderate()
+        given = letter("N"), letter("V"), fortran_int(b, n), address_of(routine.copy), routine.count(n)
+        if is_complex:
+            routine.lapack.call("geev", *given, address_of(parts[0]), *left, *right, address_of(parts[1]))
+        else:
+            routine.lapack.call("geev", *given, *map(address_of, parts), *left, *right)
+        routine.lapack.require()
+        value, vector = matrix_at(b, values, index), matrix_at(b, vectors, index)
+        if is_complex:
+            copied_line(b, parts[0], value)
+            copied(b, found, vector)
+        else:
+            _paired(b, parts, found, value, vector)
+    return [values, vectors]
+
+
+def _paired(b: Builder, parts: tuple[Stored, Stored], found: Stored, values: Stored, vectors: Stored) -> None:
+    """Of two conjugate values LAPACK gives the vector of the one above the axis, real parts before imaginary ones."""
+    n, (re, im) = values.shape[0], parts
+    with b.loop(0, n) as j:
+        above = im.at(b, (j,))
+        values.store(b, (j,), b.convert(values.type, "c128", cast(Any, Pair(re.at(b, (j,)), above))))
+        is_real, is_first = b.let("eq", "f64", above, 0.0), b.let("gt", "f64", above, 0.0)
+        first = b.select("i64", b.either(is_real, is_first), j, b.sub(j, 1))
+        second = b.select("i64", is_real, j, b.add(first, 1))
+        sign = b.select("f64", is_real, 0.0, b.select("f64", is_first, 1.0, -1.0))
+        with b.loop(0, n) as i:
+            beside = b.let("mul", "f64", sign, found.at(b, (second, i)))
+            vectors.store(b, (i, j), b.convert(vectors.type, "c128", cast(Any, Pair(found.at(b, (first, i)), beside))))
 
 
 # -- singular values --------------------------------------------------------------------------------------------------
@@ -119,9 +180,9 @@ class _Values:
 
     def __init__(self, block: Block, m: Operand, n: Operand, k: Operand) -> None:
         b, self.m, self.n, self.k = block.b, m, n, k
-        self.routine = _Routine(block, m, n)
+        self.routine = Routine(block, m, n)
         most = larger(b, "i64", m, n)
-        self.length = _total(b, _times(b, 4, k, k), _times(b, 7 + _PANEL, k), _times(b, 1 + _PANEL, most))
+        self.length = total_of(b, times(b, 4, k, k), times(b, 7 + PANEL, k), times(b, 1 + PANEL, most))
         self.work, self.whole_work = self.routine.room("f64", self.length), self.routine.room("i32", b.mul(8, k))
         self.s, self.left = self.routine.room("f64", k), self.routine.room("f64", k, m)
         self.right = self.routine.room("f64", n, k)
@@ -142,14 +203,14 @@ def _svd(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     u, s, vh = map(block.room, node.outputs)
     m, n = a.shape[-2:]
-    if _is_none(m, n):
+    if is_none(m, n):
         return [u, s, vh]
     found = _Values(block, m, n, s.shape[-1])
     with loops_over(b, a.shape[:-2]) as index:
         found.find(matrix_at(b, a, index))
-        _copied_line(b, found.s, matrix_at(b, s, index))
-        _copied(b, found.left, matrix_at(b, u, index))
-        _copied(b, found.right, matrix_at(b, vh, index))
+        copied_line(b, found.s, matrix_at(b, s, index))
+        copied(b, found.left, matrix_at(b, u, index))
+        copied(b, found.right, matrix_at(b, vh, index))
     return [u, s, vh]
 
 
@@ -157,7 +218,7 @@ def _pinv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     m, n = a.shape[-2:]
-    if _is_none(m, n):
+    if is_none(m, n):
         return [target]
     found = _Values(block, m, n, smaller(b, "i64", m, n))
     with loops_over(b, a.shape[:-2]) as index:
@@ -191,9 +252,9 @@ class _Reflections:
 
     def __init__(self, block: Block, m: Operand, n: Operand, columns: Operand) -> None:
         b = block.b
-        self.routine = _Routine(block, m, columns)  # with room for all columns of Q
+        self.routine = Routine(block, m, columns)  # with room for all columns of Q
         self.m, self.n, self.columns = m, n, columns
-        self.length = _times(b, _PANEL, columns)
+        self.length = times(b, PANEL, columns)
         self.work, self.factors = self.routine.room("f64", self.length), self.routine.room("f64", n)
 
     def take(self, source: Stored) -> None:
@@ -201,7 +262,7 @@ class _Reflections:
         b, routine = self.routine.b, self.routine
         require_tame(b, source)
         first = Stored((self.n, self.m), routine.copy.array, routine.copy.offset, routine.copy.strides, False)
-        _copied(b, source, first)
+        copied(b, source, first)
         routine.lapack.call("geqrf", fortran_int(b, self.m), fortran_int(b, self.n), *self._rest())
         routine.lapack.require()
 
@@ -230,7 +291,7 @@ def _qr(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     q, r = map(block.room, node.outputs)
     m, n = a.shape[-2:]
     _require_tall(b, m, n)
-    if _is_none(m, n):
+    if is_none(m, n):
         return [q, r]
     made = _Reflections(block, m, n, n)
     with loops_over(b, a.shape[:-2]) as index:
@@ -238,7 +299,7 @@ def _qr(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         out = matrix_at(b, r, index)
         fill_matrix(b, out, _upper(b, made.routine.copy, out.type))
         made.orthonormal()
-        _copied(b, made.routine.copy, matrix_at(b, q, index))
+        copied(b, made.routine.copy, matrix_at(b, q, index))
     return [q, r]
 
 
@@ -255,7 +316,7 @@ def _complement(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     target = block.room(node.outputs[0])
     m, n = q.shape[-2:]
     _require_tall(b, m, n)
-    if _is_none(m):
+    if is_none(m):
         return [target]
     made = _Reflections(block, m, n, m)
     with loops_over(b, q.shape[:-2]) as index:
@@ -263,8 +324,11 @@ def _complement(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         made.orthonormal()
         copy = made.routine.copy
         rest = Stored((b.sub(m, n), m), copy.array, b.add(copy.offset, b.mul(n, m)), copy.strides, False)
-        _copied(b, rest, matrix_at(b, target, index))
+        copied(b, rest, matrix_at(b, target, index))
     return [target]
 
 
-LOWERED = singles({"eigh": _eigh, "svd": _svd, "qr": _qr, "complement": _complement, "pinv": _pinv})
+LOWERED = {
+    **singles({"eigh": _eigh, "svd": _svd, "qr": _qr, "complement": _complement, "pinv": _pinv}),
+    **singles({"eig": _eig}, of_complex=True),
+}

@@ -31,19 +31,8 @@ from .prepare import ready
 from .rare_cases import without_rare
 from .schedule import static_size
 
-_LIBRARY = "a factorisation or a matrix function of LAPACK's and SciPy's, far longer than a call of NumPy's"
-_SPARSE = "sparse matrices of SciPy's"
 HANDED: dict[str, str] = {
-    **dict.fromkeys(
-        (
-            "eig",
-            "logm",
-            "sqrtm",
-            "sylvester",
-        ),
-        _LIBRARY,
-    ),
-    "sparse_solve": _SPARSE,
+    "sparse_solve": "sparse matrices of SciPy's",
     "debug_print": "writes to Python's standard output",
 }
 
