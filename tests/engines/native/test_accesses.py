@@ -191,6 +191,7 @@ CALLS: dict[str, tuple[str, Sequence[int | tuple[str, int]], Callable[[Arrays], 
     "gemm of transposes": ("blas.dgemm", (4 + 4, 3 * 6 + 5, 5 * 2), lambda a: _blas(
         "T", "T", 2, 5, 4, 1.0, a[0], 4, a[1], 6, 0.0, a[2], 2)),
     "trsm": ("blas.dtrsm", (4, 7), lambda a: _blas("R", "U", "N", "U", 3, 2, 1.0, a[0], 2, a[1], 4)),
+    "trsv": ("blas.dtrsv", (4 + 2, 2), lambda a: _blas("U", "N", "U", 2, a[0], 4, a[1], 1)),
     "potrf": ("lapack.dpotrf", (3 * 2 + 2, ("i32", 1)), lambda a: _blas("U", 2, a[0], 6, a[1])),
     "getrf": ("lapack.dgetrf", (3 * 2, ("i32", 2), ("i32", 1)), lambda a: _blas(2, 3, a[0], 2, a[1], a[2])),
 }  # fmt: skip

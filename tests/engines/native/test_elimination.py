@@ -144,3 +144,43 @@ def test_cholesky(n: int, dtype: str) -> None:
             f(a)
     a[1, n - 1, n - 1] = np.nan
     np.testing.assert_array_equal(f(a), np.linalg.cholesky(a))  # LAPACK's word, whatever it is
+
+
+def _both_ways(a: Any, v: Any) -> Any:
+    return wg.sum(wg.sin(wg.linalg.solve(a, v))) + wg.sum(wg.linalg.solve(a.mT, wg.cos(v)) ** 2)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("lead", [(), (2,), (0,)])
+def test_systems_with_one_matrix_share_its_factors(lead: tuple[int, ...], dtype: str) -> None:
+    n = LITTLE + 3
+    a = (RNG.normal(size=(*lead, n, n)) + n * np.eye(n)[RNG.permutation(n)]).astype(dtype)
+    v = RNG.normal(size=(*lead, n, 2)).astype(dtype)
+    f = wg.function(wg.value_and_grad(_both_ways, argnums=(0, 1)))
+    with wg.eager():
+        value, slopes = wg.value_and_grad(_both_ways, argnums=(0, 1))(a, v)
+    rtol = 1e-10 if dtype == "float64" else 1e-3  # rounding, times the condition
+    found, (of_a, of_v) = f(a, v)
+    np.testing.assert_allclose(found, value, rtol=rtol)
+    for x, wanted in zip((of_a, of_v), slopes, strict=True):
+        np.testing.assert_allclose(x, np.asarray(wanted), rtol=rtol, atol=rtol)
+    assert _factorisations(f) == 1
+    if lead != (0,):
+        a[..., 0, :] = 0
+        with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+            f(a, v)
+
+
+def _factorisations(f: Any) -> int:
+    ((_, form),) = f.traces
+    function = lowered(ready(optimise(form.graph)), "test").function
+    return sum(type(item) is loops.Call and item.name.endswith("getrf") for item in walk(function.body))
+
+
+def test_systems_with_two_matrices_have_their_own_factors() -> None:
+    n = LITTLE + 3
+    f = wg.function(lambda a, c, v: wg.linalg.solve(a, wg.linalg.solve(c.T, wg.linalg.solve(a, v))))
+    a, c = (RNG.normal(size=(n, n)) + n * np.eye(n) for _ in range(2))
+    wanted = np.linalg.solve(a, np.linalg.solve(c.T, np.linalg.solve(a, np.ones((n, 1)))))
+    np.testing.assert_allclose(f(a, c, np.ones((n, 1))), wanted, rtol=1e-12)
+    assert _factorisations(f) == 2

@@ -178,6 +178,11 @@ def _trsm(given: _Given, type_: str) -> list[Reach]:
     return [given.reach(7, (order, 1), (order, given[8])), given.reach(9, (m, 1), (n, given[10]))]
 
 
+def _trsv(given: _Given, type_: str) -> list[Reach]:
+    n = given[3]
+    return [given.reach(4, (n, 1), (n, given[5])), given.reach(6, (n, given[7]))]
+
+
 def _potrf(given: _Given, type_: str) -> list[Reach]:
     n = given[1]
     return [given.reach(2, (n, 1), (n, given[3])), given.reach(4, (1, 1))]
@@ -271,7 +276,7 @@ _RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
     "numpy.sort": _keys, "numpy.argsort": _keys_and_places,
     "fourier.fft": _lines, "fourier.ifft": _lines, "fourier.irfft": partial(_lines, is_real_out=True),
     "fourier.rfft_n_even": partial(_lines, is_real_in=True), "fourier.rfft_n_odd": partial(_lines, is_real_in=True),
-    "blas.gemm": _gemm, "blas.trsm": _trsm, "lapack.potrf": _potrf, "lapack.getrf": _getrf,
+    "blas.gemm": _gemm, "blas.trsm": _trsm, "blas.trsv": _trsv, "lapack.potrf": _potrf, "lapack.getrf": _getrf,
     "lapack.syevd": _syevd, "lapack.gesdd": _gesdd, "lapack.geqrf": _geqrf, "lapack.orgqr": _orgqr,
     "lapack.geev": _geev, "lapack.gees": _gees,
 }  # fmt: skip

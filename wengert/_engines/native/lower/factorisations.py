@@ -25,6 +25,7 @@ from .products import BLAS_LETTER, fortran_int, letter
 from .standalone import is_alone
 
 SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK or BLAS
+SQUARE = 16  # rows of a square of a matrix that is turned
 NEAR = 2048  # numbers of right-hand sides that are taken together: they stay in the nearest cache
 
 # -- batches ----------------------------------------------------------------------------------------------------------
@@ -51,6 +52,17 @@ def fill_matrix(b: Builder, x: Stored, value: Callable[[Index], Operand]) -> Non
     """Sets each element of a matrix."""
     with b.loop(0, x.shape[0]) as i, b.loop(0, x.shape[1]) as j:
         x.store(b, (i, j), value((i, j)))
+
+
+def fill_turned(b: Builder, x: Stored, source: Stored) -> None:
+    """Sets a matrix to the transpose of another one, by squares, whose lines stay in the cache."""
+    m, n = x.shape
+    with (
+        in_blocks(b, m, SQUARE) as (row, rows), in_blocks(b, n, SQUARE) as (column, columns),
+        b.loop(0, rows) as i, b.loop(0, columns) as j,
+    ):  # fmt: skip
+        place = b.add(row, i), b.add(column, j)
+        x.store(b, place, source.at(b, place[::-1]))
 
 
 def _is_little(n: Operand) -> bool:
@@ -242,6 +254,13 @@ def _by_blas(b: Builder, flags: Sequence[str], matrix: Stored, out: Stored) -> N
     The flags say: the matrix stands left or right, which triangle, whether transposed, whether its diagonal is of ones.
     """
     n, k = out.shape
+    if type(k) is int and k == 1:  # a fifth of the time: X op(M) = B is op(M)' x = b
+        uplo, trans, diagonal = flags[1:]
+        b.call(f"blas.{BLAS_LETTER[matrix.type]}trsv", [
+            letter(uplo), letter("N" if trans == "T" else "T"), letter(diagonal), fortran_int(b, n), address_of(matrix),
+            fortran_int(b, one_at_least(b, n)), address_of(out), fortran_int(b, 1),
+        ])  # fmt: skip
+        return
     with some_at_once(b, k, b.divided(b.mul(n, n), 2), BLAS_COLUMNS) as (first, count):
         b.call(f"blas.{BLAS_LETTER[matrix.type]}trsm", [
             *map(letter, flags), fortran_int(b, count), fortran_int(b, n), Typed(matrix.type, 1.0, True),
@@ -287,7 +306,7 @@ class Columns:
     def take(self, source: Stored) -> None:
         """Copies a matrix."""
         require_tame(self.b, source)
-        fill_matrix(self.b, self.matrix, lambda index: source.at(self.b, (index[1], index[0])))
+        fill_turned(self.b, self.matrix, source)
 
     def factorise(self) -> None:
         """L U of the copy, in its place, with the rows exchanged at each step (counted from 1)."""
@@ -396,7 +415,7 @@ def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         factors, exchanged, places = (matrix_at(b, x, index) for x in (packed, pivots, order))
         columns.take(matrix_at(b, a, index))
         columns.factorise()  # of a singular matrix, too, there are factors
-        fill_matrix(b, factors, lambda place: columns.matrix.at(b, (place[1], place[0])))
+        fill_turned(b, factors, columns.matrix)
         with b.loop(0, m) as i:
             places.store(b, (i,), i)
         with b.loop(0, exchanged.shape[0]) as i:

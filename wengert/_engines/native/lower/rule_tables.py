@@ -25,6 +25,7 @@ from . import (
     random_bits,
     regions,
     scatters,
+    shared_factors,
     sparse,
     special,
     spectra,
@@ -36,13 +37,13 @@ from .formulas import RULES, enter
 from .scalars import SCALARS
 
 FAMILIES = (
-    added_products, convolutions, cumulative, determinants, factorisations, fourier, matrix_functions, numpy_calls, products,
-    random_bits, regions, scatters, sparse, spectra, tiles, windows,
+    added_products, convolutions, cumulative, determinants, factorisations, fourier, matrix_functions, numpy_calls,
+    products, random_bits, regions, scatters, sparse, spectra, tiles, windows,
 )  # fmt: skip
 
 for family in FAMILIES:
     SINGLES.update(family.LOWERED)
-REWRITES.extend((added_products.joined, numpy_calls.taken_in))
+REWRITES.extend((added_products.joined, numpy_calls.taken_in, shared_factors.with_shared_factors))
 for family in (special, bessel_integer_order, incomplete, integrals, polygamma, quantiles):
     SCALARS.update(family.IN_PROCESS)  # `special` first: others have better rules for some of its primitives
 for family in (bessel_real_order, incomplete, integrals, quantiles):
