@@ -159,6 +159,8 @@ def test_linear_least_squares_without_bounds_and_of_a_sparse_matrix() -> None:
     for matrix in (A[0], scipy.sparse.csr_array(A[0])):
         slope = wg.grad(lambda b, matrix=matrix: wg.sum(optimize.lsq_linear(matrix, b).x))(b)
         np.testing.assert_allclose(slope, np.linalg.pinv(A[0]).sum(axis=0), rtol=1e-9)
+    held = wg.grad(lambda b: wg.sum(optimize.lsq_linear(A[0], b, (-1e-9, 1e-9)).x))(b)
+    np.testing.assert_array_equal(held, np.zeros(3))
 
 
 def test_leastsq_follows_its_arguments_and_gives_what_scipys_does() -> None:
@@ -188,3 +190,11 @@ def test_leastsq_follows_its_arguments_and_gives_what_scipys_does() -> None:
         )[0]
 
     agrees_with_scipy(fitted, exactly, (y,), rtol=1e-7, slope_rtol=1e-5)
+
+
+def test_leastsq_shows_frameworks_arrays_as_tensors() -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    y = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64)
+    found = optimize.leastsq(lambda p, y: p[0] * np.ones(3) - y, [1.0], (y,))[0]
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(found, [7.0 / 3.0], rtol=1e-7)

@@ -28,7 +28,7 @@ from ..differentiation.functional import grad
 from ..differentiation.implicit import followed_root
 from ..errors import LostGradientError, TracingError
 from ..ops.promotion import as_tensor, named
-from ._conversions import Array, floats, recorded
+from ._conversions import Array, entered, floats, recorded
 from ._namespace import only
 
 
@@ -397,6 +397,8 @@ def lsq_linear(
     free = numpy.flatnonzero(held == 0)
     if len(free):
         x = x.at[free].set(linalg.lstsq(np.take(A, free, axis=1), b - A @ x)[0])
+    else:
+        x = x + 0.0 * (A.T @ b)  # whose slope is 0 there, not missing
     gap = A @ x - b
     found.update(x=x, fun=gap, cost=0.5 * np.sum(gap * gap))
     return found
@@ -409,7 +411,7 @@ def leastsq(
     epsfcn: Any = None, factor: float = 100, diag: Any = None,
 ) -> Any:  # fmt: skip
     """A fit by least squares, with gradients in args and what func uses from outside; Dfun is not needed."""
-    args = _as_tuple(args)
+    args = (*map(entered, _as_tuple(args)),)
     start = np.reshape(_start(x0), -1)
     known, _, info, message, ier = scipy("optimize").leastsq(
         _plain(func, args), _numbers(start), (), None, True, False, ftol, xtol, gtol, maxfev, epsfcn, factor, diag
