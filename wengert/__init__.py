@@ -54,7 +54,8 @@ from numpy import (  # its own classes; those of `wengert.numpy` know tensors
 from .ops.conversion import constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # without the options of NumPy's ufuncs, which take a call more
 from .programs.control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
-from .programs.graph import Function, TensorSpec, eager, function, jit
+from .programs.graph import Function, eager, function, jit
+from .programs.specs import TensorSpec
 from .programs.variables import Variable
 from .rules.custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 

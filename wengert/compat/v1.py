@@ -27,7 +27,7 @@ from .._core.tensor import Tensor, Value
 from .._core.user_line import at_user_line
 from ..differentiation.symbolic import gradients
 from ..ops.promotion import as_tensor, cast
-from ..programs.graph import TensorSpec
+from ..programs.specs import TensorSpec
 from ..programs.variables import Variable
 
 __all__ = ["Graph", "Session", "gradients", "placeholder"]

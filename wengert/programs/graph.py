@@ -1,4 +1,4 @@
-"""`function`: traced, compiled, cached. Also `TensorSpec`, `Graph` and the eager switch.
+"""`function`: traced, compiled, cached. Also `Graph` and the eager switch.
 
 A call looks its signature up; a new signature is traced and compiled once, under a lock. Start with
 `Function.__call__`.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -19,35 +18,45 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._compile.arguments import array_argument, require_callable
+from .._compile.arguments import require_callable
 from .._compile.cache import Compiled
 from .._compile.captures import Captures
-from .._compile.parameters import positional_names
-from .._compile.statics import Pinned, StaticNames, unpinned
-from .._compile.trace import ArrayKey, Static, Traced, array_key, trace, with_dims
+from .._compile.statics import StaticNames, unpinned
+from .._compile.trace import ArrayKey, Traced, trace, with_dims
 from .._core import dtypes, forking
-from .._core.argument_types import DTypeLike
-from .._core.bare_integers import noted_if_bare
 from .._core.caller import TENSORS, caller_of, caller_with, strong_result
-from .._core.constant import given_constant, number, weakened
 from .._core.derived import SIGNATURE, Derived, derived, kept
 from .._core.dims import is_late
-from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, is_native, transferred
+from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, transferred
 from .._core.graph import Graph
-from .._core.kinds import ARRAYS, SEQUENCES
-from .._core.moving import moved, require_movable
+from .._core.moving import moved
 from .._core.public import public
-from .._core.scalars import are_among_weak, beside, suits
-from .._core.state import STATE, next_serial
-from .._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
-from .._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
+from .._core.scalars import beside, suits
+from .._core.state import STATE
+from .._core.structure import Spec, flatten, unflatten
+from .._core.tensor import Tensor
 from .._core.torch_compile import left_out
 from .._core.tracebacks import fold
-from .._core.user_line import at_user_line, warn
+from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic
 from .._engines import engine_named
 from ..errors import TracingError
-from ..ops.promotion import as_tensor, cast
+from .call_signatures import (
+    argument_paths,
+    cache_key,
+    checked_signature,
+    engine_of,
+    fitted,
+    holds_specs,
+    key_of_spec,
+    movable,
+    positional_from,
+    signature_of,
+    static_paths,
+    static_values,
+    tensors_in,
+    traced_leaf,
+)
 from .changing_ints import (
     ChangingInts,
     Given,
@@ -59,65 +68,20 @@ from .changing_ints import (
     tried,
     without_ints,
 )
+from .retraces import RetraceWatch
+from .specs import TensorSpec
 
 if TYPE_CHECKING:
     from ..inspect.report import Report
 
-__all__ = ["Function", "Graph", "TensorSpec", "eager", "function", "jit"]
+__all__ = ["Function", "Graph", "eager", "function", "jit"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 CACHE_LIMIT = 256  # signatures kept for one function; the oldest goes first
-_WARN_AT = 5  # traces
 _NUMBERS = frozenset(np.dtype(letter).type for letter in "?bhilqBHILQefdFD")  # NumPy's, as arguments
 VARIANTS = 8  # traces kept for one signature, for different states of what f has read
-
-
-class TensorSpec:
-    """The shape and dtype of an argument; None for a dimension that may vary.
-
-    Args:
-        shape: a tuple of ints and Nones.
-        dtype: the data type (default: the default float).
-        name: names the argument in messages.
-
-    Raises:
-        TypeError: the shape is not a tuple of ints and Nones, or the dtype is not supported.
-        ValueError: an extent is negative.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.TensorSpec((None, 3), "float32")
-        TensorSpec(shape=(None, 3), dtype=float32)
-    """
-
-    __slots__ = ("dtype", "name", "shape")
-
-    @public
-    def __init__(self, shape: Sequence[int | None], dtype: DTypeLike | None = None, name: str | None = None) -> None:
-        self.shape = _checked_shape(shape)
-        self.dtype = dtypes.default_float() if dtype is None else dtypes.as_dtype(dtype)
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"TensorSpec(shape={self.shape}, dtype={self.dtype.name})"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TensorSpec):
-            return NotImplemented
-        return (self.shape, self.dtype) == (other.shape, other.dtype)
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
-
-
-def _checked_shape(shape: Any) -> tuple[int | None, ...]:
-    if not isinstance(shape, SEQUENCES) or not all(d is None or isinstance(d, (int, np.integer)) for d in shape):
-        raise TypeError(at_user_line(f"TensorSpec: wanted a tuple of ints and Nones as shape, got {shape!r}"))
-    if any(d is not None and d < 0 for d in shape):
-        raise ValueError(at_user_line(f"TensorSpec: an extent is negative: {shape!r}; None says that it may vary"))
-    return (*[None if d is None else int(d) for d in shape],)
 
 
 class eager:
@@ -157,11 +121,11 @@ class Function(Generic[P, R]):
         self._progress = progress or None
         if progress:
             _progress().require_progress(progress, "function")
-        self._engine = None if engine is None else _engine_of(engine)
+        self._engine = None if engine is None else engine_of(engine)
         functools.update_wrapper(self, f)
         self._f: Callable[..., Any] = f
         self._name = name or getattr(f, "__name__", type(f).__name__)
-        self._signature = None if input_signature is None else _checked_signature(input_signature)
+        self._signature = None if input_signature is None else checked_signature(input_signature)
         self._statics = None if static_argnames is None else StaticNames(f, static_argnames, self._name)
         if self._statics is not None and self._signature is not None:
             raise ValueError(at_user_line(
@@ -177,7 +141,7 @@ class Function(Generic[P, R]):
         self._ints = ChangingInts()
         self._is_compiled_only = False  # what `load` has read: there is no Python function to trace again
         self._has_state = False  # found in a trace that keeps calls: not to be tried there again
-        self._watch = _RetraceWatch(f, self._name)
+        self._watch = RetraceWatch(f, self._name)
         self._made_by: tuple[Callable[..., Any], Any, dict[str, Any]] = (
             function, f, {"input_signature": input_signature, "engine": engine, "name": name,
                           "static_argnames": static_argnames, "progress": self._progress},
@@ -316,7 +280,7 @@ class Function(Generic[P, R]):
         caller = caller_of((*args, *kwargs.values()))
         args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
         leaves, spec = flatten((tuple(args), kwargs))
-        tensors = _tensors_of(leaves, spec, self._f)
+        tensors = tensors_in(leaves, spec, self._f)
         # twins: what f writes to its arguments stays with it, as in a compiled call
         given = [unpinned(x) if t is None else copy(t) for x, t in zip(leaves, tensors, strict=True)]
         args, kwargs = unflatten(spec, given)
@@ -328,7 +292,7 @@ class Function(Generic[P, R]):
         engine = self._engine
         if engine is None or STATE.builder is not None:
             return args, kwargs
-        leaves, spec, tensors = _movable(args, kwargs, engine, self._f)
+        leaves, spec, tensors = movable(args, kwargs, engine, self._f)
         there = (t._data for t in tensors if t is not None and not t.is_symbolic and ENGINE_OF[type(t._data)] is engine)
         partner = next(there, None)
         moves = [leaf if t is None else moved(t, engine, partner) for leaf, t in zip(leaves, tensors, strict=True)]
@@ -360,7 +324,7 @@ class Function(Generic[P, R]):
         if self._signature is None:
             return args, kwargs
         if kwargs:
-            args, kwargs = _bound(self._f, args, kwargs, self._name), {}
+            args, kwargs = positional_from(self._f, args, kwargs, self._name), {}
         if len(args) - bound != len(self._signature):
             raise TypeError(
                 at_user_line(
@@ -369,11 +333,11 @@ class Function(Generic[P, R]):
                 )
             )
         pairs = zip(args[bound:], self._signature, strict=True)
-        return (*args[:bound], *[_fit(a, s, i, self._name) for i, (a, s) in enumerate(pairs)]), {}
+        return (*args[:bound], *[fitted(a, s, i, self._name) for i, (a, s) in enumerate(pairs)]), {}
 
     def _resolved(self, args: object, kwargs: object) -> tuple[Compiled, Sequence[Tensor]]:
         """The compiled form for a call, and the arrays that it takes: integers that keep changing are among them."""
-        spec, keys, tensors = _signature(args, kwargs, self._f)
+        spec, keys, tensors = signature_of(args, kwargs, self._f)
         ints = self._ints
         places = ints.places_in(spec, keys) if ints.are_inputs else []
         if places:
@@ -414,9 +378,9 @@ class Function(Generic[P, R]):
             alike = without_ints(keys)
             for key in [k for k in self._cache if k[0] == spec and without_ints(k[1]) == alike]:
                 del self._cache[key]
-            self._cache[_cache_key(spec, given.keys)] = [compiled]
+            self._cache[cache_key(spec, given.keys)] = [compiled]
             self._ints.accept(spec, keys, chosen)
-            paths = _argument_paths(self._f, spec)
+            paths = argument_paths(self._f, spec)
             self._watch.note_inputs([paths[p] for p in chosen])
             return compiled, given.tensors
 
@@ -442,20 +406,20 @@ class Function(Generic[P, R]):
 
     def _lookup(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled | None:
         """The compiled form whose captures are as they were, if there is one."""
-        known = self._cache.get(_cache_key(spec, keys), ())
+        known = self._cache.get(cache_key(spec, keys), ())
         if not known:
             return None
-        statics = _statics(keys)
+        statics = static_values(keys)
         return next((c for c in known if suits(c.scalars) and (c.captures is None or c.captures.holds(statics))), None)
 
     def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
-        known = self._cache.setdefault(_cache_key(spec, keys), [])
+        known = self._cache.setdefault(cache_key(spec, keys), [])
         self._watch.note(spec, keys, [c.captures.changed for c in known[:1] if c.captures is not None])
         try:
             compiled = self._made(spec, keys)
         except BaseException:
             if not known:
-                self._cache.pop(_cache_key(spec, keys), None)
+                self._cache.pop(cache_key(spec, keys), None)
             raise
         self.trace_count += 1
         if compiled.captures is not None:
@@ -469,7 +433,7 @@ class Function(Generic[P, R]):
 
     def _made(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
         """Traces f."""
-        captures = Captures(self._f, _statics(keys), _static_paths(self._f, spec, keys))
+        captures = Captures(self._f, static_values(keys), static_paths(self._f, spec, keys))
         began = perf_counter()
         traced = self._traced_with(captures, spec, keys)
         compiled = Compiled(traced, captures, {"tracing": perf_counter() - began})
@@ -478,7 +442,7 @@ class Function(Generic[P, R]):
 
     def _traced_with(self, captures: Captures, spec: Spec | None, keys: tuple[Any, ...]) -> Traced:
         """A trace whose captured arrays are inputs, or constants where f asks for their values."""
-        names = _argument_paths(self._f, spec, "x{}")
+        names = argument_paths(self._f, spec, "x{}")
         for takes_arrays in (True, False):
             concrete = [k if not isinstance(k, ArrayKey) else with_dims(k, i) for i, k in enumerate(keys)]
             opened = functools.partial(captures.open, takes_arrays=takes_arrays)
@@ -525,7 +489,7 @@ class Function(Generic[P, R]):
         if self._spec_leaves is None:
             return keys
         bound = len(keys) - len(self._spec_leaves)
-        return (*keys[:bound], *map(_key_of_spec, self._spec_leaves))
+        return (*keys[:bound], *map(key_of_spec, self._spec_leaves))
 
     @public
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Graph:
@@ -700,7 +664,7 @@ class Function(Generic[P, R]):
     def _as_operator(self, op: str, plain: Callable[..., Any]) -> Callable[..., Any]:
         def flat(args: Any, kwargs: Any) -> tuple[list[Any], Spec | None]:
             if self._signature is not None and kwargs:
-                args, kwargs = _bound(self._f, args, kwargs, self._name), {}
+                args, kwargs = positional_from(self._f, args, kwargs, self._name), {}
             if self._statics is not None:
                 args, kwargs = self._statics.pinned(args, kwargs)
             return flatten((tuple(args), dict(kwargs)))
@@ -710,7 +674,7 @@ class Function(Generic[P, R]):
             return self._compiled_for(spec, keys, types)
 
         make: Any = importlib.import_module(".torch_operator", __package__)
-        return make.registered(op, self._name, plain, flat, _traced_leaf, found)
+        return make.registered(op, self._name, plain, flat, traced_leaf, found)
 
     def _on_engine(self, name: str, op: str | None = None) -> Derived:
         """The function on the arrays of a framework: what is none of them becomes one."""
@@ -720,7 +684,7 @@ class Function(Generic[P, R]):
         def on_engine(*args: Any, **kwargs: Any) -> Any:
             if self._statics is not None:
                 args, kwargs = self._statics.pinned(args, kwargs)
-            leaves, spec, tensors = _movable(args, kwargs, engine, self._f)
+            leaves, spec, tensors = movable(args, kwargs, engine, self._f)
             is_there = any(ENGINE_OF[type(t._data)] is engine for t in tensors if t is not None and not t.is_symbolic)
             natives = [  # numbers stay numbers beside the framework's arrays, whose dtypes they take
                 leaf if t is None or t.is_symbolic or (t._weak and is_there) else
@@ -749,12 +713,12 @@ class Function(Generic[P, R]):
             args = (*args, *self._signature)
         if self._statics is not None:
             args, kwargs = self._statics.pinned(args, kwargs)
-        if not _holds_specs(args, kwargs):
+        if not holds_specs(args, kwargs):
             args, kwargs = self._fitted(args, kwargs, bound)
-        spec, keys, _ = _signature(args, kwargs, self._f)
-        if not _holds_specs(args, kwargs):
+        spec, keys, _ = signature_of(args, kwargs, self._f)
+        if not holds_specs(args, kwargs):
             keys = self._generalised(keys)
-        captures = Captures(self._f, _statics(keys), _static_paths(self._f, spec, keys))
+        captures = Captures(self._f, static_values(keys), static_paths(self._f, spec, keys))
         return spec, keys, self._traced_with(captures, spec, keys)
 
 
@@ -891,255 +855,3 @@ jit = function
 
 def _progress() -> Any:
     return importlib.import_module("wengert._core.progress")  # for the few who ask for it
-
-
-# -- signatures -------------------------------------------------------------------------------------------------------
-
-
-def _engine_of(name: str) -> Engine:
-    try:
-        return engine_named(name)
-    except ValueError:
-        raise ValueError(at_user_line(
-            f"function: there is no engine {name!r}; wanted 'numpy', 'jax', 'torch' or 'tensorflow'"
-        )) from None  # fmt: skip
-
-
-def _signature(
-    args: Any, kwargs: Any, f: Callable[..., Any]
-) -> tuple[Spec | None, tuple[Any, ...], list[Tensor]]:  # fmt: skip
-    """The structure of the arguments, a key per leaf, and the array leaves as tensors."""
-    leaves, spec = flatten((tuple(args), dict(kwargs)))
-    keys: list[Any] = []
-    tensors: list[Tensor] = []
-    for leaf, tensor in zip(leaves, _tensors_of(leaves, spec, f), strict=True):
-        if type(leaf) is TensorSpec:
-            keys.append(_key_of_spec(leaf))
-        elif tensor is None:
-            keys.append(Static(unpinned(leaf), type(leaf) is Pinned))
-        else:
-            keys.append(array_key(tensor))
-            tensors.append(tensor)
-    return spec, tuple(keys), tensors
-
-
-def _movable(
-    args: object, kwargs: object, engine: Engine, f: Callable[..., Any]
-) -> tuple[list[Any], Spec | None, list[Tensor | None]]:  # fmt: skip
-    """The leaves of arguments, their structure, and the arrays among them as tensors, which may move to an engine."""
-    leaves, spec = flatten((args, kwargs))
-    tensors = _tensors_of(leaves, spec, f)
-    for tensor in tensors:
-        if tensor is not None and not tensor.is_symbolic:
-            require_movable(tensor, engine)
-    return leaves, spec, tensors
-
-
-def _tensors_of(leaves: Sequence[Any], spec: Spec | None, f: Callable[..., Any]) -> list[Tensor | None]:
-    """Each leaf of f's arguments as `_traced_leaf` takes it; an error says which it is."""
-    found: list[Tensor | None] = []
-    for index, leaf in enumerate(leaves):
-        try:
-            found.append(_traced_leaf(leaf))
-        except ValueError as error:
-            if not isinstance(leaf, list):
-                raise
-            path = _argument_paths(f, spec)[index]
-            raise ValueError(at_user_line(f"function: {path}: {error}")) from None
-    if are_among_weak(t for t in found if t is not None):
-        for leaf, tensor in zip(leaves, found, strict=True):
-            if tensor is not None and isinstance(leaf, np.generic):
-                weakened(tensor)
-    return found
-
-
-def _traced_leaf(leaf: Any) -> Tensor | None:
-    """An array, a Python float or complex as a tensor; None for what belongs to the signature by value."""
-    if isinstance(leaf, ARRAYS):
-        return noted_if_bare(given_constant(leaf), leaf) if dtypes.is_supported(leaf.dtype) else None
-    if isinstance(leaf, (float, complex)):
-        return number(leaf)
-    if isinstance(leaf, list) and is_number_list(leaf):
-        return array_argument(leaf)
-    return _native_tensor(leaf) if is_native(type(leaf)) else tensor_in(leaf)  # pyright: ignore[reportUnknownArgumentType]
-
-
-def _native_tensor(native: object) -> Tensor | None:
-    tensor = entered(native)
-    return tensor if dtypes.is_supported(tensor.dtype) else None
-
-
-def _key_of_spec(spec: TensorSpec) -> ArrayKey:
-    return ArrayKey(spec.shape, spec.dtype, False)
-
-
-def _holds_specs(args: Any, kwargs: Any) -> bool:
-    return any(type(leaf) is TensorSpec for leaf in flatten((tuple(args), dict(kwargs)))[0])
-
-
-def _statics(keys: tuple[Any, ...]) -> list[Any]:
-    """The values that belong to a signature."""
-    return [key.value for key in keys if type(key) is Static]
-
-
-def _static_paths(f: Callable[..., Any], spec: Spec | None, keys: tuple[Any, ...]) -> list[str]:
-    return [path for path, key in zip(_argument_paths(f, spec), keys, strict=True) if type(key) is Static]
-
-
-def _cache_key(spec: Spec | None, keys: tuple[Any, ...]) -> Any:
-    return (spec, keys, dtypes.default_float())
-
-
-def _checked_signature(signature: Any) -> tuple[Any, ...]:
-    if not isinstance(signature, SEQUENCES) or not all(type(s) is TensorSpec for s in flatten(tuple(signature))[0]):
-        raise TypeError(at_user_line(f"function: input_signature must be a list of TensorSpecs, got {signature!r}"))
-    return tuple(signature)
-
-
-def _fit(argument: object, entry: object, index: int, name: str) -> Any:
-    """An argument as the tensor, or structure of tensors, that its entry of the signature describes."""
-    if type(entry) is TensorSpec:
-        return _fit_one(argument, entry, index, name)
-    specs, wanted = flatten(entry)
-    leaves, given = flatten(argument)
-    if given != wanted:
-        raise TypeError(
-            at_user_line(
-                f"{name}: argument {index} has the structure {describe(given)}, but its input_signature says "
-                f"{describe(wanted)}"
-            )
-        )
-    return unflatten(wanted, [_fit_one(a, s, index, name) for a, s in zip(leaves, specs, strict=True)])
-
-
-def _fit_one(argument: Any, spec: TensorSpec, index: int, name: str) -> Tensor:
-    if isinstance(argument, ARRAYS) or is_tensor_or_variable(argument):
-        tensor = as_tensor(argument, name)
-        if tensor.dtype != spec.dtype:
-            raise TypeError(
-                at_user_line(
-                    f"{name}: argument {index} has dtype {tensor.dtype.name}, but its TensorSpec says {spec.dtype.name}"
-                )
-            )
-    else:
-        given = as_tensor(argument, f"{name}: argument {index}")
-        if _kind_rank(given.dtype) > _kind_rank(spec.dtype):
-            raise TypeError(
-                at_user_line(
-                    f"{name}: argument {index} is {given.dtype.name}, but its TensorSpec says {spec.dtype.name}"
-                )
-            )
-        tensor = Tensor(cast(given, spec.dtype)._data, next_serial())
-    fits = len(tensor.shape) == len(spec.shape) and all(
-        s is None or s == d for s, d in zip(spec.shape, tensor.shape, strict=True)
-    )
-    if not fits:
-        raise ValueError(
-            at_user_line(
-                f"{name}: argument {index} has shape {tensor.shape}, which does not fit its TensorSpec's {spec.shape}"
-            )
-        )
-    return tensor
-
-
-def _kind_rank(dtype: np.dtype[Any]) -> int:
-    """bool, integers, floats, complex numbers: a number may become one of a later kind."""
-    return 2 if dtypes.is_float(dtype) else "biuc".index(dtype.kind) - (dtype.kind == "u")
-
-
-def _bound(f: Callable[..., Any], args: Any, kwargs: Any, name: str) -> tuple[Any, ...]:
-    """Positional arguments from mixed ones, for functions with an input signature."""
-    try:
-        bound = inspect.signature(f).bind(*args, **kwargs)
-    except TypeError as error:
-        raise TypeError(at_user_line(f"{name}: {error}")) from None
-    if bound.kwargs:
-        raise TypeError(at_user_line(f"{name}: keyword-only arguments cannot have an input_signature"))
-    return bound.args
-
-
-class _RetraceWatch:
-    """Warns, once each, when one argument or captured name keeps causing traces, and of what changes by itself."""
-
-    def __init__(self, f: Callable[..., Any], name: str) -> None:
-        self._f = f
-        self._name = name
-        self._last: tuple[Spec | None, tuple[Any, ...]] | None = None
-        self._counts: dict[str, int] = {}
-        self._told: set[str] = set()
-        self.reasons: list[str] = []  # for each trace why it was made
-        self.is_quiet = False
-
-    def tell(self, warnings: Sequence[str]) -> None:
-        """Warns of what has not been told before."""
-        for text in () if self.is_quiet else warnings:
-            if text not in self._told:
-                self._told.add(text)
-                warn(f"{self._name} {text}")
-
-    def note(self, spec: Spec | None, keys: tuple[Any, ...], changed: Sequence[str] = ()) -> None:
-        """Notes a trace for these arguments, for which something captured `changed`."""
-        if self.is_quiet:
-            return
-        for path in filter(None, changed):
-            self._counts[path] = self._counts.get(path, 1) + 1
-            if self._counts[path] == _WARN_AT:
-                warn(
-                    f"{self._name} was traced {_WARN_AT} times because `{path}`, which it reads, had changed: pass it "
-                    f"as an argument"
-                )
-        last, self._last = self._last, (spec, keys)
-        self.reasons.append(self._reason(spec, keys, last, [*filter(None, changed)]))
-        if last is None or last[0] != spec:
-            return
-        for path, key, before in zip(_argument_paths(self._f, spec), keys, last[1], strict=True):
-            if key != before:
-                self._counts[path] = self._counts.get(path, 1) + 1
-                if self._counts[path] == _WARN_AT:
-                    warn(
-                        f"{self._name} was traced {_WARN_AT} times because of its argument {path} (now {_text(key)}, "
-                        f"before {_text(before)}): pass a value that varies as an array or a float, or give an "
-                        f"input_signature with None for sizes that vary"
-                    )
-
-    def note_inputs(self, paths: Sequence[str]) -> None:
-        """Notes that integers among the arguments are inputs of the newest trace."""
-        if not self.is_quiet:
-            said = ", ".join(paths)
-            self.reasons[-1] += f" (from here on {said} {'are inputs' if len(paths) > 1 else 'is an input'})"
-
-    def _reason(
-        self, spec: Spec | None, keys: tuple[Any, ...], last: tuple[Spec | None, tuple[Any, ...]] | None,
-        changed: Sequence[str],
-    ) -> str:  # fmt: skip
-        """Why there is a trace."""
-        if changed:
-            return "what it reads had changed: " + ", ".join(changed)
-        paths = _argument_paths(self._f, spec)
-        if last is None:
-            said = ", ".join(f"{path} is {_text(key)}" for path, key in zip(paths, keys, strict=True))
-            return "the first call" + (f": {said}" if said else "")
-        if last[0] != spec:
-            return f"arguments of another structure: {describe(spec)}, before {describe(last[0])}"
-        pairs = zip(paths, keys, last[1], strict=True)
-        said = [f"{p} is {_text(key)}, before {_text(old)}" for p, key, old in pairs if key != old]
-        return "another argument: " + ", ".join(said) if said else "the same arguments under another state"
-
-
-def _text(key: ArrayKey | Static) -> str:
-    return f"shape {key.shape} {key.dtype.name}" if isinstance(key, ArrayKey) else repr(key)
-
-
-def _argument_paths(f: Callable[..., Any], spec: Spec | None, unknown: str = "args[{}]") -> list[str]:
-    """Each leaf's path by parameter name; `unknown` names a positional argument whose parameter is not known."""
-    assert spec is not None  # the spec of (args, kwargs)
-    positional, named = spec.children
-    assert positional is not None
-    assert named is not None
-    names = positional_names(f, len(positional.children), unknown)
-    found: list[str] = []
-    for name, child in zip(names, positional.children, strict=True):
-        found += paths(child, name)
-    for keyword, child in zip(named.keys, named.children, strict=True):
-        found += paths(child, keyword)
-    return found

@@ -25,8 +25,9 @@ from .._core import dtypes
 from .._core.public import public
 from .._core.user_line import at_user_line
 from .._core.whole_files import write_whole
-from .graph import Function, TensorSpec
+from .graph import Function
 from .named_results import allow_named_results
+from .specs import TensorSpec
 from .variables import Variable
 
 __all__ = ["load", "save"]

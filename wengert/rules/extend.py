@@ -28,7 +28,7 @@ from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic
 from .._prims.structural import concatenate, reshape, slice_
 from ..ops.promotion import as_tensor, outward
-from ..programs.graph import TensorSpec
+from ..programs.specs import TensorSpec
 
 __all__ = ["not_differentiable", "primitive", "register_gradient"]
 

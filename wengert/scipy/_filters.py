@@ -15,7 +15,7 @@ from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
 from ..errors import LostGradientError
 from ..ops.filtering import convolve as convolved
-from ..programs.graph import TensorSpec
+from ..programs.specs import TensorSpec
 from ..rules.extend import primitive
 from ._conversions import floats, meeting, recorded
 

@@ -26,7 +26,7 @@ from ..ops.promotion import cast
 from ..ops.reductions import sum as total
 from ..ops.shapes import joined, known_extent, matrix_transpose, reshaped
 from ..ops.triangles import diagonal, tril, triu
-from ..programs.graph import TensorSpec
+from ..programs.specs import TensorSpec
 from ..rules.extend import not_differentiable, primitive
 
 STEPS = 2

@@ -41,7 +41,7 @@ from ..ops.elementwise import (
 )
 from ..ops.indexing import where
 from ..ops.promotion import as_float, as_tensor, broadcast, cast, outward
-from ..programs.graph import TensorSpec
+from ..programs.specs import TensorSpec
 from ..rules.extend import primitive
 from ._namespace import is_followed
 
