@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+import wengert.numpy as wnp
 from wengert._core.state import STATE
 from wengert.programs.variables import live_variables
 
@@ -93,6 +94,57 @@ def test_what_was_assigned_may_change_later(w):
     w.assign(data)
     data[0] = 9
     assert w.numpy().tolist() == [1, 2]
+
+
+def written_whole(w):
+    a, b = w.value, w.value
+    a[0] = 7.0
+    a += 1.0
+    return a.sum() * 100 + b.sum() * 10 + w.value.sum()
+
+
+def written_in_a_view(w):
+    view = w[1:]
+    view[0] = 5.0
+    return view.sum() * 10 + (w * 1.0).sum()
+
+
+def written_by_numpys_functions(w):
+    row = wnp.ravel(w)
+    row[0] = 3.0
+    again = wnp.asarray(w)
+    again *= 2.0
+    return row.sum() * 100 + again.sum() * 10 + w.value.sum()
+
+
+def assigned_and_written(w):
+    a = w.value
+    a -= 0.5
+    w.assign(a)
+    a[0] = 100.0
+    return a.sum() * 10 + w.value.sum()
+
+
+@pytest.mark.parametrize(
+    ("f", "value", "held", "slope"),
+    [
+        (written_whole, 1133.0, [1.0, 2.0], [11.0, 111.0]),
+        (written_in_a_view, 53.0, [1.0, 2.0], [1.0, 1.0]),
+        (written_by_numpys_functions, 563.0, [1.0, 2.0], [21.0, 121.0]),
+        (assigned_and_written, 1017.0, [0.5, 1.5], [1.0, 11.0]),
+    ],
+)
+def test_who_writes_to_what_was_read_leaves_the_variable_alone(f, value, held, slope):
+    for wrapped in (lambda f: f, wg.function):
+        w = wg.Variable([1.0, 2.0], name="w")
+        assert float(wrapped(lambda w=w: f(w))()) == value
+        np.testing.assert_array_equal(w.numpy(), held)
+        assert repr(held)[1:-1].replace(".0", ".") in repr(w)
+        w = wg.Variable([1.0, 2.0], name="w")
+        found = wg.variable_grads(wrapped(lambda w=w: f(w)))
+        assert float(found.value) == value
+        np.testing.assert_array_equal(found.grads["w"], slope)
+        np.testing.assert_array_equal(w.numpy(), held)
 
 
 def test_what_was_read_does_not_change_later(w):

@@ -25,7 +25,7 @@ from .._core.operators import Operators
 from .._core.other_libraries import jax_array, pandas_priority, torch_function
 from .._core.public import names_errors
 from .._core.state import STATE, next_serial, tell_effect
-from .._core.tensor import Cut, Tensor, Value, tensor_in
+from .._core.tensor import Cut, Tensor, Value, Written, tensor_in
 from .._core.user_line import Site, at_user_line, user_site
 from .._prims import structural
 from ..errors import TracingError
@@ -56,7 +56,7 @@ class Variable(Operators):
         Tensor([4., 6.], shape=(2,), dtype=float64)
     """
 
-    __slots__ = ("__weakref__", "_key", "_tensor", "name", "trainable")
+    __slots__ = ("__weakref__", "_key", "_last", "name", "trainable")
     _mask = no_mask
     __array_priority__ = 1000
     __pandas_priority__ = pandas_priority
@@ -84,18 +84,36 @@ class Variable(Operators):
         _live[self._key] = self
 
     @property
+    def _tensor(self) -> Tensor:
+        """What is held outside of traces."""
+        held = self._last
+        if type(held) is Written:  # by somebody who had read it, and whose own it was
+            held = self._last = held._link.origin
+        return held
+
+    @_tensor.setter
+    def _tensor(self, held: Tensor) -> None:
+        self._last = held
+
+    @property
     def value(self) -> Tensor:
+        """What is held now, as a tensor of its own: who writes to it does not change the Variable."""
+        return self._held.__copy__()
+
+    @property
+    def _held(self) -> Tensor:
         """The tensor held now."""
         builder = STATE.builder
         held = None if STATE.pins is None else STATE.pins.get(self._key)
         if held is None:
-            held = self._tensor if builder is None else builder.read_variable(self)
+            held = builder.read_variable(self) if builder is not None else self._last
+            if type(held) is Written and builder is None:
+                held = self._tensor
         for observer in STATE.reading:
             observer.on_read(self, held)
         return held
 
-    __wengert_tensor__ = value.fget
-    _held = value  # what graphs pass on; a buffer's is a version
+    __wengert_tensor__ = _held.fget
 
     @property
     def shape(self) -> tuple[int, ...]:
