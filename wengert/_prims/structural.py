@@ -100,12 +100,12 @@ def zeros_of(x_type: TensorType) -> Tensor:
     return full(shape=x_type.shape, value=0, dtype=x_type.dtype)
 
 
-_MADE_WHOLE = (np.ndarray, Value)  # whose extents `full` takes
+_MADE_WHOLE = (np.ndarray, np.generic, Value)  # whose extents `full` takes
 
 
 def fill(x: Tensor, value: float) -> Tensor:
     """One number in the shape and dtype of x, on its engine."""
-    if type(x._data) in _MADE_WHOLE:
+    if isinstance(x._data, _MADE_WHOLE):
         return full(shape=x.shape, value=value, dtype=x.dtype)
     # a framework's extents may be symbols of its own, and one number is all that has to be moved to a device
     return broadcast_to(beside(full(shape=(), value=value, dtype=x.dtype), x), shape=x.shape)
