@@ -654,10 +654,10 @@ def _variable_gradient(cotangent: Any, variable: Variable, y: Tensor) -> Any:
         return None
     is_watched = STATE.recorders or STATE.builder is not None
     if type(cotangent) is Rows:
-        found = slices_of(cotangent, variable._tensor)
+        found = slices_of(cotangent, variable._outside)
         return IndexedSlices(attach(found.values, y), found.indices, found.shape) if is_watched else found
     gradient = zeros_of(type_of(variable)) if cotangent is ZERO else cotangent
-    return beside(attach(gradient, y) if is_watched else gradient, variable._tensor)
+    return beside(attach(gradient, y) if is_watched else gradient, variable._outside)
 
 
 def _checked_list(var_list: Any) -> list[Variable]:

@@ -187,7 +187,7 @@ def _result(source: _Place, found: dict[int, Any], results: dict[int, Any], mode
     key = -1 if source.key is None else source.key
     if type(cotangent) is Rows and key not in results:
         x = source.given
-        results[key] = slices_of(cotangent, x._tensor if isinstance(x, Variable) else x)
+        results[key] = slices_of(cotangent, x._outside if isinstance(x, Variable) else x)
     if key not in results or key == -1:
         gradient = materialise(ZERO if cotangent is None else cotangent, source.type)
         shape = source.type.shape

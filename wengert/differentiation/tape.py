@@ -438,7 +438,7 @@ class GradientTape:
         target = _one_target(y, "explain", reads)
         (key,) = _Sources([x], reads, "explain").keys
         if isinstance(x, Variable):  # for the explanation its last read stands for it
-            source, name = Tensor(x._tensor._data, key[-1] if key else x._tensor._key), x.name
+            source, name = Tensor(x._outside._data, key[-1] if key else x._outside._key), x.name
         else:
             source, name = x, "x"
         if not core.tracks(source._key):
@@ -591,7 +591,7 @@ def _finished(cotangent: Any, source: Any) -> Any:
     if cotangent is None or cotangent is ZERO:
         return None if cotangent is None else _zeros_like(source)
     if type(cotangent) is Rows:
-        return slices_of(cotangent, source._tensor if isinstance(source, Variable) else source)
+        return slices_of(cotangent, source._outside if isinstance(source, Variable) else source)
     return _beside(cotangent, source)
 
 
@@ -601,7 +601,7 @@ def _zeros_like(source: Tree) -> Tensor:
 
 def _beside(x: Tensor, source: Any) -> Tensor:
     """x on the engine of a source."""
-    return beside(x, source._tensor if isinstance(source, Variable) else source)
+    return beside(x, source._outside if isinstance(source, Variable) else source)
 
 
 # -- targets and seeds ------------------------------------------------------------------------------------------------

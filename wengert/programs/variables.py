@@ -56,7 +56,7 @@ class Variable(Operators):
         Tensor([4., 6.], shape=(2,), dtype=float64)
     """
 
-    __slots__ = ("__weakref__", "_key", "_last", "name", "trainable")
+    __slots__ = ("__weakref__", "_key", "_tensor", "name", "trainable")
     _mask = no_mask
     __array_priority__ = 1000
     __pandas_priority__ = pandas_priority
@@ -84,16 +84,12 @@ class Variable(Operators):
         _live[self._key] = self
 
     @property
-    def _tensor(self) -> Tensor:
+    def _outside(self) -> Tensor:
         """What is held outside of traces."""
-        held = self._last
+        held = self._tensor
         if type(held) is Written:  # by somebody who had read it, and whose own it was
-            held = self._last = held._link.origin
+            held = self._tensor = held._link.origin
         return held
-
-    @_tensor.setter
-    def _tensor(self, held: Tensor) -> None:
-        self._last = held
 
     @property
     def value(self) -> Tensor:
@@ -106,9 +102,9 @@ class Variable(Operators):
         builder = STATE.builder
         held = None if STATE.pins is None else STATE.pins.get(self._key)
         if held is None:
-            held = builder.read_variable(self) if builder is not None else self._last
+            held = builder.read_variable(self) if builder is not None else self._tensor
             if type(held) is Written and builder is None:
-                held = self._tensor
+                held = self._outside
         for observer in STATE.reading:
             observer.on_read(self, held)
         return held
@@ -118,12 +114,12 @@ class Variable(Operators):
     @property
     def shape(self) -> tuple[int, ...]:
         """The extents."""
-        return self._tensor.shape  # pyright: ignore[reportReturnType]  # a Variable's shape is static
+        return self._outside.shape  # pyright: ignore[reportReturnType]  # a Variable's shape is static
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The data type."""
-        return self._tensor.dtype
+        return self._outside.dtype
 
     def assign(self, value: object) -> Variable:
         """Replaces the value held. Not differentiable: later reads are constants to what came before.
@@ -174,7 +170,7 @@ class Variable(Operators):
                     "would be one of its tracers; return it instead"
                 )
             )
-        held = beside(value, self._tensor)
+        held = beside(value, self._outside)
         return Tensor(own_copy(held._data), next_serial(), cut if STATE.recorders else None)
 
     def numpy(self) -> np.ndarray[Any, Any]:
@@ -195,7 +191,7 @@ class Variable(Operators):
                     )
                 )
             new = converted(new if tensor_in(value) is not None else value, self.dtype, f"{self.name}.assign")
-        return beside(new, self._tensor)
+        return beside(new, self._outside)
 
     if TYPE_CHECKING:  # attached below
 
@@ -217,15 +213,15 @@ class Variable(Operators):
 
     def __reduce__(self) -> Any:
         # copying and unpickling make another Variable of that name, with an identity of its own
-        return (Variable, (self._tensor, self.trainable, self.name))
+        return (Variable, (self._outside, self.trainable, self.name))
 
     def __repr__(self) -> str:
-        values = np.array2string(ndarray_of(self._tensor._data), separator=", ", threshold=20)
+        values = np.array2string(ndarray_of(self._outside._data), separator=", ", threshold=20)
         return f"<Variable {self.name!r} shape={self.shape} dtype={self.dtype.name} {' '.join(values.split())}>"
 
     def _repr_html_(self) -> str:
         name = self.name.replace("&", "&amp;").replace("<", "&lt;")
-        return self._tensor._repr_html_().replace("<b>Tensor</b>", f"<b>Variable</b> {name}", 1)
+        return self._outside._repr_html_().replace("<b>Tensor</b>", f"<b>Variable</b> {name}", 1)
 
 
 def _keeps_kind(given: np.dtype[Any], held: np.dtype[Any]) -> bool:
