@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +15,7 @@ import wengert as wg
 import wengert.numpy as wnp
 from tests.support.write_idioms import IDIOMS
 from wengert._core.engine import ENGINES
+from wengert._core.state import STATE
 from wengert._engines.numpy.buffer import BufferArray
 
 # Programs here set `a.shape`, which NumPy deprecates from 2.5 on; programs of before do it, and tensors follow them.
@@ -248,3 +251,18 @@ def test_views_of_views_may_be_many(is_written: bool) -> None:
     slope[[2000, *([0] if is_written else [])]] = 0.0
     slope[2002:2004] = 10.0
     np.testing.assert_array_equal(wg.grad(lambda x: shifted(wnp, x).sum())(x), slope)
+
+
+def test_an_array_that_outlives_a_tape_does_not_keep_it() -> None:
+    x = wg.tensor(np.array([1.0, 2.0]))
+    with wg.GradientTape() as tape:
+        tape.watch(x)
+        a = wnp.zeros(3)
+        a[1:] = x
+        kept = [weakref.ref(recorder) for recorder in STATE.recorders]
+        assert (a * 2.0).shape == (3,)  # a read, which the array remembers for these recorders
+    del tape
+    gc.collect()
+    assert kept
+    assert [reference() for reference in kept] == [None]
+    np.testing.assert_array_equal(a.numpy(), [0.0, 1.0, 2.0])

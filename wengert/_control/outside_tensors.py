@@ -98,7 +98,7 @@ class Followed(Telling, _Noted):
     What has died is swept out now and then: a callback would be where Ctrl-C gets lost.
     """
 
-    __slots__ = ("__weakref__", "_alive", "_room")
+    __slots__ = ("_alive", "_room")
 
     def __init__(self, before: _Noted) -> None:
         super().__init__(before.start, before.outer)

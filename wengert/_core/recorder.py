@@ -24,7 +24,7 @@ class Recorder:
             objects.
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__",)
     is_watch = False
     is_passive = False
     rebinds = False

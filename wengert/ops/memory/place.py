@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from copy import copy
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -68,23 +69,24 @@ class Place(Location):
         """What lies here now, as a tensor that no write changes."""
         memory = self.family.written()
         held = memory._held
-        known = self._cached
+        # held weakly: an array that outlives a tape does not keep it
+        known, recorders = self._cached, frozenset(map(ref, STATE.recorders))
         if (known is not None and known[0] == held._key and known[1] is STATE.builder and type(known[3]) is Tensor
-                and (known[2] is STATE.recorders or all(r in known[2] for r in STATE.recorders))):  # fmt: skip
+                and (known[2].issuperset(recorders))):  # fmt: skip
             return known[3]
         value = self._read(held)
         if self.is_root and STATE.builder is None and not STATE.recorders:
             # nobody records that this is read: it goes by the version's name, by which tapes that have ended know it
             tell_twin(held._key)
             value = Tensor(value._data, held._key, held._cut)
-        self._cached = (held._key, STATE.builder, STATE.recorders, value)
+        self._cached = (held._key, STATE.builder, recorders, value)
         return value
 
     def remember(self) -> None:
         """What was read to make the view is what it holds until the next write, as in `a[i] += x`."""
         memory = self.family.memory
         if memory is not None and memory._tensor is not None and STATE.builder is STATE.pins is None:
-            self._cached = (memory._tensor._key, None, STATE.recorders, self.origin)
+            self._cached = (memory._tensor._key, None, frozenset(map(ref, STATE.recorders)), self.origin)
 
     def _read(self, held: Tensor) -> Tensor:
         if self.is_root:

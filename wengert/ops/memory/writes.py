@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from copy import copy
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -124,7 +125,7 @@ def settle(x: Any) -> None:
         value = x._link.current()
         if memory._held is not value:
             memory._put(copy(value))
-            x._link._cached = (value._key, STATE.builder, STATE.recorders, value)
+            x._link._cached = (value._key, STATE.builder, frozenset(map(ref, STATE.recorders)), value)
 
 
 def move(x: Tensor, value: Tensor) -> None:
