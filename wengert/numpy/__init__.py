@@ -111,7 +111,7 @@ def _fill_tables() -> None:
     _protocols.map_namespace_later("numpy.fft", fft, fft.__all__)
     _protocols.map_namespace(_numpy.emath, _emath, _emath.__all__)
     _protocols.map_namespace(_numpy.lib.stride_tricks, _strides, _strides.__all__)
-    _protocols.map_namespace(_numpy, vars(_strides), ("shares_memory", "may_share_memory"))
+    _protocols.map_namespace(_numpy, _strides, ("shares_memory", "may_share_memory"))
     _protocols.map_namespace(_numpy.linalg, linalg, getattr(linalg, "__all__", ()))
     for ufunc, fold, running in (
         (_numpy.add, _reductions.sum, _reductions.cumsum),
