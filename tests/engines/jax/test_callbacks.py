@@ -63,3 +63,17 @@ def test_checkify_passes_through(name: str) -> None:
         error.throw()
         np.testing.assert_allclose(found, want, rtol=1e-5)
         assert "too large" in run(jnp.asarray(x + 1.0))[0].get()
+
+
+@pytest.mark.parametrize("is_jitted", [False, True], ids=["eager", "jitted"])
+def test_checkify_sees_nan_in_programs(is_jitted: bool) -> None:
+    checkify = pytest.importorskip("jax.experimental.checkify", reason="jax is not installed")
+    import jax
+    import jax.numpy as jnp
+
+    root = wg.function(lambda x: wg.sum(wg.sqrt(x) * wg.special.betainc(x, 2.0, 0.3)))
+    compiled = jax.jit if is_jitted else lambda f: f
+    for f in (lambda x: root(x), jax.grad(lambda x: root(x)), lambda x: root(x) * wg.special.erfcx(x)):
+        run = compiled(checkify.checkify(f, errors=checkify.nan_checks))
+        assert run(jnp.asarray([0.5, 1.5]))[0].get() is None
+        assert "nan generated" in run(jnp.asarray([-0.5, 1.5]))[0].get()

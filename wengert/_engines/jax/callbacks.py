@@ -16,10 +16,13 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import batching, mlir
 
+from .checkified import looked_at
+
 Run = Callable[..., tuple[Any, ...]]
 
 host_p = Primitive("wengert_host")
 host_p.multiple_results = True
+looked_at(host_p)
 
 
 def called_back(run: Run, shapes: Sequence[Any], natives: Sequence[Any], in_program: bool) -> tuple[Any, ...]:

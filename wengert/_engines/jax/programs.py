@@ -31,6 +31,7 @@ from ..._core.graph import Graph
 from ..._passes import optimise
 from ..._passes.dce import drop_unused
 from ..interpret import compile_instructions
+from .checkified import looked_at
 from .common import TRACING, is_concrete
 from .meshes import explicit_mesh, laid_out_by_xla, off_meshes, plain, typed, vary_alike
 from .table import KERNELS
@@ -159,6 +160,8 @@ program_p = Primitive("wengert")
 program_p.multiple_results = True
 linear_p = Primitive("wengert_linear")
 linear_p.multiple_results = True
+looked_at(program_p)
+looked_at(linear_p)
 
 
 def bound(program: Program, natives: Natives) -> tuple[Any, ...]:
