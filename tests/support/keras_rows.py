@@ -8,12 +8,13 @@ JSON: the name of each and "ok", or what was wrong.
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import itertools
 import json
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
@@ -539,6 +540,39 @@ def reloaded(model: Any, custom_objects: Any = None) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         model.save(f"{folder}/model.keras")
         return keras.models.load_model(f"{folder}/model.keras", custom_objects=custom_objects)
+
+
+def _elementwise() -> Iterator[tuple[Callable[..., Any], int, Any]]:
+    """Our functions of one or two arrays that give an array of floats of their shape, with what they give."""
+    for module in (wg.ops, wg.special):
+        for name in module.__all__:
+            f = getattr(module, name)
+            try:
+                count = sum(p.default is p.empty for p in inspect.signature(f).parameters.values())
+                with np.errstate(all="ignore"):
+                    y = f(*[DRAWN] * count) if count in (1, 2) else None
+            except Exception:  # which takes something else than arrays
+                continue
+            if type(y) is np.ndarray and y.shape == DRAWN.shape and y.dtype == DRAWN.dtype:
+                yield f, count, y
+
+
+# these take constants, give NumPy's arrays or any numbers, take rows apart, or write one array of rows into another
+NOT_SYMBOLIC = {"convert_to_numpy", "empty_like", "roll", "stack", "vstack", "slice_scatter"}
+
+
+@row
+def functions_of_arrays_stand_in_models_by_name() -> None:
+    x = keras.Input(DRAWN.shape[1:])
+    seen = 0
+    for f, count, wanted in _elementwise():
+        if f.__name__ in NOT_SYMBOLIC:
+            continue
+        again = keras.models.clone_model(keras.Model(x, f(*[x] * count)))
+        found = keras.ops.convert_to_numpy(again(array(DRAWN)))
+        np.testing.assert_allclose(found, wanted, rtol=5e-4, atol=1e-5, err_msg=f.__name__)
+        seen += 1
+    assert seen > 150, seen
 
 
 @row

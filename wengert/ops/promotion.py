@@ -400,11 +400,10 @@ def _asking(operands: tuple[object, ...]) -> Callable[..., Any] | None:
     code = frame.f_code
     given = [frame.f_locals.get(name) for name in code.co_varnames[: code.co_argcount]]
     found = _MADE.get(id(code)) or frame.f_globals.get(code.co_name)
-    is_it = (
-        getattr(found, "__code__", None) is code
-        and len(given) == len(operands)
-        and all(map(operator.is_, given, operands))
-    )
+    inner: Any = found
+    while inner is not None and getattr(inner, "__code__", None) is not code:
+        inner = getattr(inner, "__wrapped__", None)
+    is_it = inner is not None and len(given) == len(operands) and all(map(operator.is_, given, operands))
     return found if is_it else None
 
 
