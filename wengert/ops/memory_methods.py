@@ -174,7 +174,10 @@ def _layout(x: Tensor) -> np.ndarray[Any, Any]:
         return x._link.layout
     if not all(isinstance(n, int) for n in x.shape):
         raise AttributeError(at_user_line(f"a tensor of shape {x.shape} lies in memory only when its program runs"))
-    return layouts.blank_of(x.shape, x.dtype)  # pyright: ignore[reportArgumentType]
+    found = layouts.blank_of(x.shape, x.dtype)  # pyright: ignore[reportArgumentType]
+    if found is None:
+        raise MemoryError(at_user_line(f"a tensor of shape {x.shape} has more elements than there are addresses"))
+    return found
 
 
 def _flags(x: Tensor) -> Any:

@@ -38,7 +38,10 @@ class Family:
 
     @property
     def blank(self) -> np.ndarray[Any, Any] | None:
-        """An array of the root's shape that nobody reads, for NumPy to make views of; None with an unknown extent."""
+        """An array of the root's shape that nobody reads, for NumPy to make views of; None where there is none.
+
+        So it is with an unknown extent, and with more elements than there are addresses.
+        """
         shape = self.origin.shape
         if self._blank is None and not any(type(d) is Dim for d in shape):
             self._blank = layouts.blank_of(shape, self.origin.dtype)  # pyright: ignore[reportArgumentType]

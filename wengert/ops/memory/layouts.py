@@ -30,18 +30,18 @@ _SCALES = {"c": np.complex64}  # a dtype with parts for NumPy to make views of; 
 _LARGE = 2**20  # elements from which on a blank array has no memory until somebody reads it
 
 
-def blank_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def blank_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any] | None:
     """An array whose elements nobody asks for, though functions that find no view copy them: it lies in real memory.
 
-    Where it is large the system only reserves its addresses, and a read finds zeros.
+    Where it is large the system only reserves its addresses, and a read finds zeros. None where there are not as many.
     """
     kind = np.dtype(_SCALES.get(dtype.kind, np.bool_))
     if prod(shape) < _LARGE:
         return np.empty(shape, kind)
     try:
         reserved = mmap.mmap(-1, prod(shape) * kind.itemsize)
-    except OSError as error:
-        raise MemoryError(f"no addresses are left for the views of a tensor of shape {shape}") from error
+    except (OSError, OverflowError):
+        return None
     return np.frombuffer(reserved, kind).reshape(shape)
 
 
