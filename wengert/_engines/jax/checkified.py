@@ -6,15 +6,15 @@ from functools import partial
 from typing import Any
 
 try:
-    from jax._src.checkify import error_checks, nan_error_check
-except ImportError:  # a release that keeps them elsewhere: programs run as before, and NaN inside them is not seen
-    error_checks, nan_error_check = None, None
+    from jax._src import checkify
+except ImportError:  # a release that keeps it elsewhere: programs run as before, and NaN inside them is not seen
+    checkify = None
 
 
 def looked_at(primitive: Any) -> None:
     """From now on `checkify` with `nan_checks` says when a result of the primitive holds NaN."""
-    if error_checks is not None:
-        error_checks[primitive] = partial(nan_error_check, primitive)
+    if checkify is not None:
+        checkify.error_checks[primitive] = partial(checkify.nan_error_check, primitive)
 
 
 __all__ = ["looked_at"]
