@@ -34,8 +34,7 @@ def scipy_table() -> str:
     parts = []
     for module in MODULES:
         ours = importlib.import_module(f"wengert.scipy.{module}").OURS
-        names = [n for n in importlib.import_module(f"scipy.{module}").__all__ if not n.startswith("_")]
-        names = sorted({*names, *ours})
+        names = sorted({*public(module), *ours})
         parts.append(f".. rubric:: scipy.{module}\n")
         for kind in _KINDS:
             found = [n for n in names if kind_of(module, n, ours) == kind]
@@ -44,12 +43,17 @@ def scipy_table() -> str:
     return "\n".join(parts)
 
 
+def public(module: str) -> list[str]:
+    """The public names of a module of the SciPy that is installed."""
+    return [n for n in importlib.import_module(f"scipy.{module}").__all__ if not n.startswith("_")]
+
+
 def refusals() -> dict[str, list[str]]:
     """For each module the functions and distributions that are SciPy's own."""
     found = {}
     for module in MODULES:
         ours = importlib.import_module(f"wengert.scipy.{module}").OURS
-        names = [n for n in importlib.import_module(f"scipy.{module}").__all__ if not n.startswith("_")]
+        names = public(module)
         found[module] = sorted({n for n in names if kind_of(module, n, ours) == _KINDS[1]})
     return {module: names for module, names in found.items() if names}
 
@@ -61,10 +65,13 @@ def listed() -> dict[str, list[str]]:
 
 
 def write_list() -> None:
-    """Brings the list on that page up to date."""
+    """Brings the list on that page up to date; names that only other versions of SciPy have stay on it."""
     before, heading, rest = _PAGE.read_text().partition(_HEADING)
+    others = {module: {*names} - {*public(module)} for module, names in listed().items()}
     words, _, after = rest.partition("| module |")
-    rows = [f"| `{module}` | {', '.join(map(literal_of_page, names))} |" for module, names in refusals().items()]
+    refused = refusals()
+    known = {module: sorted({*refused.get(module, ()), *others.get(module, ())}) for module in MODULES}
+    rows = [f"| `{module}` | {', '.join(map(literal_of_page, names))} |" for module, names in known.items() if names]
     table = "\n".join(["| module | refuse what is followed, and take plain arrays |", "|---|---|", *rows])
     end = after.partition("\n\n")[2]
     _PAGE.write_text(f"{before}{heading}{words}{table}\n" + (f"\n{end}" if end else ""))
