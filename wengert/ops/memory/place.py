@@ -72,7 +72,7 @@ class Place(Location):
         # held weakly: an array that outlives a tape does not keep it
         known, recorders = self._cached, frozenset(map(ref, STATE.recorders))
         if (known is not None and known[0] == held._key and known[1] is STATE.builder and type(known[3]) is Tensor
-                and (known[2].issuperset(recorders))):  # fmt: skip
+                and known[2].issuperset(recorders)):  # fmt: skip
             return known[3]
         value = self._read(held)
         if self.is_root and STATE.builder is None and not STATE.recorders:

@@ -2,7 +2,7 @@
 
 All is done with complex numbers, of which the real parts are the result where matrices are real. What has no such
 result (a real matrix with an eigenvalue at the negative axis), or hardly one (an eigenvalue next to 0 beside others or
-that add up to 0), ends the function with the status LINALG: NumPy's kernel decides, and has the words.
+that add up to 0), ends the function with the status LINALG: NumPy's kernel decides, and raises the error.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ NEAR_ZERO = 1e-13  # a size beside the largest one, of eigenvalues that may as w
 NEAR_AXIS = 1e-3  # ... and the slope of the sector in which they may as well be negative
 QUOTIENTS, NEAR = 7, 0.264  # of a logarithm, and the distance from 1 at which so many have all digits
 MOST_ROOTS = 1100  # which bring any number near 1
+
+# makes room for matrices of so many rows, and gives what turns a triangle into a function of it
+OfTriangle = Callable[[Block, Operand], Callable[[Stored], Stored]]
 
 
 class Schur:
@@ -188,8 +191,8 @@ class Back:
 # -- roots ------------------------------------------------------------------------------------------------------------
 
 
-def _root_of_triangle(b: Builder, t: Stored) -> None:
-    """t becomes its root, column by column from the diagonal upwards."""
+def _root_of_triangle(b: Builder, t: Stored) -> Stored:
+    """t, which becomes its root, column by column from the diagonal upwards."""
     with b.loop(0, t.shape[0]) as j:
         t.store(b, (j, j), COMPLEX_SCALARS["sqrt"](b, TYPE, (), t.at(b, (j, j))))
         with b.loop(0, j) as step:
@@ -198,21 +201,26 @@ def _root_of_triangle(b: Builder, t: Stored) -> None:
             found = b.let("div", TYPE, t.at(b, (k, j)), both)
             t.store(b, (k, j), found)
             _subtract(b, t, found, t, (j, k), k)
+    return t
 
 
-def _sqrtm(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+def _by_schur(block: Block, node: Node, forms: list[Form], of: OfTriangle) -> Sequence[Form]:
+    """A function of matrices, by that of the triangles of their Schur forms."""
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n = a.shape[-1]
     if is_none(n):
         return [target]
-    schur, back = Schur(block, n, a.type not in COMPLEX), Back(block, n, n)
+    schur, found, back = Schur(block, n, a.type not in COMPLEX), of(block, n), Back(block, n, n)
     with loops_over(b, a.shape[:-2]) as index:
         schur.find(matrix_at(b, a, index))
         schur.require_principal()
-        _root_of_triangle(b, schur.t)
-        back.store(matrix_at(b, target, index), schur.vectors, schur.t, schur.vectors, is_triangle=True)
+        back.store(matrix_at(b, target, index), schur.vectors, found(schur.t), schur.vectors, is_triangle=True)
     return [target]
+
+
+def _sqrtm(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    return _by_schur(block, node, forms, lambda block, _: functools.partial(_root_of_triangle, block.b))
 
 
 # -- logarithms -------------------------------------------------------------------------------------------------------
@@ -340,17 +348,7 @@ def _rule() -> tuple[list[float], list[float]]:
 
 
 def _logm(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
-    b, a = block.b, block.stored(forms[0])
-    target = block.room(node.outputs[0])
-    n = a.shape[-1]
-    if is_none(n):
-        return [target]
-    schur, found, back = Schur(block, n, a.type not in COMPLEX), _Logarithm(block, n), Back(block, n, n)
-    with loops_over(b, a.shape[:-2]) as index:
-        schur.find(matrix_at(b, a, index))
-        schur.require_principal()
-        back.store(matrix_at(b, target, index), schur.vectors, found.of(schur.t), schur.vectors, is_triangle=True)
-    return [target]
+    return _by_schur(block, node, forms, lambda block, n: _Logarithm(block, n).of)
 
 
 # -- Sylvester's equation ---------------------------------------------------------------------------------------------
