@@ -265,3 +265,18 @@ def test_short_loops_in_loops_are_written_out_in_long_modules_too() -> None:
     if not target.is_x86():
         pytest.skip("the names of x86's instructions are looked for")
     assert "sqrtpd" in text, text
+
+
+@pytest.mark.parametrize(("size", "in_a_row", "side_by_side"), [(None, 3, 4), (None, 1, 1), (7, 3, 1)])
+def test_vectors_lie_side_by_side_where_functions_wait(size: int | None, in_a_row: int, side_by_side: int) -> None:
+    """Vector code calls a function once for each vector of iterations that it computes at a time."""
+    b = Builder()
+    x, out, n = b.array("f64", "in"), b.array("f64", "out"), size or b.reg("i64")
+    with b.loop(0, n) as i:
+        values = [b.load(x, i), b.load(x, i)]
+        for _ in range(in_a_row):
+            values[0] = b.let("sin", "f64", values[0])
+        values[1] = b.let("cos", "f64", values[1])
+        b.store(out, i, b.let("add", "f64", *values))
+    text = module_text(b.function("waiting", [x], [out], [] if size else [n]), "entry")
+    assert f'"llvm.loop.interleave.count", i32 {side_by_side}}}' in text

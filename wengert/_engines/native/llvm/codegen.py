@@ -65,10 +65,12 @@ from ..ir.signal_checks import MOST
 from ..run import context
 from . import lanes
 from .jit import SCATTERED
+from .target import vector_bits
 from .values import MEMORY_TYPE, REGISTER, Values, accumulating
-from .vectormath import ONE_OPERAND
+from .vectormath import ONE_OPERAND, TWO_OPERANDS
 
 WRITTEN_OUT = 128  # items of all iterations of a loop in another one, up to which it is written out
+MOST_SIDE_BY_SIDE = 4  # vectors of iterations
 _PLAIN = (Let, Select, Convert, Get, Set, Load, Store)
 FREE_METADATA = 10  # the number of the first metadata of a loop of its own
 ABSURD = 2**62  # bytes that no machine has: `memory` gives none
@@ -637,14 +639,14 @@ class _Kernel(Values):
         self.around -= 1
 
     def wishes(self, item: For) -> str:
-        """What LLVM is told of a loop. Each call saves all that is in registers: with several calls, that is least for
-        one vector at a time; with one, several vectors side by side gain more from sums in parts than that costs. A
-        short loop in another one is written out, as vectors are made of innermost loops only."""
+        """What LLVM is told of a loop. Where functions are called of what others gave, each waits for the one before,
+        and several vectors side by side use the time. Functions that wait for none keep the machine busy themselves:
+        as each call saves all that is in registers, one vector at a time is best. With one call, sums in parts gain
+        more than that costs. A short loop in another one is written out: vectors are made of innermost loops only."""
         if self.around > 1 and _is_short(item):
             return self.wish(item, 3, '"llvm.loop.unroll.full"')
-        if sum(type(x) is Let and x.op in ONE_OPERAND for x in item.body) >= 2:
-            return self.wish(item, 2, '"llvm.loop.interleave.count", i32 1')
-        return ""
+        count = _side_by_side(item)
+        return self.wish(item, 4 + count, f'"llvm.loop.interleave.count", i32 {count}') if count else ""
 
     def wish(self, item: For, kind: int, text: str) -> str:
         number = FREE_METADATA + cast(int, item.index.number)
@@ -820,6 +822,34 @@ def _is_short(item: For) -> bool:
     if type(item.start) is not int or type(item.stop) is not int:
         return False
     return (item.stop - item.start) * len(item.body) <= WRITTEN_OUT and all(type(x) in _PLAIN for x in item.body)
+
+
+def _side_by_side(item: For) -> int:
+    """How many vectors of iterations are best computed side by side: 1, 2 or 4; 0 where LLVM may choose."""
+    calls = [*filter(_is_function, item.body)]
+    if len(calls) < 2:
+        return 0
+    if _calls_in_a_row(item.body) < 2:
+        return 1
+    if type(item.start) is not int or type(item.stop) is not int:
+        return MOST_SIDE_BY_SIDE
+    vectors = (item.stop - item.start) * 8 * WIDTHS[calls[0].type] // vector_bits()
+    return MOST_SIDE_BY_SIDE if vectors >= MOST_SIDE_BY_SIDE else 2 if vectors >= 2 else 1
+
+
+def _is_function(item: Any) -> bool:
+    """Whether an instruction is a mathematical function, which is a call."""
+    return type(item) is Let and item.op in (*ONE_OPERAND, *TWO_OPERANDS)
+
+
+def _calls_in_a_row(block: Block) -> int:
+    """The most calls of functions of which each waits for the one before."""
+    waits: dict[Any, int] = {}
+    for item in block:
+        out = getattr(item, "out", None)
+        if out is not None:
+            waits[out] = max((waits.get(x, 0) for x in reads(item)), default=0) + _is_function(item)
+    return max(waits.values(), default=0)
 
 
 def _only_given(items: Iterable[Any]) -> set[Array]:
