@@ -16,7 +16,7 @@ import wengert.numpy as wnp
 from tests.support.write_idioms import IDIOMS
 from wengert._core.engine import ENGINES
 from wengert._core.state import STATE
-from wengert._engines.numpy.buffer import BufferArray
+from wengert._engines.numpy.buffer import BufferArray, _put
 
 # Programs here set `a.shape`, which NumPy deprecates from 2.5 on; programs of before do it, and tensors follow them.
 pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")
@@ -266,3 +266,49 @@ def test_an_array_that_outlives_a_tape_does_not_keep_it() -> None:
     assert kept
     assert [reference() for reference in kept] == [None]
     np.testing.assert_array_equal(a.numpy(), [0.0, 1.0, 2.0])
+
+
+WIDE = 5000  # elements of a write that is put off until somebody needs the array
+
+
+def test_a_wide_write_keeps_what_it_replaces_only_where_that_is_asked_for() -> None:
+    start = BufferArray(np.zeros(2 * WIDE))
+    older = BufferArray(np.zeros(2 * WIDE)).at_place(((0, WIDE, 1),), np.ones(WIDE), adds=False)
+    newer = older.at_place(((0, WIDE, 1),), np.full(WIDE, 2.0), adds=True)
+    chained = start.at_place(((0, WIDE, 1),), np.ones(WIDE), adds=False)
+    chained = chained.written(_put, (None,), (np.arange(WIDE),), np.full(WIDE, 7.0))
+    np.testing.assert_array_equal(np.asarray(newer)[[0, -1]], [3, 0])
+    np.testing.assert_array_equal(np.asarray(older)[[0, -1]], [1, 0])
+    np.testing.assert_array_equal(np.asarray(chained)[[0, -1]], [7, 0])
+    np.testing.assert_array_equal(np.asarray(start)[[0, -1]], [0, 0])
+    assert newer._newer is None and newer._replaced is None
+
+
+def test_what_was_written_widely_and_handed_out_is_the_callers_to_change() -> None:
+    b = wg.buffer(np.zeros(2 * WIDE))
+
+    def f(x: Any) -> Any:
+        y = x * 2.0
+        b[:WIDE] = y
+        return y
+
+    y, dy = wg.jvp(f, (np.ones(WIDE),), (np.ones(WIDE),))
+    y[:], dy[:] = 7.0, 7.0
+    np.testing.assert_array_equal(b.value[[0, -1]], [2, 0])
+
+
+def test_a_value_that_the_caller_goes_on_to_change_is_written_as_it_was() -> None:
+    b, given = wg.buffer(np.zeros(2 * WIDE)), np.ones(WIDE)
+    b[:WIDE] = given
+    given[:] = 7.0
+    b[np.arange(WIDE)[::-1]] = given
+    given[:] = 9.0
+    assert b.value[0] == b.value[WIDE - 1] == 7
+
+
+def test_a_wide_write_beyond_the_array_is_an_error_where_it_stands() -> None:
+    a = wg.tensor(np.zeros(2 * WIDE))
+    with pytest.raises(IndexError):
+        a[np.full(WIDE, 2 * WIDE)] = np.ones(WIDE) * a[:WIDE]
+    a[np.full(WIDE, 2 * WIDE - 1)] = wg.tensor(np.arange(float(WIDE)))
+    np.testing.assert_array_equal(a.numpy()[[0, -1]], [0, WIDE - 1])

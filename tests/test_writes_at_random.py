@@ -10,6 +10,7 @@ import pytest
 
 import wengert as wg
 import wengert.numpy as wnp
+from wengert._engines.numpy import buffer
 
 COUNT = int(os.environ.get("WENGERT_WRITE_PROGRAMS", "60"))  # more of them: a longer hunt
 SHAPE = (4, 3)
@@ -89,3 +90,9 @@ def test_a_random_program_is_numpys(seed: int) -> None:
     np.testing.assert_allclose((gradient * direction).sum(), slope, rtol=1e-5, atol=1e-6)
     if seed % 6 == 0:
         np.testing.assert_allclose(wg.function(lambda t: program(seed, wnp, t))(x), expected, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(COUNT, 2 * COUNT))
+def test_a_random_program_whose_writes_wait_for_the_next_one(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    monkeypatch.setattr(buffer, "_WIDE", 0)
+    test_a_random_program_is_numpys(seed)

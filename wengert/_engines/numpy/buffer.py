@@ -7,9 +7,10 @@ nobody can ask for any more is freed at once, and a program that goes on from th
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -20,6 +21,18 @@ from ..buffer_indices import are_many, front, whole_place
 # A write changes several versions' common array; what takes long (copies of whole arrays) is rare.
 _lock = forking.short_lock()
 
+_WIDE = 2**14  # bytes from which on a copy of what is replaced costs more than to find out whether somebody wants it
+
+
+class _PutOff(NamedTuple):
+    """A write that is carried out as soon as somebody needs the array, and the version that it goes on from."""
+
+    older: weakref.ref[BufferArray]
+    write: Callable[..., Any]
+    template: tuple[Any, ...]
+    indices: tuple[Any, ...]
+    value: np.ndarray[Any, Any]
+
 
 class BufferArray(NDArrayOperatorsMixin):
     """The elements of one version; immutable as seen from outside. To other kernels it is the copy that it gives.
@@ -27,7 +40,7 @@ class BufferArray(NDArrayOperatorsMixin):
     Python asks a class for what operators and `len` mean, never `__getattr__`: the mixin makes each operator a ufunc.
     """
 
-    __slots__ = ("_array", "_newer", "_replaced", "dtype", "shape")
+    __slots__ = ("__weakref__", "_array", "_newer", "_put_off", "_replaced", "dtype", "shape")
     # as of whatever has an identity: the mixin, which compares elements, has none
     __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType]
 
@@ -37,6 +50,7 @@ class BufferArray(NDArrayOperatorsMixin):
         self._array: np.ndarray[Any, Any] | None = array  # None: a newer version has it
         self._newer: BufferArray | None = None
         self._replaced: Any = None  # the place written to next, and what stood there
+        self._put_off: _PutOff | None = None  # what has yet to be written to the array
 
     def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         with _lock:
@@ -77,8 +91,20 @@ class BufferArray(NDArrayOperatorsMixin):
         """The array to read, now and under the lock."""
         if self._array is None:
             self._restore()
+        elif self._put_off is not None:
+            self._carry_out(self._put_off)
         assert self._array is not None
         return self._array
+
+    def _carry_out(self, late: _PutOff) -> None:
+        """Writes what was put off; what it replaces is kept where the older version can still be asked for."""
+        older, array = late.older(), self._array
+        assert array is not None
+        if older is not None:
+            older._replaced = (late.template, late.indices, _taken(array, late.template, late.indices))
+        late.write(array, late.template, late.indices, late.value)
+        late.value.flags.writeable = True
+        self._put_off = None
 
     def _restore(self) -> None:
         """Makes an old version a copy of its own: the newest one with the writes since then undone, the last first."""
@@ -88,7 +114,7 @@ class BufferArray(NDArrayOperatorsMixin):
             path.append(at)
             assert at._newer is not None
             at = at._newer
-        array = at._array.copy()
+        array = at._elements().copy()
         for version in reversed(path):
             template, indices, old = version._replaced
             _put(array, template, indices, old)
@@ -109,12 +135,24 @@ class BufferArray(NDArrayOperatorsMixin):
         """The next version; this one remembers what it replaces."""
         with _lock:
             array = self._elements()
-            replaced = (template, indices, _taken(array, template, indices))
             newer = BufferArray(array)
+            if _may_wait(value) and _fits(_view(array, template), indices, value):
+                return self._put_off_to(newer, write, template, indices, value)
+            replaced = (template, indices, _taken(array, template, indices))
             # before the write, so that a failure in it leaves this version as it was
             self._array, self._newer, self._replaced = None, newer, replaced
             write(array, template, indices, value)
             return newer
+
+    def _put_off_to(self, newer: BufferArray, write: Any, template: Any, indices: Any, value: Any) -> BufferArray:
+        """Leaves a write to whoever needs the next version's array; until then the value is nobody's to write to.
+
+        A locked array that is handed out as a result is copied, as borrowed ones are (`callers_own`).
+        """
+        newer._put_off = _PutOff(weakref.ref(self), write, template, indices, value)
+        self._array, self._newer = None, newer
+        value.flags.writeable = False
+        return newer
 
     # The two that follow do the same at places without index arrays, in one go: programs write very often.
 
@@ -123,10 +161,12 @@ class BufferArray(NDArrayOperatorsMixin):
         place = (*[slice(*e) if type(e) is tuple else e for e in template], ...)
         with _lock:
             array = self._array
-            if array is None:
+            if array is None or self._put_off is not None:
                 array = self._elements()
             view = array[place]
             newer = BufferArray(array)
+            if view.nbytes >= _WIDE and view.shape == value.shape and _may_wait(value):
+                return self._put_off_to(newer, _add_at_place if adds else _put, template, (), value)
             self._array, self._newer, self._replaced = None, newer, (template, (), view.copy())
             if adds:
                 view += value
@@ -141,7 +181,7 @@ class BufferArray(NDArrayOperatorsMixin):
         """
         with _lock:
             array = self._array
-            if array is None:
+            if array is None or self._put_off is not None:
                 array = self._elements()
             if indices:
                 found, view = _taken(array, template, indices), None
@@ -155,6 +195,18 @@ class BufferArray(NDArrayOperatorsMixin):
             else:
                 view[...] = 0
             return found, newer
+
+
+def _may_wait(value: Any) -> bool:
+    """Whether a value is worth waiting with, and ours, to lock: borrowed arrays are views, and others are locked."""
+    return type(value) is np.ndarray and value.nbytes >= _WIDE and value.base is None and value.flags.writeable
+
+
+def _fits(view: np.ndarray[Any, Any], indices: tuple[Any, ...], value: np.ndarray[Any, Any]) -> bool:
+    """Whether index arrays with axes reach nothing beyond a view, and a value has their extents: no write can fail."""
+    return are_many(indices) and value.shape == indices[0].shape + view.shape[len(indices) :] and all(
+        -size <= index.min() and index.max() < size for index, size in zip(indices, view.shape, strict=False)
+    )  # fmt: skip
 
 
 # -- places in an array --------------------------------------------------------------------------------------------
@@ -187,6 +239,11 @@ def _put(
         view[...] = value
         return
     view[indices if are_many(indices) else (*map(int, indices), ...)] = value
+
+
+def _add_at_place(array: np.ndarray[Any, Any], template: tuple[Any, ...], indices: tuple[Any, ...], value: Any) -> None:
+    view = _view(array, template)
+    view += value
 
 
 def _add(
