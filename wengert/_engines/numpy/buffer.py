@@ -28,7 +28,7 @@ class _PutOff(NamedTuple):
     """A write that is carried out as soon as somebody needs the array, and the version that it goes on from."""
 
     older: weakref.ref[BufferArray]
-    write: Callable[..., Any]
+    adds: bool
     template: tuple[Any, ...]
     indices: tuple[Any, ...]
     value: np.ndarray[Any, Any]
@@ -102,8 +102,13 @@ class BufferArray(NDArrayOperatorsMixin):
         assert array is not None
         if older is not None:
             older._replaced = (late.template, late.indices, _taken(array, late.template, late.indices))
-        late.write(array, late.template, late.indices, late.value)
         late.value.flags.writeable = True
+        if late.adds:
+            view = _view(array, late.template)
+            view += late.value
+            self._put_off = None  # with no call between the two, no interrupt comes between them either
+            return
+        _put(array, late.template, late.indices, late.value)
         self._put_off = None
 
     def _restore(self) -> None:
@@ -136,20 +141,20 @@ class BufferArray(NDArrayOperatorsMixin):
         with _lock:
             array = self._elements()
             newer = BufferArray(array)
-            if _may_wait(value) and _fits(_view(array, template), indices, value):
-                return self._put_off_to(newer, write, template, indices, value)
+            if write is _put and _may_wait(value) and _fits(_view(array, template), indices, value):
+                return self._put_off_to(newer, False, template, indices, value)
             replaced = (template, indices, _taken(array, template, indices))
             # before the write, so that a failure in it leaves this version as it was
             self._array, self._newer, self._replaced = None, newer, replaced
             write(array, template, indices, value)
             return newer
 
-    def _put_off_to(self, newer: BufferArray, write: Any, template: Any, indices: Any, value: Any) -> BufferArray:
+    def _put_off_to(self, newer: BufferArray, adds: bool, template: Any, indices: Any, value: Any) -> BufferArray:
         """Leaves a write to whoever needs the next version's array; until then the value is nobody's to write to.
 
         A locked array that is handed out as a result is copied, as borrowed ones are (`callers_own`).
         """
-        newer._put_off = _PutOff(weakref.ref(self), write, template, indices, value)
+        newer._put_off = _PutOff(weakref.ref(self), adds, template, indices, value)
         self._array, self._newer = None, newer
         value.flags.writeable = False
         return newer
@@ -166,7 +171,7 @@ class BufferArray(NDArrayOperatorsMixin):
             view = array[place]
             newer = BufferArray(array)
             if view.nbytes >= _WIDE and view.shape == value.shape and _may_wait(value):
-                return self._put_off_to(newer, _add_at_place if adds else _put, template, (), value)
+                return self._put_off_to(newer, adds, template, (), value)
             self._array, self._newer, self._replaced = None, newer, (template, (), view.copy())
             if adds:
                 view += value
@@ -239,11 +244,6 @@ def _put(
         view[...] = value
         return
     view[indices if are_many(indices) else (*map(int, indices), ...)] = value
-
-
-def _add_at_place(array: np.ndarray[Any, Any], template: tuple[Any, ...], indices: tuple[Any, ...], value: Any) -> None:
-    view = _view(array, template)
-    view += value
 
 
 def _add(
