@@ -141,7 +141,7 @@ class BufferArray(NDArrayOperatorsMixin):
         with _lock:
             array = self._elements()
             newer = BufferArray(array)
-            if write is _put and _may_wait(value) and _fits(_view(array, template), indices, value):
+            if value.nbytes >= _WIDE and write is _put and _may_wait(value) and _fits(_view(array, template), indices, value):
                 return self._put_off_to(newer, False, template, indices, value)
             replaced = (template, indices, _taken(array, template, indices))
             # before the write, so that a failure in it leaves this version as it was
@@ -203,8 +203,8 @@ class BufferArray(NDArrayOperatorsMixin):
 
 
 def _may_wait(value: Any) -> bool:
-    """Whether a value is worth waiting with, and ours, to lock: borrowed arrays are views, and others are locked."""
-    return type(value) is np.ndarray and value.nbytes >= _WIDE and value.base is None and value.flags.writeable
+    """Whether a value is ours, to lock: borrowed arrays are views, and others are locked already."""
+    return type(value) is np.ndarray and value.base is None and value.flags.writeable
 
 
 def _fits(view: np.ndarray[Any, Any], indices: tuple[Any, ...], value: np.ndarray[Any, Any]) -> bool:
