@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import io
+import pickle
 import subprocess
 import sys
 import tokenize
@@ -34,6 +35,21 @@ from wengert.compat.autograd.scipy.stats import norm
 from wengert.compat.autograd.test_util import check_grads
 from wengert.compat.autograd.tracer import getval, isbox, trace
 from wengert.errors import LostGradientError
+
+
+def cubes(x: Any) -> Any:
+    return np.sum(x**3)
+
+
+@pytest.mark.parametrize(
+    "operator", [grad, value_and_grad, autograd.elementwise_grad, autograd.hessian, autograd.multigrad_dict, make_vjp]
+)
+def test_what_operators_make_is_pickled_by_the_function(operator: Any) -> None:
+    x = onp.array([1.0, 2.0])
+    found, again = (wg.tree.leaves(f(x))[-1] for f in (operator(cubes), pickle.loads(pickle.dumps(operator(cubes)))))
+    assert found.tolist() == again.tolist()
+    product = pickle.loads(pickle.dumps(autograd.hessian_vector_product(cubes)))
+    assert product(x, x).tolist() == [6.0, 24.0]
 
 
 def test_a_gradient_of_arrays_is_a_plain_array() -> None:

@@ -84,12 +84,16 @@ class Model:
 
     @wg.custom_gradient
     def ruled(self, x: Any) -> Any:
-        return self.w * x, lambda upstream: (None, upstream * 11.0)
+        return self.w * x, lambda upstream: upstream * 11.0
 
     def plain(self, x: Any) -> Any:
         return wg.sum(self.w * x**2)
 
     gradient = wg.grad(plain, argnums=1)
+
+
+def neighbours(x: Any) -> Any:
+    return x[1:] * x[:-1]
 
 
 X = np.array([0.3, 0.7])
@@ -122,7 +126,10 @@ MADE: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "grad of a decorated one": (wg.grad(compiled), (X,)),
     "bound function": (Model(3.0).compiled, (X,)),
     "bound gradient": (Model(3.0).gradient, (X,)),
-    "bound custom gradient": (wg.grad(Model(3.0).plain), (X,)),
+    "gradient of a bound method": (wg.grad(Model(3.0).plain), (X,)),
+    "bound custom gradient": (Model(3.0).ruled, (X,)),
+    "gradient of a bound custom gradient": (wg.jacobian(Model(3.0).ruled), (X,)),
+    "sparsity": (wg.sparsity(neighbours), (X,)),
     "primitive": (cube, (X,)),
 }
 
@@ -227,7 +234,7 @@ def f(x): return wg.sum(x**k)
 def g(x): return x * x, lambda u: u * 5.0 * x
 h = wg.grad(lambda x: f(g(x)))
 own = wg.primitive("by_value", spec=lambda x: x, numpy=lambda x: x + k)
-sys.stdout.buffer.write(cloudpickle.dumps((f, g, h, own, wg.vmap(lambda x: h(x)))))
+sys.stdout.buffer.write(cloudpickle.dumps((f, g, h, own, wg.vmap(lambda x: h(x)), wg.function(own).trace(1.0))))
 """
 
 
@@ -244,7 +251,8 @@ def test_cloudpickle_takes_what_the_main_module_defines(
     done = subprocess.run(
         [sys.executable, "-c", BY_VALUE, package], env=environment, capture_output=True, check=True, timeout=120
     )
-    f, g, h, own, mapped = pickle.loads(done.stdout)
+    f, g, h, own, mapped, graph = pickle.loads(done.stdout)
+    assert "by_value" in graph.to_text()
     np.testing.assert_allclose(f(X), np.sum(X**3))
     np.testing.assert_allclose(wg.grad(g)(X), 5.0 * X)
     np.testing.assert_allclose(h(X), 15.0 * X**5)
@@ -265,6 +273,85 @@ def test_dask_names_tasks_by_what_they_are_made_of() -> None:
     names, again = ([base.tokenize(f, ensure_deterministic=True) for f in made()] for _ in range(2))
     assert names == again
     assert len({*names}) == len(names)
+
+
+def with_loop(x: Any) -> Any:
+    total, steps = wg.scan(lambda carry, a: (carry * a, carry + wg.sin(a)), x[0], x)
+    return wg.cond(total > 0.0, lambda: steps * 2.0, lambda: -steps)
+
+
+COUNTER = wg.Variable(2.0, name="counter")
+NUMBERS = np.arange(2.0)
+
+
+def counting(x: Any) -> Any:
+    COUNTER.assign_add(1.0)
+    return x * COUNTER + NUMBERS
+
+
+def of_rows(x: Any) -> Any:
+    return (x * 2.0).sum(axis=0)
+
+
+GRAPHS: dict[str, tuple[Any, Any]] = {
+    "ops": (energy, X),
+    "loop and branch": (with_loop, X),
+    "gradient of a loop": (wg.jacobian(with_loop), X),
+    "Variable and captured array": (counting, X),
+    "traced rule": (wg.jacobian(with_rule), X),
+    "recomputed": (wg.grad(wg.recompute_grad(energy)), X),
+    "primitive": (wg.jacobian(cube), X),
+    "inner function": (lambda x: compiled(x) + 1.0, X),
+    "unknown extents": (of_rows, wg.TensorSpec((None, 3), "float64")),
+}
+AGAIN: dict[str, Callable[[Any], Any]] = {
+    "pickle": lambda x: pickle.loads(pickle.dumps(x)), "copy": copy.copy, "deepcopy": copy.deepcopy,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("again", AGAIN)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_graphs_are_pickled_as_data(name: str, again: str) -> None:
+    f, example = GRAPHS[name]
+    graph = wg.function(f).trace(example)
+    copied = AGAIN[again](graph)
+    assert copied is not graph
+    assert copied.to_text() == graph.to_text()
+    assert {v.key for v in copied.inputs}.isdisjoint(v.key for v in graph.inputs)
+    assert copied.to_svg().startswith("<svg")
+
+
+def test_a_graph_under_construction_is_copied_and_goes_on_apart() -> None:
+    graph = wg.Graph()
+    with graph.as_default():
+        wg.sin(wg.tensor([1.0, 2.0]))
+        COUNTER.assign_add(1.0)
+    copied = pickle.loads(pickle.dumps(graph))
+    assert copied.to_text() == graph.to_text()
+    with copied.as_default():
+        wg.cos(wg.tensor(1.0))
+    assert len(copied.nodes) == len(graph.nodes) + 2
+
+
+def test_an_inner_graph_cannot_be_pickled_without_the_outer_one() -> None:
+    def outer(x: Any) -> Any:
+        inner = wg.Graph()
+        with inner.as_default():
+            x * 2.0
+        pickle.dumps(inner)
+
+    with pytest.raises(TypeError, match="uses a tensor of the trace around it"):
+        wg.function(outer)(X)
+
+
+def _text_of(graph: Any) -> str:
+    return graph.to_text()
+
+
+def test_graphs_cross_to_spawned_processes() -> None:
+    graph = wg.function(with_loop).trace(X)
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        assert pool.submit(_text_of, graph).result() == graph.to_text()
 
 
 def structured(x: Any, w: Any) -> Any:

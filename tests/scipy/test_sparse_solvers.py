@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -27,6 +30,13 @@ def test_direct_solvers_follow_the_right_side() -> None:
     np.testing.assert_allclose(turned.numpy(), np.linalg.solve(SKEW.T, B))
     assert linalg.splu(A).shape == (4, 4)
     assert linalg.spsolve(A, wg.tensor(B[:, None])).shape == scipy.sparse.linalg.spsolve(A, B[:, None]).shape
+
+
+def test_factors_are_pickled_as_the_matrix() -> None:
+    factors = pickle.loads(pickle.dumps(linalg.splu(A, permc_spec="NATURAL")))
+    for solve in (pickle.loads(pickle.dumps(linalg.factorized(A))), factors.solve, copy.deepcopy(factors).solve):
+        np.testing.assert_allclose(solve(B), np.linalg.solve(SKEW, B))
+    np.testing.assert_array_equal(factors.perm_c, linalg.splu(A, permc_spec="NATURAL").perm_c)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -68,7 +68,7 @@ class Encoder:
             "captures": [[self.value(v), self.array(t.numpy())] for t, v in graph.captures.values()],
             "reads": [[self.value(v), self.variable(variable)] for variable, v in graph.reads.values()],
             "nodes": [self.node(node) for node in graph.nodes],
-            "outputs": [self._values[v.key] for v in graph.outputs],
+            "outputs": [self._values[v.key] for v in self.outputs(graph)],
             "writes": [self.variable(variable) for variable, _ in graph.writes.values()],
             "equal": [[self.attribute(x), self.attribute(y)] for x, y in graph.guards.equal],
             "not_one": [self.attribute(x) for x in graph.guards.not_one],
@@ -76,6 +76,9 @@ class Encoder:
         }
         self._values = outer
         return data
+
+    def outputs(self, graph: Graph) -> list[Value]:
+        return graph.outputs
 
     @contextmanager
     def inside(self, dims: Callable[[Dim], Any] | None) -> Generator[None]:
@@ -99,9 +102,13 @@ class Encoder:
         is_custom = node.op.name == CUSTOM and isinstance(node.attrs[0], CustomRule)
         if not (is_custom or REGISTRY.get(node.op.name) is node.op):
             raise TypeError(f"save: the op {node.op.name} cannot be saved: it holds Python code or an inner graph")
+        return [node.op.name, *self.applied(node)]
+
+    def applied(self, node: Node) -> list[Any]:
+        """What a node is beside its op."""
         inputs = [self._values[v.key] for v in node.inputs]
         attrs = [self.attribute(a) for a in node.attrs]
-        return [node.op.name, inputs, attrs, [self.value(v) for v in node.outputs], node.is_quiet]
+        return [inputs, attrs, [self.value(v) for v in node.outputs], node.is_quiet]
 
     def array(self, array: Any) -> int:
         self.arrays.append(np.ascontiguousarray(array).reshape(np.shape(array)))
@@ -249,7 +256,7 @@ class Decoder:
 
     def node(self, item: Any, graph: Graph) -> Node:
         name, inputs, attrs, outputs, is_quiet = item
-        operands = tuple(self._values[_index(i, self._values)] for i in inputs)
+        operands = self.operands(inputs)
         if name == CUSTOM:
             rule = rule_from(self, attrs[0]["rule"], operands)
             op: Any = custom_op(rule.inputs, rule.outputs, rule.kept, len(rule.captured))
@@ -262,6 +269,9 @@ class Decoder:
             raise ValueError(f"{op.name} has another number of operands or attributes")
         results = tuple(self.value(v, graph) for v in outputs)
         return Node(op, operands, results, values, None, bool(is_quiet))
+
+    def operands(self, places: Sequence[Any]) -> tuple[Value, ...]:
+        return tuple(self._values[_index(i, self._values)] for i in places)
 
     def attribute(self, data: Any) -> Any:
         if data is None or isinstance(data, (bool, str, int)):

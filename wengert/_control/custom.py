@@ -283,6 +283,7 @@ def custom_op(inputs: int, outputs: int, kept: int, captured: int = 0) -> Op:
     op.jvp = Rule(_push, op.forward_layout(), "custom", ["rule", "times", "outs", *ins, *dots, *keeps])
     if captured:
         op.prepare = _prepare
+    op.made_by = (custom_op, (inputs, outputs, kept, captured))
     return op
 
 

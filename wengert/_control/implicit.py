@@ -194,6 +194,7 @@ def _op(inputs: int) -> Op:
     op.joint = Rule(_pull, op.reverse_layout(), "custom", ["ct", "rule", "outs", *names])
     dots = [f"{name}_dot" for name in names]
     op.jvp = Rule(_push, op.forward_layout(), "custom", ["rule", "outs", *names, *dots])
+    op.made_by = (_op, (inputs,))
     return op
 
 

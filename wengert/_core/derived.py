@@ -53,7 +53,7 @@ class Derived(functools.partial[Any]):
     __signature__ = SIGNATURE
 
     def __get__(self, instance: object, owner: object = None) -> Any:
-        return self if instance is None else _bound(self, instance)
+        return self if instance is None else bound(self, instance)
 
     def __reduce__(self) -> Any:
         maker, args, options = self._made_by
@@ -94,6 +94,13 @@ def alike(function: Callable[..., Any], f: Callable[..., Any], maker: Callable[.
     return made
 
 
+def applied(function: Callable[..., Any], maker: Callable[..., Any], *args: object) -> Derived:
+    """A function that a public function has made of another one, and which takes other arguments than that."""
+    made = derived(function, "", maker, *args)
+    made.__signature__ = inspect.signature(function)
+    return made
+
+
 def _dask_token(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What Dask names a task by: it looks into a partial object and asks the function that it finds there.
 
@@ -103,12 +110,17 @@ def _dask_token(maker: Callable[..., Any], args: tuple[Any, ...], options: dict[
     return normalized((maker, args, options))
 
 
-def _bound(function: Derived, instance: object) -> Derived:
-    """A method: not Python's own kind, which is pickled by a name that this one does not have."""
-    made = Derived(function, instance)
+def bound(function: Any, instance: object) -> Derived:
+    """A method: not Python's own kind, which is pickled by a name that this one does not have.
+
+    Args:
+        function: a `Derived`, or what gives by `method_of(instance)` what runs.
+        instance: its first argument.
+    """
+    made = Derived(function, instance) if isinstance(function, Derived) else Derived(function.method_of(instance))
     vars(made).update(vars(function))
     made.__wrapped__ = MethodType(function.__wrapped__, instance)
-    made._made_by = (_bound, (function, instance), {})
+    made._made_by = (bound, (function, instance), {})
     return made
 
 
@@ -178,4 +190,4 @@ Derived.__annotations__ = cast("Any", _Annotations(Derived.__annotations__))
 Derived.__name__ = "function"
 
 
-__all__ = ["SIGNATURE", "Derived", "alike", "derived", "kept", "pickles_by_value"]
+__all__ = ["SIGNATURE", "Derived", "alike", "applied", "bound", "derived", "kept", "pickles_by_value"]

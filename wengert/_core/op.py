@@ -262,6 +262,7 @@ class Op:
         self.jet: Rule | None = None
         self.spectrum: Spectrum | None = None
         self.prepare: Callable[[tuple[Tensor, ...], tuple[Any, ...]], tuple[Any, ...]] | None = None
+        self.made_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None  # what makes it again; None: its name
         self.plans: dict[tuple[bool, ...], Plan] = {}
         self.is_multi = has_many_outs or len(outs) != 1
         self.fixed = len(operands) - is_variadic
@@ -286,6 +287,13 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+    def __reduce__(self) -> Any:
+        if REGISTRY.get(self.name) is self:
+            return _registered, (self.name,)
+        if self.made_by is None:
+            raise TypeError(f"the op {self.name} cannot be copied or pickled: it holds Python code")
+        return self.made_by
 
     def group(self, flat: tuple[Any, ...]) -> tuple[Any, ...]:
         """Flat operands as declared: a variadic tail becomes one tuple."""
@@ -328,6 +336,10 @@ class Op:
             "times", "masked", *self.operands, *self.outs, *(f"{n}_type" for n in self.operands),
             *(f"{n}_dot" for n in self.operands), *self.attrs,
         ]  # fmt: skip
+
+
+def _registered(name: str) -> Op:
+    return REGISTRY[name]
 
 
 def _declare(

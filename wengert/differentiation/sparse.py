@@ -23,6 +23,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, DTypeLike, Tree
 from .._core.caller import Owned, caller_of
 from .._core.constant import constant
+from .._core.derived import derived
 from .._core.engine import ndarray_of
 from .._core.graph import Graph, quietly
 from .._core.kinds import SEQUENCES
@@ -180,7 +181,7 @@ def sparsity(f: Callable[..., Any], argnums: int = 0, order: int = 1) -> Callabl
         found = call.detected()
         return _mirrored(found, "sparsity") if order == 2 else found
 
-    return find
+    return derived(find, "Which elements of {} depend on which.", sparsity, f, argnums, order)
 
 
 # -- patterns ---------------------------------------------------------------------------------------------------------

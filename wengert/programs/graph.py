@@ -8,6 +8,7 @@ A call looks its signature up; a new signature is traced and compiled once, unde
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import importlib
 from collections import OrderedDict
@@ -720,6 +721,13 @@ class Function(Generic[P, R]):
             keys = self._generalised(keys)
         captures = Captures(self._f, static_values(keys), static_paths(self._f, spec, keys))
         return spec, keys, self._traced_with(captures, spec, keys)
+
+
+def _pickled(graph: Graph) -> Any:
+    return importlib.import_module(".._compile.pickled_graphs", __package__).reduced(graph)
+
+
+copyreg.pickle(Graph, _pickled)
 
 
 def _one_number(args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -32,7 +32,7 @@ from .._core.argument_types import ArrayLike
 from .._core.caller import TENSORS, Caller, caller_of
 from .._core.constant import is_number, number, renamed, weakened, with_weak
 from .._core.cycles import under_way
-from .._core.derived import SIGNATURE, kept
+from .._core.derived import SIGNATURE, bound, kept
 from .._core.engine import ENGINE_OF, PLAIN_TYPES, array_of, stands_in
 from .._core.kinds import ARRAYS, DICTS, SEQUENCES
 from .._core.labelled import family_of
@@ -220,8 +220,10 @@ class _Decorated:
         return self._run((), args, kwargs)
 
     def __get__(self, instance: object, owner: object = None) -> Any:
-        if instance is None:
-            return self
+        return self if instance is None else bound(self, instance)
+
+    def method_of(self, instance: object) -> Callable[..., Any]:
+        """What runs a call of the method."""
 
         @functools.wraps(self.__wrapped__)
         @public

@@ -154,7 +154,12 @@ def _made(op: Op, numpy: Callable[..., Any], whole: dict[str, Any]) -> _Callable
     made.__signature__ = _SIGNATURE
     made.__doc__ = numpy.__doc__ or f"The primitive {op.name}."
     made._made_by = _own_callables[op.name] = (home, whole, numpy)
+    op.made_by = (_op_of, (made,))
     return made
+
+
+def _op_of(made: _Callable) -> Op:
+    return _own[made.__name__]
 
 
 def _once_more(name: str, module: str, whole: dict[str, Any] | None) -> Callable[..., Any]:

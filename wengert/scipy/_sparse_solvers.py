@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, SupportsIndex
 
@@ -60,6 +61,9 @@ class factorized:
         self._matrix = A
         self._solve = None if isinstance(A, SparseTensor) else scipy("sparse.linalg").factorized(A)
 
+    def __reduce__(self) -> Any:
+        return factorized, (self._matrix,)  # SciPy's factors do not pickle
+
     def __call__(self, b: ArrayLike) -> Any:
         """The x with A @ x = b, with gradients in b and in the values of a sparse tensor A."""
         if self._solve is None or _follows(b):
@@ -77,7 +81,11 @@ class splu:
 
     def __init__(self, A: Any, **options: object) -> None:
         self._matrix = A
+        self._options = options
         self._factors = None if isinstance(A, SparseTensor) else scipy("sparse.linalg").splu(A, **options)
+
+    def __reduce__(self) -> Any:
+        return functools.partial(splu, **self._options), (self._matrix,)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or self._factors is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as onp
 
+from ..._core.derived import applied
 from ..._core.public import at_home
 from ..._core.tensor import Tensor
 from ._boxes import plain, plain_tree
@@ -116,7 +117,7 @@ def hessian_tensor_product(fun: Callable[..., Any], argnum: int = 0) -> Callable
         *rest, tensor = args
         return np.tensordot(gradient(*rest, **kwargs), tensor, np.ndim(tensor))
 
-    return grad(contracted, argnum)
+    return applied(grad(contracted, argnum), hessian_tensor_product, fun, argnum)
 
 
 hessian_vector_product = hessian_tensor_product
@@ -129,7 +130,7 @@ def tensor_jacobian_product(fun: Callable[..., Any], argnum: int = 0) -> Callabl
         *rest, tensor = args
         return np.tensordot(tensor, fun(*rest, **kwargs), axes=np.ndim(tensor))
 
-    return jacobian(contracted, argnum)
+    return applied(jacobian(contracted, argnum), tensor_jacobian_product, fun, argnum)
 
 
 vector_jacobian_product = tensor_jacobian_product
@@ -158,7 +159,7 @@ def make_ggnvp(f: Callable[..., Any], g: Callable[..., Any] = _half_square, f_ar
         f_jvp, _ = _make_vjp(f_vjp, vspace(f_x).zeros())
         return lambda v: f_vjp(g_hvp(f_jvp(v)))
 
-    return ggnvp_maker(f, f_argnum)
+    return applied(ggnvp_maker(f, f_argnum), make_ggnvp, f, g, f_argnum)
 
 
 @unary_to_nary
@@ -195,7 +196,7 @@ def multigrad_dict(fun: Callable[..., Any]) -> Callable[..., Any]:
 
         return grad(of_named)(dict(bound.arguments))
 
-    return gradients
+    return applied(gradients, multigrad_dict, fun)
 
 
 def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:

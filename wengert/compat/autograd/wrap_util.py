@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
+from ..._core.derived import derived
 from .util import subvals
 
 
@@ -29,7 +30,6 @@ def wraps(fun: Any, namestr: str = "{fun}", docstr: str = "{doc}", **kwargs: Any
 
 def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
     """Makes `operator(fun, x)` an `operator(fun, argnum=0)(*args, **kwargs)`; several argnums give a tuple."""
-    op = unary_operator.__name__
 
     def nary_operator(fun: Callable[..., Any], argnum: Any = 0, *nary_op_args: Any, **nary_op_kwargs: Any) -> Any:
         if type(argnum) is not int and not isinstance(argnum, (tuple, list)) and not hasattr(argnum, "__index__"):
@@ -49,11 +49,12 @@ def unary_to_nary(unary_operator: Callable[..., Any]) -> Callable[..., Any]:
             x = tuple(args[i] for i in argnum) if isinstance(argnum, (tuple, list)) else args[argnum]
             return unary_operator(unary_f, x, *nary_op_args, **nary_op_kwargs)
 
-        name = get_name(fun)
-        nary_f.__name__ = f"{op}_of_{name}_wrt_argnum_{argnum}"
+        name, op = get_name(fun), unary_operator.__name__
+        made = derived(nary_f, "", nary_operator, fun, argnum, *nary_op_args, **nary_op_kwargs)
+        made.__name__ = f"{op}_of_{name}_wrt_argnum_{argnum}"
         doc = getattr(fun, "__doc__", "")
-        nary_f.__doc__ = f"    {op} of function {name} with respect to argument number {argnum}.\n\n    {doc}"
-        return nary_f
+        made.__doc__ = f"    {op} of function {name} with respect to argument number {argnum}.\n\n    {doc}"
+        return made
 
     nary_operator.__name__ = nary_operator.__qualname__ = unary_operator.__name__
     nary_operator.__module__, nary_operator.__doc__ = unary_operator.__module__, unary_operator.__doc__
