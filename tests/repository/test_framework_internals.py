@@ -128,6 +128,13 @@ HAS: dict[str, tuple[str, Callable[[Any], bool]]] = {
         "tensorflow",
         lambda tf: type(tf.function(lambda x: x).get_concrete_function(tf.constant(1.0)).graph).__name__ == "FuncGraph",
     ),
+    "CondBranchFuncGraph": (
+        "tensorflow", lambda tf: "class CondBranchFuncGraph" in _source_of("tensorflow.python.ops.control_flow_v2_func_graphs"),
+    ),
+    "WhileBodyFuncGraph": (
+        "tensorflow", lambda tf: "class WhileBodyFuncGraph" in _source_of("tensorflow.python.ops.control_flow_v2_func_graphs"),
+    ),
+    "_body_graph": ("tensorflow", lambda tf: "while_op._body_graph = body_graph" in _source_of("tensorflow.python.ops.while_v2")),
     "_gradient_op_type": ("tensorflow", lambda tf: "_gradient_op_type" in _source_of("tensorflow.python.framework.ops")),
     "_pfor_converter_registry": (
         "tensorflow", lambda tf: "IdentityN" in importlib.import_module("tensorflow.python.ops.parallel_for.pfor")._pfor_converter_registry,

@@ -304,6 +304,73 @@ def test_in_a_graph_constants_are_no_harm_to_a_tape_outside() -> None:
         assert [*map(float, tape.gradient(y, [w, x]))] == [1.0, 2.0]
 
 
+def _looped(step: Any, *start: Any) -> Any:
+    """What two steps of a loop of TensorFlow's make of the first of its variables."""
+    return tf.while_loop(lambda i, *_: i < 2, lambda i, *c: (i + 1, *step(*c)), (0, *start))[1]
+
+
+BODIES: dict[str, Any] = {
+    "branch": lambda w, x: tf.cond(x > 0.0, lambda: _times(w, x), lambda: x),
+    "branch in a branch": lambda w, x: tf.cond(
+        x > 0.0, lambda: tf.cond(x > 0.5, lambda: _times(tf.exp(w), x), lambda: x), lambda: x
+    ),
+    "one of several": lambda w, x: tf.switch_case(tf.cast(x, tf.int32), [lambda: x, lambda: _times(w, x)]),
+    "loop": lambda w, x: _looped(lambda c: (_times(tf.exp(w), c),), x),
+    "loop in a branch": lambda w, x: tf.cond(
+        x > 0.0, lambda: _looped(lambda c: (_times(w, c),), x), lambda: x
+    ),
+    "loop of ours": lambda w, x: _looped(lambda c: (wg.fori_loop(0, 2, lambda _, d: _times(w, d), c),), x),
+    "variable of the loop": lambda w, x: _looped(lambda c, v: (_times(v, c), v), x, w),
+    "later variable of the loop": lambda w, x: _looped(lambda c, u, v: (_times(u, c), v, v), x, 3.0, w),
+    "elements": lambda w, x: tf.reduce_sum(tf.map_fn(lambda e: _times(e, x), tf.stack([w, w]))),
+    "scan": lambda w, x: tf.scan(lambda c, e: _times(w, c), tf.stack([x, x]), x)[-1],
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.*has been overloaded")
+@pytest.mark.parametrize("name", BODIES)
+def test_in_branches_and_loops_of_tensorflows_what_is_differentiated_is_refused(name: str) -> None:
+    """TensorFlow asks these for derivatives of all that they take; only what somebody wants is an error."""
+    body, v = BODIES[name], tf.Variable(3.0)
+    w, x = tf.constant(3.0), tf.constant(1.0)
+
+    def wanted(run: Any, sources: list[Any]) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(sources)
+            y = run(w, x)
+        return tape.gradient(y, sources)
+
+    several: list[Any] = [
+        lambda: wanted(tf.function(body, autograph=False), [w, x]),
+        lambda: wanted(tf.function(lambda w, x: body(v * w, x), autograph=False), [v, x]),
+        tf.function(lambda: tf.gradients(body(v * 1.0, x), [v]), autograph=False),
+    ]
+    for differentiated in several:
+        with pytest.raises(wg.DisconnectedError, match=r"being differentiated.*stop_gradient"):
+            differentiated()
+    fixed = tf.Variable(3.0, trainable=False)
+    for constant in (lambda w: tf.constant(3.0), tf.stop_gradient, lambda w: tf.exp(fixed)):
+        run = tf.function(lambda w, x, constant=constant: body(constant(w), x), autograph=False)
+        assert wanted(run, [w, x])[1] is not None
+
+
+@pytest.mark.parametrize("name", ["alone", "computed", "branch", "loop"])
+def test_what_a_kept_graph_holds_and_a_tape_watches_later_has_no_number_for_a_gradient(name: str) -> None:
+    w, x = tf.constant(3.0), tf.constant(1.0)
+    programs: dict[str, Any] = {
+        "alone": lambda x: _times(w, x), "computed": lambda x: _times(tf.exp(w), x),
+        "branch": lambda x: BODIES["branch"](w, x), "loop": lambda x: BODIES["loop"](w, x),
+    }  # fmt: skip
+    run = tf.function(programs[name], autograph=False)
+    for sources in ([x], [w, x]):
+        with tf.GradientTape() as tape:
+            tape.watch(sources)
+            y = run(x)
+        found = tape.gradient(y, sources)
+        assert float(found[-1]) == (4.0 if name == "loop" else 2.0)
+    assert np.isnan(found[0])
+
+
 def test_in_branches_and_loops_of_tensorflows_a_constant_does_no_harm() -> None:
     @tf.function
     def gradient(w: Any, x: Any) -> Any:

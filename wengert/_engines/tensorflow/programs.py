@@ -32,6 +32,7 @@ from .followed import may_be_followed
 from .fusion import fused
 from .kernels import kernels_for
 from .mapped import Again, note
+from .refusals import is_gradient_alone, refusing, severed
 from .table import KERNELS
 
 Tensors = Sequence[Any]
@@ -274,28 +275,6 @@ def _unmapped() -> Exception:
     )
 
 
-def refusing(tensors: Tensors, error: Callable[[], Exception]) -> Tensors:
-    """Tensors of a graph, any of which it is an error to differentiate."""
-
-    @tf.custom_gradient
-    def op(*same: tf.Tensor) -> Any:
-        def pull(*cts: tf.Tensor, variables: Any = None) -> Any:
-            if not _is_gradient_alone():
-                raise error()
-            with tf.control_dependencies([tf.debugging.Assert(False, [str(error())])]):
-                return [*map(tf.identity, cts)]
-
-        return [*map(tf.identity, same)], pull
-
-    found = op(*tensors)
-
-    def again(results: Tensors, operands: Tensors, *_: object) -> Tensors:
-        return refusing([*results, *operands], error)[: len(results)]
-
-    note(found[0], Again(len(found), again, lambda: [True] * len(found)))
-    return found
-
-
 @once_per_program
 def _eager_op(program: Program, active: tuple[bool, ...]) -> Callable[..., Sequence[Any]]:
     """The same outside of graphs, of a program of tensors alone: made once, for TensorFlow looks at it when it is."""
@@ -323,17 +302,7 @@ def _gives_histories(program: Program) -> bool:
 
 def _is_for_saving(saved: Tensors) -> bool:
     """Whether TensorFlow traces a gradient alone, and cannot save what it reads: the histories of loops."""
-    return _is_gradient_alone() and any(x.dtype == tf.variant for x in flat(saved)[0] if isinstance(x, tf.Tensor))
-
-
-def _is_gradient_alone() -> bool:
-    """Whether TensorFlow traces a gradient alone, to save it."""
-    if tf.executing_eagerly():
-        return False
-    return getattr(tf.compat.v1.get_default_graph(), "name", None) == _GRADIENT_ALONE
-
-
-_GRADIENT_ALONE = "internal_grad_fn"  # TensorFlow's name of a custom gradient, and of the graph that it saves of one
+    return is_gradient_alone() and any(x.dtype == tf.variant for x in flat(saved)[0] if isinstance(x, tf.Tensor))
 
 
 class _Answer(NamedTuple):
@@ -366,14 +335,16 @@ def _answering(program: Program, active: tuple[bool, ...], values: Tensors) -> _
     program.split((*[flag and record.should_record_backprop([x]) for flag, x in zip(active, values)],))
     alone = [(*[i == place for i in range(len(active))],) for place in range(len(active))]
     closed_over = [
-        i for i, flag in enumerate(active) if flag and may_be_followed(values[i]) and _loses(program, alone[i])
+        i
+        for i, flag in enumerate(active)
+        if flag and may_be_followed(values[i], ever=True) and _loses(program, alone[i])
     ]
     with program.lock, letting_captures_go():
         program = _without_captures(program)
         program.split(active)
     values = [*values]
     for i in closed_over:
-        (values[i],) = refusing([values[i]], lambda: CapturedError(refusal))
+        values[i] = severed(values[i], lambda: CapturedError(refusal))
     return _Answer(program, values, closed_over)
 
 
