@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.write_algorithms import ALGORITHMS
+
 IDIOMS: dict[str, Callable[[Any, Any, Any], Any]] = {}
 
 
@@ -253,7 +255,7 @@ number_seen_often: y = np.zeros(()); v = np.broadcast_to(y, (3,)); y[...] = x[0]
 number_strided: y = np.array(x[1]); v = np.lib.stride_tricks.as_strided(y, (2, 2), (0, 0)); v[...] = m[:2, :2]; y[...] += x[0]; v * y
 shape_of_view_is_set: v = x[1:5]; v.shape = (2, 2); v[0] *= x[5]; x
 """
-for _line in filter(None, _TABLE.splitlines()):
+for _line in filter(None, (_TABLE + ALGORITHMS).replace("\n    ", " ").splitlines()):
     _name, _, _text = _line.partition(": ")
     _source(_name, _text)
 

@@ -18,7 +18,7 @@ from .._core import dtypes
 from .._core.argument_types import DTypeLike, Out
 from .._core.faces import documented, parameters_of
 from .._core.refusal import asker, cure_for
-from .._core.tensor import Tensor, Written
+from .._core.tensor import Tensor, Written, tensor_in
 from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic, explained
 from ..errors import LostGradientError
@@ -71,6 +71,14 @@ _SHARING = frozenset({
     "expand_dims", "squeeze", "broadcast_to", "atleast_1d", "atleast_2d", "atleast_3d", "array_split", "split",
     "hsplit", "vsplit", "dsplit", "unstack", "flip", "flipud", "fliplr", "rot90", "diag", "diagonal", "real", "imag",
 })  # fmt: skip
+# those whose result goes into `out=` by the rule "unsafe", as what a ufunc reduces does
+_REDUCED = frozenset({
+    "sum", "prod", "mean", "max", "min", "amax", "amin", "cumsum", "cumprod", "cumulative_sum", "cumulative_prod",
+    "trace", "nansum", "nanprod", "nanmean", "nancumsum", "nancumprod",
+})  # fmt: skip
+_UNSAFE = _REDUCED | {"var", "nanvar", "median", "nanmedian", "all", "any", "choose"}
+# those that fill an array of the result's dtype, which starts as a copy of `out=` and is copied back
+_THROUGH_A_COPY = frozenset({"take", "compress", "argmax", "argmin"})
 # those that give a view of any array in row-major order, if they are called with no more arguments than these
 _VIEWS_OF_ALL = {"reshape": 2, "ravel": 1, "transpose": 2, "swapaxes": 3, "moveaxis": 3, "expand_dims": 2, "squeeze": 2}
 
@@ -84,6 +92,8 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
     name = f.__name__
     views = getattr(np, name, None) if name in _SHARING else None
     sure = _VIEWS_OF_ALL.get(name, 0)
+    dtype_at = parameters.index("dtype") if "dtype" in parameters else len(parameters)
+    is_reduced = name in _REDUCED
     copy_at = parameters.index("copy") if "copy" in parameters and views is None else None
     shares_each = views is not None and bool(code.co_flags & inspect.CO_VARARGS)
 
@@ -96,6 +106,11 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
                 unread = view_unread(args[0], _rest(views, args, kwargs))
                 if unread is not None:
                     return unread
+            if place is not None and is_reduced and (kwargs or len(args) > place):
+                given = (
+                    _given(at, key, args[:limit], kwargs, None) for at, key in ((place, "out"), (dtype_at, "dtype"))
+                )
+                args = widened(args, *given)
             result = f(*args, **kwargs)
             if place is not None and (kwargs or len(args) > place):
                 out = _given(place, "out", args[:limit], kwargs, None)
@@ -174,19 +189,44 @@ def written(result: Any, out: Any, name: str) -> Any:
     """`out` with a result in it: computed plainly, or refused because the gradient would end there."""
     if isinstance(out, tuple) and len(out) == 1:
         (out,) = out
+    tensor = as_tensor(result, name)
     if isinstance(out, Tensor):
-        write_all(out, as_tensor(result, name), name)
+        write_all(out, tensor, name, _casting_into(out, tensor, name))
         return out
     if not isinstance(out, np.ndarray):
         refuse_target(out, name)
-    tensor = as_tensor(result, name)
     if tensor.is_followed:
         if not getattr(out, "__wengert_made__", False):  # those of adopted code take tensors
             refuse_out(name)
         out[...] = tensor
         return out
-    np.copyto(out, tensor.numpy(), casting="same_kind")
+    np.copyto(out, tensor.numpy(), casting=_casting_into(out, tensor, name))
     return out
+
+
+def _casting_into(out: Tensor | np.ndarray[Any, Any], result: Tensor, name: str) -> Any:
+    """The rule by which NumPy's function of this name casts into `out=`; its errors where it asks for more."""
+    function = name.removeprefix("np.")
+    if function in _THROUGH_A_COPY and not np.can_cast(out.dtype, result.dtype, "safe"):
+        raise TypeError(
+            at_user_line(
+                f"{name}: out= of dtype {out.dtype.name} does not go to {result.dtype.name} by the rule 'safe'"
+            )
+        )
+    if function == "dot" and out.dtype != result.dtype:
+        raise ValueError(at_user_line(f"{name}: out= has dtype {out.dtype.name}, wanted {result.dtype.name}"))
+    if function == "einsum":
+        return "safe"
+    return "unsafe" if function in _UNSAFE or function in _THROUGH_A_COPY else "same_kind"
+
+
+def widened(args: tuple[Any, ...], out: Any, dtype: Any) -> tuple[Any, ...]:
+    """The arguments of a reduction, its operand in the dtype in which NumPy reduces into `out=`: that of both."""
+    found = args and dtype is None and tensor_in(args[0])
+    if not isinstance(found, Tensor) or not isinstance(out, (Tensor, np.ndarray)):
+        return args
+    wanted = np.promote_types(found.dtype, out.dtype) if {found.dtype.kind, out.dtype.kind} <= {*"fc"} else found.dtype
+    return args if wanted == found.dtype else (ops.cast(found, wanted), *args[1:])
 
 
 def refuse_target(out: Out, name: str) -> NoReturn:

@@ -150,9 +150,21 @@ def place(arr: Any, mask: ArrayLike, vals: ArrayLike) -> None:
     if value.size == 1:  # which needs no count of the elements, and so no known mask
         copyto(arr, ops.reshape(value, ()), "unsafe", ops.reshape(ops.cast(mask, bool), arr.shape))
         return
+    if masked_elements.is_unknown_mask(mask):
+        _place_in_turn(arr, as_tensor(mask), ops.ravel(value))
+        return
     numbers = np.flatnonzero(_known(mask))
+    if numbers.size and not value.size:
+        raise ValueError(at_user_line("place: there are no values to write"))
     if numbers.size:
         Flat(arr)[numbers] = value
+
+
+def _place_in_turn(arr: Tensor, mask: Tensor, values: Tensor) -> None:
+    """The same where a trace does not know the mask: each element takes the value that is its turn, if it is chosen."""
+    turns = ops.cumsum(ops.cast(ops.ravel(mask), np.int64)) - 1
+    chosen = ops.take(values, ops.maximum(turns, 0) % values.shape[0], axis=0)
+    copyto(arr, ops.reshape(chosen, arr.shape), where=ops.reshape(mask, arr.shape))
 
 
 @or_numpys
@@ -179,6 +191,8 @@ def putmask(a: Any, mask: ArrayLike, values: ArrayLike) -> None:
         np.putmask(a, _plain(mask, "np.putmask"), _plain(values, "np.putmask"))
         return
     value = ops.ravel(_safely(values, a, "putmask"))
+    if value.shape[0] == 0:
+        return
     size: Any = a.size
     whole = ops.reshape(ops.take(value, np.arange(size) % value.shape[0], axis=0), a.shape)
     copyto(a, whole, where=ops.reshape(mask, a.shape))

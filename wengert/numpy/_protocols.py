@@ -26,7 +26,7 @@ from .._core.user_line import at_user_line
 from ..errors import LostGradientError
 from ..ops.memory.writes import require_cast, write_all
 from ..ops.promotion import as_tensor, broadcast_shapes, cast
-from ._decorators import refuse_out, refuse_target, written
+from ._decorators import refuse_out, refuse_target, widened, written
 from ._iteration import folded
 from ._mutation import write_each
 
@@ -71,12 +71,13 @@ def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dic
     outs = kwargs.get("out") or ()
     if any(out is not None for out in outs):
         return _into(ufunc, method, inputs, kwargs, outs)
+    casting = kwargs.get("casting", "same_kind")
     kwargs = {key: value for key, value in kwargs.items() if key not in ("out", "casting", "order", "subok")}
     ours = _UFUNCS.get(ufunc) or _found_ufunc(ufunc)
     if method == "at" and isinstance(inputs[0], Tensor) and (ours is not None or ufunc in _COUNTING_UFUNCS):
         return write_each(ufunc, ours or (lambda *xs: _counted(ufunc, xs, {})), *inputs)
     if method == "__call__" and ours is not None:
-        return _called(ours, ufunc, inputs, kwargs)
+        return _called(ours, ufunc, inputs, kwargs, casting)
     if (ufunc, method) in _METHODS and set(kwargs) <= {"axis", "dtype", "keepdims", "initial", "where"}:
         return _folded(_METHODS[ufunc, method], inputs, kwargs)
     if method == "outer" and ours is not None and not kwargs:
@@ -90,7 +91,9 @@ def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dic
     return _plainly(getattr(ufunc, method), name, inputs, kwargs)
 
 
-def _called(ours: Callable[..., Any], ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _called(
+    ours: Callable[..., Any], ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any], casting: Any
+) -> Any:
     dtype = kwargs.pop("dtype", None)
     if kwargs.pop("where", True) is not True:
         raise TypeError(
@@ -100,8 +103,19 @@ def _called(ours: Callable[..., Any], ufunc: np.ufunc, inputs: tuple[Any, ...], 
             )
         )
     if dtype is not None:
-        inputs = (*[cast(as_tensor(x), np.dtype(dtype)) for x in inputs],)
+        inputs = (*[_cast_to(dtype, x, casting, ufunc) for x in inputs],)
     return ours(*inputs, **kwargs)
+
+
+def _cast_to(dtype: Any, x: ArrayLike, casting: Any, ufunc: np.ufunc) -> Tensor:
+    """An operand in the dtype that a ufunc was told to compute in."""
+    operand, wanted = as_tensor(x), np.dtype(dtype)
+    if not operand._weak and not np.can_cast(operand.dtype, wanted, casting):
+        name = _ufunc_name(ufunc)
+        raise TypeError(
+            at_user_line(f"{name}: cannot cast an operand from {operand.dtype.name} to {wanted.name} by {casting!r}")
+        )
+    return cast(operand, wanted)
 
 
 def _folded(ours: Callable[..., Any], inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -173,7 +187,11 @@ def _into_tensors(
 ) -> Any:
     """`out=` with tensors, which are written to; `where=` leaves the other elements as they are."""
     kwargs.pop("out")
-    casting = kwargs.pop("casting", "same_kind")
+    casting = kwargs.pop("casting", "same_kind" if method in ("__call__", "outer") else "unsafe")
+    if method == "__call__" and "dtype" in kwargs:
+        kwargs["casting"] = casting
+    if method in ("reduce", "accumulate", "reduceat"):
+        inputs = widened(inputs, outs[0], kwargs.get("dtype"))
     where = kwargs.pop("where", True) if method == "__call__" else True
     results = getattr(ufunc, method)(*inputs, **kwargs)
     many = isinstance(results, tuple)

@@ -397,6 +397,8 @@ def partition(
 @_method
 def fill(self: Tensor, value: Any) -> None:
     """Writes one value everywhere."""
+    if not isinstance(value, (bool, int, float, complex)) and np.ndim(value):
+        raise ValueError(at_user_line("Tensor.fill: takes one number; x[...] = value takes an array or a sequence"))
     writes.write(self, ..., value)
 
 

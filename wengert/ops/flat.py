@@ -72,7 +72,7 @@ class Flat:
         if given.ndim:
             given = shapes.ravel(given)
             if not given.shape[0]:
-                raise ValueError(at_user_line("x.flat: no values to write"))
+                return  # NumPy writes nothing then
             count = operator.index(numbers.size)
             if given.shape[0] != count:
                 given = take(given, np.arange(count) % given.shape[0], axis=0)

@@ -141,7 +141,12 @@ class BufferArray(NDArrayOperatorsMixin):
         with _lock:
             array = self._elements()
             newer = BufferArray(array)
-            if value.nbytes >= _WIDE and write is _put and _may_wait(value) and _fits(_view(array, template), indices, value):
+            if (
+                value.nbytes >= _WIDE
+                and write is _put
+                and _may_wait(value)
+                and _fits(_view(array, template), indices, value)
+            ):
                 return self._put_off_to(newer, False, template, indices, value)
             replaced = (template, indices, _taken(array, template, indices))
             # before the write, so that a failure in it leaves this version as it was

@@ -142,6 +142,7 @@ def as_array(x: Tensor) -> Tensor:
     """Makes a tensor of no axes one that can be written to, as NumPy's array is, rather than a number."""
     if not x.ndim:
         place_of(x)
+        x._weak = False  # NumPy's arrays of no axes have their dtype for good
     return x
 
 

@@ -16,7 +16,7 @@ from ..._core.argument_types import ArrayLike, Index
 from ..._core.state import STATE
 from ..._core.tensor import Tensor, Written
 from ..._core.types import TensorType, same_dim, type_of
-from ..._core.user_line import at_user_line
+from ..._core.user_line import at_user_line, error_at_user_line
 from ...errors import TracingError
 from .. import masked_elements, promotion
 from ..indexing import where
@@ -52,12 +52,25 @@ def write(x: Tensor, index: Index, value: ArrayLike) -> None:
 
 
 def _within_bounds(x: Tensor, index: Index, value: Any) -> Any:
-    """Integers for a tensor of integers, as numbers of Python's where NumPy looks if they are within bounds."""
+    """A number for a tensor of integers, as Python's where NumPy looks if it is within bounds; NaN is not."""
     if isinstance(value, np.integer):
         return int(value) if look_of_index(index) is not None else value
-    if type(value) in (list, tuple) and not promotion.is_followed_inside(value):
-        return np.asarray(value, x.dtype) if np.asarray(value).dtype.kind in "iu" else value
+    if type(value) is float or (
+        isinstance(value, np.floating) and x.dtype.kind == "i" and look_of_index(index) is not None
+    ):
+        if not np.isfinite(value):
+            _as_integers(float(value), x)
+    elif type(value) in (list, tuple) and not promotion.is_followed_inside(value):
+        return _as_integers(value, x) if np.asarray(value).dtype.kind in "iuf" else value
     return value
+
+
+def _as_integers(value: Any, x: Tensor) -> Any:
+    """Numbers in a tensor's dtype of integers; NumPy's errors where one has no place there."""
+    try:
+        return np.asarray(value, x.dtype)
+    except (ValueError, OverflowError) as error:
+        raise error_at_user_line(error) from None
 
 
 def _taken(x: Tensor, value: ArrayLike) -> Tensor:
