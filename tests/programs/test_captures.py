@@ -305,6 +305,19 @@ def set_that_grows() -> Made:
     return (lambda x: wg.sum(x) * len(held)), change
 
 
+def set_of_a_class_of_ones_own() -> Made:
+    class Names(set[int]):
+        def copy(self) -> Any:
+            return set(self)  # as Keras's sets of what a layer tracks
+
+    held = Names([1, 2])
+
+    def change() -> None:
+        held.add(len(held) + 1)
+
+    return (lambda x: wg.sum(x) * len(held)), change
+
+
 def queue_that_moves() -> Made:
     held = collections.deque([1.0, 2.0], maxlen=2)
 
@@ -487,7 +500,7 @@ SITUATIONS = [
     view_of_an_array, closure_cell, nested_closure, attribute_of_a_namespace, attribute_of_self, attribute_in_place,
     bound_method, list_in_a_dataclass, property_of_an_object, class_attribute, instance_hides_its_class, method_replaced,
     slot_of_an_object, dictionary_entry, array_in_a_dictionary, dictionary_that_grows, list_that_grows, layers_in_a_list,
-    set_that_grows, queue_that_moves, default_argument, defaults_replaced, attribute_of_a_function, partial_argument,
+    set_that_grows, set_of_a_class_of_ones_own, queue_that_moves, default_argument, defaults_replaced, attribute_of_a_function, partial_argument,
     function_in_a_registry, helper_of_the_module, sparse_matrix, bytes_that_change, tensor_rebound, object_array,
     numpy_scalar, integer_becomes_float, sign_of_a_zero, module_attribute, custom_gradient_rule, branch_and_loop,
 ]  # fmt: skip

@@ -869,6 +869,22 @@ def gradients_through_a_model_point_to_its_bridge() -> None:
     np.testing.assert_allclose(wg.grad(lambda x: np.sum(bridged(x)))(DRAWN), np.tile(weights.T, (8, 1)), rtol=1e-5)
 
 
+@row
+def a_bridged_model_is_read_at_each_call_and_traced_once() -> None:
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2), keras.layers.Dense(1)])
+    bridged = getattr(wg, f"from_{BACKEND}")(model)
+    compiled = wg.function(bridged)
+    slope = wg.function(wg.grad(lambda x: np.sum(bridged(x))))
+    for step in range(4):
+        for f in (bridged, compiled):
+            close(f(DRAWN), keras.ops.convert_to_numpy(model(DRAWN)))
+        kernels = [layer.get_weights()[0] for layer in model.layers]
+        close(slope(DRAWN), np.tile((kernels[0] @ kernels[1]).T, (8, 1)))
+        for weight in model.trainable_weights:
+            weight.assign(weight + 0.5 * (step + 1))
+    assert compiled.trace_count == slope.trace_count == 1
+
+
 def main() -> None:
     found = {}
     for name, check in ROWS.items():

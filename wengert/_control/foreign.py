@@ -17,6 +17,7 @@ from .._core.apply import apply
 from .._core.dims import Dim
 from .._core.engine import ENGINES, Engine, ndarray_of, register_host_kernel, transferred
 from .._core.op import Facts, Op, Rule
+from .._core.state import next_serial
 from .._core.tensor import Tensor
 from .._core.types import TensorType, tensor_type, type_of
 from .._prims.structural import cast
@@ -36,6 +37,7 @@ class Foreign:
         engine: the name of the engine whose arrays it takes.
         framework: its name in messages.
         keeps_numbers: whether Python numbers reach the user's function as they are, for want of weak types.
+        is_compiled: whether it runs as the framework has compiled it, with what it closed over then.
         derived: the functions that were made of it, by what was asked for.
         follows: of a derived function the types of its results, told by those of the function that it came from.
         met: the types of results for operands of unknown extents, as traces found them.
@@ -47,6 +49,7 @@ class Foreign:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.is_compiled = True
         self.derived: dict[tuple[Any, ...], Any] = {}
         self.follows: Callable[[Types], Types] | None = None
         self.met: dict[Any, Types] = {}
@@ -68,9 +71,9 @@ class Foreign:
         """Whether what it reads beside its operands may be followed outside of traces, and `run` would not tell."""
         return False
 
-    def lifted(self, operands: Types) -> tuple[Foreign, Sequence[Any]]:
+    def lifted(self, operands: Types) -> tuple[Foreign, Sequence[Tensor]]:
         """The function that takes first what the user's code reads by itself and the framework follows (what it closes
-        over, parameters of a module), and these natives: an op has derivatives with respect to its operands alone.
+        over, parameters of a module), and these tensors: an op has derivatives with respect to its operands alone.
 
         Args:
             operands: the types for which it is called.
@@ -81,7 +84,7 @@ class Foreign:
             function, read = self.after_read(sample)
         except Exception:  # the sizes do not fit each other, or the call itself says what is wrong
             return self, ()
-        return function, [*map(self.native_of, read)]
+        return function, [*map(self.tensor_of, read)]
 
     def after_read(self, operands: Types) -> tuple[Foreign, Sequence[Any]]:
         """The function that takes first what a call with operands of these types reads beside them and the framework
@@ -89,9 +92,9 @@ class Foreign:
         """
         raise NotImplementedError
 
-    def native_of(self, read: Any) -> Any:
+    def tensor_of(self, read: Any) -> Tensor:
         """The value of what a call reads, as an operand."""
-        return ENGINES[self.engine].enter(read)
+        return Tensor(ENGINES[self.engine].enter(read), next_serial())
 
     def at_width(self, operands: Sequence[Any]) -> AbstractContextManager[Any]:
         """In which the framework takes operands of these dtypes as they are, where it narrows them by default."""
@@ -113,7 +116,8 @@ class Foreign:
     def kept(self, key: tuple[Any, ...], make: Callable[[], F]) -> F:
         """A derived function, made once, so that what the framework has compiled of it is found again."""
         if key not in self.derived:
-            self.derived[key] = make()
+            self.derived[key] = made = make()
+            made.is_compiled = self.is_compiled
         return self.derived[key]
 
     def __repr__(self) -> str:
@@ -201,7 +205,9 @@ def _for_engine(engine: Engine) -> Any:
         if home is not engine:
             engine.require_untraced(str(function))
         with function.at_width(natives):
-            return (*[transferred(y, engine) for y in function.run([transferred(x, home) for x in natives])],)
+            found = function.run([transferred(x, home) for x in natives])
+            # what the function closes over may be followed by its framework, though no operand is
+            return (*[transferred(y, engine) if home.is_concrete(y) else y for y in found],)
 
     return kernel
 

@@ -13,7 +13,8 @@ from typing import Any
 from .. import _engines
 from .._compile.arguments import require_callable
 from .._compile.bridge import as_program, has_tracers
-from .._control.foreign import foreign
+from .._compile.captures import Surroundings
+from .._control.foreign import Foreign, foreign
 from .._control.values import leaf_tensor
 from .._core import dtypes
 from .._core.caller import caller_of
@@ -21,9 +22,8 @@ from .._core.constant import is_number
 from .._core.derived import Derived, derived
 from .._core.engine import ENGINE_OF, ENGINES, framework_of, transferred
 from .._core.public import public
-from .._core.state import STATE, next_serial
+from .._core.state import STATE
 from .._core.structure import flatten, unflatten
-from .._core.tensor import Tensor
 from .._core.types import type_of
 from .._engines import engine_named
 from ..ops.promotion import cast, common_dtype
@@ -201,12 +201,11 @@ def _maker(engine: str, name: str) -> Any:
 
 
 def _wrapped(f: Callable[..., Any], make: Any, what: str, name: str = "") -> Callable[..., Any]:
-    known: dict[Any, tuple[Any, list[Any]]] = {}
-    engine = getattr(make, "func", make).engine
+    known = _Known(f, make)
     name = name or getattr(f, "__name__", what)
 
     def applied(*tensors: object, **named: object) -> Any:  # not the wrapper: no function holds itself
-        return _applied(f, make, known, tensors, named)
+        return _applied(known, tensors, named)
 
     applied.__name__ = applied.__qualname__ = name
     traces = KeptTraces(applied)
@@ -214,34 +213,31 @@ def _wrapped(f: Callable[..., Any], make: Any, what: str, name: str = "") -> Cal
     @functools.wraps(f)
     @public
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if _is_at_home(args, kwargs, engine) or not has_tracers((args, kwargs)):
-            return _applied(f, make, known, args, kwargs)
+        if _is_at_home(args, kwargs, known.foreign.engine) or not has_tracers((args, kwargs)):
+            return _applied(known, args, kwargs)
         result = traces.run(args, kwargs)
         return as_program(applied, args, kwargs, name) if result is NotImplemented else result
 
     return wrapper
 
 
-def _applied(
-    f: Callable[..., Any], make: Any, known: dict[Any, tuple[Any, list[Any]]], args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> Any:  # fmt: skip
-    """What f gives for these arguments, by the op `foreign`."""
+def _applied(known: _Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function gives for these arguments, by the op `foreign`."""
     caller = caller_of((*args, *kwargs.values()))
     leaves, spec = flatten((args, kwargs))
-    keeps_numbers = getattr(make, "func", make).keeps_numbers
-    tensors = [None if keeps_numbers and is_number(leaf) else leaf_tensor(leaf) for leaf in leaves]
+    tensors = [None if known.foreign.keeps_numbers and is_number(leaf) else leaf_tensor(leaf) for leaf in leaves]
     fixed = (*[None if t is not None else leaf for leaf, t in zip(leaves, tensors, strict=True)],)
-    function, structure = _flat(f, make, known, spec, fixed, (*[t is not None for t in tensors],))
+    is_at_home = caller.engine is not None and _is_at_home(args, kwargs, known.foreign.engine)
+    function, structure = known.flat(spec, fixed, (*[t is not None for t in tensors],), is_at_home)
     home = ENGINES[function.engine]
-    if caller.engine is home and _is_at_home(args, kwargs, function.engine):
+    if is_at_home:
         outs = function.direct([transferred(t._data, home) for t in _at_home([t for t in tensors if t is not None])])
         return unflatten(structure[0], [*map(home.leave, outs)])
     operands = _at_home([t for t in tensors if t is not None])
     is_there = any(not t.is_symbolic and ENGINE_OF[type(t._data)] is home for t in operands)
     if STATE.builder is not None or (is_there and function.loses_eagerly):
         function, read = function.lifted([*map(type_of, operands)])
-        operands = [*[Tensor(native, next_serial()) for native in read], *operands]
+        operands = [*read, *operands]
     outs = foreign(*operands, function=function)
     return caller.result(unflatten(structure[0], [*outs]))
 
@@ -268,31 +264,71 @@ def _at_home(tensors: list[Any]) -> list[Any]:
     return [cast(t, common_dtype([*strong, t])) if t._weak else t for t in tensors]
 
 
-def _flat(
-    f: Callable[..., Any], make: Any, known: dict[Any, tuple[Any, list[Any]]], spec: Any, fixed: tuple[Any, ...],
-    are_arrays: tuple[bool, ...],
-) -> tuple[Any, list[Any]]:  # fmt: skip
-    """f as a function of its array leaves, and a list that holds the structure of its result once it has run."""
-    try:
-        key: Any = (spec, fixed, are_arrays)
-        found = known.get(key)
-    except TypeError:  # something among the arguments has no hash
-        key, found = None, None
-    if found is not None:
-        return found
-    structure: list[Any] = []
+class _Known:
+    """A function of a framework as functions of its array leaves, for each kind of call.
 
-    def flat(*arrays: object) -> tuple[Any, ...]:
-        following = iter(arrays)
-        leaves = [next(following) if is_array else x for x, is_array in zip(fixed, are_arrays, strict=True)]
-        args, kwargs = unflatten(spec, leaves)
-        results, structure[:] = _flattened(f(*args, **kwargs))
-        return results
+    They are kept, with what the framework has compiled, as long as what the function reads beside its arguments is as
+    it was. The first call after a change is not compiled: where something changes from call to call, none is.
 
-    made = (make(flat, getattr(f, "__name__", "function")), structure)
-    if key is not None:
-        known[key] = made
-    return made
+    Attributes:
+        foreign: the class of these functions.
+    """
+
+    def __init__(self, f: Callable[..., Any], make: Any) -> None:
+        self.foreign: type[Foreign] = getattr(make, "func", make)
+        self._f = f
+        self._make = make
+        self._found: dict[Any, tuple[Any, list[Any]]] = {}
+        self._surroundings: Surroundings | None = None
+        self._has_changed = False
+
+    def flat(
+        self, spec: Any, fixed: tuple[Any, ...], are_arrays: tuple[bool, ...], runs_anew: bool
+    ) -> tuple[Any, list[Any]]:
+        """The function of array leaves, and a list that holds the structure of its result once it has run.
+
+        Args:
+            spec: the structure of the arguments.
+            fixed: the leaves that are no arrays.
+            are_arrays: which leaves are arrays.
+            runs_anew: whether the user's code runs in this call, whatever has been compiled.
+        """
+        if not runs_anew:
+            self._look()
+        try:
+            key: Any = (spec, fixed, are_arrays)
+            found = self._found.get(key)
+        except TypeError:  # something among the arguments has no hash
+            key, found = None, None
+        if found is not None:
+            return found
+        made = self._made(spec, fixed, are_arrays)
+        if key is not None:
+            self._found[key] = made
+        return made
+
+    def _look(self) -> None:
+        """Whether what the function reads beside its arguments has changed; then nothing is known of it."""
+        has_changed = self._surroundings is not None and not self._surroundings.hold()
+        if has_changed or self._has_changed:
+            self._found = {}
+        self._has_changed = has_changed
+        if has_changed or self._surroundings is None:
+            self._surroundings = Surroundings(self._f)
+
+    def _made(self, spec: Any, fixed: tuple[Any, ...], are_arrays: tuple[bool, ...]) -> tuple[Any, list[Any]]:
+        structure: list[Any] = []
+
+        def flat(*arrays: object) -> tuple[Any, ...]:
+            following = iter(arrays)
+            leaves = [next(following) if is_array else x for x, is_array in zip(fixed, are_arrays, strict=True)]
+            args, kwargs = unflatten(spec, leaves)
+            results, structure[:] = _flattened(self._f(*args, **kwargs))
+            return results
+
+        made = self._make(flat, getattr(self._f, "__name__", "function"))
+        made.is_compiled = not self._has_changed
+        return made, structure
 
 
 def _flattened(result: object) -> tuple[tuple[Any, ...], list[Any]]:

@@ -98,3 +98,34 @@ def test_what_a_function_closes_over_is_differentiated_in_functions_of_ours(how:
 
     for found, want in zip(results(made), results(lambda w: lambda x: jnp.sin(x) * w), strict=True):
         np.testing.assert_allclose(found, want, rtol=2e-5)
+
+
+BRIDGED: dict[str, tuple[Any, Any]] = {
+    "bridge": (lambda b: b, lambda f: f),
+    "function": (wg.function, lambda f: f),
+    "recomputed": (wg.recompute_grad, lambda f: f),
+    "loop": (
+        lambda b: lambda x: wg.scan(lambda c, _: (b(c), None), x, None, length=2)[0], lambda f: lambda x: f(f(x)),
+    ),
+    "op of ours": (lambda b: lambda x: wg.sin(b(x)), lambda f: lambda x: jnp.sin(f(x))),
+}  # fmt: skip
+BATCHES: dict[str, Any] = {
+    "value": lambda make, x, ws: jax.vmap(lambda w: make(w)(x))(ws),
+    "inner gradient": lambda make, x, ws: jax.vmap(lambda w: jax.grad(lambda x: jnp.sum(make(w)(x)))(x))(ws),
+    "inner tangent": lambda make, x, ws: jax.vmap(lambda w: jax.jvp(make(w), (x,), (x,))[1])(ws),
+    "inner hessian": lambda make, x, ws: jax.vmap(lambda w: jax.hessian(lambda x: jnp.sum(make(w)(x)))(x))(ws),
+    "inner batch": lambda make, x, ws: jax.grad(lambda x: jnp.sum(jax.vmap(lambda w: make(w)(x))(ws)))(x),
+    "NumPy's argument": lambda make, x, ws: jax.vmap(lambda w: make(w)(np.asarray(x)))(ws),
+    "gradient with it": lambda make, x, ws: jax.grad(lambda w: jnp.sum(make(w)(np.asarray(x))))(ws[0]),
+}
+
+
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("how", BRIDGED)
+def test_what_a_function_closes_over_may_be_batched_where_the_argument_is_differentiated(how: str, batch: str) -> None:
+    x, ws = jnp.array([1.0, 2.0]), jnp.array([[3.0, 4.0], [5.0, 6.0]])
+    ours, plain = BRIDGED[how]
+    want = BATCHES[batch](lambda w: plain(lambda x: jnp.sin(x) * w), x, ws)
+    np.testing.assert_allclose(
+        BATCHES[batch](lambda w: ours(wg.from_jax(lambda x: jnp.sin(x) * w)), x, ws), want, rtol=1e-5
+    )

@@ -3,10 +3,11 @@
 `reads` says what a code object names, `reach` follows the names to values, `watch` keeps what was found and compares,
 `guard` compares at the speed of compiled code, `inputs` makes the arrays among them inputs of the program,
 `executed_code` notes which branches have run, and `changing` knows what changes by itself. `Captures` is all of it for
-one trace.
+one trace, `Surroundings` a part of it for what is not traced.
 """
 
 from .captures import Captures
 from .guard import Alike, Moving, guarded
+from .surroundings import Surroundings
 
-__all__ = ["Alike", "Captures", "Moving", "guarded"]
+__all__ = ["Alike", "Captures", "Moving", "Surroundings", "guarded"]

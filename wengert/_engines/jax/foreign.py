@@ -7,13 +7,16 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import jax
+import jax.core
 import jax.experimental
 import jax.numpy as jnp
 import numpy as np
 
 from ..._control.foreign import Foreign, chosen, filled
 from ..._core import dtypes
+from ..._core.tensor import Tensor, entered
 from ..._core.types import TensorType, tensor_type
+from . import keras_variables
 from .common import canonical
 
 Function = Callable[..., Sequence[Any]]
@@ -33,31 +36,58 @@ class JaxFunction(Foreign):
     def __init__(self, function: Function, name: str) -> None:
         super().__init__(name)
         self._function = function
-        self._jitted = jax.jit(function)
+        self._variables: list[Any] = []  # of Keras's, which it reads
+        self._looked_at: set[Any] = set()
+        self._jitted = jax.jit(self._with_values)
+
+    def _with_values(self, values: Sequence[Any], *natives: jax.Array) -> Sequence[Any]:
+        """The function where the first variables hold these values."""
+        with keras_variables.holding(self._variables[: len(values)], values):
+            return self._function(*natives)
+
+    def _read(self, operands: Sequence[Any]) -> list[Any]:
+        """The variables of Keras's that the function reads."""
+        if keras_variables.is_in_use() and (known := (*_looks(operands),)) not in self._looked_at:
+            with keras_variables.noting(self._variables):
+                jax.eval_shape(_anew(self._function), *map(_like, operands))
+            self._looked_at.add(known)
+        return self._variables
 
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         with self.at_width(operands):
-            outs = jax.eval_shape(self._function, *[jax.ShapeDtypeStruct(t.shape, t.dtype) for t in operands])
+            outs = jax.eval_shape(self._function, *map(_like, operands))
         return (*[tensor_type(y.shape, y.dtype) for y in outs],)
 
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
-        return self._jitted(*natives)
+        if not self.is_compiled:
+            return self._function(*natives)
+        return self._jitted([v.value for v in self._read(natives)], *natives)
 
     def direct(self, natives: Sequence[Any]) -> Sequence[Any]:
         return self._function(*natives)  # not compiled by us: it is to read what it closes over as it is now
 
     def after_read(self, operands: Sequence[TensorType]) -> tuple[JaxFunction, Sequence[Any]]:
-        likes = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in operands]
         with self.at_width(operands):
-            converted, read = _converted(self._function, likes)
+            variables = [*self._read(operands)]
+            held = [v.value for v in variables]
+
+            def of_all(*everything: jax.Array) -> Sequence[Any]:
+                with keras_variables.holding(variables, everything[: len(variables)]):
+                    return self._function(*everything[len(variables) :])
+
+            likes = [*map(_like, (*held, *operands))]
+            converted, read = _converted(of_all, likes)
         known, count = _looks(likes), len(read)
 
         def after_read(*values: jax.Array) -> Sequence[Any]:
             given = values[count:]
-            function = converted if _looks(given) == known else _converted(self._function, given)[0]
+            function = converted if _looks(given) == known else _converted(of_all, given)[0]
             return function(*given, *values[:count])
 
-        return JaxFunction(after_read, self.name), read
+        return JaxFunction(after_read, self.name), [*read, *variables]
+
+    def tensor_of(self, read: Any) -> Tensor:
+        return entered(read)  # a variable is read again at each call of a trace
 
     def at_width(self, operands: Sequence[Any]) -> AbstractContextManager[Any]:
         """float64 and complex128 stay what they are, though JAX narrows them unless a process asks for 64 bits."""
@@ -98,13 +128,31 @@ class JaxFunction(Foreign):
 
 
 def _converted(function: Function, values: Sequence[Any]) -> tuple[Function, Sequence[Any]]:
-    """A function that takes behind its own arguments what it closes over and JAX differentiates, and these values."""
-    anew = lambda *xs: function(*xs)  # noqa: E731  (JAX keeps what it has found of a function that it knows)
-    return jax.closure_convert(anew, *values)
+    """A function that takes behind its own arguments what it closes over and JAX follows, and these values.
+
+    `jax.closure_convert` passes only what JAX differentiates, and keeps what it batches.
+    """
+    jaxpr = jax.make_jaxpr(_anew(function))(*values)
+    flags = [isinstance(x, jax.core.Tracer) for x in jaxpr.consts]
+
+    def converted(*given_and_read: jax.Array) -> Sequence[Any]:
+        given, read = given_and_read[: len(values)], given_and_read[len(values) :]
+        return (*jax.core.eval_jaxpr(jaxpr.jaxpr, filled(jaxpr.consts, flags, read), *given),)
+
+    return converted, chosen(jaxpr.consts, flags)
+
+
+def _anew(function: Function) -> Function:
+    """The same function as another object: JAX keeps what it has found of one that it knows."""
+    return lambda *xs: function(*xs)
+
+
+def _like(x: Any) -> Any:
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
 
 def _looks(values: Sequence[Any]) -> list[Any]:
-    return [(x.shape, x.dtype) for x in values]
+    return [(*x.shape, x.dtype) for x in values]
 
 
 def _of_some(function: Function, operands: Sequence[Any], flags: Sequence[bool]) -> Function:

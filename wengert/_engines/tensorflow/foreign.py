@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._control.foreign import Foreign, chosen, filled
+from ..._core.tensor import Tensor
 from ..._core.types import TensorType, tensor_type
 from .common import Native, is_eager, is_inexact, numpy_dtype
 from .programs import takes_part
@@ -52,12 +53,13 @@ class TensorFlowFunction(Foreign):
 
         return TensorFlowFunction(after_read, self.name, [*read, *self._variables]), read
 
-    def native_of(self, read: Any) -> Native:
+    def tensor_of(self, read: Any) -> Tensor:
         # not what was read: the function reads that itself, so that no other may take its place without a new trace
-        return Native(tf.identity(read))
+        return super().tensor_of(tf.identity(read))
 
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
-        return (*map(Native, self._compiled(*[x.array for x in natives])),)
+        run = self._compiled if self.is_compiled else self._function
+        return (*map(Native, run(*[x.array for x in natives])),)
 
     def direct(self, natives: Sequence[Any]) -> Sequence[Any]:
         # not compiled by us: it is to read what it closes over as it is now
