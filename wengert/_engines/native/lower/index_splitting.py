@@ -88,12 +88,13 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
 
 
 def gains(b: Builder, count: int, body: Callable[[Operand], object]) -> bool:
-    """Whether a short loop is better done beside others of its kind: vectors gain much, and written out it is long."""
+    """Whether a short loop is better done beside others of its kind: vectors gain much, and written out it is long, or
+    as long as a vector, which a call for each iteration takes longer than."""
     trial = For(b.reg("i64"), 0, count, [])
     with b.inside(trial.body):
         body(trial.index)
     is_plain = all(type(item) in (*_PLAIN, Store) for item in trial.body)
-    return is_plain and _calls(trial.body) and count * len(trial.body) > WRITTEN_OUT
+    return is_plain and _calls(trial.body) and (count >= VECTOR or count * len(trial.body) > WRITTEN_OUT)
 
 
 def _is_repeatable(block: Block) -> bool:

@@ -188,6 +188,7 @@ class _Nest:
         self.shape = shape
         self.writes = writes
         self.sums = sums
+        self.row_depth = self.depth_of_rows()
 
     def run(self) -> None:
         for total in self.sums:
@@ -384,6 +385,8 @@ class _Nest:
                 total.begin(b)
         if depth == len(self.shape):
             self.element(index)
+        elif depth == self.row_depth:
+            self.row(index)
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:
             self.axis(depth + 1, (*index, 0))
         elif b.width > 1 and self.is_short(depth):
@@ -394,6 +397,22 @@ class _Nest:
             index_splitting.iterations(b, 0, self.shape[depth], lambda i: self.axis(depth + 1, (*index, i)))
         for total in mine:
             total.end(b, index)
+
+    def depth_of_rows(self) -> int:
+        """The axis from which on a reduction takes all that there is, side by side in memory; -1 if there is none."""
+        depth = self.sums[0].depth if self.sums else -1
+        is_one = 0 < depth < len(self.shape) - 1 and all(total.depth == depth for total in self.sums)
+        return depth if is_one and not self.b.width and not self.totals and self.is_by_number() else -1
+
+    def row(self, index: Index) -> None:
+        """What a reduction takes over several axes, in one loop: of it LLVM makes longer vectors than of the last."""
+        b, depth = self.b, len(index)
+        first: Operand = 0
+        for i, extent in zip(index, self.shape, strict=False):
+            first = b.add(b.mul(first, extent), i)
+        row = count_of(b, self.shape[depth:])
+        first = b.mul(first, row)
+        index_splitting.iterations(b, 0, row, lambda i: self.place(b.add(first, i)))
 
     def is_short(self, depth: int) -> bool:
         """Whether the last loop is written out: in lanes, where the compiler does not."""
