@@ -64,7 +64,7 @@ def test_where_llvm_does_not_work_kernels_run_and_one_warning_says_so(monkeypatc
     monkeypatch.setattr(engine, "IS_STRICT", False)
     monkeypatch.setattr(engine, "_lacks", [])
     monkeypatch.setattr(engine, "lowered", lambda *arguments: refused())
-    monkeypatch.setattr(engine.target, "machine", lambda level: refused())
+    monkeypatch.setattr(engine.target, "machine", lambda *_: refused())
     monkeypatch.setattr(engine.target, "lack", engine.target.lack.__wrapped__)
     x = np.linspace(0.1, 1.0, 5)
     programs: list[tuple[Callable[[Any], Any], Any]] = [

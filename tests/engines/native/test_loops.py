@@ -280,3 +280,17 @@ def test_vectors_lie_side_by_side_where_functions_wait(size: int | None, in_a_ro
         b.store(out, i, b.let("add", "f64", *values))
     text = module_text(b.function("waiting", [x], [out], [] if size else [n]), "entry")
     assert f'"llvm.loop.interleave.count", i32 {side_by_side}}}' in text
+
+
+@pytest.mark.skipif(not target.is_amd(), reason="gathers are slow on AMD's processors")
+@pytest.mark.parametrize("rows", [7, 1000])
+def test_gathers_are_for_few_iterations_with_much_to_do(rows: int) -> None:
+    """Elements that lie apart are moved one by one, but where else there would be no vectors at all."""
+    b = Builder()
+    x, out, n = b.array("f64", "in"), b.array("f64", "out"), b.reg("i64")
+    places = b.array("i64", "in")
+    with b.loop(0, n) as row, b.loop(0, rows) as i:
+        place = b.add(b.mul(row, rows), i)
+        b.store(out, place, b.let("sin", "f64", b.load(x, b.load(places, place))))
+    text = jit.assembly(module_text(b.function("apart", [x, places], [out], [n]), "entry"))
+    assert ("vgather" in text) == (rows == 7), text

@@ -59,16 +59,18 @@ from ..ir.loops import (
     blocks_of,
 )
 from ..ir.outlining import Captured, captured, lanes_of, var_uses
-from ..ir.renaming import reads
+from ..ir.renaming import reads, walk
 from ..ir.sharing import may_fail
 from ..ir.signal_checks import MOST
 from ..run import context
 from . import lanes
-from .jit import SCATTERED
+from .jit import GATHERS, SCATTERED
 from .target import vector_bits
 from .values import MEMORY_TYPE, REGISTER, Values, accumulating
 from .vectormath import ONE_OPERAND, TWO_OPERANDS
 
+FEW = 16  # iterations of a loop, fewer than which may not fill a vector ...
+MUCH = 40  # ... and the instructions of one from which on most of a vector is better than none
 WRITTEN_OUT = 128  # items of all iterations of a loop in another one, up to which it is written out
 MOST_SIDE_BY_SIDE = 4  # vectors of iterations
 _PLAIN = (Let, Select, Convert, Get, Set, Load, Store)
@@ -628,6 +630,8 @@ class _Kernel(Values):
             f"{body}:",
         ]
         self.around += 1
+        if self.around > 1 and _is_dear(item):
+            self.lines.append(GATHERS.rstrip())
         self.block(item.body)
         self.lines += [
             f"  br label %{latch}",
@@ -824,9 +828,18 @@ def _is_short(item: For) -> bool:
     return (item.stop - item.start) * len(item.body) <= WRITTEN_OUT and all(type(x) in _PLAIN for x in item.body)
 
 
+def _is_dear(item: For) -> bool:
+    """Whether a loop has few iterations, each with much to do: LLVM makes vectors of such only with masks, and where
+    their elements lie apart only by gathers."""
+    if type(item.start) is not int or type(item.stop) is not int or not 1 < item.stop - item.start < FEW:
+        return False
+    inner = [*walk(item.body)]
+    return len(inner) >= MUCH or any(map(_is_function, inner))
+
+
 def _side_by_side(item: For) -> int:
     """How many vectors of iterations are best computed side by side: 1, 2 or 4; 0 where LLVM may choose."""
-    calls = [*filter(_is_function, item.body)]
+    calls = [x for x in item.body if type(x) is Let and _is_function(x)]
     if len(calls) < 2:
         return 0
     if _calls_in_a_row(item.body) < 2:

@@ -41,6 +41,7 @@ HUGE = 50_000  # ... and from which on code is made without much ado
 STRAIGHT = 3_000  # lines without a jump from which on a function is, too: more would take quadratic time
 
 SIDE_BY_SIDE = "; iterations side by side\n"  # in a module whose loops are short and have much to do in each iteration
+GATHERS = "; few iterations with much to do\n"  # in a module for which slow gathers are better than no vectors
 FINISHED = "; as good as passes would make it\n"
 
 # the first line of a module in which straight code does not become vector code
@@ -234,7 +235,7 @@ def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
 def emitted(ir: str, title: str, *wanted: Any) -> bytes:
     """As `compiled`, in this process, whatever memory there is; `wanted` are the items of an effort."""
     for effort in _milder(_Effort(*wanted)):
-        target = machine(effort.emission)
+        target = machine(effort.emission, effort.gathers)
         with _placed(_spared(ir, target, effort) if effort.spares else ir) as module:
             module.verify()
             _optimise(module, target, effort)
@@ -293,7 +294,7 @@ def _is_sound(module: Any) -> bool:
 def assembly(ir: str, effort: _Effort | None = None) -> str:
     """The assembly that `load` would make of a module; for tests and readers."""
     effort = effort or _effort(ir)
-    target = machine(effort.emission)
+    target = machine(effort.emission, effort.gathers)
     with _placed(completed(ir)) as module:
         _optimise(module, target, effort)
         return target.emit_assembly(module)
@@ -325,6 +326,7 @@ class _Effort(NamedTuple):
         packs: whether it vectorises straight code.
         is_tidied: at level 0, whether variables become registers all the same.
         spares: whether functions of much straight code are left to a quick code generator.
+        gathers: as `target.machine` takes it.
     """
 
     level: int
@@ -333,6 +335,7 @@ class _Effort(NamedTuple):
     packs: bool = False
     is_tidied: bool = False
     spares: bool = False
+    gathers: bool = False
 
 
 WRITTEN = _Effort(0, 2, False)  # for modules that are written as they should be
@@ -341,6 +344,10 @@ WRITTEN = _Effort(0, 2, False)  # for modules that are written as they should be
 def _effort(ir: str) -> _Effort:
     if ir.startswith(FINISHED):
         return _Effort(0, 0)
+    return _effort_by_length(ir)._replace(gathers=GATHERS in ir)
+
+
+def _effort_by_length(ir: str) -> _Effort:
     lines = ir.split("\n")
     packs = lines[0] != SCATTERED
     if len(lines) <= (MIDDLE if SIDE_BY_SIDE in ir else SHORT):

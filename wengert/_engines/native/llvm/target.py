@@ -13,6 +13,8 @@ from ..run import llvm_memory
 
 # LLVM keeps to 256 bits on some CPUs because the first of them ran slower on 512; our loops gain from the whole width.
 _FULL_WIDTH = ("-prefer-128-bit", "-prefer-256-bit")
+# AMD's processors take elements of vectors from here and there one by one, and longer than single moves would.
+_ONE_BY_ONE = ("+prefer-no-gather", "+prefer-no-scatter")
 
 
 @functools.cache
@@ -46,11 +48,16 @@ def lack() -> str:
 
 
 @functools.cache
-def features() -> str:
-    """The host's CPU features as LLVM writes them, full vector width preferred."""
+def features(gathers: bool = False) -> str:
+    """The host's CPU features as LLVM writes them, full vector width preferred; `gathers` as in `machine`."""
     found = llvm().get_host_cpu_features()
     flags = [f"{'+' if there else '-'}{name}" for name, there in sorted(found.items())]
-    return ",".join([*flags, *(_FULL_WIDTH if is_x86() else ())])
+    return ",".join([*flags, *(_FULL_WIDTH if is_x86() else ()), *(_ONE_BY_ONE if is_amd() and not gathers else ())])
+
+
+def is_amd() -> bool:
+    """Whether the machine is an x86-64 of AMD's with AVX2."""
+    return llvm().get_host_cpu_name().startswith("znver")
 
 
 def is_x86() -> bool:
@@ -61,20 +68,25 @@ def is_x86() -> bool:
 _own = threading.local()
 
 
-def machine(level: int) -> Any:
-    """LLVM's target machine for the host at an optimisation level of 0 to 3: each thread's own, as LLVM asks for."""
-    made: dict[int, Any] = _own.__dict__.setdefault("machines", {})
-    if level not in made:
-        made[level] = new_machine(level)
-    return made[level]
+def machine(level: int, gathers: bool = False) -> Any:
+    """LLVM's target machine for the host: each thread's own, as LLVM asks for.
+
+    Args:
+        level: of optimisation, 0 to 3.
+        gathers: whether to fill vectors from here and there where the processor is slow at that, too.
+    """
+    made: dict[tuple[int, bool], Any] = _own.__dict__.setdefault("machines", {})
+    if (level, gathers) not in made:
+        made[level, gathers] = new_machine(level, gathers)
+    return made[level, gathers]
 
 
-def new_machine(level: int) -> Any:
+def new_machine(level: int, gathers: bool = False) -> Any:
     """A target machine for whoever keeps it."""
     binding = llvm()
     target = binding.Target.from_triple(binding.get_process_triple())
     return target.create_target_machine(
-        cpu=binding.get_host_cpu_name(), features=features(), opt=level, reloc="pic", codemodel="small"
+        cpu=binding.get_host_cpu_name(), features=features(gathers), opt=level, reloc="pic", codemodel="small"
     )
 
 
