@@ -149,7 +149,7 @@ def eigvals(a: ArrayLike) -> Any:
 
     Raises:
         LinAlgError: if the computation does not converge.
-        ValueError: if a is not square.
+        numpy.linalg.LinAlgError: if a is not square.
 
     Example:
         >>> import wengert as wg

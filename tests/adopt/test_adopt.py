@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import subprocess
 import sys
@@ -295,3 +296,50 @@ def test_vectorize_passes_objects_on() -> None:
         return apply(np.array([x, 2 * x]), np.cos, {"scale": 2.0}).sum()
 
     assert np.isclose(wg.grad(wg.adopt(f))(0.5), -2 * np.sin(0.5) - 4 * np.sin(1.0))
+
+
+def motifs(x: Any) -> Any:
+    weights: dict[Any, Any] = {}
+    for row in np.lib.stride_tricks.sliding_window_view(x, 2):
+        motif = tuple(row.argsort())
+        weights[motif] = weights.get(motif, 0.0) + np.var(row)
+    return sum(v * (1.0 + i) for i, v in enumerate(weights.values()))
+
+
+def labels(x: Any) -> Any:
+    left = {*range(len(x))} - {*np.where(x > 0.4)[0]}
+    return sum(x[i] * i for i in left) + sum(count * x[i] for i, count in collections.Counter(np.argsort(x)).items())
+
+
+@pytest.mark.parametrize("f", [motifs, labels])
+def test_indices_are_keys_by_their_values_in_copies(f: Any) -> None:
+    x = np.array([0.3, 0.9, 0.1, 0.7, 0.5])
+    value, gradient = wg.value_and_grad(wg.adopt(f))(x)
+    assert np.isclose(value, f(x), rtol=1e-14)
+    slopes = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(5)]
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-6, atol=1e-8)
+    with pytest.raises(wg.TracingError, match="hashes to is not known"):
+        wg.function(wg.adopt(lambda x: {np.argmax(x): 1.0}[np.argmax(x)] * x))(x)
+
+
+def test_followed_numbers_are_keys_by_identity_so_that_a_memo_loses_no_gradient() -> None:
+    def f(x: Any) -> Any:
+        if x not in memo:
+            memo[x] = x**2
+        return memo[x]
+
+    memo: dict[Any, Any] = {}
+    copy = wg.adopt(f)
+    assert [wg.grad(copy)(3.0), wg.grad(copy)(3.0)] == [6.0, 6.0]
+
+
+def test_numbers_leave_products_to_classes_of_lists_that_have_their_own() -> None:
+    class Row(list[Any]):
+        def __rmul__(self, other: Any) -> Row:
+            return Row([other * x for x in self])
+
+        def total(self) -> Any:
+            return sum(self)
+
+    assert wg.grad(lambda x: (x * Row([1.0, 2.0])).total())(3.0) == 3.0
+    np.testing.assert_array_equal(wg.grad(lambda x: (x * Row([1.0, 2.0])).sum())(np.ones(2)), [1.0, 2.0])

@@ -234,3 +234,14 @@ def test_refusals():
         ops.matmul(2.0, draw(2, 3))
     with pytest.raises(ValueError, match="order of a norm"):
         linalg.norm(draw(2, 2), 3)
+
+
+@pytest.mark.parametrize("name", ["cholesky", "det", "eig", "eigh", "eigvals", "inv", "slogdet"])
+def test_matrices_that_are_not_square_are_numpys_error(name: str) -> None:
+    for shape in ((2, 3), (3,), ()):
+        with pytest.raises(np.linalg.LinAlgError):
+            getattr(np.linalg, name)(np.ones(shape))
+        with pytest.raises(np.linalg.LinAlgError, match="matrices"):
+            getattr(np.linalg, name)(wg.tensor(np.ones(shape)))
+    with pytest.raises(np.linalg.LinAlgError, match="square"):
+        np.linalg.solve(wg.tensor(np.ones((3, 2))), np.ones(3))

@@ -41,7 +41,7 @@ def _total(result: Any) -> Any:
 
 def _run(module: Any, program: Program, x: Any) -> Any:
     x = x.copy() if isinstance(x, np.ndarray) else x  # some functions write into their arguments
-    return _total(eval(program.text, {"m": module, "x": x}))
+    return _total(eval(program.text, {"m": module, "np": np, "x": x}))
 
 
 def _slopes(module: Any, program: Program, at: Any) -> np.ndarray:

@@ -35,6 +35,14 @@ def called_by_adopted_code() -> bool:
     return ADOPTED_MARK in sys._getframe(2).f_builtins
 
 
+def _is_hashed_by_adopted_code() -> bool:
+    """Whether a dictionary or set of adopted code asks, also through the standard library (`collections.Counter`)."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in sys.stdlib_module_names:
+        frame = frame.f_back
+    return frame is not None and ADOPTED_MARK in frame.f_builtins
+
+
 class Cut:
     """Why a value computed from a tracked one is not tracked itself: the op, the place, and what it cut.
 
@@ -358,7 +366,17 @@ class Tensor(Operators):
     def __hash__(self) -> int:
         if STATE.withheld is not None:
             STATE.withheld.tell(self)
+        # adopted code's dictionaries tell counts and indices by value; of what is followed a memo must not find another
+        if self.dtype.kind in "biu" and not self.ndim and _is_hashed_by_adopted_code():
+            return hash(self._counted())
         return object.__hash__(self)
+
+    def _counted(self) -> int:
+        """The whole number that a tensor holds."""
+        if self.is_symbolic:
+            said = "what an integer tensor hashes to is not known while tracing; a dictionary or set cannot hold it"
+            raise TracingError(at_user_line(said))
+        return ndarray_of(self._data).item()
 
     def __copy__(self) -> Tensor:
         """Another tensor of the same value and identity: who writes to one of them does not change the other."""

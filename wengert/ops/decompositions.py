@@ -39,7 +39,7 @@ def matrices(x: ArrayLike, what: str) -> tuple[Tensor, np.dtype[Any]]:
     """An argument that holds matrices, in a dtype to compute in, and the dtype that results are to have."""
     a, dtype = solvable(as_tensor(x, what))
     if a.ndim < 2:
-        raise ValueError(at_user_line(f"{what}: wanted matrices on the last two axes, got shape {a.shape}"))
+        raise np.linalg.LinAlgError(at_user_line(f"{what}: wanted matrices on the last two axes, got shape {a.shape}"))
     return a, dtype
 
 
@@ -47,7 +47,9 @@ def square_matrices(x: ArrayLike, what: str) -> tuple[Tensor, np.dtype[Any]]:
     """As `matrices`, for square ones."""
     a, dtype = matrices(x, what)
     if a.shape[-1] != a.shape[-2] and not (isinstance(a.shape[-1], Dim) or isinstance(a.shape[-2], Dim)):
-        raise ValueError(at_user_line(f"{what}: wanted square matrices on the last two axes, got shape {a.shape}"))
+        raise np.linalg.LinAlgError(
+            at_user_line(f"{what}: wanted square matrices on the last two axes, got shape {a.shape}")
+        )
     return a, dtype
 
 
@@ -85,7 +87,7 @@ def det(x: ArrayLike) -> Any:
         The determinants (...) in x's kind.
 
     Raises:
-        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if x is not square.
 
     Example:
         >>> import wengert as wg
@@ -110,7 +112,7 @@ def slogdet(x: ArrayLike) -> Any:
         A pair of arrays (...) in x's kind; of complex matrices the sign is a complex number of magnitude 1.
 
     Raises:
-        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if x is not square.
 
     Example:
         >>> import wengert as wg
@@ -136,7 +138,7 @@ def logdet(x: ArrayLike) -> Any:
         The logarithms (...) in x's kind.
 
     Raises:
-        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if x is not square.
 
     Example:
         >>> import wengert as wg
@@ -168,7 +170,7 @@ def eigh(x: ArrayLike) -> Any:
         (of complex ones the phase) of each vector is free.
 
     Raises:
-        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if x is not square.
         numpy.linalg.LinAlgError: if the computation does not converge.
 
     Example:
@@ -202,7 +204,7 @@ def eig(x: ArrayLike) -> Any:
         have length 1; the phase of each is free, and gradients are right for functions that do not depend on it.
 
     Raises:
-        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if x is not square.
         numpy.linalg.LinAlgError: if the computation does not converge.
 
     Example:
@@ -228,7 +230,7 @@ def expm(x: ArrayLike) -> Any:
         Matrices (..., n, n) in x's kind.
 
     Raises:
-        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if x is not square.
 
     Example:
         >>> import wengert as wg
@@ -257,7 +259,7 @@ def svd(x: ArrayLike, full_matrices: bool = True, compute_uv: bool = True) -> An
         u, s (descending) and vh, or s alone, in x's kind. The sign of each pair of vectors is free.
 
     Raises:
-        ValueError: for fewer than two axes.
+        numpy.linalg.LinAlgError: for fewer than two axes.
         numpy.linalg.LinAlgError: if the computation does not converge.
 
     Example:
@@ -340,7 +342,7 @@ def lu_factor(x: ArrayLike) -> Any:
         row i was exchanged with row pivots[i], in turn. In x's kind.
 
     Raises:
-        ValueError: for fewer than two axes.
+        numpy.linalg.LinAlgError: for fewer than two axes.
 
     Example:
         >>> import wengert as wg

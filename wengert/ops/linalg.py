@@ -412,7 +412,9 @@ def solvable(x: Tensor) -> tuple[Tensor, np.dtype[Any]]:
 
 def _square(x: Tensor, what: str) -> Tensor:
     if x.ndim < 2 or not same_dim(x.shape[-1], x.shape[-2]):
-        raise ValueError(at_user_line(f"{what}: wanted square matrices on the last two axes, got shape {x.shape}"))
+        raise np.linalg.LinAlgError(
+            at_user_line(f"{what}: wanted square matrices on the last two axes, got shape {x.shape}")
+        )
     return x
 
 
@@ -493,7 +495,7 @@ def inv(x: ArrayLike) -> Any:
 
     Raises:
         numpy.linalg.LinAlgError: for a singular matrix.
-        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if x is not square.
 
     Example:
         >>> import wengert as wg
@@ -520,7 +522,7 @@ def cholesky(x: ArrayLike, upper: bool = False) -> Any:
 
     Raises:
         numpy.linalg.LinAlgError: for a matrix that is not positive definite.
-        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if x is not square.
 
     Example:
         >>> import wengert as wg
@@ -546,7 +548,7 @@ def cholesky_inverse(x: ArrayLike, upper: bool = False) -> Any:
 
     Raises:
         numpy.linalg.LinAlgError: for a zero on the diagonal.
-        ValueError: if x is not square.
+        numpy.linalg.LinAlgError: if x is not square.
 
     Example:
         >>> import wengert as wg

@@ -36,10 +36,15 @@ def _is_operand(x: object) -> bool:
 def _operator(f: Callable[[Any, Any], Any], python: str, swapped: bool = False) -> Callable[[Tensor, Any], Any]:
     """A binary operator method. Two weak tensors (traced Python numbers) give a weak one, as Python would."""
     by_objects: Callable[[Any, Any], Any] = getattr(operator, python)
+    reflected = f"__r{python[2:]}"
+
+    def answers(self: Tensor, kind: type) -> bool:
+        """Whether a class of lists has an operator of its own for numbers from the left."""
+        return not self.ndim and getattr(kind, reflected, None) is not getattr(list, reflected, None)
 
     def forward(self: Tensor, other: Any) -> Any:
         kind = type(other)
-        if kind not in _FAST and not _is_operand(other):
+        if kind not in _FAST and (not _is_operand(other) or (isinstance(other, list) and answers(self, kind))):
             return NotImplemented
         if isinstance(other, np.ndarray) and other.dtype.char == "O" and not is_scalars(other):
             return by_objects(other, cells_of(self)) if swapped else by_objects(cells_of(self), other)
