@@ -257,6 +257,14 @@ WRITES: dict[str, tuple[Callable[[Any, Any, Any, int], Any], int, int]] = {  # w
     "integers_added": (lambda a, b, x, k: operator.setitem(a, (_ROWS, _COLUMNS), a[_ROWS, _COLUMNS] + x), 70, 53),
     "integers_in_a_view": (lambda a, b, x, k: operator.setitem(b, (_ROWS, _COLUMNS // 2), x), 52, 31),
     "mask": (lambda a, b, x, k: operator.setitem(a, _MASK, x), 32, 30),
+    "integers_beside_a_number": (lambda a, b, x, k: operator.setitem(a, (_ROWS + k, 3), x), 26, 33),
+    "a_list_beside_a_number": (lambda a, b, x, k: operator.setitem(a, (k, [1, 2, 3, 4, 5]), x), 26, 32),
+    "dots": (lambda a, b, x, k: operator.setitem(a, (..., 3), x[0]), 38, 11),
+    "integers_in_one_row": (lambda a, b, x, k: operator.setitem(a.reshape(-1), _ROWS + k, x), 63, 32),
+    "integers_of_columns": (lambda a, b, x, k: operator.setitem(a.T, (_COLUMNS, _ROWS), x), 71, 32),
+    "integers_increased": (lambda a, b, x, k: operator.setitem(a, _ROWS, operator.iadd(a[_ROWS], x[0])), 101, 64),
+    "add_at": (lambda a, b, x, k: np.add.at(a, (_ROWS, _COLUMNS), x), 45, 4),
+    "add_at_a_view": (lambda a, b, x, k: np.add.at(b, (_ROWS, _COLUMNS // 2), x), 63, 4),
     "first": (lambda a, b, x, k: operator.setitem(wg.numpy.zeros((40, 9)), (k, 3), x[0]), 80, 1),
 }
 

@@ -19,9 +19,13 @@ def whole_place(template: Sequence[Any], indices: Iterable[Any]) -> tuple[Any, .
 
 def front(template: Sequence[Any]) -> tuple[tuple[Any, ...], list[int]]:
     """The static part of a place, with whole axes for index arrays, and the order that puts these axes in front."""
-    static = (*[slice(*e) if type(e) is tuple else slice(None) if e is None else e for e in template], ...)
-    kept = [e for e in template if e is None or type(e) is tuple]
-    return static, sorted(range(len(kept)), key=lambda axis: kept[axis] is not None)
+    static, indexed, sliced = list[Any](), list[int](), list[int]()
+    for entry in template:
+        if entry is None or type(entry) is tuple:
+            (indexed if entry is None else sliced).append(len(indexed) + len(sliced))
+            entry = slice(None) if entry is None else slice(*entry)
+        static.append(entry)
+    return (*static, ...), indexed + sliced
 
 
 def indexed_extents(shape: Sequence[int], template: Sequence[Any]) -> list[int]:

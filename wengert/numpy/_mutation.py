@@ -323,6 +323,8 @@ def write_each(ufunc: np.ufunc, ours: Callable[..., Any], a: Tensor, index: Inde
         if ufunc is np.subtract:
             given = tensors_of(a, value, name)[1]
             value = ops.negative(cast(given, a.dtype) if np.can_cast(given.dtype, a.dtype, "same_kind") else given)
+        if type(value) is Tensor and place.add_promptly(index, value):
+            return
         reached = None if place.is_root else place.reached(index)
         if place.is_root or reached is not None:
             held = place.family.written()._held

@@ -83,19 +83,19 @@ Plain = tuple[tuple[Any, ...], Shape, tuple[Tensor, ...]]
 
 
 def plain_place(shape: Shape, index: Index) -> Plain | None:
-    """The place of integers and slices forward, or of index arrays in front, without the steps of other indices.
+    """The place of integers, slices forward and known index arrays, without the steps of other indices.
 
-    None where there is more in an index: new axes, extents that are not known, what is out of bounds.
+    None where there is more in an index: new axes, extents that are not known, what is out of bounds, or index arrays
+    whose axes NumPy does not put in front.
     """
     items: Any = index if type(index) is tuple else () if index is Ellipsis else (index,)
     if len(items) > len(shape):
         return None
-    if items and (type(items[0]) is np.ndarray or type(items[0]) is Tensor):
-        return _place_of_arrays(shape, items)
     template: list[Any] = []
     core: list[int] = []
-    for size, item in zip(shape, items, strict=False):
-        kind = type(item)
+    arrays: list[Tensor] = []
+    for item in items:
+        kind, size = type(item), shape[len(template)] if len(template) < len(shape) else None
         if type(size) is not int:
             return None
         if kind is int or kind is np.int64:
@@ -109,33 +109,54 @@ def plain_place(shape: Shape, index: Index) -> Plain | None:
             count = (stop - start + step - 1) // step
             template.append((start, start + (count - 1) * step + 1, step))
             core.append(count)
+        elif item is Ellipsis:
+            return _place_without_dots(shape, items)
         else:
-            return None
-    for size in shape[len(items) :]:
+            found = _arrays_of(item, shape[len(template) :])
+            if found is None:
+                return None
+            arrays += found
+            template += [None] * len(found)
+    for size in shape[len(template) :]:
         if type(size) is not int or not size:
             return None
         template.append((0, size, 1))
         core.append(size)
-    return (*template,), (*core,), ()
-
-
-def _place_of_arrays(shape: Shape, items: tuple[Any, ...]) -> Plain | None:
-    """The place of known index arrays of one shape, for the first axes, or of one mask of them; no others."""
-    arrays: list[Tensor] = []
-    for item in items:
-        found = _arrays_of(item, shape if len(items) == 1 else ())
-        if found is None or (arrays and found[0].shape != arrays[0].shape):
-            return None
-        arrays += found
-    rest = shape[len(arrays) :]
-    if not {int}.issuperset(map(type, shape)) or 0 in rest:
+    if not arrays:
+        return (*template,), (*core,), ()
+    if type(template[0]) is tuple:
         return None
-    template = (*[None] * len(arrays), *[(0, size, 1) for size in rest])
-    return template, (*arrays[0].shape, *rest), (*arrays,)
+    shape = arrays[0]._data.shape
+    for array in arrays:
+        if array._data.shape != shape:
+            wide = _broadcast(arrays)
+            return None if wide is None else ((*template,), (*wide[0]._data.shape, *core), wide)
+    return (*template,), (*shape, *core), (*arrays,)
+
+
+def _place_without_dots(shape: Shape, items: tuple[Any, ...]) -> Plain | None:
+    """The place of an index in which dots stand for whole axes; None where there are two of them, or masks."""
+    at = next(i for i, item in enumerate(items) if item is Ellipsis)
+    others = (*items[:at], *items[at + 1 :])
+    if any(item is Ellipsis or getattr(item, "dtype", None) == np.bool_ for item in others):
+        return None
+    return plain_place(shape, (*items[:at], *[slice(None)] * (len(shape) - len(others)), *items[at + 1 :]))
+
+
+def _broadcast(arrays: list[Tensor]) -> tuple[Tensor, ...] | None:
+    """Index arrays broadcast to one shape; None where they have none, or a trace does not know them."""
+    known = [array._data for array in arrays if type(array._data) is np.ndarray]
+    try:
+        wide = np.broadcast_arrays(*known)
+    except ValueError:
+        return None
+    return (*[constant(np.ascontiguousarray(array)) for array in wide],) if len(known) == len(arrays) else None
 
 
 def _arrays_of(item: Any, shape: Shape) -> list[Tensor] | None:
     """The index arrays that one entry of an index comes to: integers, or where a mask of the first extents is true."""
+    if type(item) is list:
+        return [constant(np.array(item, np.int64))] if item and {int}.issuperset(map(type, item)) else None
     if type(item) is Tensor:
         if type(item._data) is not np.ndarray:
             return None
@@ -165,15 +186,26 @@ def place_within(window: tuple[Any, ...], inner: Plain) -> Plain | None:
                 first, last, stride = item
                 entry = (start + first * step, start + (last - 1) * step + 1, step * stride)
             elif item is None:
-                number, size = ndarray_of(next(arrays)._data), (limit - start + step - 1) // step
-                if number.size and not (-size <= number.min() and number.max() < size):
+                number = from_the_front(next(arrays), (limit - start + step - 1) // step)
+                if number is None:
                     return None
-                indices.append(constant(start + np.where(number < 0, number + size, number) * step))
+                indices.append(constant(start + number * step))
                 entry = None
             else:
                 entry = start + item * step
         found.append(entry)
     return (*found,), core, (*indices,)
+
+
+def from_the_front(index: Tensor, size: int) -> np.ndarray[Any, Any] | None:
+    """A known index array counted from the front of an axis; None where it reaches beyond."""
+    number = ndarray_of(index._data)
+    if not number.size:
+        return number
+    least = number.min()
+    if least < -size or number.max() >= size:
+        return None
+    return number if least >= 0 else np.where(number < 0, number + size, number)
 
 
 def place_of(b: Tensor, index: Index, what: str) -> Place:
@@ -229,12 +261,13 @@ def counted_from_the_front(place: Place, shape: Shape, what: str) -> Place:
     axes = [axis for axis, entry in enumerate(place.template) if entry is None]
     found: list[Tensor] = []
     for axis, index in zip(axes, place.indices, strict=True):
-        array, size = ndarray_of(index._data), shape[axis]
-        if array.size and not (-size <= array.min() and array.max() < size):
+        size: Any = shape[axis]
+        array = from_the_front(index, size)
+        if array is None:
             raise IndexError(
                 at_user_line(f"{what}: an index is out of bounds for axis {axis} of an x of shape {shape}")
             )
-        found.append(constant(np.where(array < 0, array + size, array)))
+        found.append(constant(array))
     return place._replace(indices=(*found,))
 
 

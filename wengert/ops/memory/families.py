@@ -182,11 +182,15 @@ class Location:
 
     def place_at(self, index: Any) -> buffer_indexing.Plain | None:
         """The place, in the whole memory, of what integers and slices forward, or arrays in front, address here."""
-        plain = None if self._window is False else buffer_indexing.plain_place(self.type.shape, index)
-        if plain is None or self.made is OF_ROOT:
+        is_root = self.made is OF_ROOT
+        plain = None if is_root and self._window is False else buffer_indexing.plain_place(self.type.shape, index)
+        if plain is None or is_root:
             return plain
         window = self.window()
-        return None if window is None else buffer_indexing.place_within(window, plain)
+        if window is not None:
+            return buffer_indexing.place_within(window, plain)
+        layout = self.layout if plain[2] else None
+        return None if layout is None else layouts.place_in(layout, self.family.blank, plain)
 
     def reached(self, index: Index) -> buffer_indexing.Place | None:
         """The place, in the memory, of what an index with arrays addresses here, where it is known without a run."""

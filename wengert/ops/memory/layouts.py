@@ -183,6 +183,31 @@ def reached(layout: Any, blank: Any, index: Any, what: str) -> buffer_indexing.P
     return place._replace(template=(None,) * blank.ndim, indices=(*map(constant, numbers),))
 
 
+def place_in(layout: Any, blank: Any, plain: buffer_indexing.Plain) -> buffer_indexing.Plain | None:
+    """The place, in the array, of a place with index arrays in a view of it.
+
+    None where they reach beyond the view, where nobody may write to it, or where it sees parts of complex numbers.
+    """
+    template, core, arrays = plain
+    if layout.dtype != blank.dtype or not (layout.flags.writeable and layout.size):
+        return None
+    offset, strides, _ = _geometry(layout, blank)
+    given, slices = iter(arrays), list[tuple[Any, int]]()
+    numbers: Any = offset
+    for size, stride, entry in zip(layout.shape, strides, template, strict=True):
+        if type(entry) is tuple:
+            slices.append((entry, stride))
+            continue
+        number = entry if entry is not None else buffer_indexing.from_the_front(next(given), size)
+        if number is None:
+            return None
+        numbers = numbers + number * stride
+    for entry, stride in slices:
+        numbers = np.add.outer(numbers, np.arange(*entry) * stride)
+    indices = (numbers,) if blank.ndim == 1 else np.unravel_index(numbers, blank.shape)
+    return (None,) * blank.ndim, core, (*map(constant, indices),)
+
+
 def _nothing(held: Tensor, layout: Any) -> Tensor:
     is_part = held.dtype.kind == "c" and layout.dtype.kind != "c"
     dtype = np.real(np.zeros(0, held.dtype)).dtype if is_part else held.dtype

@@ -65,6 +65,25 @@ class Place(Location):
         memory._tensor = apply(prims.buffer_set, (value, held, *indices), (template,))
         return True
 
+    def add_promptly(self, index: Index, value: Tensor) -> bool:
+        """Adds a value at index arrays in the newest version, where there is nothing to ask; whether there was not."""
+        held = self.version()
+        at = None if held is None or value._data.dtype != held._data.dtype else self.place_at(index)
+        if held is None or at is None or KERNELS_OF[type(value._data)] is not KERNELS_OF[type(held._data)]:
+            return False
+        template, core, indices = at
+        value = value if value._data.shape == core else filling(value, core, "x[...]")
+        memory: Any = self.family.memory
+        memory._tensor = apply(prims.buffer_add, (value, held, *indices), (template,))
+        return True
+
+    def begin(self, x: Tensor, value: Tensor) -> None:
+        """Writes over the whole of a tensor for the first time: outside of traces, where it has no views."""
+        family = self.family
+        family.memory = Memory(family.origin, None, family.origin._key)
+        family.memory._tensor = value
+        self.become_written(x)
+
     def current(self) -> Tensor:
         """What lies here now, as a tensor that no write changes."""
         memory = self.family.written()
@@ -74,11 +93,15 @@ class Place(Location):
         if (known is not None and known[0] == held._key and known[1] is STATE.builder and type(known[3]) is Tensor
                 and known[2].issuperset(recorders)):  # fmt: skip
             return known[3]
-        value = self._read(held)
-        if self.is_root and STATE.builder is None and not STATE.recorders:
-            # nobody records that this is read: it goes by the version's name, by which tapes that have ended know it
-            tell_twin(held._key)
-            value = Tensor(value._data, held._key, held._cut)
+        is_root = STATE.builder is None and self.is_root
+        if is_root and type(held._data) is np.ndarray:
+            value = held.__copy__()  # no kernel writes to a plain array: it is what it holds
+        else:
+            value = self._read(held)
+            if is_root and not STATE.recorders:
+                # nobody records that this is read: it goes by the version's name, by which ended tapes know it
+                tell_twin(held._key)
+                value = Tensor(value._data, held._key, held._cut)
         self._cached = (held._key, STATE.builder, recorders, value)
         return value
 

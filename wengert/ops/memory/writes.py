@@ -7,6 +7,7 @@ functions that write to an argument (`wengert.numpy`).
 from __future__ import annotations
 
 from copy import copy
+from operator import attrgetter
 from typing import Any
 from weakref import ref
 
@@ -24,6 +25,8 @@ from ..subscript import look_of_index
 from . import layouts
 from .families import Family
 from .place import Place, place_of
+
+_shape_and_dtype = attrgetter("_data.shape", "_data.dtype")
 
 
 def write(x: Tensor, index: Index, value: ArrayLike) -> None:
@@ -108,12 +111,20 @@ def write_all(x: Tensor, value: Tensor, what: str, casting: str = "same_kind") -
     if type(x) is Written and value._data.dtype == x._link.type.dtype and value._data.shape == x._link.type.shape:
         x._link.write_all(value)
         return
+    if _is_first(x) and type(value._data) is type(x._data) and _shape_and_dtype(value) == _shape_and_dtype(x):
+        place_of(x).begin(x, value)
+        return
     require_cast(value.dtype, x, what, casting)
     if len(value.shape) != x.ndim or not all(map(same_dim, value.shape, x.shape)):
         raise ValueError(
             at_user_line(f"{what}: what is written to has shape {x.shape}, and the result has shape {value.shape}")
         )
     place_of(x).write_all(promotion.cast(value, x.dtype) if value.dtype != x.dtype else value)
+
+
+def _is_first(x: Tensor) -> bool:
+    """Whether nothing was written to a tensor, nothing is a view of it, and nobody watches or traces what is."""
+    return type(x) is Tensor and x._link is None and STATE.builder is None and STATE.pins is None and not STATE.reading
 
 
 def require_cast(dtype: np.dtype[Any], x: Tensor, what: str, casting: str) -> None:
