@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -169,14 +170,24 @@ def test_splines_on_a_grid(method: str, kind: str) -> None:
         interpolate.RegularGridInterpolator(([0.0], grid[1]), wg.tensor(values[:1]), method)
 
 
+def of_a_curves(name: str, args: Any, tck: Any) -> Any:
+    found = getattr(interpolate, name)(*args, tck)
+    return abs_square(found[1] if name == "splantider" else found)
+
+
 def test_splrep_and_splev() -> None:
     tck = scipy.interpolate.splrep(X, Y[:, 0])
     found = interpolate.splrep(wg.tensor(X), wg.tensor(Y[:, 0]))
     np.testing.assert_allclose(found[1].numpy(), tck[1], atol=1e-10)
     for ext in (0, 1, 3):
         same_values(interpolate.splev(wg.tensor(AT), tck, 0, ext), scipy.interpolate.splev(AT, tck, 0, ext), 1e-10)
+        same_values(interpolate.splev(wg.tensor(AT), tck, 1, ext), scipy.interpolate.splev(AT, tck, 1, ext), 1e-10)
     same_values(interpolate.splev(wg.tensor(INSIDE), tck, 1), scipy.interpolate.splev(INSIDE, tck, 1), 1e-10)
     check_slope(lambda x, y, at: abs_square(interpolate.splev(at, interpolate.splrep(x, y))), [X, Y[:, 0], INSIDE])
+    for name, args in {"splint": (0.3, 9.0), "spalde": (1.3,), "splantider": (), "sproot": ()}.items():
+        found = getattr(interpolate, name)(*args, (wg.tensor(tck[0]), wg.tensor(tck[1]), 3))
+        same_values(found, getattr(scipy.interpolate, name)(*args, tck), 1e-10)
+        check_slope(lambda x, y, name=name, args=args: of_a_curves(name, args, interpolate.splrep(x, y)), [X, Y[:, 0]])
     with pytest.raises(TypeError, match="s=0.5 is not supported"):
         interpolate.splrep(wg.tensor(X), Y[:, 0], s=0.5)
 
@@ -222,9 +233,10 @@ def test_roots_are_scipys_and_move_with_the_values(name: str) -> None:
 @pytest.mark.parametrize(
     ("make", "near"),
     [
-        (lambda m, y: m.UnivariateSpline(X, y), "make_interp_spline"),
+        (lambda m, y: m.UnivariateSpline(X, y), "LSQUnivariateSpline takes knots"),
         (lambda m, y: m.LinearNDInterpolator(np.stack([X, X**2], 1), y), "RBFInterpolator"),
-        (lambda m, y: m.RectBivariateSpline(X, X, np.outer(X, X) * y[0]), "RegularGridInterpolator"),
+        (lambda m, y: m.RectBivariateSpline(X, X, np.outer(X, X) * y[0], s=0.1), "s=0 goes through"),
+        (lambda m, y: m.SmoothBivariateSpline(np.tile(X, 3), np.repeat(X, 3), np.tile(y, 3)), "RBFInterpolator"),
         (lambda m, y: m.griddata((X, X**2), y, (X[:2], X[:2])), "RBFInterpolator"),
         (lambda m, y: m.make_smoothing_spline(X, y), "make_interp_spline"),
     ],
@@ -251,3 +263,89 @@ def test_splines_with_given_knots_are_nearest_to_points_and_follow_them(argument
     )
     with pytest.raises(np.linalg.LinAlgError, match="do not determine"):
         interpolate.make_lsq_spline(wg.tensor(x[:3]), x[:3], ends)
+
+
+# what is made of a module, places and values; whether these may be followed
+CURVES: dict[str, tuple[Callable[..., Any], bool]] = {
+    **{f"through {k}": (lambda m, x, y, k=k: m.InterpolatedUnivariateSpline(x, y, k=k), True) for k in (1, 2, 3, 4, 5)},
+    **{f"beyond {ext}": (lambda m, x, y, ext=ext: m.InterpolatedUnivariateSpline(x, y, ext=ext), True)
+       for ext in (1, "zeros", 3, "const")},
+    "box": (lambda m, x, y: m.InterpolatedUnivariateSpline(x, y, bbox=[-1.0, 6.0]), True),
+    "exact": (lambda m, x, y: m.UnivariateSpline(x, y, s=0), True),
+    "knots": (lambda m, x, y: m.LSQUnivariateSpline(x, y, [1.5, 3.0], k=2, w=1 + x**2), True),
+    "smooth": (lambda m, x, y: m.UnivariateSpline(x, y, s=0.3), False),
+}  # fmt: skip
+
+
+def of_a_curve(spline: Any, at: Any) -> tuple[Any, ...]:
+    found = (spline(at), spline(at, 1), spline.derivative()(at), spline.integral(0.2, 9.0), spline.derivatives(1.3))
+    if spline.get_coeffs().shape[0] - spline.get_knots().shape[0] < 4:  # SciPy has none of degree 6
+        found = (*found, spline.antiderivative()(at))
+    return (*found, spline.get_knots(), spline.get_coeffs(), spline.get_residual())
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_fitted_curves_are_scipys_and_follow_points_and_places(name: str) -> None:
+    make, follows = CURVES[name]
+    y = np.array([0.6, 0.31, -0.4, -1.1, 0.9, 0.35, 2.3])
+    expected = of_a_curve(make(scipy.interpolate, X, y), AT.ravel())
+    same_values(of_a_curve(make(interpolate, X, y), wg.tensor(AT.ravel())), expected, 1e-9)
+    same_values(of_a_curve(make(interpolate, X, y), AT.ravel()), expected, 1e-9)
+    check_slope(lambda at: abs_square(make(interpolate, X, y)(at)), [INSIDE])
+    if follows:
+        same_values(of_a_curve(make(interpolate, wg.tensor(X), wg.tensor(y)), AT.ravel()), expected, 1e-9)
+        check_slope(
+            lambda x, y, at, b: abs_square(make(interpolate, x, y)(at)) + make(interpolate, x, y).integral(0.3, b),
+            [X, y, INSIDE, 2.9],
+        )
+
+
+def test_a_fitted_curve_is_pickled_smoothed_anew_and_found_zeros_of() -> None:
+    y = np.array([0.6, 0.31, -0.4, -1.1, 0.9, 0.35, 2.3])
+    ours, theirs = interpolate.UnivariateSpline(X, y, s=0.3), scipy.interpolate.UnivariateSpline(X, y, s=0.3)
+    for spline in (ours, theirs):
+        spline.set_smoothing_factor(0.02)
+    np.testing.assert_allclose(wg.grad(pickle.loads(pickle.dumps(ours)))(1.3), theirs(1.3, 1))
+    np.testing.assert_allclose(ours.roots(), theirs.roots())
+
+    def zeros(y: Any) -> Any:
+        return interpolate.InterpolatedUnivariateSpline(X, y).roots()
+
+    slopes = [(zeros(y + e) - zeros(y - e)) / 2e-6 for e in np.eye(7) * 1e-6]
+    np.testing.assert_allclose(wg.jacobian(zeros)(y), np.transpose(slopes), rtol=1e-6, atol=1e-8)
+
+
+GRID = np.array([0.0, 0.4, 1.1, 1.9, 2.4, 3.1]), np.array([-1.0, -0.3, 0.4, 1.1, 2.0])
+HEIGHTS = np.sin(GRID[0][:, None] + GRID[1] ** 2) + 0.1 * GRID[0][:, None]
+SURFACES: dict[str, Callable[[Any], Any]] = {
+    **{f"grid {kx} {ky}": lambda m, kx=kx, ky=ky: m.RectBivariateSpline(*GRID, HEIGHTS, kx=kx, ky=ky)
+       for kx, ky in ((3, 3), (1, 2), (5, 4))},
+    "smooth grid": lambda m: m.RectBivariateSpline(*GRID, HEIGHTS, s=0.05),
+    "scattered": lambda m: m.SmoothBivariateSpline(*np.random.default_rng(2).uniform(-1, 2, (3, 60)), s=45.0),
+    "scattered, knots": lambda m: m.LSQBivariateSpline(*np.random.default_rng(2).uniform(-1, 2, (3, 60)), [0.5], [0.4]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_fitted_surfaces_are_scipys_and_follow_places(name: str) -> None:
+    ours, theirs = SURFACES[name](interpolate), SURFACES[name](scipy.interpolate)
+    x, y = np.array([-0.2, 0.5, 1.2, 3.9]), np.array([-1.3, 0.1, 0.9, 2.2])
+    for given in (x, wg.tensor(x)):
+        same_values(ours(given, y), theirs(x, y), 1e-9)
+        same_values(ours.ev(given, y, 0, 1), theirs.ev(x, y, 0, 1), 1e-9)
+        same_values(ours.partial_derivative(0, 1)(given, y), theirs.partial_derivative(0, 1)(x, y), 1e-9)
+        same_values(ours.integral(given[0], 1.4, -0.5, 5.0), theirs.integral(x[0], 1.4, -0.5, 5.0), 1e-9)
+    check_slope(lambda x, y: abs_square(ours(x, y)) + ours.ev(x, y).sum(), [x[1:3], y[1:3]])
+
+
+@pytest.mark.parametrize("degrees", [(3, 3), (1, 2), (5, 4)])
+def test_a_surface_on_a_grid_follows_it(degrees: tuple[int, int]) -> None:
+    def f(x: Any, y: Any, z: Any, at: Any) -> Any:
+        surface = interpolate.RectBivariateSpline(x, y, z, kx=degrees[0], ky=degrees[1])
+        return abs_square(surface(at, at)) + surface.integral(0.1, 2.0, 0.0, 1.0)
+
+    surface = interpolate.RectBivariateSpline(*GRID, wg.tensor(HEIGHTS), kx=degrees[0], ky=degrees[1])
+    expected = scipy.interpolate.RectBivariateSpline(*GRID, HEIGHTS, kx=degrees[0], ky=degrees[1])
+    same_values(surface(INSIDE, INSIDE), expected(INSIDE, INSIDE), 1e-9)
+    same_values(surface.get_coeffs(), expected.get_coeffs(), 1e-9)
+    check_slope(f, [*GRID, HEIGHTS, INSIDE[:2]])

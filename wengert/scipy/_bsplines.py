@@ -9,12 +9,13 @@ import numpy
 from .. import linalg
 from .. import numpy as np
 from .._core.argument_types import ArrayLike
+from .._core.scipy_modules import scipy
 from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
 from ..ops.conversion import stop_gradient
-from ._conversions import entered, floats
+from ._conversions import entered, floats, followed_place
 from ._namespace import only
-from ._piecewise import kept, placed
+from ._piecewise import kept, placed, plain_numbers
 
 
 def _values(t: Tensor, c: Tensor, k: int, x: Tensor) -> Tensor:
@@ -109,6 +110,9 @@ class BSpline:
             is_outside = np.reshape((flat < first) | (flat > last), (-1, *(1,) * (c.ndim - 1)))
             found = np.where(is_outside, numpy.nan, found)
         return placed(np.reshape(found, (*x.shape, *self._c.shape[1:])), x.ndim, self.axis)
+
+    def _as_tensors(self, x: Tensor) -> Tensor:
+        return self._at(x, 0, True)
 
     def derivative(self, nu: int = 1) -> BSpline:
         """The derivative as a spline."""
@@ -296,12 +300,12 @@ def splev(x: ArrayLike, tck: Any, der: int = 0, ext: int = 0) -> Any:
     """A spline given as (t, c, k) or a BSpline, or its derivative, with gradients in places, knots and coefficients.
 
     Outside of the knots derivatives are those of the outermost pieces."""
-    spline = tck if isinstance(tck, BSpline) else BSpline(*tck)
+    spline = _spline(tck)
     if ext not in (0, 1, 2, 3):
         raise ValueError(f"ext = {ext} not in (0, 1, 2, 3) ")
     places = floats(entered(x))
     first, last = spline._t[spline.k], spline._t[int(spline._c.shape[0])]
-    if ext == 3:
+    if ext == 3 and not der:  # derivatives are those beyond the ends, as FITPACK has them
         return kept(spline._at(np.clip(places, first, last), der, True), x, *spline._given)
     found = spline._at(places, der, True)
     if ext == 1:
@@ -311,4 +315,42 @@ def splev(x: ArrayLike, tck: Any, der: int = 0, ext: int = 0) -> Any:
     return kept(found, x, *spline._given)
 
 
-__all__ = ["BSpline", "make_interp_spline", "make_lsq_spline", "splev", "splrep"]
+def _spline(tck: Any) -> BSpline:
+    return tck if isinstance(tck, BSpline) else BSpline(*tck)
+
+
+def splint(a: ArrayLike, b: ArrayLike, tck: Any, full_output: int = 0) -> Any:
+    """The integral from a to b of a spline given as (t, c, k) or a BSpline, which is 0 outside of its knots."""
+    only("interpolate.splint", full_output=(full_output, 0, False))
+    return _spline(tck).integrate(a, b, False)
+
+
+def spalde(x: ArrayLike, tck: Any) -> Any:
+    """All derivatives, of the orders 0 to k, of a spline given as (t, c, k), along the last axis."""
+    spline = _spline(tck)
+    places = floats(entered(x))
+    return kept(np.stack([spline._at(places, nu, True) for nu in range(spline.k + 1)], -1), x, *spline._given)
+
+
+def splantider(tck: Any, n: int = 1) -> Any:
+    """The integral from the first knot of a spline, in the form in which that is given."""
+    found = _spline(tck).antiderivative(n)
+    if isinstance(tck, BSpline):
+        return found
+    c = np.concatenate([found._c, np.broadcast_to(found._c[-1:], (found.k + 1, *found._c.shape[1:]))])
+    return found.t, kept(c, *found._given), found.k
+
+
+def sproot(tck: Any, mest: int = 10) -> Any:
+    """The zeros of a cubic spline given as (t, c, k) or a BSpline, which move with knots and coefficients."""
+    spline = _spline(tck)
+    if spline.k != 3:
+        raise ValueError("sproot works only for cubic (k=3) splines")
+    t, c = plain_numbers(spline._t), plain_numbers(spline._c)
+    found = scipy("interpolate").sproot((t, numpy.concatenate([c, numpy.zeros(4)]), 3), mest)
+    return kept(followed_place(floats(found), spline._as_tensors, spline.derivative()._as_tensors), *spline._given)
+
+
+__all__ = [
+    "BSpline", "make_interp_spline", "make_lsq_spline", "spalde", "splantider", "splev", "splint", "splrep", "sproot",
+]  # fmt: skip

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._bsplines import BSpline, make_interp_spline, make_lsq_spline, splev, splrep
+from ._bsplines import BSpline, make_interp_spline, make_lsq_spline, spalde, splantider, splev, splint, splrep, sproot
+from ._fitted_splines import (
+    InterpolatedUnivariateSpline,
+    LSQBivariateSpline,
+    LSQUnivariateSpline,
+    RectBivariateSpline,
+    SmoothBivariateSpline,
+    UnivariateSpline,
+)
 from ._followed import followed
 from ._grids import RegularGridInterpolator, interp1d, interpn
 from ._namespace import namespace
@@ -16,8 +24,10 @@ from ._piecewise import Akima1DInterpolator, CubicHermiteSpline, CubicSpline, Pc
 OURS: dict[str, Any] = {
     found.__name__: found
     for found in (
-        Akima1DInterpolator, BSpline, CubicHermiteSpline, CubicSpline, PPoly, PchipInterpolator,
-        RegularGridInterpolator, interp1d, interpn, splev, splrep,
+        Akima1DInterpolator, BSpline, CubicHermiteSpline, CubicSpline, InterpolatedUnivariateSpline,
+        LSQBivariateSpline, LSQUnivariateSpline, PPoly, PchipInterpolator, RectBivariateSpline,
+        RegularGridInterpolator, SmoothBivariateSpline, UnivariateSpline, interp1d, interpn, spalde, splantider,
+        splev, splint, splrep, sproot,
     )
 }  # fmt: skip
 OURS |= {"make_interp_spline": make_interp_spline, "make_lsq_spline": make_lsq_spline}
@@ -30,12 +40,9 @@ OURS |= followed(
 )
 NEAR = {
     "make_smoothing_spline": "make_lsq_spline",
-    "splint": "BSpline.integrate", "splantider": "BSpline.antiderivative",
     "griddata": "RBFInterpolator", "make_splrep": "splrep", "bisplrep": "RegularGridInterpolator",
-    **dict.fromkeys(("UnivariateSpline", "LSQUnivariateSpline", "InterpolatedUnivariateSpline"), "make_interp_spline"),
-    **dict.fromkeys(("NearestNDInterpolator", "LinearNDInterpolator", "CloughTocher2DInterpolator",
-                     "SmoothBivariateSpline", "LSQBivariateSpline"), "RBFInterpolator"),
-    **dict.fromkeys(("RectBivariateSpline", "RectSphereBivariateSpline"), "RegularGridInterpolator"),
+    **dict.fromkeys(("NearestNDInterpolator", "LinearNDInterpolator", "CloughTocher2DInterpolator"), "RBFInterpolator"),
+    "RectSphereBivariateSpline": "RectBivariateSpline",
 }  # fmt: skip
 
 __getattr__, __dir__ = namespace(__name__, OURS, near=NEAR)
