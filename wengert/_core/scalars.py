@@ -1,4 +1,5 @@
-"""Promotion of NumPy's scalars beside torch's arrays: torch takes them for plain numbers, so they are weak there.
+"""Promotion of NumPy's scalars beside tensors of torch and TensorFlow: these take them for plain numbers, so they are
+weak there.
 
 A trace serves every engine, so it is told which of them it is for, and notes whether that made a difference: if so,
 what it gives is used for arrays of this kind only.
@@ -70,7 +71,7 @@ def are_among_weak(tensors: Iterable[Tensor]) -> bool:
 
 
 def waiving(tensors: list[Tensor]) -> list[bool]:
-    """Which tensors are NumPy's scalars that would give way to the others if those are torch's."""
+    """Which tensors are NumPy's scalars that would give way to the others if those are of such a framework."""
     builder = STATE.builder
     if builder is not None:
         return [t._key in builder.scalars and not t._weak for t in tensors] if builder.scalars else []

@@ -50,8 +50,8 @@ def _host_call(function: Callable[..., Any], natives: list[Any], types: tuple[An
 TENSORFLOW = Engine(
     "tensorflow", (Native, TensorHistory), array_types=(tf.Tensor, tf.Variable), to_numpy=_to_numpy,
     from_numpy=_from_numpy,
-    device=_device, is_concrete=lambda x: is_eager(opened(x)), is_framework=True, host_call=_host_call, enter=entered,
-    leave=opened, give=opened, is_followed=_is_followed, run_plain=run_plain,
+    device=_device, is_concrete=lambda x: is_eager(opened(x)), is_framework=True, has_weak_scalars=True,
+    host_call=_host_call, enter=entered, leave=opened, give=opened, is_followed=_is_followed, run_plain=run_plain,
 )  # fmt: skip
 
 
