@@ -21,7 +21,7 @@ from .._core.scalars import beside
 from .._core.state import STATE
 from .._core.structure import flatten
 from .._core.tensor import Tensor, Value, entered
-from .._core.wrong_calls import Symbolic
+from .._core.wrong_calls import Symbolic, Varying
 from .cache import Compiled
 from .trace import Static, array_key, trace, with_dims
 
@@ -92,6 +92,7 @@ def _run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], nam
 
 
 Symbolic.run = staticmethod(_run)
+Varying.run = staticmethod(as_program)
 
 
 def _array_in(leaf: Any) -> Tensor | None:

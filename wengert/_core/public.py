@@ -17,7 +17,7 @@ from . import error_state
 from .state import STATE
 from .torch_compile import left_out
 from .tracebacks import fold
-from .wrong_calls import Symbolic, explained
+from .wrong_calls import Symbolic, Varying, explained
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -44,7 +44,7 @@ def public(f: Callable[P, R], bridge: Bridge | None = None) -> Callable[P, R]:
 
     # closed over, since the globals below are others
     state, put_back, fold_it, told_of, name = STATE, reopen, fold, explained, called(f)
-    again, symbolic = public, Symbolic
+    again, symbolic, varying = public, Symbolic, Varying
 
     def enter(*args: P.args, **kwargs: P.kwargs) -> R:
         before = state.__dict__.copy()
@@ -57,6 +57,9 @@ def public(f: Callable[P, R], bridge: Bridge | None = None) -> Callable[P, R]:
             if isinstance(error, symbolic):
                 # anew: a function that held itself would be a cycle
                 return error.answer(again(f, bridge), args, kwargs)
+            found = varying.answer(error, f, args, kwargs)
+            if found is not NotImplemented:
+                return found
             told: BaseException = error
             if isinstance(error, Exception) and not isinstance(error, AttributeError):  # which is a fault of ours
                 told = told_of(error, name, f, args, kwargs)
@@ -84,6 +87,9 @@ def names_errors(f: Callable[P, R], name: str = "") -> Callable[P, R]:
         except Exception as error:
             if isinstance(error, Symbolic):
                 return error.answer(names_errors(f, name), args, kwargs)
+            found = Varying.answer(error, f, args, kwargs)
+            if found is not NotImplemented:
+                return found
             told = explained(error, name, f, args, kwargs)
             if told is error:
                 raise

@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from .state import STATE
+from .structure import flatten
 from .user_line import is_library_file, is_wengert_file, public_name, site_of, spoken_by, user_frame
 
 _KINDS = (TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError)
@@ -52,6 +54,41 @@ class Symbolic(ValueError):
     def __init__(self, message: str, answer: Callable[[Callable[..., Any], Any, Any], Any]) -> None:
         super().__init__(message)
         self.answer = answer
+
+
+class Varying:
+    """Calls on a framework's arrays whose extents only a run tells, as `jax.export` has them.
+
+    Public functions compute sizes of those, as a rule, and know extents of ours only: one that failed is traced as a
+    program, which has these.
+
+    Attributes:
+        run: `run(function, args, kwargs, name)` traces the call and runs it (set by `_compile/bridge.py`).
+    """
+
+    run: Callable[[Callable[..., Any], Any, Any, str], Any]
+
+    @classmethod
+    def answer(cls, error: BaseException, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """The result of a call that has failed, or NotImplemented where this was another failure."""
+        if (
+            not isinstance(error, Exception)
+            or STATE.builder is not None
+            or not any(map(_varies, flatten((args, kwargs))[0]))
+        ):
+            return NotImplemented
+        try:
+            return cls.run(f, args, kwargs, getattr(f, "__name__", "operation"))
+        except Exception:  # the first one tells what was asked for
+            return NotImplemented
+
+
+def _varies(leaf: object) -> bool:
+    """Whether an array has extents that are no integers."""
+    try:
+        return any(not isinstance(n, int) for n in getattr(leaf, "shape", ()))
+    except (TypeError, ValueError):  # not even the number of its axes is known
+        return False
 
 
 def explained(error: Exception, name: str, f: Callable[..., Any], args: tuple[Any, ...], kwargs: object) -> Exception:

@@ -20,7 +20,7 @@ from .._core.faces import documented, parameters_of
 from .._core.refusal import asker, cure_for
 from .._core.tensor import Tensor, Written, tensor_in
 from .._core.user_line import at_user_line
-from .._core.wrong_calls import Symbolic, explained
+from .._core.wrong_calls import Symbolic, Varying, explained
 from ..errors import LostGradientError
 from ..ops.memory.sharing import own, view_of, view_unread
 from ..ops.memory.writes import write_all
@@ -129,6 +129,9 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
         except Exception as error:
             if isinstance(error, Symbolic):
                 return error.answer(function, args, kwargs)
+            found = Varying.answer(error, function, args, kwargs)
+            if found is not NotImplemented:
+                return found
             foreign = numpys_own(name, args, kwargs) if isinstance(error, TypeError) else None
             if foreign is not None:
                 return foreign[0]

@@ -46,7 +46,7 @@ from .._core.structure import MANY_LISTS, is_number_list, refuse_cycle
 from .._core.tensor import Tensor, Value, Written, entered, tensor_in
 from .._core.types import is_one, same_dim
 from .._core.user_line import at_user_line
-from .._core.wrong_calls import Symbolic, explain_caller, explained
+from .._core.wrong_calls import Symbolic, Varying, explain_caller, explained
 from .._prims import indexing, piecewise, structural
 
 P = ParamSpec("P")
@@ -419,6 +419,9 @@ def for_one(kinds: str) -> Callable[[Callable[[Op, Any], Any]], Callable[[Op, An
             except Exception as error:
                 if isinstance(error, Symbolic):
                     return error.answer(_asking((x,)) or functools.partial(quick, op), (x,), {})
+                found = Varying.answer(error, functools.partial(quick, op), (x,), {})
+                if found is not NotImplemented:
+                    return found
                 explain_caller(error)
                 raise
 
@@ -459,6 +462,9 @@ def for_two(kinds: str) -> Callable[[Callable[[Op, Any, Any], Any]], Callable[[O
             except Exception as error:
                 if isinstance(error, Symbolic):
                     return error.answer(_asking((x, y)) or functools.partial(quick, op), (x, y), {})
+                found = Varying.answer(error, functools.partial(quick, op), (x, y), {})
+                if found is not NotImplemented:
+                    return found
                 explain_caller(error)
                 raise
 
@@ -668,6 +674,9 @@ def public(f: Callable[P, R]) -> Callable[P, R]:
         except Exception as error:
             if isinstance(error, Symbolic):
                 return error.answer(public(f), args, kwargs)
+            found = Varying.answer(error, f, args, kwargs)
+            if found is not NotImplemented:
+                return found
             told = explained(error, f.__name__, f, args, kwargs)
             if told is error:
                 raise

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.plain_calls import PLAIN
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 export = pytest.importorskip("jax.export")
@@ -96,3 +97,27 @@ def test_elementwise_for_any_number_of_rows(name: str) -> None:
     rows = jax.ShapeDtypeStruct(export.symbolic_shape("rows, 3"), jnp.float32)
     found = jax.eval_shape(wg.function(f), *[rows] * needed)
     assert (found.shape, found.dtype) == (rows.shape, rows.dtype)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_functions_called_alone_for_any_size(name: str) -> None:
+    """Most of them compute with sizes, which are none of ours there."""
+    f = PLAIN[name]
+    made = export.export(jax.jit(f))(jax.ShapeDtypeStruct(export.symbolic_shape("n"), jnp.float32))
+    for size in (2, 5):
+        x = np.linspace(0.5, 3.0, size).astype("float32")
+        np.testing.assert_allclose(made.call(x), f(x), rtol=1e-4)
+
+
+def test_what_the_host_computes_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"on the host.*jax\.export"):
+        export.export(jax.jit(wg.function(wg.special.erfcx)))(
+            jax.ShapeDtypeStruct(export.symbolic_shape("n"), jnp.float32)
+        )
+
+
+def test_what_is_wrong_in_a_call_for_any_size_is_told() -> None:
+    with pytest.raises(ValueError, match="axis 3 is out of bounds"):
+        export.export(jax.jit(lambda x: wg.mean(x, axis=3)))(
+            jax.ShapeDtypeStruct(export.symbolic_shape("n"), jnp.float32)
+        )

@@ -14,6 +14,7 @@ import pytest
 
 import wengert as wg
 from tests.support.loop_programs import a_scan, a_while, branching, buffered, nested
+from tests.support.plain_calls import PLAIN
 from wengert._core.graph import Graph
 from wengert._core.state import building
 
@@ -527,3 +528,35 @@ def test_jacobians_of_loops_under_xla_as_the_page_says() -> None:
     wanted = wg.jacobian(f)(np.array([0.5, 0.7]))
     for jacobian in (by_tape, wg.jacobian(f)):
         np.testing.assert_allclose(tf.function(jacobian, jit_compile=True, autograph=False)(x), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_functions_called_alone_for_any_size(name: str) -> None:
+    f, vector = PLAIN[name], tf.TensorSpec([None], tf.float32)
+
+    @tf.function(input_signature=[vector], autograph=False)
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return y, tape.gradient(y, x)
+
+    for size in (2, 5):
+        x = np.linspace(0.5, 3.0, size).astype("float32")
+        value, found = slope(x)
+        np.testing.assert_allclose(value, f(x), rtol=1e-4)
+        np.testing.assert_allclose(found, wg.grad(f)(x), rtol=1e-4, atol=1e-5)
+
+
+def test_diagonals_and_draws_of_any_size() -> None:
+    programs: list[Any] = [
+        wg.diagonal,
+        wg.trace,
+        lambda x: x[:, :1] * wg.diag(x[0]),
+        lambda x: x * wg.random.uniform(wg.random.key(0), x.shape),
+    ]
+    x = np.arange(1.0, 17.0).reshape(4, 4)
+    for f in map(wg.function, programs):
+        run = tf.function(f, input_signature=[tf.TensorSpec([None, None], tf.float64)], autograph=False)
+        for rows in (4, 3):
+            np.testing.assert_allclose(run(x[:rows, :rows]), f(x[:rows, :rows]), rtol=1e-14)

@@ -16,6 +16,7 @@ import numpy as np
 from jax.extend.core import Primitive
 from jax.interpreters import batching, mlir
 
+from ..._core.user_line import at_user_line
 from .checkified import looked_at
 
 Run = Callable[..., tuple[Any, ...]]
@@ -50,6 +51,11 @@ def _types(*avals: object, run: Run, shapes: Any) -> Any:
 
 
 def _lowered(ctx: Any, *values: Any, run: Run, shapes: tuple[Any, ...]) -> Any:
+    if any(not isinstance(n, int) for shape, _ in shapes for n in shape):
+        message = (
+            "what is computed on the host gets arrays of known sizes, and jax.export has none for extents that vary"
+        )
+        raise TypeError(at_user_line(message))
     where = ctx.module_context
     if getattr(where.axis_context, "num_devices", 0) != 1 or (*where.platforms,) != ("cpu",):
         return _lowered_by_jax(ctx, *values, run=run, shapes=shapes)

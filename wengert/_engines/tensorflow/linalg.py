@@ -63,13 +63,14 @@ def _triu(x: tf.Tensor, k: int) -> Any:
 
 
 def _diagonal(x: Any) -> Any:
-    rows, columns = x.shape[-2:]
-    flat = tf.reshape(x, [*extents(x)[:-2], rows * columns])
-    return tf.gather(flat, np.arange(min(rows, columns)) * (columns + 1), axis=-1)
+    *lanes, rows, columns = extents(x)
+    is_told = isinstance(rows, int) and isinstance(columns, int)
+    places = np.arange(min(rows, columns)) if is_told else tf.range(tf.minimum(rows, columns))
+    return tf.gather(tf.reshape(x, [*lanes, rows * columns]), places * (columns + 1), axis=-1)
 
 
 def _make_diagonal(x: Any) -> Any:
-    n = x.shape[-1]
+    n = extents(x)[-1]
     return tf.where(tf.eye(n, dtype=tf.bool), x[..., None, :], tf.zeros((), x.dtype))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from ..threefry import FOLD_IN, LOW_30_BITS, SPLIT, scrambled
-from .common import as_shape
+from .common import as_shape, extents
 
 
 def _word(value: int) -> Any:
@@ -29,8 +29,8 @@ def _blocks(key: tuple[tf.Tensor, tf.Tensor], low: tf.Tensor, high: tf.Tensor) -
     return tf.stack([*scrambled(key, (low, high), _rotated, _word)], -1)
 
 
-def _of_numbers(key: Any, count: int, high: int) -> Any:
-    if count >= 1 << 32:
+def _of_numbers(key: Any, count: Any, high: int) -> Any:
+    if isinstance(count, int) and count >= 1 << 32:  # a count that only a run tells fills no memory either
         raise ValueError(f"wanted less than 2**32 blocks of random bits in one draw, got {count}")
     low = tf.cast(tf.range(count, dtype=tf.int64), tf.uint32)
     return _blocks((key[..., None, 0], key[..., None, 1]), low, tf.fill([count], _word(high)))
@@ -39,8 +39,8 @@ def _of_numbers(key: Any, count: int, high: int) -> Any:
 def _random_bits(key: Any, shape: Any) -> Any:
     size, lead = prod(shape), key.shape.as_list()[:-1]
     words = _of_numbers(key, (size + 1) // 2, 0)
-    flat = tf.reshape(words, [*lead, words.shape[-2] * 2])
-    return tf.reshape(flat[..., :size], as_shape([*lead, *shape]))  # pyright: ignore[reportArgumentType]  # the stubs know less than TensorFlow
+    flat = tf.reshape(words, as_shape([*lead, extents(words)[-2] * 2]))  # pyright: ignore[reportArgumentType]  # the stubs know less than TensorFlow
+    return tf.reshape(flat[..., :size], as_shape([*lead, *shape]))  # pyright: ignore[reportArgumentType]  # as above
 
 
 def _random_split(key: Any, count: int) -> Any:
