@@ -36,6 +36,7 @@ class Foreign:
     Attributes:
         engine: the name of the engine whose arrays it takes.
         framework: its name in messages.
+        takes_ndarrays: whether `run` takes NumPy's arrays as they are, in which the framework is faster than we are.
         keeps_numbers: whether Python numbers reach the user's function as they are, for want of weak types.
         is_compiled: whether it runs as the framework has compiled it, with what it closed over then.
         derived: the functions that were made of it, by what was asked for.
@@ -45,6 +46,7 @@ class Foreign:
 
     engine: str
     framework: str
+    takes_ndarrays = False
     keeps_numbers = False
 
     def __init__(self, name: str) -> None:
@@ -205,7 +207,11 @@ def _for_engine(engine: Engine) -> Any:
         if home is not engine:
             engine.require_untraced(str(function))
         with function.at_width(natives):
-            found = function.run([transferred(x, home) for x in natives])
+            if home is engine or not function.takes_ndarrays:
+                given = [transferred(x, home) for x in natives]
+            else:
+                given = [*map(ndarray_of, natives)]
+            found = function.run(given)
             # what the function closes over may be followed by its framework, though no operand is
             return (*[transferred(y, engine) if home.is_concrete(y) else y for y in found],)
 
@@ -217,7 +223,8 @@ def _called_back(function: Foreign, natives: Sequence[Any], engine: Engine, home
 
     def run(*arrays: np.ndarray[Any, Any]) -> tuple[Any, ...]:
         with function.at_width(arrays):
-            return (*map(ndarray_of, function.run([*map(home.from_numpy, arrays)])),)
+            given = arrays if function.takes_ndarrays else [*map(home.from_numpy, arrays)]
+            return (*map(ndarray_of, function.run(given)),)
 
     key = _signature(natives)
     found = function.met.get(key)  # a trace came first, and knows more of extents that the framework does not know

@@ -32,6 +32,7 @@ class JaxFunction(Foreign):
 
     engine = "jax"
     framework = "JAX"
+    takes_ndarrays = True
 
     def __init__(self, function: Function, name: str) -> None:
         super().__init__(name)

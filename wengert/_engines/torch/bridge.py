@@ -24,6 +24,7 @@ from ..._core.dtypes import is_inexact
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
 from .common import Array, torch_dtype
+from .func_levels import at_level, is_reverse
 from .light_nodes import light_node
 from .older_batching import by_lanes, has_lanes
 from .programs import Form, device_of, form_for, form_on
@@ -258,10 +259,26 @@ def followed_results(program: Program, tensors: Tensors, followed: Sequence[bool
         followed = [flag and is_differentiable(x) and _is_differentiated(x) for flag, x in flagged]
     held = held_for(program, (*followed,))
     if is_in_transform():
-        return _Node.apply(held, *tensors)[: held.count]
+        return _transformed(held, tensors)[: held.count]
     if is_plain and not held.is_closed:
         return _apart(held, *tensors)
     return _Direct.apply(held, *tensors)[: held.count]
+
+
+def _transformed(held: _Held, tensors: Tensors) -> tuple[Any, ...]:
+    """All that a program gives inside transforms of `torch.func`."""
+    if is_reverse():
+        return at_level(_Node, _one_level_below, held, tensors)
+    return _Node.apply(held, *tensors)
+
+
+def _one_level_below(held: _Held, tensors: Tensors) -> tuple[Any, ...]:
+    """The same one level below, where nothing may be left that follows these operands."""
+    if is_in_transform():
+        return _transformed(held, tensors)
+    if True in followed_among(tensors):
+        return _Node.apply(held, *tensors)
+    return form_for(held.forward, tensors).run_owned(*tensors)
 
 
 def node_of(held: _Held, device: torch.device) -> Callable[..., tuple[Any, ...]]:
@@ -291,8 +308,12 @@ class _Node(torch.autograd.Function):
         ctx: Any, inputs: tuple[Any, ...], output: tuple[np.ndarray[Any, Any] | torch.Tensor, ...]
     ) -> None:
         held, *tensors = inputs
+        _Node.note(ctx, held, tensors, output, True)
+
+    @staticmethod
+    def note(ctx: Any, held: _Held, tensors: Tensors, output: Tensors, is_pushed: bool) -> None:
         _note(ctx, held, tensors, output)
-        _keep(ctx, [*tensors, *output], held.wanted, True)
+        _keep(ctx, [*tensors, *output], held.wanted, is_pushed)
 
     @staticmethod
     def backward(ctx: Any, *cts: object) -> Any:

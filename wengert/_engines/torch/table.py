@@ -110,8 +110,7 @@ def owned_outputs(graph: Graph) -> tuple[bool, ...]:
     result's, and not shared among its own elements."""
     roots: dict[int, int | None] = {v.key: None for v in graph.inputs}
     for node in graph.nodes:
-        entry = ENTRIES.get(node.op.name)
-        shares = "any" if entry is None else entry.shares
+        shares = _shares_of(node)
         for value in node.outputs:
             if shares == "first":
                 roots[value.key] = roots[node.inputs[0].key]
@@ -119,6 +118,15 @@ def owned_outputs(graph: Graph) -> tuple[bool, ...]:
                 roots[value.key] = None if shares else value.key
     found = [roots[v.key] for v in graph.outputs]
     return (*[root is not None and found.count(root) == 1 for root in found],)
+
+
+def _shares_of(node: Node) -> str:
+    """Whose memory the results of a node may lie in, as `Entry` has it."""
+    entry = ENTRIES.get(node.op.name)
+    if entry is not None:
+        return entry.shares
+    is_copied = node.op.name == "foreign" and node.attrs[0].engine != "torch"  # from another framework's memory
+    return "" if is_copied else "any"
 
 
 __all__ = ["KERNELS", "Program", "boxed", "creations", "for_unsigned", "kernel_of", "owned_outputs", "unboxed"]
