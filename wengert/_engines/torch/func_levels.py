@@ -41,8 +41,8 @@ def at_level(node: Any, below: Callable[..., Any], held: Any, tensors: Tensors) 
     was_allowed = _functorch.get_single_level_autograd_function_allowed()
     _functorch.set_single_level_autograd_function_allowed(True)
     try:
-        found: Any = _Level.apply(node, below, innermost.level(), level.prevGradMode(), held, *lifted)
-        return found
+        apply: Any = _Level.apply  # pyright: ignore[reportAttributeAccessIssue]  # of a base class that is C's
+        return apply(node, below, innermost.level(), level.prevGradMode(), held, *lifted)
     finally:
         _functorch.set_single_level_autograd_function_allowed(was_allowed)
 
