@@ -36,7 +36,6 @@ class Foreign:
     Attributes:
         engine: the name of the engine whose arrays it takes.
         framework: its name in messages.
-        takes_ndarrays: whether `run` takes NumPy's arrays as they are, in which the framework is faster than we are.
         keeps_numbers: whether Python numbers reach the user's function as they are, for want of weak types.
         is_compiled: whether it runs as the framework has compiled it, with what it closed over then.
         derived: the functions that were made of it, by what was asked for.
@@ -46,7 +45,6 @@ class Foreign:
 
     engine: str
     framework: str
-    takes_ndarrays = False
     keeps_numbers = False
 
     def __init__(self, name: str) -> None:
@@ -59,6 +57,11 @@ class Foreign:
     def types(self, operands: Sequence[TensorType]) -> tuple[TensorType, ...]:
         """The types of the results for operands of these types."""
         raise NotImplementedError
+
+    @property
+    def takes_ndarrays(self) -> bool:
+        """Whether `run` takes NumPy's arrays as they are, which the framework converts faster than we do."""
+        return False
 
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         """The results."""

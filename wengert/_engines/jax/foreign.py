@@ -32,7 +32,6 @@ class JaxFunction(Foreign):
 
     engine = "jax"
     framework = "JAX"
-    takes_ndarrays = True
 
     def __init__(self, function: Function, name: str) -> None:
         super().__init__(name)
@@ -58,6 +57,10 @@ class JaxFunction(Foreign):
         with self.at_width(operands):
             outs = jax.eval_shape(self._function, *map(_like, operands))
         return (*[tensor_type(y.shape, y.dtype) for y in outs],)
+
+    @property
+    def takes_ndarrays(self) -> bool:
+        return self.is_compiled  # else the user's own code would get them
 
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         if not self.is_compiled:
