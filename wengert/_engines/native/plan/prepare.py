@@ -71,6 +71,8 @@ class _Preparing:
         attrs = node.attrs if not sizes else (*[_substituted(a, sizes) for a in node.attrs],)
         if name == "matmul" and node.inputs[1].key in self.ones:
             name = "matmul with ones"
+        elif name == "matmul" and inputs[0].shape[-1] == 1 and inputs[0].dtype.kind == "f":
+            name = "matmul of columns with rows"
         expand = _EXPANSIONS.get(name, node.op.body)
         inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, expand, inputs, attrs)
         if inner is None and node.op.facts.in_float32 and any(is_half(v.dtype) for v in inputs):
@@ -210,6 +212,12 @@ def _row_sums(x: Tensor, ones: Tensor) -> Tensor:
     return _op("broadcast_to")(total, shape=(*x.shape[:-1], ones.shape[-1]))
 
 
+def _outer(x: Tensor, y: Tensor) -> Tensor:
+    """The product of a column and a row, of one term an element: what is done with it is done in the same loop."""
+    shape = (*x.shape[:-1], y.shape[-1])
+    return _op("mul")(_op("broadcast_to")(x, shape=shape), _op("broadcast_to")(y, shape=shape))
+
+
 def _is_ones(node: Node) -> bool:
     """Whether a node gives nothing but ones."""
     value = stated(node.op, node.attrs)
@@ -226,6 +234,7 @@ def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:
 _EXPANSIONS: dict[str, Callable[..., Any]] = {
     "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _log_softmax, "unstack": _unstack,
     "expm": exponential, "expm_along": exponential_along, "matmul with ones": _row_sums,
+    "matmul of columns with rows": _outer,
 }  # fmt: skip
 
 __all__ = ["count_nodes", "ready"]
