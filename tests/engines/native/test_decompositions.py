@@ -54,6 +54,28 @@ def test_values_and_signs_are_those_of_the_kernels(n: int, dtype: str, name: str
             require_close(found, wanted, 1e-10 if dtype == "float64" else 2e-3)
 
 
+@pytest.mark.parametrize("name", ["eigh", "eigh of the upper triangle", "svd", "qr"])
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("n", [1, 2, 5, 33])
+def test_complex_matrices_are_for_lapack_too(n: int, dtype: str, name: str) -> None:
+    """Values, vectors and their phases; nothing leaves machine code."""
+    for lead in ((), (2, 0), (2, 3)):
+        a = (RNG.normal(size=(*lead, n, n)) + 1j * RNG.normal(size=(*lead, n, n)) + 2 * np.eye(n)).astype(dtype)
+        for found, wanted in both(OPS[name], a):
+            require_close(found, wanted, 1e-10 if dtype == "complex128" else 2e-3)
+    assert {part.by for part in wg.function(OPS[name]).report(a).parts} <= {"machine code", "library"}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize(("name", "place"), [("eigh", 0), ("svd", 1), ("qr", 1), ("svd", 0)])
+def test_what_nobody_reads_is_not_computed(name: str, place: int, dtype: str) -> None:
+    """Values without vectors, R without Q; also of matrices that are not square."""
+    a = RNG.normal(size=(3, 7, 7)) + (1j * RNG.normal(size=(3, 7, 7)) if dtype == "complex128" else 0)
+    for x in (a,) if name == "eigh" else (a, a[..., :4], *([a[:, :4]] if name == "svd" else [])):
+        found = np.asarray(wg.function(lambda x: OPS[name](x)[place])(x))
+        require_close(found, np.asarray(OPS[name](constant(x))[place]), 1e-11)
+
+
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (2, 7, 3), (2, 3, 7), (1, 4), (40, 2), (0, 3), (3, 0), (2, 0, 0)])
 def test_matrices_that_are_not_square(shape: tuple[int, ...]) -> None:
     a = RNG.normal(size=shape)

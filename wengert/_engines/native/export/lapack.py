@@ -342,7 +342,7 @@ void NAME(const int8_t *job, const int32_t *height, const int32_t *width, REAL *
 
 def are_own(names: Sequence[str]) -> bool:
     """Whether plain C stands in for all of a program's routines, and there are some."""
-    return bool(names) and all(_bare(name) in _ROUTINES for name in names)
+    return bool(names) and all(name[0] in "sd" and _bare(name) in _ROUTINES for name in names)
 
 
 def _bare(name: str) -> str:

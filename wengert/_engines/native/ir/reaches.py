@@ -202,13 +202,22 @@ def _syevd(given: _Given, type_: str) -> list[Reach]:
     ]  # fmt: skip
 
 
+def _heevd(given: _Given, type_: str) -> list[Reach]:
+    n = given[2]
+    return [
+        given.reach(3, (n, 1), (n, given[4])), given.reach(5, (n, 1)), given.reach(6, (given[7], 1)),
+        given.reach(8, (given[9], 1)), given.reach(10, (given[11], 1)), given.reach(12, (1, 1)),
+    ]  # fmt: skip
+
+
 def _gesdd(given: _Given, type_: str) -> list[Reach]:
+    """Room for real numbers behind that for complex ones."""
     m, n = given[1], given[2]
-    k = given.compute("smin", m, n)
+    k, last = given.compute("smin", m, n), 13 if type_ == "c128" else 12
     return [
         given.reach(3, (m, 1), (n, given[4])), given.reach(5, (k, 1)), given.reach(6, (m, 1), (k, given[7])),
         given.reach(8, (k, 1), (n, given[9])), given.reach(10, (given[11], 1)),
-        given.reach(12, (given.compute("mul", k, 8), 1)), given.reach(13, (1, 1)),
+        given.reach(last, (given.compute("mul", k, 8), 1)), given.reach(last + 1, (1, 1)),
     ]  # fmt: skip
 
 
@@ -278,5 +287,6 @@ _RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
     "fourier.rfft_n_even": partial(_lines, is_real_in=True), "fourier.rfft_n_odd": partial(_lines, is_real_in=True),
     "blas.gemm": _gemm, "blas.trsm": _trsm, "blas.trsv": _trsv, "lapack.potrf": _potrf, "lapack.getrf": _getrf,
     "lapack.syevd": _syevd, "lapack.gesdd": _gesdd, "lapack.geqrf": _geqrf, "lapack.orgqr": _orgqr,
+    "lapack.ungqr": _orgqr, "lapack.heevd": _heevd,
     "lapack.geev": _geev, "lapack.gees": _gees,
 }  # fmt: skip

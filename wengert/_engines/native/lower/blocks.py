@@ -170,6 +170,7 @@ class Block:
             self.forms[value.key] = form
         self.free: dict[tuple[str, Operand], list[Array]] = {}
         self.temporaries: dict[int, Array] = {}
+        self.read: set[int] = set()
         self.targets: dict[int, Stored] = {}
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
         self.heirs: dict[int, int] = {}  # by the key of what is read last by a member, the key of what takes its place
@@ -272,6 +273,10 @@ class Block:
         self.temporaries[value.key] = found.array
         return found
 
+    def is_read(self, value: Value) -> bool:
+        """Whether a value is an output, or another node's operand."""
+        return value.key in self.read
+
     def taken(self, node: Node, place: int) -> Stored:
         """An operand as an array that the node may overwrite: its own if nobody else reads it, else a copy."""
         value = node.inputs[place]
@@ -341,6 +346,7 @@ class Block:
                 self.targets.setdefault(value.key, target)
         self._hand_targets_on()
         nodes = self.graph.nodes
+        self.read = {v.key for values in (outputs, *(n.inputs for n in nodes)) for v in values}
         large = [v for v in outputs if not is_small(v)]
         plan = schedule(nodes, [*map(self._kind, nodes)], large, MOST_IN_LANES if self.b.width > 1 else MOST_REPEATS)
         self.assembled = {n.outputs[0].key for n, kind in zip(nodes, plan.kinds, strict=True) if kind is Kind.ASSEMBLE}

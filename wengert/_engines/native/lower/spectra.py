@@ -82,6 +82,11 @@ class Routine:
         return fortran_int(self.b, one_at_least(self.b, value))
 
 
+def worked_in(type_: str) -> str:
+    """The type in which a matrix's elements are worked with."""
+    return "c128" if type_ in COMPLEX else "f64"
+
+
 def copied(b: Builder, source: Stored, out: Stored) -> None:
     """What lies by rows, by columns, or the other way round."""
 
@@ -105,19 +110,25 @@ def _eigh(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     n = a.shape[-1]
     if is_none(n):
         return [values, vectors]
-    routine = Routine(block, n, n)
+    type_, has_vectors = worked_in(a.type), block.is_read(node.outputs[1])
+    routine = Routine(block, n, n, type_)
     length, whole = total_of(b, 1, times(b, 6 + 2 * PANEL, n), times(b, 2, n, n)), total_of(b, 3, times(b, 5, n))
-    work, whole_work, found = routine.room("f64", length), routine.room("i32", whole), routine.room("f64", n)
+    work, whole_work, found = routine.room(type_, length), routine.room("i32", whole), routine.room("f64", n)
+    name, beside = "syevd", ()
+    if type_ in COMPLEX:
+        real = total_of(b, 1, times(b, 5, n), times(b, 2, n, n))
+        name, beside = "heevd", (address_of(routine.room("f64", real)), routine.count(real))
     with loops_over(b, a.shape[:-2]) as index:
         routine.take(matrix_at(b, a, index))
         routine.lapack.call(
-            "syevd", letter("V"), letter("L" if node.attrs[0] else "U"), fortran_int(b, n), address_of(routine.copy),
-            routine.count(n), address_of(found), address_of(work), routine.count(length), address_of(whole_work),
-            routine.count(whole),
+            name, letter("V" if has_vectors else "N"), letter("L" if node.attrs[0] else "U"), fortran_int(b, n),
+            address_of(routine.copy), routine.count(n), address_of(found), address_of(work), routine.count(length),
+            *beside, address_of(whole_work), routine.count(whole),
         )  # fmt: skip
         routine.lapack.require()
         copied_line(b, found, matrix_at(b, values, index))
-        copied(b, routine.copy, matrix_at(b, vectors, index))
+        if has_vectors:
+            copied(b, routine.copy, matrix_at(b, vectors, index))
     return [values, vectors]
 
 
@@ -128,7 +139,7 @@ def _eig(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if is_none(n):
         return [values, vectors]
     is_complex = a.type in COMPLEX
-    routine = Routine(block, n, n, "c128" if is_complex else "f64")
+    routine = Routine(block, n, n, worked_in(a.type))
     type_, length, whole = routine.lapack.type, times(b, 4 + PANEL, n), times(b, 2, n)
     # of real matrices: real and imaginary parts of the values; of complex ones: the values, and room beside it
     parts = routine.room(type_, n), routine.room("f64", whole)
@@ -178,23 +189,26 @@ class _Values:
         s: the values; left, right: the vectors, u and vh by columns.
     """
 
-    def __init__(self, block: Block, m: Operand, n: Operand, k: Operand) -> None:
-        b, self.m, self.n, self.k = block.b, m, n, k
-        self.routine = Routine(block, m, n)
-        most = larger(b, "i64", m, n)
+    def __init__(self, block: Block, extents: tuple[Operand, Operand, Operand], type_: str, job: str = "S") -> None:
+        """`extents`: of the matrices, and how many values they have; `job`: "S", or "N" for values alone."""
+        b, self.job = block.b, job
+        m, n, k = self.m, self.n, self.k = extents
+        self.routine = Routine(block, m, n, type_)
+        most, room = larger(b, "i64", m, n), self.routine.room
         self.length = total_of(b, times(b, 4, k, k), times(b, 7 + PANEL, k), times(b, 1 + PANEL, most))
-        self.work, self.whole_work = self.routine.room("f64", self.length), self.routine.room("i32", b.mul(8, k))
-        self.s, self.left = self.routine.room("f64", k), self.routine.room("f64", k, m)
-        self.right = self.routine.room("f64", n, k)
+        self.work, self.whole_work = room(type_, self.length), room("i32", b.mul(8, k))
+        self.s, self.left, self.right = room("f64", k), room(type_, k, m), room(type_, n, k)
+        real = total_of(b, times(b, 7, k, k), times(b, 6, k), times(b, 2, most, k))
+        self.beside = (address_of(room("f64", real)),) if type_ in COMPLEX else ()
 
     def find(self, matrix: Stored) -> None:
         b, routine = self.routine.b, self.routine
         routine.take(matrix)
         routine.lapack.call(
-            "gesdd", letter("S"), fortran_int(b, self.m), fortran_int(b, self.n), address_of(routine.copy),
+            "gesdd", letter(self.job), fortran_int(b, self.m), fortran_int(b, self.n), address_of(routine.copy),
             routine.count(self.m), address_of(self.s), address_of(self.left), routine.count(self.m),
             address_of(self.right), routine.count(self.k), address_of(self.work), routine.count(self.length),
-            address_of(self.whole_work),
+            *self.beside, address_of(self.whole_work),
         )  # fmt: skip
         routine.lapack.require()
 
@@ -205,12 +219,14 @@ def _svd(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     m, n = a.shape[-2:]
     if is_none(m, n):
         return [u, s, vh]
-    found = _Values(block, m, n, s.shape[-1])
+    has_vectors = block.is_read(node.outputs[0]) or block.is_read(node.outputs[2])
+    found = _Values(block, (m, n, s.shape[-1]), worked_in(a.type), "S" if has_vectors else "N")
     with loops_over(b, a.shape[:-2]) as index:
         found.find(matrix_at(b, a, index))
         copied_line(b, found.s, matrix_at(b, s, index))
-        copied(b, found.left, matrix_at(b, u, index))
-        copied(b, found.right, matrix_at(b, vh, index))
+        if has_vectors:
+            copied(b, found.left, matrix_at(b, u, index))
+            copied(b, found.right, matrix_at(b, vh, index))
     return [u, s, vh]
 
 
@@ -220,7 +236,7 @@ def _pinv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     m, n = a.shape[-2:]
     if is_none(m, n):
         return [target]
-    found = _Values(block, m, n, smaller(b, "i64", m, n))
+    found = _Values(block, (m, n, smaller(b, "i64", m, n)), "f64")
     with loops_over(b, a.shape[:-2]) as index:
         found.find(matrix_at(b, a, index))
         out = matrix_at(b, target, index)
@@ -250,12 +266,13 @@ def _inverted(b: Builder, found: _Values, share: float) -> None:
 class _Reflections:
     """A = Q R, Q as reflections and then as the columns that are asked for."""
 
-    def __init__(self, block: Block, m: Operand, n: Operand, columns: Operand) -> None:
+    def __init__(self, block: Block, extents: tuple[Operand, Operand, Operand], type_: str) -> None:
+        """`extents`: of the matrices, and how many columns of Q are asked for."""
         b = block.b
-        self.routine = Routine(block, m, columns)  # with room for all columns of Q
-        self.m, self.n, self.columns = m, n, columns
-        self.length = times(b, PANEL, columns)
-        self.work, self.factors = self.routine.room("f64", self.length), self.routine.room("f64", n)
+        self.m, self.n, self.columns = extents
+        self.routine = Routine(block, self.m, self.columns, type_)  # with room for all columns of Q
+        self.length = times(b, PANEL, self.columns)
+        self.work, self.factors = self.routine.room(type_, self.length), self.routine.room(type_, self.n)
 
     def take(self, source: Stored) -> None:
         """Copies a matrix, and factorises it: R is on and above the diagonal of the copy."""
@@ -270,7 +287,7 @@ class _Reflections:
         """The copy becomes the columns of Q."""
         b, routine = self.routine.b, self.routine
         shape = fortran_int(b, self.m), fortran_int(b, self.columns), fortran_int(b, self.n)
-        routine.lapack.call("orgqr", *shape, *self._rest())
+        routine.lapack.call("ungqr" if routine.lapack.type in COMPLEX else "orgqr", *shape, *self._rest())
         routine.lapack.require()
 
     def _rest(self) -> Sequence[Any]:
@@ -293,20 +310,23 @@ def _qr(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     _require_tall(b, m, n)
     if is_none(m, n):
         return [q, r]
-    made = _Reflections(block, m, n, n)
+    made = _Reflections(block, (m, n, n), worked_in(a.type))
     with loops_over(b, a.shape[:-2]) as index:
         made.take(matrix_at(b, a, index))
         out = matrix_at(b, r, index)
         fill_matrix(b, out, _upper(b, made.routine.copy, out.type))
-        made.orthonormal()
-        copied(b, made.routine.copy, matrix_at(b, q, index))
+        if block.is_read(node.outputs[0]):
+            made.orthonormal()
+            copied(b, made.routine.copy, matrix_at(b, q, index))
     return [q, r]
 
 
 def _upper(b: Builder, copy: Stored, type_: str) -> Callable[[Index], Operand]:
+    zero: Any = Pair(0.0, 0.0) if type_ in COMPLEX else 0.0
+
     def at(index: Index) -> Operand:
         i, j = index
-        return b.select(type_, b.let("le", "i64", i, j), b.convert(type_, "f64", copy.at(b, (j, i))), 0.0)
+        return b.select(type_, b.let("le", "i64", i, j), b.convert(type_, copy.type, copy.at(b, (j, i))), zero)
 
     return at
 
@@ -318,7 +338,7 @@ def _complement(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     _require_tall(b, m, n)
     if is_none(m):
         return [target]
-    made = _Reflections(block, m, n, m)
+    made = _Reflections(block, (m, n, m), "f64")
     with loops_over(b, q.shape[:-2]) as index:
         made.take(matrix_at(b, q, index))
         made.orthonormal()
@@ -329,6 +349,6 @@ def _complement(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 
 
 LOWERED = {
-    **singles({"eigh": _eigh, "svd": _svd, "qr": _qr, "complement": _complement, "pinv": _pinv}),
-    **singles({"eig": _eig}, of_complex=True),
+    **singles({"complement": _complement, "pinv": _pinv}),
+    **singles({"eig": _eig, "eigh": _eigh, "svd": _svd, "qr": _qr}, of_complex=True),
 }
