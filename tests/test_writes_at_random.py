@@ -79,6 +79,69 @@ def program(seed: int, np_: Any, x: Any) -> Any:
     return total
 
 
+def an_entry(rng: np.random.Generator, size: int, extents: Any) -> Any:
+    """An entry of an index for one axis; index arrays among them are of one shape, or broadcast to it."""
+    kind = rng.integers(0, 8)
+    if kind < 2:
+        return int(rng.integers(-size, size))
+    if kind < 4:
+        return some_slice(rng, size)
+    if kind == 4:
+        return [int(i) for i in rng.integers(-size, size, extents[-1])]
+    if kind == 5:
+        return rng.random(size) < 0.6
+    return rng.integers(-size, size, extents if rng.random() < 0.7 else (*extents[:-1], 1))
+
+
+VIEWS: list[Any] = [
+    lambda v: v, lambda v: v.T, lambda v: v.reshape(-1), lambda v: v[1:], lambda v: v[::-1], lambda v: v[..., 0],
+    lambda v: v.swapaxes(0, 1), lambda v: v.reshape(3, -1), lambda v: v.T[1:].T,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(4 * COUNT))
+def test_a_random_index_of_a_view_addresses_what_it_does_in_numpy(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    view, kind = VIEWS[rng.integers(len(VIEWS))], rng.integers(0, 4)
+    array = rng.uniform(-1, 1, (3, 2, 4))
+    extents = (2, 3) if rng.random() < 0.3 else (3,)
+    entries = [an_entry(rng, n, extents) for n in view(array).shape[: rng.integers(1, 4)]]
+    if rng.random() < 0.3:
+        entries.insert(rng.integers(0, len(entries) + 1), [..., None][rng.integers(2)])
+    index = (*entries,)
+    try:
+        values = np.array(rng.uniform(-1, 1, view(array)[index].shape))
+    except IndexError:
+        values = None
+
+    def written(np_: Any, x: Any, v: Any) -> Any:
+        x = x * 1.0
+        x[0, 0, 0] = 0.5  # from here on it is a memory
+        target = view(x)
+        if kind == 0:
+            target[index] = v
+        elif kind == 1:
+            target[index] += v
+        elif kind == 2:
+            np_.subtract.at(target, index, v)
+        else:
+            target[index] *= v
+        read = target[index]
+        return (x * np.cos(np.arange(24.0)).reshape(3, 2, 4)).sum() + (read * read).sum()
+
+    if values is None:
+        with pytest.raises(IndexError):
+            written(wnp, wg.tensor(array), 1.0)
+        return
+    gradient = wg.value_and_grad(lambda x, v: written(wnp, x, v), argnums=(0, 1), unconnected_gradients="zero")
+    value, found = gradient(array, values)
+    np.testing.assert_allclose(value, written(np, array, values), rtol=1e-11)
+    directions, h = (rng.standard_normal(array.shape), np.array(rng.standard_normal(values.shape))), 1e-6
+    ends = [written(np, array + s * directions[0], values + s * directions[1]) for s in (h, -h)]
+    slope = sum((g * d).sum() for g, d in zip(found, directions, strict=True))
+    np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * h), rtol=1e-5, atol=1e-7)
+
+
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_a_random_program_is_numpys(seed: int) -> None:
     x = np.random.default_rng(seed).uniform(-1, 1, SHAPE)

@@ -263,6 +263,8 @@ WRITES: dict[str, tuple[Callable[[Any, Any, Any, int], Any], int, int]] = {  # w
     "integers_in_one_row": (lambda a, b, x, k: operator.setitem(a.reshape(-1), _ROWS + k, x), 63, 32),
     "integers_of_columns": (lambda a, b, x, k: operator.setitem(a.T, (_COLUMNS, _ROWS), x), 71, 32),
     "integers_increased": (lambda a, b, x, k: operator.setitem(a, _ROWS, operator.iadd(a[_ROWS], x[0])), 101, 64),
+    "slice_increased": (lambda a, b, x, k: a[k, 1:6].__iadd__(x), 23, 11),
+    "slice_decreased": (lambda a, b, x, k: operator.setitem(a, k, operator.isub(a[k], x[0])), 49, 9),
     "add_at": (lambda a, b, x, k: np.add.at(a, (_ROWS, _COLUMNS), x), 45, 4),
     "add_at_a_view": (lambda a, b, x, k: np.add.at(b, (_ROWS, _COLUMNS // 2), x), 63, 4),
     "first": (lambda a, b, x, k: operator.setitem(wg.numpy.zeros((40, 9)), (k, 3), x[0]), 80, 1),

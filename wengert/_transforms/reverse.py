@@ -21,7 +21,7 @@ from .._core.state import SERIALS, STATE, next_serial
 from .._core.tensor import Tensor, Value, Written, as_recorded
 from .._core.types import TensorType, as_type, same_shape, type_of, typed
 from .._core.user_line import at_user_line
-from .._prims.buffer import Update, buffer_get, buffer_set
+from .._prims.buffer import Update, buffer_add, buffer_get, buffer_set
 from .._prims.discrete import logical_and, logical_or
 from .._prims.indexing import gather
 from .._prims.structural import add, alias, conj, full, mul, scale, zeros_of
@@ -262,6 +262,8 @@ def _pull_back_at_place(entry: Entry, ct: Any, cts: Cotangents, kernels: dict[st
         return False
     op, count = entry[0], len(entry[3])
     places = entry[7][op.fixed : count]
+    if op is buffer_add and 0 not in entry[2].wanted:  # an addition keeps its places for the value alone
+        places = ()
     if places and not _is_on(kernels, places):
         return False
     return _AT_PLACES[op](entry, ct._data, (*map(_data_of, places),), cts, kernels)
@@ -270,19 +272,26 @@ def _pull_back_at_place(entry: Entry, ct: Any, cts: Cotangents, kernels: dict[st
 def _pull_back_write(
     entry: Entry, data: Any, indices: tuple[Any, ...], cts: Cotangents, kernels: dict[str, Kernel]
 ) -> bool:
-    """What stands at the place is the value's, of each element the last one's, and is erased for what was there before.
+    """What stands at the place is the value's, and what was written over is erased for what was there before.
 
-    A version of NumPy's engine does both at the cost of one.
+    Of elements that are written to several times the last value has the cotangent. A version of NumPy's engine does
+    both at the cost of one.
     """
     (template,) = entry[1]
-    cut = getattr(data, "cut", None)
-    term, data = (cut or kernels["buffer_new"](data).cut)(template, indices)
-    if indices and indices[0].shape:
-        extents = (*[n for n, e in zip(data.shape, template, strict=True) if e is None],)
-        is_last = kernels["last_writes"](*indices, extents)
-        if not is_last.all():
-            term = term.copy()
-            term[~is_last] = 0
+    masks, term = True, None
+    if entry[0] is buffer_add:
+        masks = entry[5][0] in cts.masked
+        if 0 in entry[2].wanted:
+            term = kernels["buffer_get"](data, *indices, template)
+    else:
+        cut = getattr(data, "cut", None)
+        term, data = (cut or kernels["buffer_new"](data).cut)(template, indices)
+        if indices and indices[0].shape:
+            extents = (*[n for n, e in zip(data.shape, template, strict=True) if e is None],)
+            is_last = kernels["last_writes"](*indices, extents)
+            if not is_last.all():
+                term = term.copy()
+                term[~is_last] = 0
     terms, masked = cts.terms, cts.masked
     for index in entry[2].wanted:
         key, found = entry[3][index], data if index else term
@@ -292,8 +301,9 @@ def _pull_back_write(
         elif not index and type(known) is Tensor and KERNELS_OF[type(known._data)] is kernels:
             terms[key] = Tensor(known._data + found, next_serial())
         else:
-            cts.add(key, Tensor(found, next_serial()), True)
-        masked.add(key)
+            cts.add(key, Tensor(found, next_serial()), masks)
+        if masks:
+            masked.add(key)
     return True
 
 
@@ -310,7 +320,7 @@ def _pull_back_read(
     return True
 
 
-_AT_PLACES = {buffer_set: _pull_back_write, buffer_get: _pull_back_read}
+_AT_PLACES = {buffer_set: _pull_back_write, buffer_add: _pull_back_write, buffer_get: _pull_back_read}
 
 
 def _idle_flag(entry: Entry, cts: Cotangents) -> Tensor | None:

@@ -13,7 +13,7 @@ from .._core.argument_types import ArrayLike
 from .._core.dims import Dim
 from .._core.engine import framework_of
 from .._core.labelled import family_of
-from .._core.tensor import Tensor, held_now
+from .._core.tensor import Tensor, Written, held_now
 from . import elementwise as E
 from . import linalg, piecewise
 from .array_methods import attach_methods
@@ -62,7 +62,11 @@ def _in_place(f: Callable[[Any, Any], Any], sign: str) -> Callable[[Tensor, Any]
     A tensor of no axes is a number unless it has a place in memory: one that was made as an array, or is a view.
     """
 
+    is_sum, is_less = sign in ("+", "-"), sign == "-"
+
     def method(self: Tensor, other: ArrayLike) -> Any:
+        if is_sum and type(self) is Written and self._link.increase_promptly(other, is_less):
+            return self
         if (not self.ndim and self._link is None) or (type(other) not in _FAST and not _is_operand(other)):
             return NotImplemented
         result = as_tensor(f(held_now(self), other))

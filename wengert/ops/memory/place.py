@@ -20,6 +20,7 @@ from ..._core.tensor import Tensor, Value, tell_twin
 from ..._core.types import as_type, type_of
 from ..._core.user_line import at_user_line
 from ..._prims import buffer as prims
+from ..._prims.structural import neg
 from ...errors import TracingError
 from .. import buffer_indexing
 from ..at import At, filling
@@ -75,6 +76,26 @@ class Place(Location):
         value = value if value._data.shape == core else filling(value, core, "x[...]")
         memory: Any = self.family.memory
         memory._tensor = apply(prims.buffer_add, (value, held, *indices), (template,))
+        return True
+
+    def increase_promptly(self, value: Any, is_less: bool) -> bool:
+        """`x += value` or `x -= value` of a view, in one op that reads nothing; whether there was nothing to ask.
+
+        The whole is read more often than written to, and stays a plain array.
+        """
+        held = None if self.made is None or self.made is OF_ROOT else self.version()
+        window = None if held is None or type(value) is not Tensor else self.window()
+        if held is None or window is None or held._data.dtype.kind not in "fc":
+            return False
+        own, link = value._data, value._link
+        if own.dtype != held._data.dtype or KERNELS_OF[type(own)] is not KERNELS_OF[type(held._data)]:
+            return False
+        if link is not None and link.family is self.family:
+            return False
+        value = neg(value) if is_less else value
+        value = value if own.shape == self.type.shape else filling(value, self.type.shape, "x[...]")
+        memory: Any = self.family.memory
+        memory._tensor = apply(prims.buffer_add, (value, held), (window,))
         return True
 
     def begin(self, x: Tensor, value: Tensor) -> None:
