@@ -8,6 +8,7 @@ differentiated and compared with differences.
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import types
 from typing import Any
@@ -288,6 +289,56 @@ np.percentile(V, 30, method="inverted_cdf", weights=W)
 np.nanquantile(V, 0.3, method="inverted_cdf", weights=W)
 np.nanpercentile(V, 30, method="inverted_cdf", weights=W)
 np.ravel(a=A, order="F")
+np.clip(A, 0.1, 1.0, dtype="float32")
+np.copy(A, order="F")
+np.ones_like(A, order="F")
+np.logspace(V, 2.0, 3, base=W, axis=-1)
+np.nanquantile(A + H, [0.2, 0.45, 0.9], axis=1, method="interpolated_inverted_cdf")
+np.nanpercentile(A + H, 35, method="interpolated_inverted_cdf", keepdims=True)
+np.nanquantile(A + H, [0.2, 0.45, 0.9], axis=1, method="hazen")
+np.nanpercentile(A + H, 35, method="hazen", keepdims=True)
+np.nanquantile(A + H, [0.2, 0.45, 0.9], axis=1, method="weibull")
+np.nanpercentile(A + H, 35, method="weibull", keepdims=True)
+np.nanquantile(A + H, [0.2, 0.45, 0.9], axis=1, method="median_unbiased")
+np.nanpercentile(A + H, 35, method="median_unbiased", keepdims=True)
+np.nanquantile(A + H, [0.2, 0.45, 0.9], axis=1, method="normal_unbiased")
+np.nanpercentile(A + H, 35, method="normal_unbiased", keepdims=True)
+np.nanquantile(A + H, [0.2, 0.45, 0.9], axis=1, method="inverted_cdf")
+np.nanpercentile(A + H, 35, method="inverted_cdf", keepdims=True)
+np.nanquantile(A + H, [0.2, 0.45, 0.9], axis=1, method="averaged_inverted_cdf")
+np.nanpercentile(A + H, 35, method="averaged_inverted_cdf", keepdims=True)
+np.nanquantile(A + H, [0.2, 0.45, 0.9], axis=1, method="closest_observation")
+np.nanpercentile(A + H, 35, method="closest_observation", keepdims=True)
+np.fmax.reduce(np.abs(A), axis=None)
+np.fmax.reduce(np.abs(A)[None], axis=(0, -1), keepdims=True)
+np.fmax.reduce(np.abs(A), axis=1, initial=0.6, where=M)
+np.fmin.reduce(np.abs(A), axis=None)
+np.fmin.reduce(np.abs(A)[None], axis=(0, -1), keepdims=True)
+np.fmin.reduce(np.abs(A), axis=1, initial=0.6, where=M)
+np.hypot.reduce(np.abs(A), axis=None)
+np.hypot.reduce(np.abs(A)[None], axis=(0, -1), keepdims=True)
+np.hypot.reduce(np.abs(A), axis=1, initial=0.6, where=M)
+np.logaddexp.reduce(np.abs(A), axis=None)
+np.logaddexp.reduce(np.abs(A)[None], axis=(0, -1), keepdims=True)
+np.logaddexp.reduce(np.abs(A), axis=1, initial=0.6, where=M)
+np.logaddexp2.reduce(np.abs(A), axis=None)
+np.logaddexp2.reduce(np.abs(A)[None], axis=(0, -1), keepdims=True)
+np.logaddexp2.reduce(np.abs(A), axis=1, initial=0.6, where=M)
+np.logical_and.reduce(A > 0, axis=None)
+np.logical_and.reduce(A, axis=1, where=M)
+np.logical_and.accumulate(A)
+np.logical_and.reduceat(V, [0, 2, 3])
+np.logical_and.reduce(A, axis=0, initial=False)
+np.logical_or.reduce(A > 0, axis=None)
+np.logical_or.reduce(A, axis=1, where=M)
+np.logical_or.accumulate(A)
+np.logical_or.reduceat(V, [0, 2, 3])
+np.logical_or.reduce(A, axis=0, initial=False)
+np.logical_xor.reduce(A > 0, axis=None)
+np.logical_xor.reduce(A, axis=1, where=M)
+np.logical_xor.accumulate(A)
+np.logical_xor.reduceat(V, [0, 2, 3])
+np.logical_xor.reduce(A, axis=0, initial=False)
 np.ravel_multi_index(multi_index=([0, 1], [2, 5]), dims=(2, 3), mode="clip", order="F")
 np.real(val=A * 2j + A)
 np.real_if_close(a=A + 0j, tol=100)
@@ -483,6 +534,24 @@ def test_a_trace_gives_the_same_or_says_what_it_needs(row: str) -> None:
         return
     for one, other in zip(ours, flat(called(row, np, DATA)), strict=True):
         np.testing.assert_allclose(one.numpy(), other, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "np.arange(s, 3.0, V[3])",
+        "np.arange(0, 4.0 + s, 0.7)",
+        "np.arange(2.0, -1.0, V[1], dtype=float)",
+        'np.array([[s, 1.0], [2.0, s]], order="F")',
+        'np.asarray(A, order="F")',
+    ],
+)
+def test_what_numpys_own_functions_cannot_make_of_tensors_is_made(row: str) -> None:
+    for kind in ("arrays", "tensors"):
+        test_values_are_numpys(row, kind)
+    test_gradients_are_those_of_differences(row)
+    with pytest.raises(wg.TracingError, match="symbolic") if "arange" in row else contextlib.nullcontext():
+        wg.function(lambda s, A, V: called(row, wnp, {"s": s, "A": A, "V": V}))(DATA["s"], DATA["A"], DATA["V"])
 
 
 # A trace does not know how large the results are, or which of two forms they have.

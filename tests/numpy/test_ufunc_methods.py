@@ -72,3 +72,17 @@ def test_at_of_a_matrix_by_several_indices() -> None:
         np.hypot.at(a, rows, 2.0)
         np.logaddexp.at(a, whole, [1.0, 2.0, 3.0])
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-14)
+
+
+def test_folds_that_numpy_does_not_have_are_its_errors() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    for fold, error in (
+        (lambda a: np.equal.reduce(a), TypeError), (lambda a: np.less.accumulate(a), TypeError),
+        (lambda a: np.greater.reduceat(a, [0, 1]), TypeError), (lambda a: np.subtract.reduce(a, axis=None), ValueError),
+        (lambda a: np.fmax.reduce(a, where=a > 1), ValueError),
+    ):  # fmt: skip
+        for given in (x, wg.tensor(x)):
+            with pytest.raises(error):
+                fold(given)
+    with pytest.raises(TypeError, match="where="):
+        wnp.clip(wg.tensor(x), 0, 1, where=x > 1)

@@ -345,6 +345,8 @@ def logspace(
     axis: int = 0,
 ) -> Any:
     """Powers of a base whose exponents are evenly spaced."""
+    if np.ndim(base):
+        base = ops.expand_dims(base, axis)
     return ops.logspace(start, stop, num, endpoint, base, dtype, axis)
 
 

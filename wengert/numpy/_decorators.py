@@ -266,12 +266,12 @@ def named_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 def accept(name: str, **arguments: Any) -> None:
     """Checks the arguments that are there for NumPy's sake: a value that would change the result is refused."""
     for key, value in arguments.items():
-        if value not in _HARMLESS.get(key, (None,)):
+        if isinstance(value, (np.ndarray, Tensor)) or value not in _HARMLESS.get(key, (None,)):
             raise TypeError(at_user_line(f"{name}: {key}={value!r} is not supported"))
 
 
 _HARMLESS: dict[str, tuple[Any, ...]] = {
-    "order": (None, "C", "K", "A"),
+    "order": (None, "C", "F", "K", "A"),
     "device": (None, "cpu"),
     "casting": (None, "same_kind", "safe", "unsafe", "no", "equiv"),
     "kind": (None, "quicksort", "mergesort", "heapsort", "stable", "introselect"),

@@ -25,7 +25,8 @@ from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
 from ..errors import LostGradientError
 from ..ops.memory.writes import require_cast, write_all
-from ..ops.promotion import as_tensor, broadcast_shapes, cast
+from ..ops.ordering import in_columns
+from ..ops.promotion import as_tensor, broadcast_shapes, cast, normal_axes
 from ._decorators import refuse_out, refuse_target, widened, written
 from ._iteration import folded
 from ._mutation import write_each
@@ -56,6 +57,14 @@ _COUNTING = frozenset({
 })  # fmt: skip
 _COUNTING_UFUNCS = frozenset({np.bitwise_count, np.gcd, np.lcm, np.isnat})
 
+# Folds that take elements in any order, and what changes none of them: np.fmax and np.fmin pass over NaN.
+_NEUTRAL: dict[np.ufunc, Any] = {
+    np.fmax: np.nan, np.fmin: np.nan, np.hypot: 0.0, np.logaddexp: -np.inf, np.logaddexp2: -np.inf,
+    np.logical_and: True, np.logical_or: False, np.logical_xor: False,
+}  # fmt: skip
+_LOGICAL = frozenset({np.logical_and, np.logical_or, np.logical_xor})
+_COMPARING = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
+
 
 # -- ufuncs ----------------------------------------------------------------------------------------------------------
 
@@ -78,6 +87,8 @@ def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dic
         return write_each(ufunc, ours or (lambda *xs: _counted(ufunc, xs, {})), *inputs)
     if method == "__call__" and ours is not None:
         return _called(ours, ufunc, inputs, kwargs, casting)
+    if method == "reduce" and ufunc in _NEUTRAL and (kwargs.get("where", True) is not True or "initial" in kwargs):
+        return _reduced_partly(ours, ufunc, inputs, kwargs)
     if (ufunc, method) in _METHODS and set(kwargs) <= {"axis", "dtype", "keepdims", "initial", "where"}:
         return _folded(_METHODS[ufunc, method], inputs, kwargs)
     if method == "outer" and ours is not None and not kwargs:
@@ -131,7 +142,7 @@ def _folded(ours: Callable[..., Any], inputs: tuple[Any, ...], kwargs: dict[str,
 
 
 def _one_by_one(
-    ours: Callable[..., Any], ufunc: np.ufunc, method: str, array: ArrayLike, *positional: Any, axis: ArrayLike = 0,
+    ours: Callable[..., Any], ufunc: np.ufunc, method: str, array: ArrayLike, *positional: Any, axis: Any = 0,
     keepdims: bool = False, **options: object,
 ) -> Any:  # fmt: skip
     """A ufunc's `reduce`, `accumulate` or `reduceat` where we have no fold: element after element along one axis."""
@@ -143,17 +154,45 @@ def _one_by_one(
     if positional:
         axis, positional = positional[0], positional[1:]
     given = [f"{key}=" for key, value in options.items() if value is not None]
-    if given or any(x is not None for x in positional) or not isinstance(axis, int):
-        raise TypeError(
-            at_user_line(
-                f"{_ufunc_name(ufunc)}.{method} of tensors works along one axis, and does not take {' '.join(given)}; "
-                f"reshape or cast the tensor before"
-            )
-        )
+    if given or any(x is not None for x in positional):
+        what = " ".join(given) or "a dtype"
+        said = f"{_ufunc_name(ufunc)}.{method} of tensors does not take {what}; cast the tensor before"
+        raise TypeError(at_user_line(said))
+    x = _of_truths(ufunc, as_tensor(array), method)
     if method == "reduceat":
-        return _by_segments(ours, ufunc, as_tensor(array), np.asarray(indices), axis)
-    result = folded(ours, array, axis, method == "accumulate")
-    return ops.expand_dims(result, axis) if keepdims else result
+        return _by_segments(ours, ufunc, x, np.asarray(indices), axis)
+    if method == "accumulate":
+        return folded(ours, x, axis, True)
+    axes = normal_axes(axis, x.ndim, _ufunc_name(ufunc))
+    if len(axes) != 1 and ufunc not in _NEUTRAL:
+        said = f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified"
+        raise ValueError(at_user_line(said))
+    result = folded(ours, in_columns(x, axes), 0, False)
+    return ops.reshape(result, [1 if i in axes else x.shape[i] for i in range(x.ndim)]) if keepdims else result
+
+
+def _of_truths(ufunc: np.ufunc, x: Tensor, method: str) -> Tensor:
+    """The operand of a fold whose steps give truths: truths, too, or nothing that NumPy has."""
+    if ufunc in _LOGICAL:
+        return cast(x, np.dtype(bool))
+    if ufunc in _COMPARING and x.dtype != np.bool_:
+        said = f"{_ufunc_name(ufunc)}.{method}: NumPy compares no truths with elements of dtype {x.dtype.name}"
+        raise TypeError(at_user_line(said))
+    return x
+
+
+def _reduced_partly(ours: Any, ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A reduction of the elements that `where=` leaves, from `initial=` on."""
+    x = _of_truths(ufunc, as_tensor(inputs[0]), "reduce")
+    options = {key: value for key, value in kwargs.items() if key not in ("where", "initial")}
+    where, initial = kwargs.get("where", True), kwargs.get("initial")
+    if where is not True:
+        if initial is None and ufunc in (np.fmax, np.fmin):
+            said = f"reduction operation '{ufunc.__name__}' does not have an identity: a where mask asks for 'initial'"
+            raise ValueError(at_user_line(said))
+        x = as_tensor(ops.where(where, x, _NEUTRAL[ufunc]))
+    found = _uncommon(ufunc, "reduce", (x, *inputs[1:]), options)
+    return found if initial is None else ours(initial, found)
 
 
 def _by_segments(ours: Callable[..., Any], ufunc: np.ufunc, x: Tensor, indices: Any, axis: int) -> Any:

@@ -6,6 +6,7 @@ Each method names a place among the sorted elements; a place between two is inte
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from .. import ops
 from .._core.argument_types import ArrayLike, Axes
 from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
-from ..ops.ordering import in_columns
+from ..ops.ordering import in_columns, interpolated
 from ..ops.promotion import as_float, as_ndarray, as_tensor, is_tensor_like, normal_axes
 from ..ops.shapes import known_extent
 
@@ -27,26 +28,51 @@ _STEPPED = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 FURTHER = (*_CONTINUOUS, *_STEPPED)
 
 
-def quantile_by(method: str, x: Tensor, q: ArrayLike, axis: Axes, keepdims: bool) -> Any:
-    """The quantiles by one of the further methods."""
-    share = as_float(as_tensor(q, "quantile"))
+def quantile_by(method: str, x: Tensor, q: ArrayLike, axis: Axes, keepdims: bool, skip: bool) -> Any:
+    """The quantiles by one of the further methods; `skip` leaves NaN out."""
     axes = normal_axes(axis, x.ndim, "quantile")
+    if skip:
+        return _without_missing(method, x, q, axes, keepdims)
     count = math.prod([known_extent(x, i, "np.quantile") for i in axes])
+    share = as_float(as_tensor(q, "quantile"))
+    return _by_places(method, share, q, count, lambda place, way: _at_place(x, place, count, axes, keepdims, way))
+
+
+def _by_places(method: str, share: Tensor, q: ArrayLike, count: Any, at: Callable[[Tensor, str], Any]) -> Any:
+    """The quantiles, where `at` gives what lies at a place among the sorted elements."""
     if method in _CONTINUOUS:
         alpha, beta = _CONTINUOUS[method]
-        place = share * (count + 1 - alpha - beta) + (alpha - 1)
-        return _at_place(x, place, count, axes, keepdims, "linear")
+        return at(share * (count + 1 - alpha - beta) + (alpha - 1), "linear")
     # The steps are constant in q between jumps, which are no place to differentiate at.
-    exact = count * _shares(q, "quantile") - (1.5 if method == "closest_observation" else 1.0)
+    shares = np.reshape(_shares(q, "quantile"), share.shape)
+    exact = count * shares - (1.5 if method == "closest_observation" else 1.0)
     below = np.floor(exact)
     is_jump = exact == below
     if method == "closest_observation":
         is_jump = is_jump & (below % 2 == 1)
-    first = _at_place(x, as_tensor(np.where(is_jump, below, below + 1)), count, axes, keepdims, "nearest")
+    first = at(as_tensor(np.where(is_jump, below, below + 1)), "nearest")
     if method != "averaged_inverted_cdf":
         return first
-    second = _at_place(x, as_tensor(below + 1), count, axes, keepdims, "nearest")
-    return (first + second) / 2
+    return (first + at(as_tensor(below + 1), "nearest")) / 2
+
+
+def _without_missing(method: str, x: Tensor, q: ArrayLike, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """The quantiles of what is not NaN, which sorts last: each column has its own number of elements."""
+    share, line = as_float(as_tensor(q, "nanquantile")), in_columns(as_float(x), axes)
+    rest = tuple(line.shape[1:])
+    ordered = ops.sort(line, axis=0)
+    count = ops.sum(ops.logical_not(ops.isnan(line)), axis=0)
+    top = ops.maximum(count - 1, 0)
+
+    def at(place: Tensor, way: str) -> Tensor:
+        tops = ops.broadcast_to(top, place.shape)
+        inside = ops.maximum(ops.minimum(place, ops.cast(tops, place.dtype)), 0.0)
+        return interpolated(inside, tops, way, lambda i: ops.take_along_axis(ordered, i, axis=0))
+
+    rows = ops.reshape(share, (-1, *(1,) * len(rest)))
+    result = _by_places(method, rows, q, ops.cast(count, share.dtype), at)
+    kept = tuple(1 if i in axes else x.shape[i] for i in range(x.ndim)) if keepdims else rest
+    return ops.reshape(result, (*share.shape, *kept))
 
 
 def _at_place(x: Tensor, place: Tensor, count: int, axes: Axes, keepdims: bool, method: str) -> Any:

@@ -144,10 +144,12 @@ def clip(
     max: Any = NO_VALUE, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """Elements kept between two bounds. The gradient passes on the closed interval."""
-    accept("np.clip", **kwargs)
+    dtype = kwargs.pop("dtype", None)
+    accept("np.clip", **{key: value for key, value in kwargs.items() if key not in ("subok", "order")})
     low = next((v for v in (a_min, min) if v is not NO_VALUE), None)
     high = next((v for v in (a_max, max) if v is not NO_VALUE), None)
-    return ops.clip(a, low, high)
+    found = ops.clip(a, low, high)
+    return found if dtype is None else ops.cast(found, np.dtype(dtype))
 
 
 @as_numpy

@@ -35,8 +35,8 @@ def _quantile(
         a = cast(a, dtypes.promote(a.dtype, as_float(as_tensor(q)).dtype))  # as NumPy: numbers do not count, arrays do
     if weights is not None:
         found = weighted(name, a, q, axis, method, weights, kept, skip)
-    elif not skip and method in FURTHER:
-        found = quantile_by(method, a, q, axis, kept)
+    elif method in FURTHER:
+        found = quantile_by(method, a, q, axis, kept, skip)
     else:
         found = (ops.nanquantile if skip else ops.quantile)(a, q, axis, method, kept)
     return ops.cast(found, a.dtype) if a.dtype.kind in "biu" and method in _OF_ELEMENTS else found

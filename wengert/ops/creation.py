@@ -15,14 +15,15 @@ from .._core.apply import apply
 from .._core.argument_types import ArrayLike, DTypeLike, ShapeLike
 from .._core.constant import constant, is_number, number_dtype, scalar_array
 from .._core.dims import Dim, DimLike, Shape
+from .._core.engine import ndarray_of
 from .._core.moving import beside
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, held_now
 from .._core.user_line import at_user_line
 from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion
-from .elementwise import divide, exp, log, multiply, power
+from .elementwise import add, divide, exp, log, multiply, power, subtract
 from .promotion import as_tensor, common_dtype, count_of, names_errors, normal_axis, outward, public
 from .reductions import max as largest
 from .shapes import extent, joined, moved, new_shape, part, reshaped, with_axis
@@ -310,7 +311,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: DTypeLike | No
         dtype: the dtype; None means that of the arguments.
 
     Returns:
-        A tensor with one axis. The arguments are numbers known while tracing (or dimensions) and have no gradient.
+        A tensor with one axis. The arguments are numbers known while tracing (or dimensions). Start and step have
+        gradients; how many numbers there are is a constant.
 
     Raises:
         ZeroDivisionError: if `step` is 0.
@@ -328,6 +330,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: DTypeLike | No
     numbers = [_plain(v) for v in (first, end, by)]
     if numbers[2] == 0:
         raise ZeroDivisionError(at_user_line(f"arange: the step from {numbers[0]} to {numbers[1]} is 0"))
+    if any(isinstance(v, Tensor) and v.is_followed and dtypes.is_inexact(v.dtype) for v in (first, by)):
+        return _followed_range(as_tensor(first), as_tensor(by), np.arange(*numbers), dtype)
     if dtype is None:
         _require_int64(*numbers)
     made = np.arange(*numbers)
@@ -349,7 +353,15 @@ def _plain(value: ArrayLike) -> Any:
     """A number without array clothes: what NumPy computes ranges of."""
     if not isinstance(value, Tensor):
         return value
-    return value.item() if not value.is_followed else float(value)  # float() refuses, with the user's line
+    value._require_concrete("arange")
+    return ndarray_of(held_now(value)._data).item()
+
+
+def _followed_range(first: Tensor, by: Tensor, found: np.ndarray[Any, Any], dtype: DTypeLike | None) -> Tensor:
+    """A range whose first number or step is followed; NumPy, too, takes the step from the first two numbers."""
+    step = subtract(add(first, by), first)
+    numbers = add(first, multiply(constant(np.arange(len(found), dtype=found.dtype)), step))
+    return promotion.cast(numbers, found.dtype if dtype is None else dtypes.as_dtype(dtype))
 
 
 def _dim_range(first: Any, end: Any, by: int, dtype: DTypeLike | None) -> Tensor:
