@@ -9,14 +9,18 @@ once.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 C = TypeVar("C", bound=Callable[..., Any])
 
 _MARK = "_torchdynamo_disable"  # torch's name
-_codes: set[CodeType] = set()  # of functions that are left out, and that torch has not been told of
+_FRAMES = "torch._dynamo.eval_frame"
+# of functions that are left out, and that torch has not been told of, by `id`: those of one text are equal
+_codes: WeakValueDictionary[int, CodeType] = WeakValueDictionary()
 _told: list[bool] = []
 
 
@@ -42,7 +46,9 @@ def left_out(f: C) -> C:
     if type(function) is FunctionType and not hasattr(f, _MARK):
         setattr(f, _MARK, True)
         setattr(f, f"{_MARK}_msg", _REASON)
-        _codes.add(function.__code__)
+        _codes[id(function.__code__)] = function.__code__
+        if _FRAMES in sys.modules:  # torch calls some by itself, as the backward pass of a node, and asks for no mark
+            _register()
     return f
 
 
@@ -52,12 +58,16 @@ def kept_in(f: C) -> C:
     return f
 
 
-def _tell() -> None:
-    frames: Any = importlib.import_module("torch._dynamo.eval_frame")
+def _register() -> None:
+    frames: Any = importlib.import_module(_FRAMES)
     types: Any = importlib.import_module("torch._dynamo.types")
     skip = types.FrameAction.SKIP
     while _codes:
-        frames.set_code_exec_strategy(_codes.pop(), types.FrameExecStrategy(skip, skip))
+        frames.set_code_exec_strategy(_codes.popitem()[1], types.FrameExecStrategy(skip, skip))
+
+
+def _tell() -> None:
+    _register()
     if not _told:
         _told.append(True)
         warn: Any = importlib.import_module(".user_line", __package__).warn

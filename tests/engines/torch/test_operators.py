@@ -203,3 +203,38 @@ def test_left_out_and_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_whole_graph_is_refused_with_the_cure() -> None:
     with pytest.raises(torch._dynamo.exc.Unsupported, match=r"to_torch\(op="):
         compiled(lambda x: DOUBLED(x) + 1)(X)
+
+
+WEIGHT = torch.nn.Parameter(torch.tensor([0.3, 0.4, 0.5], dtype=torch.float64))
+STEPS: dict[str, Any] = {
+    "rule": fivefold, "function": wg.function(lambda x: wg.fori_loop(0, 3, lambda i, c: wg.sin(c) * x, x)),
+    "bridge": wg.from_torch(lambda x: torch.sin(x) * x),
+    "rule of a parameter": wg.custom_gradient(lambda x: (x * WEIGHT, lambda u, variables: (u * WEIGHT * 3, [u * x * 7]))),
+    "several results": wg.function(lambda x: (wg.sin(x) * WEIGHT, wg.cumsum(x) * x, wg.argmax(x))),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:torch.compile leaves:UserWarning")
+@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # dynamo asks for that of what it resumes with
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_of_training_is_compiled_with_its_backward_pass(name: str) -> None:
+    """As Keras's on torch: dynamo meets the nodes of what it left out in the pass, and follows them no more than that."""
+
+    def step(x: Any) -> Any:
+        found = STEPS[name](x.sin())
+        y = found[0] + found[1] if isinstance(found, tuple) else found
+        loss = (y * torch.arange(3.0, dtype=torch.float64)).sum()
+        loss.backward()
+        return loss.detach()
+
+    def run(step: Any) -> list[Any]:
+        got = []
+        for _ in range(3):
+            x, WEIGHT.grad = X.clone().requires_grad_(), None
+            got += [step(x), x.grad]
+            got += [] if WEIGHT.grad is None else [WEIGHT.grad]
+        return got
+
+    want = run(step)
+    torch._dynamo.reset()
+    agree(run(torch.compile(step, backend="aot_eager")), want)

@@ -23,6 +23,7 @@ from ..._core.dims import dims_in
 from ..._core.dtypes import is_inexact
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
+from ..._core.torch_compile import left_out
 from .common import Array, torch_dtype
 from .func_levels import at_level, is_reverse
 from .light_nodes import light_node
@@ -290,6 +291,7 @@ def node_of(held: _Held, device: torch.device) -> Callable[..., tuple[Any, ...]]
     return partial(_Direct.apply, held) if held.is_closed else partial(_apart, held)
 
 
+@left_out
 def _pulled_slowly(held: _Held, ctx: Any, *cts: torch.Tensor | None) -> Any:
     """The backward pass of a light node, whatever is asked of it."""
     ctx.held, ctx.places = held, held.saved
@@ -316,6 +318,7 @@ class _Node(torch.autograd.Function):
         _keep(ctx, [*tensors, *output], held.wanted, is_pushed)
 
     @staticmethod
+    @left_out
     def backward(ctx: Any, *cts: object) -> Any:
         held = ctx.held
         if held.stage is None or are_none(cts):
@@ -367,6 +370,7 @@ class _Direct(torch.autograd.Function):
         return output
 
     @staticmethod
+    @left_out
     def backward(ctx: Any, *cts: torch.Tensor | None) -> Any:
         return _pulled_at_once(ctx.held, ctx, cts) or _Node.backward(ctx, *cts)
 
@@ -397,6 +401,7 @@ class _Kept(torch.autograd.Function):
         return kept
 
     @staticmethod
+    @left_out
     def backward(ctx: Any, *cts: torch.Tensor | None) -> Any:
         held = ctx.held
         if are_none(cts):  # a first derivative, which must not ask whether the operands are unchanged
@@ -422,6 +427,7 @@ class _Results(torch.autograd.Function):
         return results
 
     @staticmethod
+    @left_out
     def backward(ctx: Any, *cts: object) -> Any:
         held = ctx.held
         nothing = [None] * (len(held.forward.graph.outputs) - held.count)

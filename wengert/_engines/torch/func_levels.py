@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch.autograd.function import _SingleLevelFunction
 
+from ..._core.torch_compile import left_out
+
 Tensors = Sequence[Any]
 _C: Any = torch._C  # torch's stubs know none of these names
 _functorch: Any = _C._functorch
@@ -60,6 +62,7 @@ class _Level(_SingleLevelFunction):
         return outs
 
     @staticmethod
+    @left_out
     def backward(ctx: Any, *cts: object) -> Any:
         return None, None, None, None, *ctx.node.backward(ctx, *cts)
 

@@ -14,6 +14,7 @@ import torch
 from torch.autograd import forward_ad
 
 from ..._control.call import RowsAt
+from ..._core.torch_compile import left_out
 from .programs import Form
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def light_node(
         "Function": torch.autograd.Function, "follows": torch.is_grad_enabled, "alive": _functorch.unwrap_if_dead,
         "transform": _functorch.peek_interpreter_stack, "is_batch": _functorch.is_legacy_batchedtensor,
         "modes": forward_ad, "run": forward.compiled(), "own": forward.own, "slow": slow, "placed": placed,
-        "held": held,
+        "held": held, "left_out": left_out,
     }  # fmt: skip
 
     def back(*operands: torch.Tensor) -> tuple[Any, ...]:
@@ -80,6 +81,7 @@ def _source(held: _Held, are_owned: bool) -> list[str]:
         f"        ctx.save_for_backward({_listed([values[place] for place in held.saved])})",
         f"        return {_listed(outs)}",
         "    @staticmethod",
+        "    @left_out",
         f"    def backward(ctx, {_listed(cts)}):",
         f"        if {' or '.join(asked)}: return slow(held, ctx, {_listed(cts)})",
         *([f"        {_listed(kept)} = ctx.saved_tensors"] if kept else []),
