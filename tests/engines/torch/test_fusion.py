@@ -67,7 +67,32 @@ def pooled(x: Any) -> Any:
     return (plain**2).sum() + (padded * wg.tanh(padded)).sum()
 
 
-PROGRAMS: list[Callable[[Any], Any]] = [gates, joined, layers, vectors, masked, hidden, numbers, spread, pooled]
+def chosen(x: Any) -> Any:
+    """Both branches behind products and sums, and a branch that is nothing but zeros."""
+    y = wg.where(x > 0.2, wg.sin(x) * x, x * x) + wg.where(x > 0.4, 0.0, wg.exp(x) * x)
+    return (wg.where(y > 0.1, wg.log(y), wg.sqrt(x)) * wg.where(y > 0.1, y, 1.0)).sum()
+
+
+def softened(x: Any) -> Any:
+    """Softmax along either axis and along the only one; something like its derivative, which is another."""
+    total = (wg.nn.softmax(x, axis=-1) ** 2).sum() + (wg.nn.softmax(x * 0.3, axis=0) * wg.sin(x)).sum()
+    other = (x - (x * x[0]).sum(0)) * x[0]
+    return total + (wg.nn.softmax(x[0]) ** 2).sum() + other.sum()
+
+
+PROGRAMS: list[Callable[[Any], Any]] = [
+    gates,
+    joined,
+    layers,
+    vectors,
+    masked,
+    hidden,
+    numbers,
+    spread,
+    pooled,
+    chosen,
+    softened,
+]
 
 
 @pytest.mark.parametrize("f", PROGRAMS)
@@ -120,6 +145,12 @@ def test_what_is_one_kernel() -> None:
     pieces = kernels(lambda x: (wg.sin(x[:2]) * wg.cos(x[2:])).sum(), (4, 3))
     assert "pad" not in pieces
     assert pieces.count("concatenate") == 1
+    for axis in (0, 1, -1):
+        soft = kernels(lambda x, axis=axis: (wg.nn.softmax(x, axis=axis) ** 2).sum(), (5, 4))
+        assert soft.count("torch softmax_back") == 1
+        assert "torch sum" not in soft
+    either = kernels(lambda x: (wg.where(x > 0.5, wg.sin(x), x * x) ** 2).sum(), (5,))
+    assert either.count("select") == 2  # of values, and of cotangents
     images = kernels(lambda x: (wg.nn.max_pool(x, 2) ** 2).sum(), (2, 4, 4, 3))
     assert images.count("torch pool") == images.count("torch pool_back") == 1
     assert "take_along" not in images
@@ -136,3 +167,12 @@ def test_where_relu_is_not_positive_its_derivative_is_zero_at_any_size(size: int
         given = x.clone().requires_grad_()
         (found,) = torch.autograd.grad(wg.function(lambda x: 3.0 * wg.nn.relu(x))(given).sum(), given)
         assert found.tolist() == [3.0 if v > 0 else 0.0 for v in x.tolist()]
+
+
+def test_clip_by_what_is_no_number_gives_none() -> None:
+    x, nan = torch.linspace(-1.0, 1.0, 5, dtype=torch.float64), torch.full((5,), torch.nan, dtype=torch.float64)
+    bounds = torch.linspace(0.5, -0.5, 5, dtype=torch.float64)
+    clip = wg.function(wg.clip)
+    for lo, hi in ((bounds, -bounds), (nan, bounds), (bounds, nan)):
+        np.testing.assert_array_equal(clip(x, lo, hi).numpy(), np.clip(x.numpy(), lo.numpy(), hi.numpy()))
+    assert clip(nan, bounds, bounds).isnan().all()

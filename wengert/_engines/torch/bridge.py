@@ -145,9 +145,9 @@ class _Held:
 
     @property
     def is_light(self) -> bool:
-        """Whether a node has nothing to note but what it keeps."""
+        """Whether a node has nothing to note but what it keeps, and which of its results have no cotangents."""
         if self._is_light is None:
-            self._is_light = self.is_closed and self.likes is not None and False not in self.reached
+            self._is_light = self.is_closed and self.likes is not None
         return self._is_light
 
     def forms_on(self, device: torch.device) -> tuple[Form, Form]:
@@ -283,12 +283,14 @@ def _one_level_below(held: _Held, tensors: Tensors) -> tuple[Any, ...]:
 
 
 def node_of(held: _Held, device: torch.device) -> Callable[..., tuple[Any, ...]]:
-    """What makes a node where nothing but torch's reverse mode is at work, from the operands to all that it gives."""
+    """What makes a node where nothing but torch's reverse mode is at work, from the operands to the results."""
     if held.is_light and held.backward.graph.outputs and device.type == "cpu":
         if held.light is None:
             held.light = light_node(held, held.forms_on(device), _pulled_slowly, _placed)
         return held.light
-    return partial(_Direct.apply, held) if held.is_closed else partial(_apart, held)
+    if not held.is_closed:
+        return partial(_apart, held)
+    return lambda *tensors: _Direct.apply(held, *tensors)[: held.count]
 
 
 @left_out
@@ -363,6 +365,8 @@ class _Direct(torch.autograd.Function):
         if held.is_light and forward_ad._current_level < 0:
             ctx.held, ctx.places = held, held.saved
             ctx.set_materialize_grads(False)
+            if False in held.reached:
+                _set_apart(ctx, output, held.reached)
             ctx.save_for_backward(*[values[place] for place in held.saved])
             return output
         _note(ctx, held, tensors, output)

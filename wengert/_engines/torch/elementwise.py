@@ -112,10 +112,6 @@ def _nextafter(x: torch.Tensor, y: torch.Tensor) -> Any:
 _next_half = on_host("nextafter")
 
 
-def _clip(x: torch.Tensor, lo: torch.Tensor, hi: torch.Tensor) -> Any:
-    return torch.minimum(torch.maximum(x, lo), hi)
-
-
 def _in_order(compare: Callable[..., Any]) -> Any:
     """A comparison; complex numbers are compared by their real parts, then by their imaginary ones, as in NumPy."""
 
@@ -199,7 +195,7 @@ KERNELS: dict[str, TableKernel] = {
     "minimum": torch.minimum,
     "fmax": torch.fmax,
     "fmin": torch.fmin,
-    "clip": _clip,
+    "clip": torch.clamp,
     "relu": torch.relu,
     "mod": _by_nonzero(_remainder),
     "fmod": _by_nonzero(torch.fmod),

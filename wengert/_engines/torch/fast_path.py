@@ -42,29 +42,18 @@ def ready(program: Program, tensors: Sequence[torch.Tensor]) -> Ready:
 
     The conditions are what `looks` asks.
     """
-    run, own = _followed(program, tensors) or _plain(program, tensors)
+    followed = followed_among(tensors)
+    if True in followed:
+        run, own = node_of(held_for(program, (*followed,)), device_of(tensors)), None
+    else:
+        form = form_for(program, tensors)
+        run, own = form.compiled(), None if form.are_owned else form.own
     conditions = (
         ("{}._current_level < 0", forward_ad), ("{}() is None", _interpreter),
         ("{}() is None", torch._C._get_tracing_state),
         (f"{{}}() is {torch.is_grad_enabled()}", torch.is_grad_enabled),
     )  # fmt: skip
     return Ready(run, _ATTRIBUTES, _CHANGING, conditions, own)
-
-
-def _plain(program: Program, tensors: Sequence[Any]) -> tuple[Callable[..., tuple[Any, ...]], Any]:
-    form = form_for(program, tensors)
-    return form.compiled(), None if form.are_owned else form.own
-
-
-def _followed(program: Program, tensors: Sequence[Any]) -> tuple[Callable[..., tuple[Any, ...]], Any] | None:
-    followed = followed_among(tensors)
-    if True not in followed:
-        return None
-    held = held_for(program, (*followed,))
-    count = held.count
-    return node_of(held, device_of(tensors)), None if count == len(held.forward.graph.outputs) else lambda outs: outs[
-        :count
-    ]
 
 
 __all__ = ["looks", "ready"]

@@ -2,9 +2,10 @@
 
 On tensors of a few thousand elements a call of torch costs more than its work. torch broadcasts by itself, so
 `broadcast_to` in front of an elementwise op is left out; a product of matrices and a sum are one kernel; so are the
-derivatives of tanh and relu, and pooling together with the places that it found; a sum of padded pieces that cover
-their axis is a concatenation; and Python numbers, which torch wraps at each call, are tensors made once. None of it
-changes which zeros meet which infinities.
+derivatives of tanh, relu and softmax, and pooling together with the places that it found; what is chosen by one
+condition is chosen once, behind products and sums; a sum of padded pieces that cover their axis is a concatenation; and
+Python numbers, which torch wraps at each call, are tensors made once. None of it changes which zeros meet which
+infinities.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ PLUS_TENSOR = private("torch plus_tensor", "x", ("number",))
 TANH_BACK = private("torch tanh_back", "ct out")
 IS_ZERO = private("torch is_zero", "x", ("zero",))
 EQUALS = private("torch equals", "x", ("zero",))
+SOFTMAX_BACK = private("torch softmax_back", "ct out", ("axis",))
 MASKED_TANH_BACK = private("torch masked_tanh_back", "ct out is_zero", ("zero",))
 MASKED_MUL = private("torch masked_mul", "x y is_zero", ("zero",))
 MATMUL_PLUS = private("torch matmul_plus", "z x y")
@@ -53,6 +55,7 @@ POOL_BACK = private("torch pool_back", "ct x places", ("window", "strides", "pad
 NOTHING: Any = object()  # what a rule returns for a node whose result another kernel gives
 
 _tanh_back = torch.ops.aten.tanh_backward.default
+_softmax_back: Any = torch._softmax_backward_data  # pyright: ignore[reportPrivateImportUsage]  # quicker than torch.ops
 _threshold_back = torch.ops.aten.threshold_backward.default
 
 
@@ -104,6 +107,7 @@ FUSED: dict[str, Kernel] = {
     "torch times_tensor": torch.mul,
     "torch plus_tensor": torch.add,
     "torch tanh_back": _tanh_back,
+    "torch softmax_back": lambda ct, out, axis: _softmax_back(ct, out, axis, out.dtype),
     "torch is_zero": _is_zero,
     "torch equals": torch.eq,
     "torch masked_tanh_back": _masked(_tanh_back),
@@ -258,10 +262,55 @@ def _mul(node: Node, parts: _Parts) -> Any:
         t = _tanh_behind(slope, parts)
         if t is not None and ct.key != slope.key:
             return node.remade(TANH_BACK, (ct, t), ())
+        axis = _axis_of_softmax(ct, slope, parts)
+        if axis is not None:
+            return node.remade(SOFTMAX_BACK, (parts.producers[ct.key].inputs[0], slope), (axis,))
     return None
 
 
+def _axis_of_softmax(value: Value, out: Value, parts: _Parts) -> int | None:
+    """The axis of a value ct - sum(ct * out) that is read once: times out, it is the derivative of softmax."""
+    node = _read_once(value, parts, "sub")
+    if node is None or value.dtype.name not in _FLOATS or node.inputs[0].shape != out.shape:
+        return None
+    ct, total = node.inputs
+    shape = total.shape
+    for name in ("broadcast_to", "reshape"):
+        maker = parts.made_by(total, name)
+        if maker is not None:
+            total = maker.inputs[0]
+            shape = maker.outputs[0].shape if name == "reshape" else total.shape
+    summed = parts.made_by(total, SUM.name)
+    product = None if summed is None else parts.made_by(summed.inputs[0], "mul")
+    if summed is None or product is None or {v.key for v in product.inputs} != {ct.key, out.key}:
+        return None
+    axes = summed.attrs[0]
+    axis = axes[0] % len(out.shape)
+    is_along = shape == (*out.shape[:axis], 1, *out.shape[axis + 1 :]) or len(out.shape) == 1
+    return axis if len(axes) == 1 and ct.key != out.key and is_along else None
+
+
 def _scale(node: Node, parts: _Parts) -> Any:
+    """A product that is zero where its first factor is; of a chosen factor the product is chosen."""
+    ct, slope = node.inputs
+    chosen = _read_once(ct, parts, "select")
+    side = None if chosen is None else _zero_side(chosen, parts)
+    if chosen is None or side is None or chosen.inputs[2 - side].shape != node.outputs[0].shape:
+        return _masked_product(node, parts)
+    inner = Value(node.outputs[0].shape, node.outputs[0].dtype, node.outputs[0].graph)
+    product = Node(node.op, (chosen.inputs[2 - side], slope), (inner,), (), node.site, node.is_quiet)
+    parts.add(_masked_product(product, parts))
+    condition, *branches = chosen.inputs
+    branches[1 - side] = inner
+    return node.remade(chosen.op, (condition, *branches), ())
+
+
+def _zero_side(chosen: Node, parts: _Parts) -> int | None:
+    """Which of the two that a selection takes from is nothing but zeros: 0, 1 or None."""
+    return next((i for i, v in enumerate(chosen.inputs[1:]) if is_nothing(v, parts)), None)
+
+
+def _masked_product(node: Node, parts: _Parts) -> Any:
     ct, slope = node.inputs
     zero = (scalar(0, torch_dtype(ct.dtype)),)
     t = _tanh_behind(slope, parts)
@@ -275,7 +324,32 @@ def _scale(node: Node, parts: _Parts) -> Any:
 
 
 def _add(node: Node, parts: _Parts) -> Any:
-    return _joined(node, parts) or _product_and_sum(node, parts) or _with_product(node, parts)
+    return (
+        _joined(node, parts) or _chosen_sum(node, parts) or _product_and_sum(node, parts) or _with_product(node, parts)
+    )
+
+
+def _chosen_sum(node: Node, parts: _Parts) -> Any:
+    """A sum of what is chosen by one condition, with zeros elsewhere."""
+    first, second = (parts.made_by(v, "select") for v in node.inputs)
+    if first is None or second is None or first.inputs[0].key != second.inputs[0].key:
+        return None
+    side, other = _zero_side(first, parts), _zero_side(second, parts)
+    count = 2 if first is second else 1
+    if side is None or other is None or any(parts.uses[v.key] != count for v in node.inputs):
+        return None
+    out = node.outputs[0]
+    lives = first.inputs[2 - side], second.inputs[2 - other]
+    if any(v.shape != out.shape for v in lives):
+        return None
+    branches = [*first.inputs[1:]]
+    if side == other:
+        branches[1 - side] = Value(out.shape, out.dtype, out.graph)
+        total = Node(node.op, lives, (branches[1 - side],), (), node.site, node.is_quiet)
+        parts.add(_add(total, parts) or total)
+    else:
+        branches[side] = lives[1]
+    return node.remade(first.op, (first.inputs[0], *branches), ())
 
 
 def _product_and_sum(node: Node, parts: _Parts) -> Any:

@@ -26,7 +26,7 @@ _functorch = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue] 
 def light_node(
     held: _Held, forms: tuple[Form, Form], slow: Callable[..., Any], placed: Callable[..., Any]
 ) -> Callable[..., tuple[Any, ...]]:
-    """What makes a node of a light program, from operands on the CPU to all that it gives.
+    """What makes a node of a light program, from operands on the CPU to its results.
 
     Args:
         held: the program.
@@ -59,6 +59,8 @@ def _source(held: _Held, are_owned: bool) -> list[str]:
     outs = [f"y{i}" for i in range(len(held.forward.graph.outputs))]
     cts = [f"ct{i}" for i in range(len(outs))]
     values = [*operands, *outs]
+    cut = "" if held.count == len(outs) else f"[:{held.count}]"
+    apart = [y for y, is_reached in zip(outs, held.reached, strict=True) if not is_reached]
     views = " or ".join(f"{y}._is_view()" for y in outs)
     kept = [f"s{i}" for i in range(len(held.saved))]
     seeds = [
@@ -78,6 +80,7 @@ def _source(held: _Held, are_owned: bool) -> list[str]:
         f"        {_listed(outs)} = run({_listed(operands)})",
         f"        if {views if are_owned else True}: {_listed(outs)} = own(({_listed(outs)}))",
         "        ctx.set_materialize_grads(False)",
+        *([f"        ctx.mark_non_differentiable({_listed(apart)})"] if apart else []),
         f"        ctx.save_for_backward({_listed([values[place] for place in held.saved])})",
         f"        return {_listed(outs)}",
         "    @staticmethod",
@@ -89,7 +92,7 @@ def _source(held: _Held, are_owned: bool) -> list[str]:
         f"        return {_listed(gradients)}",
         "apply = super(Function, Node).apply",  # torch's own without what it asks there: whether a transform is at work
         f"def call({_listed(operands)}):",
-        f"    return apply({_listed([f'alive({x})' for x in operands])})",
+        f"    return apply({_listed([f'alive({x})' for x in operands])}){cut}",
     ]
 
 
