@@ -11,6 +11,7 @@ import ast
 import contextlib
 import inspect
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -552,6 +553,26 @@ def test_what_numpys_own_functions_cannot_make_of_tensors_is_made(row: str) -> N
     test_gradients_are_those_of_differences(row)
     with pytest.raises(wg.TracingError, match="symbolic") if "arange" in row else contextlib.nullcontext():
         wg.function(lambda s, A, V: called(row, wnp, {"s": s, "A": A, "V": V}))(DATA["s"], DATA["A"], DATA["V"])
+
+
+COLUMNS: dict[str, Callable[[Any, Any], Any]] = {
+    "array": lambda xp, a: xp.array(a, order="F"), "asarray": lambda xp, a: xp.asarray(a, order="F"),
+    "copy": lambda xp, a: xp.copy(a, order="F"), "asfortranarray": lambda xp, a: xp.asfortranarray(a),
+    "zeros_like": lambda xp, a: xp.zeros_like(a, order="F"), "full": lambda xp, a: xp.full((2, 3), a[0, 0], order="F"),
+    "ones_like": lambda xp, a: xp.ones_like(a, order="F"), "T": lambda xp, a: a.T.copy().T,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_elements_lie_by_columns_where_it_is_asked_for(name: str) -> None:
+    found = []
+    for xp, a in ((np, DATA["A"].copy()), (wnp, wg.tensor(DATA["A"]))):
+        x = COLUMNS[name](xp, a)
+        row = x.T.reshape(-1)  # a view of what lies by columns
+        row[1] = 9.0
+        found.append([np.asarray(r) for r in (x, x.ravel("K"), x.ravel("A"), xp.ravel(x, order="A"), x.flatten("A"))])
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 # A trace does not know how large the results are, or which of two forms they have.

@@ -63,7 +63,7 @@ def test_what_is_followed_or_wrong_is_refused_as_before() -> None:
     refused(lambda x: wnp.array([x[0], "a"]), TypeError, "wanted numbers")
     refused(lambda x: wnp.add(x, "a"), TypeError, "str")
     refused(lambda x: wnp.sum(DATES), TypeError, "datetime64")  # NumPy does not add them either
-    refused(lambda x: wnp.array([1.0, 2.0], order="F"), TypeError, "order")
+    refused(lambda x: wnp.array([1.0, 2.0], order="Z"), TypeError, "order")
     refused(lambda x: np.array([x, x]), LostGradientError, "np.array")
     calls: list[Any] = []
 

@@ -139,5 +139,5 @@ def test_what_cannot_be_followed_is_refused() -> None:
     refused(lambda x: wnp.nested_iters([x, x], [[0], [1]]), "ndindex")
     refused(lambda x: wnp.int64(x[0, 0]) * x.sum(), "int64")
     refused(lambda x: wnp.nditer(x, op_axes=[[0]]), "op_axes", TypeError)
-    refused(lambda x: numpy.subtract.reduce(x, axis=(0, 1)), "one axis", TypeError)
+    refused(lambda x: numpy.subtract.reduce(x, axis=(0, 1)), "one axis", ValueError)
     assert isinstance(wnp.float64(wg.tensor(2.0)), Tensor)

@@ -66,7 +66,12 @@ def array(
     x = own(x, object)
     if x.ndim < ndmin:
         x = ops.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
-    return as_array(x)
+    return in_columns_if(order, as_array(x))
+
+
+def in_columns_if(order: str | None, x: Tensor) -> Tensor:
+    """A tensor, which lies column by column in memory if the order is "F": views and orders "K" and "A" tell."""
+    return array(x.T).T if order == "F" and x.ndim > 1 else x
 
 
 def _wanted(dtype: DTypeLike | None, data: ArrayLike) -> Any:
@@ -107,9 +112,9 @@ def asarray(
     """
     accept("np.asarray", order=order, device=device)
     wanted = _wanted(dtype, a)
-    if isinstance(a, Tensor) and wanted in (None, a.dtype):
+    if isinstance(a, Tensor) and wanted in (None, a.dtype) and (order != "F" or lies_in_order(a, "F")):
         return a.__copy__() if copy else a
-    return as_array(converted(a, wanted, "asarray"))
+    return in_columns_if(order, as_array(converted(a, wanted, "asarray")))
 
 
 asanyarray = asarray
@@ -139,14 +144,14 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: obj
 def in_order(a: ArrayLike, dtype: Any, order: str) -> Tensor:
     """The array itself where it is a tensor of this dtype that lies so in memory; a new one otherwise."""
     is_there = isinstance(a, Tensor) and a.ndim and _wanted(dtype, a) in (None, a.dtype) and lies_in_order(a, order)
-    return a if is_there else array(a, dtype, ndmin=1 if order == "C" else 0)  # pyright: ignore[reportReturnType]
+    return a if is_there else array(a, dtype, order=order, ndmin=1 if order == "C" else 0)  # pyright: ignore[reportReturnType]
 
 
 @as_numpy
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Any:
     """The same values as a new array."""
     accept("np.copy", order=order)
-    return ops.positive(as_tensor(a, "copy"))
+    return in_columns_if(order, ops.positive(as_tensor(a, "copy")))
 
 
 @as_numpy
@@ -165,7 +170,8 @@ def _filled(shape: Any, value: Any, dtype: Any, name: str, order: object, device
     accept(f"np.{name}", order=order, device=device)
     if dtype in OBJECTS:  # tensors are written into it, and `np.array` of it is a tensor
         return objects_in(np.full(shape, value, object))
-    return as_array(ops.full(shape, value, dtype=named_dtype(dtype) if dtype is not None else dtypes.default_float()))
+    wanted = named_dtype(dtype) if dtype is not None else dtypes.default_float()
+    return in_columns_if(order, as_array(ops.full(shape, value, dtype=wanted)))
 
 
 @as_maker
@@ -203,7 +209,8 @@ def full(
         made[...] = objects_of(fill_value) if tensor_among(fill_value) else fill_value
         return objects_in(made)
     x = converted(fill_value, None if dtype is None else named_dtype(dtype), "full")
-    return as_array(own(ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,)), x))
+    whole = as_array(own(ops.broadcast_to(x, shape if isinstance(shape, (tuple, list)) else (shape,)), x))
+    return in_columns_if(order, whole)
 
 
 def _like(a: ArrayLike, dtype: DTypeLike | None, shape: Any) -> tuple[Any, Any]:

@@ -85,7 +85,8 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Any:
 def einsum(*operands: Any, out: Out | None = None, optimize: Any = False, **kwargs: Any) -> Any:
     """Einstein's summation, with the letters in one string or with lists of axes."""
     dtype = kwargs.pop("dtype", None)
-    accept("np.einsum", order=kwargs.pop("order", None), casting=kwargs.pop("casting", None))
+    order = kwargs.pop("order", None)
+    accept("np.einsum", order="of results: F" if order == "F" else order, casting=kwargs.pop("casting", None))
     if dtype is not None:
         operands = (*[cast(x, named_dtype(dtype)) if isinstance(x, Tensor) else x for x in operands],)
     result = ops.einsum(*operands, optimize=optimize, **kwargs)
