@@ -81,6 +81,29 @@ def test_results_may_be_written_to_where_the_backward_pass_does_not_read_them() 
     np.testing.assert_allclose(x.grad.numpy(), np.cos(vector().detach().numpy()), rtol=1e-12)
 
 
+QUOTIENTS = {
+    "of operands": (lambda x: x / x[::-1], [SIZE, SIZE]),
+    "of one by it": (lambda x: 1 / x, [SIZE]),
+    "by its sum": (lambda x: x / wg.sum(x), [1, SIZE]),
+    "by its sum, in another shape": (lambda x: wg.reshape(x / wg.sum(x), (8, 8)).T, [1, SIZE]),
+    "of what is computed": (lambda x: wg.sin(x) / (1 + wg.abs(x)), [SIZE, SIZE, SIZE]),
+}
+
+
+@pytest.mark.parametrize(("f", "sizes"), QUOTIENTS.values(), ids=QUOTIENTS)
+def test_quotients_may_be_written_to_and_are_computed_again(f: Callable[[Any], Any], sizes: list[int]) -> None:
+    weights = torch.linspace(-1.0, 1.0, SIZE, dtype=torch.float64)
+    compiled = wg.function(f)
+    x = vector()
+    assert sorted(kept(compiled, x)) == sizes
+    for _ in range(2):
+        x.grad = None
+        y = compiled(x)
+        ((y.mul_(2.0)).reshape(-1) * weights).sum().backward()
+        want = wg.grad(lambda x: (2.0 * wg.reshape(f(x), (-1,)) * weights.numpy()).sum())(x.detach().numpy())
+        np.testing.assert_allclose(x.grad.numpy(), want, rtol=1e-12)
+
+
 @pytest.mark.parametrize("f", [wg.function(lambda x: x * x), wg.function(lambda x: wg.sin(x) * x)])
 def test_what_the_backward_pass_reads_may_not(f: Callable[[Any], Any]) -> None:
     operand = vector() * 1.0
@@ -98,6 +121,8 @@ DEEPER = {
     "while": lambda x: wg.sum(wg.while_loop(lambda c: wg.sum(c) < 200.0, lambda c: (c + c * c,), (x,))[0]),
     "branch": lambda x: wg.cond(wg.sum(x) > 1.0, lambda: wg.sum(x**3), lambda: wg.sum(x)),
     "custom": lambda x: wg.sum(clipped(x) ** 3),
+    "quotient": wg.function(lambda x: wg.sin(x) / (2 + x * x)),
+    "normalised": wg.function(lambda x: x / wg.sum(x)),
 }
 
 
@@ -107,7 +132,7 @@ def test_first_to_third_derivatives(f: Callable[[Any], Any]) -> None:
     weights = np.linspace(-1.0, 1.0, SIZE)
 
     def chain(take: Callable[..., Any], weights: Any) -> Any:
-        first = take(f)
+        first = take(lambda x: f(x).sum())
         second = take(lambda x: (first(x) * weights).sum())
         return first, second, take(lambda x: (second(x) * weights).sum())
 

@@ -106,7 +106,7 @@ class _Held:
         light: what makes its node on the CPU, where it is light (`light_nodes`); None before it was asked for.
     """
 
-    def __init__(self, program: Program, active: tuple[bool, ...]) -> None:
+    def __init__(self, program: Program, active: tuple[bool, ...], given: int | None) -> None:
         self.active = active
         self.count = len(program.graph.outputs)
         self.forward = self.backward = program
@@ -115,7 +115,7 @@ class _Held:
         if any(active):
             divided = program.split(active)
             self.stage = divided.stages[-1]
-            self.forward, self.backward, self.read = _cut(divided, self.stage)
+            self.forward, self.backward, self.read = _cut(divided, self.stage, self.count if given is None else given)
         outputs = self.forward.graph.outputs
         seeded = () if self.stage is None else self.stage.seeded
         self.reached = [
@@ -136,7 +136,7 @@ class _Held:
     @property
     def further(self) -> _Held:
         """The same of the forward program: a second derivative gives cotangents to all that it computes."""
-        return held_for(self.forward, self.active)
+        return held_for(self.forward, self.active, self.count)
 
     @property
     def wanted(self) -> Sequence[int]:
@@ -182,10 +182,10 @@ class _Cut(NamedTuple):
     read: list[int]
 
 
-def _cut(divided: Program, stage: CallBackward) -> _Cut:
+def _cut(divided: Program, stage: CallBackward, given: int) -> _Cut:
     """What a split keeps is an operand or a result wherever it can be, other names of these and views included.
 
-    What is made of constants alone is made again.
+    What is made of constants alone is made again, and so are quotients among the `given` first results.
     """
     graph, back = divided.graph, stage.backward.graph
     outputs = [*graph.outputs[: stage.stop]]
@@ -194,9 +194,11 @@ def _cut(divided: Program, stage: CallBackward) -> _Cut:
         places.setdefault(value.key, place)
     fixed = _fixed(graph.nodes)
     makers = {v.key: node for node in graph.nodes for v in node.outputs if _is_view(node)}
+    quotients = _quotients(graph.nodes, outputs[:given])
     kept: dict[int, Value] = {}
     again: set[int] = set()  # nodes by identity
-    for value in back.inputs[: len(stage.slots)]:
+    waiting = [*back.inputs[: len(stage.slots)]]
+    for value in waiting:  # which grows
         path: list[Node] = []
         root = value
         while root.key not in places and root.key not in fixed and root.key in makers:
@@ -205,18 +207,30 @@ def _cut(divided: Program, stage: CallBackward) -> _Cut:
         if root.key not in places and root.key in fixed:
             again.update(map(id, path + fixed[root.key]))
             continue
-        if root.key in places:
-            again.update(map(id, path))
-        else:
-            root = value
+        if root.key in quotients:
+            again.update(map(id, [*path, quotients[root.key]]))
+            waiting += quotients[root.key].inputs
+            continue
+        if root.key not in places:
+            if not any(node.op.name == "broadcast_to" for node in path):  # which would be kept as so many elements
+                root, path = value, []
             places[root.key] = len(graph.inputs) + len(outputs)
             outputs.append(root)
+        again.update(map(id, path))
         kept[root.key] = root
     seeds = back.inputs[len(stage.slots) :]
     nodes = [node for node in graph.nodes if id(node) in again]
     backward = Graph.of(back.name, [*kept.values(), *seeds], [*nodes, *back.nodes], back.outputs, back.guards)
     forward = Graph.of(graph.name, graph.inputs, graph.nodes, outputs, graph.guards)
     return _Cut(Program(forward), Program(backward), [places[key] for key in kept])
+
+
+def _quotients(nodes: Sequence[Node], results: Sequence[Value]) -> dict[int, Node]:
+    """The results that are quotients, with the nodes that make them: they are computed again, so that code may write to
+    them in place. torch's own derivative of a quotient reads the operands, too.
+    """
+    keys = {v.key for v in results if all(type(d) is int for d in v.shape)}
+    return {node.outputs[0].key: node for node in nodes if node.op.name == "div" and node.outputs[0].key in keys}
 
 
 def _fixed(nodes: Sequence[Node]) -> dict[int, list[Node]]:
@@ -237,9 +251,13 @@ def _is_view(node: Node) -> bool:
 
 
 @once_per_program
-def held_for(program: Program, active: tuple[bool, ...]) -> _Held:
-    """The one node's kind for a program and these operands, made on first use."""
-    return _Held(program, active)
+def held_for(program: Program, active: tuple[bool, ...], given: int | None = None) -> _Held:
+    """The one node's kind for a program and these operands, made on first use.
+
+    Args:
+        given: how many of its results users get, if that are not all.
+    """
+    return _Held(program, active, given)
 
 
 def bound(program: Program, tensors: Tensors) -> tuple[Any, ...]:
