@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,3 +86,63 @@ def test_what_has_not_changed_is_compiled_once(engine: str) -> None:
             settings.s = 2.0
     assert all(found[step] for step in (0, 4, 5))  # the first one, the one after the change, and the next, for good
     assert not any(found[step] for step in (1, 2, 3, 6, 7))
+
+
+def _trained(engine: str) -> tuple[Any, Callable[[], None], Callable[..., Any]]:
+    """A parameter of the framework's, what changes it in place, and its own value and gradient of a sum."""
+    library = pytest.importorskip(engine, reason="the framework is not installed")
+    if engine == "tensorflow":
+        v = library.Variable([2.0, 3.0])
+
+        def by_tape(f: Any, x: Any) -> tuple[Any, Any]:
+            with library.GradientTape() as tape:
+                y = f(x)
+            return y, tape.gradient(y, v)
+
+        return v, lambda: v.assign_add([0.5, 0.25]), by_tape
+    w = library.nn.Parameter(library.tensor([2.0, 3.0]))
+
+    def step() -> None:
+        with library.no_grad():
+            w.add_(library.tensor([0.5, 0.25]))
+
+    def by_backward(f: Any, x: Any) -> tuple[Any, Any]:
+        y = f(x)
+        return y.detach(), library.autograd.grad(y.sum(), w)[0]
+
+    return w, step, by_backward
+
+
+@pytest.mark.parametrize("engine", ["torch", "tensorflow"])
+@pytest.mark.parametrize("place", ["closure", "attribute"])
+def test_variables_that_a_bridged_function_reads_cause_no_new_trace(engine: str, place: str) -> None:
+    w, step, value_and_gradient = _trained(engine)
+    holder = SimpleNamespace(w=w)
+    sine = importlib.import_module(engine).sin
+    inner = (lambda x: sine(x) * w) if place == "closure" else (lambda x: sine(x) * holder.w)
+    x = _array(engine, X)
+    f = wg.function(wg.from_torch(inner) if engine == "torch" else wg.from_tensorflow(inner))
+    for _ in range(4):
+        np.testing.assert_allclose(
+            np.asarray(f(X)), np.sin(X) * np.asarray(w.detach() if engine == "torch" else w), rtol=1e-6
+        )
+        value, slope = value_and_gradient(f, x)
+        want, wanted_slope = value_and_gradient(inner, x)
+        np.testing.assert_allclose(value, want, rtol=1e-6)
+        np.testing.assert_allclose(slope, wanted_slope, rtol=1e-6)
+        step()
+    assert f.trace_count <= 3  # for NumPy's arrays, and for the framework's followed and unfollowed
+
+
+@pytest.mark.filterwarnings("ignore:.* was traced 5 times")
+@pytest.mark.parametrize("engine", ["torch", "tensorflow"])
+def test_variables_that_something_else_reads_as_numbers_do(engine: str) -> None:
+    w, step, _ = _trained(engine)
+    sine = importlib.import_module(engine).sin
+    bridge = (wg.from_torch if engine == "torch" else wg.from_tensorflow)(lambda x: sine(x) * w)
+    number = (lambda: float(w.detach()[0])) if engine == "torch" else (lambda: float(w[0]))
+    f = wg.function(lambda x: bridge(x) * number())
+    for _ in range(4):
+        held = np.asarray(w.detach() if engine == "torch" else w)
+        np.testing.assert_allclose(np.asarray(f(X)), np.sin(X) * held * held[0], rtol=1e-6)
+        step()

@@ -36,6 +36,7 @@ class Foreign:
     Attributes:
         engine: the name of the engine whose arrays it takes.
         framework: its name in messages.
+        reads_anew: whether each run reads what variables hold then, and what was compiled has no number of theirs.
         keeps_numbers: whether Python numbers reach the user's function as they are, for want of weak types.
         is_compiled: whether it runs as the framework has compiled it, with what it closed over then.
         derived: the functions that were made of it, by what was asked for.
@@ -45,6 +46,7 @@ class Foreign:
 
     engine: str
     framework: str
+    reads_anew = False
     keeps_numbers = False
 
     def __init__(self, name: str) -> None:

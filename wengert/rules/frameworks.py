@@ -230,6 +230,8 @@ def _applied(known: _Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     is_at_home = caller.engine is not None and _is_at_home(args, kwargs, known.foreign.engine)
     function, structure = known.flat(spec, fixed, (*[t is not None for t in tensors],), is_at_home)
     home = ENGINES[function.engine]
+    if known.foreign.reads_anew and STATE.builder is not None and STATE.builder.arrays is not None:
+        STATE.builder.arrays.note_bridged(known.f)
     if is_at_home:
         outs = function.direct([transferred(t._data, home) for t in _at_home([t for t in tensors if t is not None])])
         return unflatten(structure[0], [*map(home.leave, outs)])
@@ -271,12 +273,13 @@ class _Known:
     it was. The first call after a change is not compiled: where something changes from call to call, none is.
 
     Attributes:
+        f: the function.
         foreign: the class of these functions.
     """
 
     def __init__(self, f: Callable[..., Any], make: Any) -> None:
         self.foreign: type[Foreign] = getattr(make, "func", make)
-        self._f = f
+        self.f = f
         self._make = make
         self._found: dict[Any, tuple[Any, list[Any]]] = {}
         self._surroundings: Surroundings | None = None
@@ -314,7 +317,7 @@ class _Known:
             self._found = {}
         self._has_changed = has_changed
         if has_changed or self._surroundings is None:
-            self._surroundings = Surroundings(self._f)
+            self._surroundings = Surroundings(self.f)
 
     def _made(self, spec: Any, fixed: tuple[Any, ...], are_arrays: tuple[bool, ...]) -> tuple[Any, list[Any]]:
         structure: list[Any] = []
@@ -323,10 +326,10 @@ class _Known:
             following = iter(arrays)
             leaves = [next(following) if is_array else x for x, is_array in zip(fixed, are_arrays, strict=True)]
             args, kwargs = unflatten(spec, leaves)
-            results, structure[:] = _flattened(self._f(*args, **kwargs))
+            results, structure[:] = _flattened(self.f(*args, **kwargs))
             return results
 
-        made = self._make(flat, getattr(self._f, "__name__", "function"))
+        made = self._make(flat, getattr(self.f, "__name__", "function"))
         made.is_compiled = not self._has_changed
         return made, structure
 

@@ -170,7 +170,7 @@ class Captures:
             is_taken = not {id(array), memory_of(array)}.isdisjoint(taken)
             if is_taken and not self._is_read(array):
                 continue
-            if held is not None:
+            if held is not None and not self._is_live(array):
                 self._watches.append(Contents(array, same_held, path, held))
             elif not is_taken:  # what cannot change may come to be differentiated
                 self._watches.append(Contents(array, is_unfollowed, path, None))
@@ -197,6 +197,11 @@ class Captures:
         for path, array in known:
             if memory_of(array) in views and is_unfollowed(array):
                 self._watches.append(Contents(array, is_unfollowed, path, None))
+
+    def _is_live(self, array: object) -> bool:
+        """Whether only functions read a framework's array or variable that the framework runs at each call."""
+        assert self._inputs is not None
+        return id(array) not in self._reach.is_read and self._inputs.is_read_by_bridges(self._reach.standing[id(array)])
 
     def _is_read(self, array: object) -> bool:
         """Whether something else than an op may have read a framework's array that some op takes."""

@@ -8,10 +8,11 @@ contents are compared with a copy before each call, and what differs is traced a
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,10 @@ from ..._core.tensor import Tensor, Value, source_of
 from ..._core.user_line import is_library_file, site_of
 from .executed_code import Ran
 from .foreign import array_behind, memory_of
-from .reach import SIZES, Reach, Slot
+from .reach import SIZES, Reach, Site, Slot
 from .reads import CELL, LOCAL, Access, Chain, Position, is_inside, reads_of, spans_of
 
+_CALLED = ("__call__", "call", "forward")  # what runs of a framework's module
 _VIEWS = frozenset({"T", "mT", "real", "imag"})
 
 
@@ -56,6 +58,7 @@ class Inputs:
         # by slot the places from which an op took its array, and those of the calls that led there
         self._seen: defaultdict[int, set[tuple[CodeType, Position]]] = defaultdict(set)
         self._locals: dict[int, set[tuple[CodeType, str]]] = {}  # local variables that held a slot's array meanwhile
+        self._bridged: set[CodeType] = set()  # code that a framework runs at each call, and reads then what it loads
 
     # -- during the trace -------------------------------------------------------------------------------
 
@@ -85,6 +88,15 @@ class Inputs:
             self.taken[tensor._key] = (slot, False)
         elif self._standing:
             self._take_standing(tensor)
+
+    def note_bridged(self, f: object) -> None:
+        """Notes that a bridge calls a function of a framework's."""
+        named = [getattr(type(f), name, None) for name in _CALLED]
+        waiting = [g.__code__ for g in (inspect.unwrap(f), *named) if isinstance(g, FunctionType)]  # pyright: ignore[reportArgumentType]  # of anything
+        while waiting:
+            code = waiting.pop()
+            self._bridged.add(code)
+            waiting += [const for const in code.co_consts if isinstance(const, CodeType)]
 
     def _take_standing(self, tensor: Tensor) -> None:
         """The same of one that was read from a framework's array or variable."""
@@ -129,6 +141,20 @@ class Inputs:
         """Whether ops alone have read the array's contents."""
         return not slot.is_loose and self.is_taken_where_loaded(slot)
 
+    def is_read_by_bridges(self, slot: Slot) -> bool:
+        """Whether functions that bridges call load a framework's array or variable, and beside them ops alone."""
+        sites = {where for where, _, _ in self._sites(slot)}
+        return not self._bridged.isdisjoint(sites) and self.is_taken_where_loaded(slot)
+
+    def _sites(self, slot: Slot) -> list[Site]:
+        """Where the code is known to load an array."""
+        found = [*slot.sites]
+        for where, chain in self._chains:
+            for taken, step in enumerate(chain.steps):
+                if not step.is_item and step.key in slot.attributes:
+                    found.append((where, chain, taken + 1))
+        return found
+
     def is_whole(self, slot: Slot) -> bool:
         """Whether ops alone have read a framework's array, and none has taken a part of it: such a part is what the
         framework made in the trace.
@@ -143,16 +169,13 @@ class Inputs:
         held = self._locals.get(id(slot), ())
         is_framework = id(slot.value) not in self._slots
         closures = {code for code, name in held if name in code.co_freevars} if is_framework else set[CodeType]()
-        sites = [*slot.sites]
-        for where, chain in self._chains:
-            for taken, step in enumerate(chain.steps):
-                if not step.is_item and step.key in slot.attributes:
-                    sites.append((where, chain, taken + 1))
+        sites = self._sites(slot)
         done: set[tuple[CodeType, str]] = set()
         waiting = [*held]
         while sites or waiting:
             for site in sites:
-                is_taken = self._is_taken(slot, *site, waiting, closures, as_whole)
+                is_live = is_framework and site[0] in self._bridged and not as_whole
+                is_taken = is_live or self._is_taken(slot, *site, waiting, closures, as_whole)
                 if not (is_taken or (is_framework and self._is_passed_over(*site))):
                     return False
             sites = []

@@ -693,4 +693,4 @@ def _package_of(f: object) -> str:
     return "" if file is None or is_library_file(file) else home_of(module).partition(".")[0]
 
 
-__all__ = ["SIZES", "Reach", "Slot", "is_array"]
+__all__ = ["SIZES", "Reach", "Site", "Slot", "is_array"]

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..._control.foreign import Foreign, chosen, filled
-from ..._core.tensor import Tensor
+from ..._core.tensor import Tensor, entered
 from ..._core.types import TensorType, tensor_type
 from .common import Native, is_eager, is_inexact, numpy_dtype
 from .programs import takes_part
@@ -25,6 +25,7 @@ class TensorFlowFunction(Foreign):
 
     engine = "tensorflow"
     framework = "TensorFlow"
+    reads_anew = True
     keeps_numbers = True
 
     def __init__(self, function: Function, name: str, variables: Sequence[Any] = ()) -> None:
@@ -54,6 +55,8 @@ class TensorFlowFunction(Foreign):
         return TensorFlowFunction(after_read, self.name, [*read, *self._variables]), read
 
     def tensor_of(self, read: Any) -> Tensor:
+        if isinstance(read, tf.Variable):
+            return entered(read)  # again at each call of a trace
         # not what was read: the function reads that itself, so that no other may take its place without a new trace
         return super().tensor_of(tf.identity(read))
 

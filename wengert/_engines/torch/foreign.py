@@ -15,6 +15,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from ..._control.foreign import Foreign, chosen, filled
+from ..._core.tensor import Tensor, entered
 from ..._core.types import TensorType, tensor_type
 from .bridge import is_differentiable, is_followed, is_in_transform, is_transforming
 from .common import Array, numpy_dtype, torch_dtype
@@ -29,6 +30,7 @@ class TorchFunction(Foreign):
     """A function from torch tensors to a tuple of them."""
 
     engine = framework = "torch"
+    reads_anew = True
 
     def __init__(self, function: Function, name: str) -> None:
         super().__init__(name)
@@ -70,6 +72,10 @@ class TorchFunction(Foreign):
                 return self._function(*values[len(read) :])
 
         return TorchFunction(after_read, self.name), read
+
+    def tensor_of(self, read: torch.Tensor) -> Tensor:
+        # a parameter is read again at each call of a trace
+        return entered(read) if isinstance(read, torch.nn.Parameter) else super().tensor_of(read)
 
     def run(self, natives: Sequence[Any]) -> Sequence[Any]:
         if any(map(is_followed, natives)):  # what `lifted` has found, outside of traces
