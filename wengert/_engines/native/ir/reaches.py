@@ -213,7 +213,7 @@ def _heevd(given: _Given, type_: str) -> list[Reach]:
 def _gesdd(given: _Given, type_: str) -> list[Reach]:
     """Room for real numbers behind that for complex ones."""
     m, n = given[1], given[2]
-    k, last = given.compute("smin", m, n), 13 if type_ == "c128" else 12
+    k, last = given.compute("smin", m, n), len(given.arguments) - 2
     return [
         given.reach(3, (m, 1), (n, given[4])), given.reach(5, (k, 1)), given.reach(6, (m, 1), (k, given[7])),
         given.reach(8, (k, 1), (n, given[9])), given.reach(10, (given[11], 1)),

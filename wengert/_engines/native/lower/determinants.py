@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import Operand, Status, Var
+from ..ir.complex_numbers import Pair, pair_of
+from ..ir.loops import COMPLEX, ITEM, Operand, Status, Var
 from .blocks import Block, singles
-from .elimination import Written, is_little, system
+from .complex_scalars import COMPLEX_SCALARS
+from .elimination import Written, is_little, size_of, system
 from .factorisations import Columns, fill_matrix, is_wild, loops_over, matrix_at, of_identity, scratch
 from .forms import Form, Index, Stored
 
@@ -36,7 +38,7 @@ def _det(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     n = a.shape[-1]
 
     def by_size(index: Index, sign: Operand, size: Operand) -> None:
-        target.store(b, index, b.let("mul", t, sign, b.let("exp", t, size)))
+        target.store(b, index, _scaled(b, t, sign, b.let("exp", ITEM[t], size)))
 
     if not is_little(n, 0):
         _by_lapack(block, a, by_size)
@@ -70,8 +72,8 @@ class _Product:
     def join(self, pivot: Operand) -> None:
         b, t = self.b, self.type
         total = b.let("mul", t, b.get(self._total), pivot)
-        size = b.let("abs", t, total)
-        is_near = b.both(b.let("gt", t, size, 1 / _FAR[t]), b.let("lt", t, size, _FAR[t]))
+        size, real = size_of(b, t, total), ITEM[t]
+        is_near = b.both(b.let("gt", real, size, 1 / _FAR[real]), b.let("lt", real, size, _FAR[real]))
         b.set(self._total, total)
         b.set(self._far, b.either(b.get(self._far), b.negated(is_near)))
 
@@ -143,22 +145,44 @@ class _Size:
 
     def __init__(self, b: Builder, t: str, sign: Operand) -> None:
         self.b, self.type = b, t
-        self.sign, self.size = b.var(t, sign), b.var(t, 0.0)
+        self.sign, self.size = b.var(t, sign), b.var(ITEM[t], 0.0)
 
     def join(self, pivot: Operand, is_turned: Operand) -> None:
         """A factor, of which the rows may have changed places."""
         b, t = self.b, self.type
+        if t in COMPLEX:
+            self._join_complex(pivot, is_turned)
+            return
         is_negative = b.let("lt", t, pivot, 0.0)
         flips = is_negative if is_turned is False else b.let("xor", "bool", is_turned, is_negative)
         turned = b.select(t, flips, b.let("neg", t, b.get(self.sign)), b.get(self.sign))
         b.set(self.sign, b.select(t, b.let("eq", t, pivot, 0.0), 0.0, turned))
         b.set(self.size, b.let("add", t, b.get(self.size), b.let("log", t, b.let("abs", t, pivot))))
 
+    def _join_complex(self, pivot: Operand, is_turned: Operand) -> None:
+        """As `join`, of a factor with a direction."""
+        b, t, real = self.b, self.type, ITEM[self.type]
+        size = COMPLEX_SCALARS["abs"](b, t, (), pivot)
+        divisor = b.select(real, b.let("eq", real, size, 0.0), 1.0, size)
+        parts = pair_of(pivot)
+        direction: Any = Pair(*[b.let("div", real, part, divisor) for part in (parts.re, parts.im)])
+        sign = b.let("mul", t, b.get(self.sign), direction)
+        b.set(self.sign, sign if is_turned is False else b.select(t, is_turned, b.let("neg", t, sign), sign))
+        b.set(self.size, b.let("add", real, b.get(self.size), b.let("log", real, size)))
+
     def result(self) -> tuple[Operand, Operand]:
         """The sign, 0 if it is singular, and the logarithm."""
         b, t = self.b, self.type
         sign = b.get(self.sign)
         return b.select(t, b.let("eq", t, sign, 0.0), 0.0, sign), b.get(self.size)
+
+
+def _scaled(b: Builder, t: str, x: Operand, factor: Operand) -> Any:
+    """A number, perhaps complex, times a real one."""
+    if t not in COMPLEX:
+        return b.let("mul", t, x, factor)
+    parts = pair_of(x)
+    return Pair(*[b.let("mul", ITEM[t], part, factor) for part in (parts.re, parts.im)])
 
 
 # -- cofactors --------------------------------------------------------------------------------------------------------
@@ -170,7 +194,7 @@ def _cofactor(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n, wild = a.shape[-1], b.var("bool", False)
-    by_pivots = None if _is_written(n) else _Cofactors(block, n)
+    by_pivots = None if _is_written(n) else _Cofactors(block, n, a.type)
     with loops_over(b, a.shape[:-2]) as index:
         matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
         b.set(wild, b.either(b.get(wild), is_wild(b, matrix)))
@@ -217,14 +241,14 @@ def _minors(b: Builder, a: Stored, keep: Callable[[int, int, Operand], None]) ->
 class _Cofactors:
     """Cofactors by an elimination with the largest pivots of all rows and columns, in double precision."""
 
-    def __init__(self, block: Block, n: Operand) -> None:
+    def __init__(self, block: Block, n: Operand, type_: str) -> None:
         b = self.b = block.b
-        self.n = n
-        self.packed = scratch(block, "f64", n, n)  # L below the diagonal, D on it, U above
-        self.lower, self.upper = scratch(block, "f64", n, n), scratch(block, "f64", n, n)  # L^-1, U^-1
-        self.others = scratch(block, "f64", n)
+        self.n, self.type = n, "c128" if type_ in COMPLEX else "f64"
+        self.packed = scratch(block, self.type, n, n)  # L below the diagonal, D on it, U above
+        self.lower, self.upper = scratch(block, self.type, n, n), scratch(block, self.type, n, n)  # L^-1, U^-1
+        self.others = scratch(block, self.type, n)
         self.rows, self.columns = scratch(block, "i64", n), scratch(block, "i64", n)  # where each was at first
-        self.sign = b.var("f64")
+        self.sign = b.var(self.type)
 
     def find(self, matrix: Stored, keep: Callable[[Operand, Operand, Operand], None]) -> None:
         """Calls `keep(i, j, x)` for the cofactors of a matrix."""
@@ -236,16 +260,16 @@ class _Cofactors:
         with b.loop(0, n) as i, b.loop(0, n) as j:
             # the entry (i, j) of L^-T diag(others) U^-T
             start = b.select("i64", b.let("gt", "i64", i, j), i, j)
-            total = b.var("f64", 0.0)
+            total = b.var(self.type, 0.0)
             with b.loop(start, n) as k:
-                left = b.let("mul", "f64", self.lower.at(b, (k, i)), self.others.at(b, (k,)))
-                b.set(total, b.let("fma", "f64", left, self.upper.at(b, (j, k)), b.get(total)))
-            x = b.let("mul", "f64", b.get(self.sign), b.get(total))
-            keep(self.rows.at(b, (i,)), self.columns.at(b, (j,)), b.convert(t, "f64", x))
+                left = b.let("mul", self.type, self.lower.at(b, (k, i)), self.others.at(b, (k,)))
+                b.set(total, b.let("fma", self.type, left, self.upper.at(b, (j, k)), b.get(total)))
+            x = b.let("mul", self.type, b.get(self.sign), b.get(total))
+            keep(self.rows.at(b, (i,)), self.columns.at(b, (j,)), b.convert(t, self.type, x))
 
     def _eliminate(self, matrix: Stored) -> None:
         b, n, packed = self.b, self.n, self.packed
-        fill_matrix(b, packed, lambda index: b.convert("f64", matrix.type, matrix.at(b, index)))
+        fill_matrix(b, packed, lambda index: b.convert(self.type, matrix.type, matrix.at(b, index)))
         b.set(self.sign, 1.0)
         with b.loop(0, n) as i:
             self.rows.store(b, (i,), i)
@@ -256,23 +280,23 @@ class _Cofactors:
             self._exchange(self.columns, step, column, is_row=False)
             pivot = packed.at(b, (step, step))
             # where nothing is left, the triangles end as those of the identity do
-            over = b.let("div", "f64", 1.0, b.select("f64", b.let("eq", "f64", pivot, 0.0), 1.0, pivot))
+            over = b.let("div", self.type, 1.0, b.select(self.type, b.let("eq", self.type, pivot, 0.0), 1.0, pivot))
             with b.loop(b.add(step, 1), n) as i:
-                factor = b.let("mul", "f64", packed.at(b, (i, step)), over)
+                factor = b.let("mul", self.type, packed.at(b, (i, step)), over)
                 packed.store(b, (i, step), factor)
-                less = b.let("neg", "f64", factor)
+                less = b.let("neg", self.type, factor)
                 with b.loop(b.add(step, 1), n) as j:
-                    rest = b.let("fma", "f64", less, packed.at(b, (step, j)), packed.at(b, (i, j)))
+                    rest = b.let("fma", self.type, less, packed.at(b, (step, j)), packed.at(b, (i, j)))
                     packed.store(b, (i, j), rest)
             with b.loop(b.add(step, 1), n) as j:
-                packed.store(b, (step, j), b.let("mul", "f64", packed.at(b, (step, j)), over))
+                packed.store(b, (step, j), b.let("mul", self.type, packed.at(b, (step, j)), over))
 
     def _largest(self, step: Operand) -> tuple[Operand, Operand]:
         """Row and column of the largest entry that is left."""
         b = self.b
         most, row, column = b.var("f64", -1.0), b.var("i64", step), b.var("i64", step)
         with b.loop(step, self.n) as i, b.loop(step, self.n) as j:
-            size = b.let("abs", "f64", self.packed.at(b, (i, j)))
+            size = size_of(b, self.type, self.packed.at(b, (i, j)))
             is_larger = b.let("gt", "f64", size, b.get(most))
             b.set(most, b.select("f64", is_larger, size, b.get(most)))
             b.set(row, b.select("i64", is_larger, i, b.get(row)))
@@ -282,7 +306,7 @@ class _Cofactors:
     def _exchange(self, order: Stored, step: Operand, other: Operand, is_row: bool) -> None:
         b = self.b
         with b.when(b.let("ne", "i64", step, other)):
-            b.set(self.sign, b.let("neg", "f64", b.get(self.sign)))
+            b.set(self.sign, b.let("neg", self.type, b.get(self.sign)))
             _swap(b, order, (step,), (other,))
             with b.loop(0, self.n) as k:
                 _swap(b, self.packed, *(((step, k), (other, k)) if is_row else ((k, step), (k, other))))
@@ -293,23 +317,23 @@ class _Cofactors:
         with b.loop(0, n) as step:
             i = step if is_lower else b.sub(b.sub(n, 1), step)
             with b.loop(0, n) as j:
-                out.store(b, (i, j), of_identity(b, "f64", i, j))
+                out.store(b, (i, j), of_identity(b, self.type, i, j))
             with b.loop(0 if is_lower else b.add(i, 1), i if is_lower else n) as k:
-                less = b.let("neg", "f64", self.packed.at(b, (i, k)))
+                less = b.let("neg", self.type, self.packed.at(b, (i, k)))
                 with b.loop(0, n) as j:
-                    out.store(b, (i, j), b.let("fma", "f64", less, out.at(b, (k, j)), out.at(b, (i, j))))
+                    out.store(b, (i, j), b.let("fma", self.type, less, out.at(b, (k, j)), out.at(b, (i, j))))
 
     def _products(self) -> None:
         """For each pivot the product of all others."""
         b, n = self.b, self.n
-        ahead, behind = b.var("f64", 1.0), b.var("f64", 1.0)
+        ahead, behind = b.var(self.type, 1.0), b.var(self.type, 1.0)
         with b.loop(0, n) as i:
             self.others.store(b, (i,), b.get(ahead))
-            b.set(ahead, b.let("mul", "f64", b.get(ahead), self.packed.at(b, (i, i))))
+            b.set(ahead, b.let("mul", self.type, b.get(ahead), self.packed.at(b, (i, i))))
         with b.loop(0, n) as step:
             i = b.sub(b.sub(n, 1), step)
-            self.others.store(b, (i,), b.let("mul", "f64", self.others.at(b, (i,)), b.get(behind)))
-            b.set(behind, b.let("mul", "f64", b.get(behind), self.packed.at(b, (i, i))))
+            self.others.store(b, (i,), b.let("mul", self.type, self.others.at(b, (i,)), b.get(behind)))
+            b.set(behind, b.let("mul", self.type, b.get(behind), self.packed.at(b, (i, i))))
 
 
 def _swap(b: Builder, x: Stored, one: Index, two: Index) -> None:
@@ -325,7 +349,7 @@ def _inv_or_inf(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n, t, wild = a.shape[-1], a.type, b.var("bool", False)
-    by_pivots = None if _is_written(n) else _Cofactors(block, n)
+    by_pivots = None if _is_written(n) else _Cofactors(block, n, a.type)
     inverse = _Inverse.of(block, a)
     with loops_over(b, a.shape[:-2]) as index:
         matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
@@ -403,4 +427,4 @@ def _rows(is_back: bool) -> Any:
 LOWERED = singles({
     "det": _det, "slogdet": _slogdet, "cofactor": _cofactor, "inv_or_inf": _inv_or_inf,
     "permute_rows": _rows(False), "unpermute_rows": _rows(True),
-})  # fmt: skip
+}, of_complex=True)  # fmt: skip

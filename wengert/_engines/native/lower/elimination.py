@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.builder import Builder
-from ..ir.loops import Array, Operand
+from ..ir.complex_numbers import pair_of
+from ..ir.loops import COMPLEX, ITEM, Array, Operand
 
 WRITTEN_OUT = 6  # unknowns, and right-hand sides, of a system in registers
 LITTLE = 32  # unknowns up to which this is faster than a call of LAPACK
@@ -25,6 +26,14 @@ Keep = Callable[[Operand, Operand, Operand], None]
 def is_little(n: Operand, k: Operand) -> bool:
     """Whether systems of n unknowns and k right-hand sides are for this file."""
     return type(n) is int and type(k) is int and 0 < n <= LITTLE and n * (n + k) <= LOCAL
+
+
+def size_of(b: Builder, type_: str, x: Operand) -> Operand:
+    """By what pivots are chosen, of the type of `ITEM`: the absolute value; of complex numbers that of both parts."""
+    if type_ not in COMPLEX:
+        return b.let("abs", type_, x)
+    parts, real = pair_of(x), ITEM[type_]
+    return b.let("add", real, b.let("abs", real, parts.re), b.let("abs", real, parts.im))
 
 
 def system(b: Builder, type_: str, n: int, k: int) -> Written | Looped:
@@ -75,7 +84,7 @@ class Written:
     def _exchange(self, step: int, i: int) -> None:
         """The row with the larger element goes first."""
         b, t, x, y = self.b, self.type, self.rows[step], self.rows[i]
-        is_larger = b.let("gt", t, b.let("abs", t, y[step]), b.let("abs", t, x[step]))
+        is_larger = b.let("gt", ITEM[t], size_of(b, t, y[step]), size_of(b, t, x[step]))
         self.rows[step] = [b.select(t, is_larger, q, p) for p, q in zip(x, y, strict=True)]
         self.rows[i] = [b.select(t, is_larger, p, q) for p, q in zip(x, y, strict=True)]
         self.sign = b.select(t, is_larger, b.let("neg", t, self.sign), self.sign)
@@ -153,10 +162,10 @@ class Looped:
 
     def _chosen(self, step: Operand) -> Operand:
         """The first of the rows from a step on with the largest element."""
-        b, t = self.b, self.type
-        most, chosen = b.var(t, b.let("abs", t, self.at(step, step))), b.var("i64", step)
+        b, t = self.b, ITEM[self.type]
+        most, chosen = b.var(t, size_of(b, self.type, self.at(step, step))), b.var("i64", step)
         with b.loop(b.add(step, 1), self.n) as i:
-            size = b.let("abs", t, self.at(i, step))
+            size = size_of(b, self.type, self.at(i, step))
             is_larger = b.let("gt", t, size, b.get(most))
             b.set(chosen, b.select("i64", is_larger, i, b.get(chosen)))
             b.set(most, b.select(t, is_larger, size, b.get(most)))

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import Address, Array, Operand, Status, Typed
+from ..ir.loops import COMPLEX, Address, Array, Operand, Status, Typed
 from .blocks import Block, singles
+from .complex_scalars import COMPLEX_SCALARS
 from .elimination import WRITTEN_OUT, is_little, system
 from .forms import Form, Index, Stored, strides_of
 from .matrices import BLAS_COLUMNS, in_blocks, some_at_once
@@ -26,6 +27,7 @@ from .standalone import is_alone
 
 SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK or BLAS
 SQUARE = 16  # rows of a square of a matrix that is turned
+ADJOINT = 2  # of `triangular_solve`: the matrix is to be transposed, of conjugates
 NEAR = 2048  # numbers of right-hand sides that are taken together: they stay in the nearest cache
 
 # -- batches ----------------------------------------------------------------------------------------------------------
@@ -116,7 +118,7 @@ def _cholesky(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n = a.shape[-1]
-    if type(n) is int and n <= SMALL_MATRIX:
+    if type(n) is int and n <= SMALL_MATRIX and a.type not in COMPLEX:
         _little_cholesky(b, a, target, n)
         return [target]
     lapack = Lapack.of(block, a.type)
@@ -229,7 +231,7 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
     lower, trans, unit = node.attrs
     a, right = block.stored(forms[0]), block.stored(forms[1])
     target = block.room(node.outputs[0])
-    by_loops = is_alone() or _is_little(a.shape[-1])
+    by_loops = is_alone() or _is_little(a.shape[-1]) or a.type in COMPLEX
     if not by_loops:
         a = block.dense(a)
     with loops_over(b, a.shape[:-2]) as index:
@@ -240,7 +242,8 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
         if by_loops:
             with b.when(b.either(is_wild(b, matrix), is_wild(b, source))):
                 b.leave(Status.LINALG)
-            _substitute(b, transposed(matrix) if trans else matrix, out, bool(lower) != bool(trans), unit)
+            turned = transposed(matrix) if trans else matrix
+            _substitute(b, turned, out, bool(lower) != bool(trans), unit, is_conj=trans == ADJOINT)
         else:
             # by columns: X' op(A)' = B', where A' is what lies there
             flags = "R", "U" if lower else "L", "T" if trans else "N", "U" if unit else "N"
@@ -274,18 +277,23 @@ def _require_diagonal(b: Builder, matrix: Stored) -> None:
         b.leave(Status.LINALG)
 
 
-def _substitute(b: Builder, a: Stored, x: Stored, lower: bool, unit: bool) -> None:
-    """x becomes the solution: from the first row on if `lower`, else from the last."""
+def _substitute(b: Builder, a: Stored, x: Stored, lower: bool, unit: bool, is_conj: bool = False) -> None:
+    """x becomes the solution: from the first row on if `lower`, else from the last; `is_conj`: with conjugates of a."""
     (n, k), t = x.shape, x.type
+
+    def element(index: Index) -> Operand:
+        found = a.at(b, index)
+        return COMPLEX_SCALARS["conj"](b, t, (), found) if is_conj and t in COMPLEX else found
+
     with b.loop(0, n) as step:
         i = step if lower else b.sub(b.sub(n, 1), step)
         start, stop = (0, i) if lower else (b.add(i, 1), n)
         with b.loop(start, stop) as p:
-            factor = b.let("neg", t, a.at(b, (i, p)))
+            factor = b.let("neg", t, element((i, p)))
             with b.loop(0, k) as j:
                 x.store(b, (i, j), b.let("fma", t, factor, x.at(b, (p, j)), x.at(b, (i, j))))
         if not unit:
-            pivot = a.at(b, (i, i))
+            pivot = element((i, i))
             with b.loop(0, k) as j:
                 x.store(b, (i, j), b.let("div", t, x.at(b, (i, j)), pivot))
 
@@ -322,7 +330,7 @@ class Columns:
     def solve(self, right: Stored) -> None:
         """`right` becomes the solution. It lies by rows, so to BLAS it is the X' of X' A' = B': nothing is turned."""
         b, (n, k) = self.b, right.shape
-        if not (is_alone() or _is_little(n)):
+        if not (is_alone() or _is_little(n) or right.type in COMPLEX):
             self._exchange(right)
             for flags in ("RLTU", "RUTN"):
                 _by_blas(b, flags, self.matrix, right)
@@ -430,4 +438,4 @@ def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 
 LOWERED = singles({
     "cholesky": _cholesky, "triangular_solve": _triangular_solve, "solve": _solve, "inv": _inv, "lu": _lu,
-})  # fmt: skip
+}, of_complex=True)  # fmt: skip

@@ -51,7 +51,7 @@ BLAS_ROWS = 32  # ... if these are not fewer rows, ...
 BLAS_COLUMNS = 256  # ... or right-hand sides of a system, for each part of which its triangle is packed anew
 BLAS_FROM = 32 * 32 * 32  # multiplications from which on BLAS is called where it is better at large products
 
-BLAS_LETTER = {"f32": "s", "f64": "d", "c128": "z"}
+BLAS_LETTER = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 
 
 class Plan(NamedTuple):
