@@ -63,6 +63,11 @@ VIEWS: dict[str, Callable[[Any, Any], Any]] = {
     "moveaxis": lambda n, y: n.moveaxis(y, 0, 1),
     "moveaxis_same": lambda n, y: n.moveaxis(y, 0, 0),
     "rollaxis": lambda n, y: n.rollaxis(y, 1),
+    "ravelback": lambda n, y: n.ravel(y[0, ::-1]),
+    "ravelrow": lambda n, y: n.ravel(y[0, ::2]),
+    "ravelcolumn": lambda n, y: n.ravel(y[:, 1]),
+    "squeeze0": lambda n, y: n.squeeze(y),
+    "squeezem0": lambda n, y: y.squeeze(),
     "squeeze1": lambda n, y: n.squeeze(y[:1]),
     "squeezem": lambda n, y: y[:, :1].squeeze(),
     "expand": lambda n, y: n.expand_dims(y, 1),
@@ -296,3 +301,28 @@ def test_nan_to_num_writes_where_it_is_told_to() -> None:
     for x in (wg.tensor([np.nan, 1.0, np.inf]), np.array([np.nan, 1.0, np.inf])):
         assert wnp.nan_to_num(x, copy=False, posinf=3.0) is x
         np.testing.assert_array_equal(np.asarray(x), [0.0, 1.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "view", [lambda n, x: x.view(), lambda n, x: n.ascontiguousarray(x), lambda n, x: n.asfortranarray(x)]
+)
+@pytest.mark.parametrize("is_written", [False, True])
+def test_views_of_an_array_without_axes_share_with_it(view: Any, is_written: bool) -> None:
+    found: list[Any] = []
+    for n in (np, wnp):
+        x = n.array(1.0)
+        if is_written:
+            x[...] = 2.0
+        y = view(n, x)
+        y[...] = 5.0
+        found.append((y.shape, float(x)))
+    assert found[0] == found[1]
+
+
+def test_squeezing_nothing_gives_the_operand_itself() -> None:
+    x = wg.tensor(np.ones((2, 3)))
+    assert wnp.squeeze(x) is x and x.squeeze() is x
+    x[0] = 2.0
+    assert wnp.squeeze(x) is x and x.squeeze() is x
+    row = x[:1]
+    assert row.squeeze() is not row

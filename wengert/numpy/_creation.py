@@ -143,8 +143,10 @@ def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: obj
 
 def in_order(a: ArrayLike, dtype: Any, order: str) -> Tensor:
     """The array itself where it is a tensor of this dtype that lies so in memory; a new one otherwise."""
-    is_there = isinstance(a, Tensor) and a.ndim and _wanted(dtype, a) in (None, a.dtype) and lies_in_order(a, order)
-    return a if is_there else array(a, dtype, order=order, ndmin=1 if order == "C" else 0)  # pyright: ignore[reportReturnType]
+    is_there = isinstance(a, Tensor) and _wanted(dtype, a) in (None, a.dtype) and lies_in_order(a, order)
+    if isinstance(a, Tensor) and is_there and (a.ndim or a._link is not None):
+        return a if a.ndim else a.reshape(1)  # a view of an array without axes
+    return array(a, dtype, order=order, ndmin=1)
 
 
 @as_numpy

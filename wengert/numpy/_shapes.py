@@ -81,7 +81,7 @@ def expand_dims(a: ArrayLike, axis: Axes) -> Any:
 @as_numpy
 def squeeze(a: ArrayLike, axis: Axes = None) -> Any:
     """Axes of length 1 taken away."""
-    return ops.squeeze(a, axis)
+    return a.squeeze(axis) if isinstance(a, Tensor) else ops.squeeze(a, axis)
 
 
 @as_numpy

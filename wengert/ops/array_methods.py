@@ -268,8 +268,10 @@ def swapaxes(self: Tensor, axis1: int, axis2: int) -> Any:
 
 @_method
 def squeeze(self: Tensor, axis: Axes = None) -> Any:
-    """Without axes of extent 1: `wg.ops.squeeze`."""
-    return shapes.squeeze(self, axis)
+    """Without axes of extent 1: `wg.ops.squeeze`; the tensor itself where it has none."""
+    return self if axis is None and {int}.issuperset(map(type, self.shape)) and 1 not in self.shape else (
+        shapes.squeeze(self, axis)
+    )  # fmt: skip
 
 
 @_method

@@ -98,7 +98,7 @@ def view(self: Tensor, dtype: DTypeLike | None = None, type: Any = None) -> Any:
         )
     wanted = self.dtype if dtype is None else dtypes.as_dtype(dtype)
     if wanted == self.dtype:
-        return sharing.item_of(self, ...) if self.ndim else self.__copy__()
+        return sharing.item_of(self, ...) if self.ndim or self._link is not None else self.__copy__()
     return _seen(
         self,
         as_tensor(reinterpretation.view(writes.value_of(self), wanted)),
