@@ -25,7 +25,7 @@ _CONSTANT = """
     logical_or logical_xor nanargmax nanargmin nonzero not_equal ones ones_like packbits ravel_multi_index right_shift
     searchsorted signbit spacing tri unpackbits unravel_index zeros zeros_like linalg.matrix_rank diag_indices_from
     tril_indices_from triu_indices_from iscomplexobj isrealobj isfortran isscalar ndim shape size may_share_memory
-    shares_memory result_type common_type min_scalar_type can_cast array2string array_repr array_str arange
+    shares_memory result_type common_type min_scalar_type can_cast array2string array_repr array_str
 """
 _REFUSED = """
     asmatrix matrix nested_iters bool bool_ byte short int_ intc intp int8 int16 int32 int64 long longlong ubyte ushort

@@ -168,7 +168,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = True, device: obje
 # -- from a shape ----------------------------------------------------------------------------------------------------
 
 
-def _filled(shape: Any, value: Any, dtype: Any, name: str, order: object, device: object) -> Tensor:
+def _filled(shape: Any, value: Any, dtype: Any, name: str, order: Any, device: object) -> Tensor:
     accept(f"np.{name}", order=order, device=device)
     if dtype in OBJECTS:  # tensors are written into it, and `np.array` of it is a tensor
         return objects_in(np.full(shape, value, object))
