@@ -8,11 +8,13 @@ from functools import partial
 import numpy as np
 import pytest
 import scipy.optimize
+import scipy.special
 import scipy.stats as reference
 
 import wengert as wg
 import wengert.scipy.stats as stats
 from tests.scipy.against import agrees_with_scipy
+from wengert.scipy._bessel_families import log_i_part, log_k
 from wengert.scipy._moments import HIGHER
 
 # shape parameters, and points inside of the support
@@ -34,7 +36,8 @@ CONTINUOUS = {
     "jf_skew_t": (2.2, 1.4), "exponpow": (1.3,), "genexpon": (0.8, 1.2, 0.7), "genhalflogistic": (0.7,),
     "genlogistic": (1.4,), "kappa3": (1.3,), "loglaplace": (2.4,), "mielke": (2.2, 1.4), "truncpareto": (1.4, 3.2),
     "truncweibull_min": (1.6, 0.2, 2.3), "anglit": (), "cosine": (), "rel_breitwigner": (1.3,), "skewcauchy": (0.4,),
-    "vonmises_line": (1.2,),
+    "vonmises_line": (1.2,), "ncx2": (3.3, 1.2), "geninvgauss": (1.3, 0.8), "genhyperbolic": (0.5, 1.5, -0.5),
+    "kappa4": (0.1, 0.2),
 }  # fmt: skip
 DISCRETE = {
     "bernoulli": (0.3,), "binom": (7.0, 0.3), "nbinom": (2.5, 0.4), "poisson": (2.3,), "geom": (0.35,),
@@ -55,6 +58,46 @@ LOADS = [pair for name in CONTINUOUS for pair in recorded(name, (*POINTS, "ppf",
 SLOPES = [
     (n, m) for n, m in LOADS if m in ("logpdf", "cdf", "ppf") and (n, m) != ("vonmises", "ppf")
 ]  # it is interpolated
+
+
+def test_bessel_functions_of_real_order_are_exact_and_have_slopes_in_the_order() -> None:
+    """Of the second kind, and of the first without its power, which is smooth where the argument is 0."""
+    v, z = np.meshgrid([0.0, 0.3, 2.0, 7.5, -40.0, 150.0], [1e-3, 0.1, 1.0, 20.0, 300.0, 5000.0])
+    expected = np.log(scipy.special.kve(v, z)) - z
+    is_there = np.isfinite(expected)
+    np.testing.assert_allclose(log_k(wg.tensor(v), wg.tensor(z)).numpy()[is_there], expected[is_there], rtol=1e-12)
+    v, z = np.meshgrid([-0.9, -0.5, 0.0, 0.3, 7.5, 150.0], [1e-6, 0.02, 0.1, 1.0, 20.0, 300.0])
+    with np.errstate(divide="ignore"):
+        expected = np.log(scipy.special.ive(v, z)) + z - v * np.log(z / 2)
+    found = log_i_part(wg.tensor(v), wg.tensor(z * z)).numpy()
+    is_there = np.isfinite(expected)
+    np.testing.assert_allclose(found[is_there], expected[is_there], rtol=1e-12, atol=1e-12)
+    for f, points in ((log_k, (np.array(1.3), np.array(0.8))), (log_i_part, (np.array(-0.4), np.array(0.6)))):
+        wg.check_gradients(f, *points, order=2)
+    np.testing.assert_allclose(wg.grad(log_i_part, 1)(1.5, 0.0), 0.25 / 2.5)  # log(1 + w / (4 (v + 1)) + ...)
+
+
+@pytest.mark.parametrize("shapes", [(0.0, 0.0), (0.5, -0.3), (-0.5, -0.3), (0.5, 0.0), (0.0, 0.4), (-0.3, 0.2)])
+def test_kappa4_in_every_part_of_its_plane(shapes: tuple[float, float]) -> None:
+    theirs = reference.kappa4(*shapes)
+    x = theirs.ppf(SHARES)
+    for method, at in (("logpdf", x), ("cdf", x), ("sf", x), ("ppf", SHARES), ("isf", SHARES)):
+        found = getattr(stats.kappa4, method)(wg.tensor(at), *shapes)
+        np.testing.assert_allclose(found, getattr(theirs, method)(at), rtol=1e-9)
+    np.testing.assert_allclose(stats.kappa4.support(*map(wg.tensor, shapes)), theirs.support(), rtol=1e-12)
+    wg.check_gradients(lambda h, k: stats.kappa4.logpdf(x, h, k).sum(), *shapes)
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes"),
+    [("ncx2", (0.7, 4.0)), ("ncx2", (3.0, 0.0)), ("ncx2", (250.0, 900.0)), ("geninvgauss", (-2.3, 0.1)),
+     ("geninvgauss", (60.0, 25.0)), ("genhyperbolic", (-1.5, 2.5, 0.5))],
+)  # fmt: skip
+def test_densities_by_bessel_functions_far_off(name: str, shapes: tuple[float, ...]) -> None:
+    theirs = getattr(reference, name)(*shapes)
+    x = theirs.ppf([1e-6, 0.3, 0.99])
+    found = getattr(stats, name).logpdf(wg.tensor(x), *shapes)
+    np.testing.assert_allclose(found, theirs.logpdf(x), rtol=1e-9)
 
 
 def test_there_are_forty_distributions_with_every_method() -> None:

@@ -28,6 +28,7 @@ from ..ops.reductions import sum as total
 from ..ops.shapes import known_extent, matrix_transpose, ravel, reshape
 from ..ops.triangles import diagonal
 from ..stats._distribution import Distribution, _given
+from ._bessel_families import FAMILIES
 from ._distribution_numerics import (
     Moments,
     NotSummed,
@@ -42,7 +43,6 @@ from ._distribution_numerics import (
 )
 from ._moments import HIGHER, MOMENTS
 from ._namespace import guarded, is_followed, is_for_us, listed_in, only
-from ._rarer_families import FAMILIES
 from ._samples import SAMPLES
 
 OURS: dict[str, Any] = {}
