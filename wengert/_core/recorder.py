@@ -22,12 +22,14 @@ class Recorder:
         is_passive: whether it keeps nothing of what it sees, so that a loop may run again although it listens.
         rebinds: whether what would be refused puts tensors in the place of arrays: `ndarray += tensor`, and arrays of
             objects.
+        is_forward: whether it pushes tangents along, and marks no cuts (`Tensor._cut`) where they end.
     """
 
     __slots__ = ("__weakref__",)
     is_watch = False
     is_passive = False
     rebinds = False
+    is_forward = False
 
     def tracks(self, key: int) -> bool:
         """Whether it follows the tensor with a key."""

@@ -32,6 +32,8 @@ class Masked(NamedTuple):
 class Pushing(Recorder):
     """The forward recorder, without limits: NaN where a rule divides 0 by 0."""
 
+    is_forward = True
+
     def __init__(self) -> None:
         self._tangents: dict[int, tuple[Any, weakref.ref[Tensor] | None, bool]] = {}
         hears_of_twins(self)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
+from importlib.util import decode_source
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
@@ -18,6 +19,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from .._core.derived import Derived, alike
 from .._core.user_line import at_user_line
 from ._arrays import Names
+from ._bracketing import checked
 from ._builtins import REPLACED, adoption_of
 from ._function_copies import Rebinding
 from ._importer import Adoption, adoption_for, code_of
@@ -94,7 +96,7 @@ def report(copy: object) -> Report:
     if adoption is None:
         raise TypeError(at_user_line(f"wg.adopt.report takes what wg.adopt gave, got {copy!r}"))
     modules = {name: tuple(imports) for name, imports in adoption.replaced.items()}
-    return Report(modules, tuple(sorted({*REPLACED} - {"__build_class__"})), dict(adoption.left))
+    return Report(modules, tuple(sorted(name for name in REPLACED if not name.startswith("__"))), dict(adoption.left))
 
 
 def run_script(path: Path, arguments: Sequence[str]) -> None:
@@ -109,7 +111,8 @@ def run_script(path: Path, arguments: Sequence[str]) -> None:
     module = adoption.blank("__main__", None)
     vars(module)["__file__"] = str(path)
     adoption.modules["__main__"] = module
-    code = compile(file.read_bytes(), str(path), "exec", dont_inherit=True)
+    source = decode_source(file.read_bytes())
+    code = checked(compile(source, str(path), "exec", dont_inherit=True), source)
     before = sys.argv, sys.path[:], sys.modules.get("__main__")
     sys.argv, sys.modules["__main__"] = [str(path), *arguments], module
     sys.path.insert(0, str(file.parent))

@@ -14,6 +14,7 @@ from .. import ops
 from .._core.argument_types import ArrayLike
 from .._core.tensor import ADOPTED_MARK, Tensor
 from ..numpy._kinds import standing_type
+from ._bracketing import DECIDED, decided
 from ._casts import COMPLEX, FLOAT, TYPE, real_of, without_casts
 
 COPIED_FROM = "__wengert_copied_from__"  # an attribute of a copied class: the original, whose objects are also its own
@@ -69,7 +70,7 @@ def _build_class(body: Callable[..., Any], name: str, *bases: object, **keywords
 REPLACED: dict[str, Any] = {
     "float": FLOAT, "complex": COMPLEX, "type": TYPE, "isinstance": _isinstance, "issubclass": _issubclass,
     "hasattr": _hasattr, "round": _round, "min": _extreme(min, ops.minimum), "max": _extreme(max, ops.maximum),
-    "__build_class__": _build_class,
+    "__build_class__": _build_class, DECIDED: decided,
 }  # fmt: skip
 
 

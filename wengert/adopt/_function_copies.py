@@ -15,6 +15,7 @@ from types import CellType, CodeType, FunctionType, GetSetDescriptorType, Member
 from typing import Any
 
 from ._arrays import Named
+from ._bracketing import checked_function
 from ._builtins import COPIED_FROM, adoption_of
 from ._casts import without_casts
 from ._importer import is_numerical
@@ -39,7 +40,7 @@ class Rebinding:
         cells = tuple(CellType() for _ in f.__closure__ or ())
         namespace = self._namespace(f.__globals__)
         self._bring_in(f.__code__, namespace)
-        copied = FunctionType(f.__code__, namespace, f.__name__, f.__defaults__, cells or None)
+        copied = FunctionType(checked_function(f.__code__), namespace, f.__name__, f.__defaults__, cells or None)
         copied.__kwdefaults__, copied.__qualname__, copied.__module__ = f.__kwdefaults__, f.__qualname__, f.__module__
         copied.__doc__, copied.__annotations__ = f.__doc__, f.__annotations__
         vars(copied).update(vars(f))

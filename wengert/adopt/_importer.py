@@ -25,6 +25,7 @@ import numpy as np
 from .._core import forking
 from .._core.state import STATE
 from ._arrays import Named
+from ._bracketing import checked
 from ._builtins import builtins_for
 from ._casts import SCALARS
 from ._copies import Copy, alias_of, publish
@@ -161,7 +162,7 @@ class Adoption:
         try:
             if code is not None:
                 with _nothing_recorded():
-                    exec(code, vars(module))
+                    exec(checked(code, _source_of(spec)), vars(module))
                     _dress(vars(module))
         except BaseException:
             self.modules.pop(name, None)
@@ -253,9 +254,17 @@ def code_of(spec: ModuleSpec) -> CodeType | None:
     if get_code is not None:
         return get_code(spec.name)
     if origin.endswith(".py"):
-        source = importlib.util.decode_source(Path(origin).read_bytes())
-        return compile(source, origin, "exec", dont_inherit=True)
+        return compile(_source_of(spec) or "", origin, "exec", dont_inherit=True)
     return None
+
+
+def _source_of(spec: ModuleSpec) -> str | None:
+    """A module's source as its loader gives it, else that of its file."""
+    get_source = getattr(spec.loader, "get_source", None)
+    if get_source is not None:
+        return get_source(spec.name)
+    is_readable = (spec.origin or "").endswith(".py")
+    return importlib.util.decode_source(Path(spec.origin or "").read_bytes()) if is_readable else None
 
 
 def _lies_in(top: str, folder: Path) -> bool:
