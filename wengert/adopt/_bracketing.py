@@ -18,11 +18,16 @@ loop after which the two ends are interpolated.
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
+import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from .._core.state import STATE
 from .._core.tensor import Tensor
@@ -32,10 +37,16 @@ from ..errors import LostGradientError
 DECIDED = "__wengert_decided__"  # among the builtins of adopted code
 
 _LOOPS = (ast.For, ast.While)
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-# files without one of these have no bracket that is halved, cut in three or by the golden ratio
-_MAY_SHRINK = re.compile(r"/=? ?\(?[23]\b|\*=? ?0?\.5\b|\b0?\.5 ?\*|\.618|\.381|\.382|\bmean\(")
-_WHOLE = frozenset({"int", "round", "floor", "ceil", "trunc", "rint", "len"})  # of places in a table, not of numbers
+_COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.ExceptHandler, ast.Match, ast.match_case)
+_Scope: TypeAlias = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_NAME = r"[\w.]+(?:\[[^\]\n]*\])?"
+# what a mean of two ends, or a step that is halved, looks like: a file without one needs no closer look
+_LOOKS_SO = re.compile(
+    rf"\(\s*{_NAME}\s*[-+]\s*{_NAME}\s*\)|sqrt\(\s*{_NAME}\s*\*|mean\(|\*= *0?\.5\b|/= *2\b"
+    r"|= *(?:0?\.5 *\* *\w|[\w.]+ */ *2\b|[\w.]+ *\* *0?\.5\b)"
+)
+_RATIO = 0.4  # for the names of weights, such as the golden ratio
+_KNOWN = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "float": float, "float64": float, "mean": np.mean}
 
 Slot: TypeAlias = Callable[[], None]  # puts the check around one comparison
 
@@ -65,25 +76,70 @@ def _ends_a_path(test: Tensor) -> bool:
 
 def checked(code: CodeType, source: str | None) -> CodeType:
     """A module's code with the checks, or the same where its source has no such loop."""
-    if source is None or not _MAY_SHRINK.search(source):
+    if source is None or not _may_shrink(code, source):
         return code
-    try:
-        tree = ast.parse(source, code.co_filename)
-    except SyntaxError:  # a notebook's cell, whose first lines are not Python's
-        return code
-    if not _put_checks(tree):
+    tree = _parsed(source)
+    if tree is None or not _put_checks(tree, _recursive_in(code)):
         return code
     return compile(ast.fix_missing_locations(tree), code.co_filename, "exec", dont_inherit=True)
 
 
 def checked_function(code: CodeType) -> CodeType:
     """The same for the code of one function, whose file is read where it can be."""
-    module = "".join(linecache.getlines(code.co_filename))
-    anew = checked(code, module or None)
-    if anew is code:
+    lines = linecache.getlines(code.co_filename)
+    tree = _parsed("".join(lines)) if _has_such(code, lines) else None
+    if tree is None or not _put_checks(tree, _recursive_in(code)):
         return code
-    found = next((c for c in _codes_in(anew) if _is_same_place(c, code)), None)
-    return code if found is None else found
+    module = compile(ast.fix_missing_locations(tree), code.co_filename, "exec", dont_inherit=True)
+    return next((found for found in _codes_in(module) if _is_same_place(found, code)), code)
+
+
+def _may_shrink(code: CodeType, source: str) -> bool:
+    """Whether a look at the functions one by one finds such a loop; parsing whole packages would take seconds."""
+    hits = {source.count("\n", 0, match.start()) + 1 for match in _LOOKS_SO.finditer(source)}
+    if not hits:
+        return False
+    lines = source.splitlines(keepends=True)
+    for function in _outermost(code):
+        inside = hits.intersection(_range_of(function))
+        if inside and _has_such(function, lines):
+            return True
+        hits -= inside
+    return bool(hits)  # what stands in no function is a script's
+
+
+def _has_such(function: CodeType, lines: list[str]) -> bool:
+    text = "".join(lines[number - 1] for number in _range_of(function) if number <= len(lines))
+    tree = _parsed(textwrap.dedent(text))
+    return tree is None or _put_checks(tree, _recursive_in(function))
+
+
+def _parsed(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source)
+    except SyntaxError:  # a notebook's cell, whose first lines are not Python's; a part that is no statement
+        return None
+
+
+def _range_of(function: CodeType) -> range:
+    inner = (function, *_codes_in(function))
+    return range(function.co_firstlineno, 1 + max(line or 0 for c in inner for _, _, line in c.co_lines()))
+
+
+def _outermost(code: CodeType) -> Iterator[CodeType]:
+    """The functions of a module and the methods of its classes."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_flags & inspect.CO_OPTIMIZED:
+                yield constant
+            else:
+                yield from _outermost(constant)
+
+
+def _recursive_in(code: CodeType) -> set[str]:
+    """The names of functions which seem to call themselves."""
+    codes = (code, *_codes_in(code))
+    return {inner.co_name for inner in codes if inner.co_name in (*inner.co_names, *inner.co_freevars)}
 
 
 def _codes_in(code: CodeType) -> Iterator[CodeType]:
@@ -102,26 +158,29 @@ def _is_same_place(a: CodeType, b: CodeType) -> bool:
     )
 
 
-def _put_checks(tree: ast.Module) -> bool:
+def _put_checks(tree: ast.Module, recursive: set[str]) -> bool:
     slots: list[Slot] = []
-    for scope in ast.walk(tree):
-        if isinstance(scope, (ast.Module, ast.FunctionDef, ast.AsyncFunctionDef)):
-            for loop in _own(scope):
-                if isinstance(loop, _LOOPS):
-                    slots += _checks_of(loop, scope)
-        if isinstance(scope, ast.FunctionDef):
+    scopes: list[_Scope] = [tree]
+    for scope in scopes:  # which grows by those inside
+        for node in _statements(scope.body):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                scopes.append(node)
+            elif isinstance(node, _LOOPS):
+                slots += _checks_of(node, scope)
+        if isinstance(scope, ast.FunctionDef) and scope.name in recursive:
             slots += _checks_of_recursion(scope)
     for put in slots:
         put()
     return bool(slots)
 
 
-def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function without those of the functions inside it."""
-    for child in ast.iter_child_nodes(scope):
-        if not isinstance(child, (*_FUNCTIONS, ast.ClassDef)):
-            yield child
-            yield from _own(child)
+def _statements(body: Iterable[ast.AST]) -> Iterator[ast.stmt]:
+    """The statements of a scope, those inside others among them, without those of functions and classes inside it."""
+    for node in body:
+        if isinstance(node, ast.stmt):
+            yield node
+        if isinstance(node, _COMPOUND):
+            yield from _statements(ast.iter_child_nodes(node))
 
 
 # -- what a loop assigns -------------------------------------------------------------------------------------------
@@ -135,7 +194,7 @@ class _Assignment(NamedTuple):
     slots: tuple[Slot, ...]
 
 
-def _assignments(body: Sequence[ast.AST], slots: tuple[Slot, ...] = ()) -> Iterator[_Assignment]:
+def _assignments(body: Iterable[ast.AST], slots: tuple[Slot, ...] = ()) -> Iterator[_Assignment]:
     for node in body:
         if isinstance(node, ast.If):
             inner = (*slots, *_tests(node))
@@ -151,8 +210,8 @@ def _assignments(body: Sequence[ast.AST], slots: tuple[Slot, ...] = ()) -> Itera
             yield from _assigned(node.target, value, slots)
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             yield from _written_by(node.value, slots)
-        elif not isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.expr)):
-            yield from _assignments([*ast.iter_child_nodes(node)], slots)
+        elif isinstance(node, _COMPOUND):
+            yield from _assignments(ast.iter_child_nodes(node), slots)
 
 
 def _assigned(target: ast.expr, value: ast.expr, slots: tuple[Slot, ...]) -> Iterator[_Assignment]:
@@ -239,7 +298,7 @@ def _operands(holder: Any, field: str, test: ast.expr) -> Iterator[Slot]:
 # -- which loops ---------------------------------------------------------------------------------------------------
 
 
-def _checks_of(loop: ast.For | ast.While, scope: ast.AST) -> list[Slot]:
+def _checks_of(loop: ast.For | ast.While, scope: _Scope) -> list[Slot]:
     found = [*_assignments([*loop.body, *loop.orelse])]
     read = _Reads({a.place for a in found})
     moving = {a.place for a in found if a.slots}
@@ -272,8 +331,8 @@ class _Reads:
                 yield from self._found(child)
 
     def are_between(self, ends: frozenset[str], value: ast.expr) -> bool:
-        """Whether an expression computes a number from the two ends and what the loop leaves alone."""
-        return self.of(value) == ends and _is_arithmetic(value)
+        """Whether an expression is a mean of two ends, by weights which the loop leaves alone."""
+        return self.of(value) == ends and _is_mean(value, ends)
 
     def is_one_of(self, probes: set[str], value: ast.expr) -> bool:
         """Whether an expression is one of the places, or a copy of it (`float(mid)`, `mid.copy()`)."""
@@ -292,7 +351,7 @@ def _deciding(found: Sequence[_Assignment], ends: frozenset[str], read: _Reads) 
     """The slots of the comparisons that decide which end becomes a probe, where all is as in a bracket."""
     probes = {a.place for a in found if read.are_between(ends, a.value)} - ends
     places = ends | probes
-    if not all(read.of(a.value) <= places and _is_arithmetic(a.value) for a in found if a.place in places):
+    if not all(read.of(a.value) <= places for a in found if a.place in places):
         return []
     moved = [a for a in found if a.place in ends and a.slots]
     moved = [a for a in moved if read.is_one_of(probes, a.value) or read.are_between(ends, a.value)]
@@ -304,9 +363,10 @@ def _checks_of_steps(found: Sequence[_Assignment], read: _Reads) -> list[Slot]:
     for step in {a.place for a in found if not a.slots and _is_halved(a)}:
         for end in {place for a in found if step in read.of(a.value) for place in read.of(a.value)} - {step}:
             made = frozenset({end, step})
-            probes = {a.place for a in found if read.are_between(made, a.value)}
+            sums = [a for a in found if read.of(a.value) == made and _is_sum(a.value, end, step)]
+            probes = {a.place for a in sums} - made
             own = [a for a in found if a.place == end]
-            if own and all(a.slots and (read.is_one_of(probes, a.value) or read.of(a.value) == made) for a in own):
+            if own and all(a.slots and (a in sums or read.is_one_of(probes, a.value)) for a in own):
                 return [slot for a in own for slot in a.slots]
     return []
 
@@ -319,25 +379,57 @@ def _is_halved(a: _Assignment) -> bool:
     return numbers in ([2], [0.5]) and isinstance(value.op, ast.Div if numbers == [2] else ast.Mult)
 
 
-def _is_arithmetic(value: ast.expr) -> bool:
-    """Whether an expression computes numbers, not places in a table."""
-    for node in ast.walk(value):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.RShift, ast.LShift, ast.Mod)):
-            return False
-        if isinstance(node, ast.Call) and _called(node) in _WHOLE:
-            return False
-    return True
+class _Numbers(ast.NodeTransformer):
+    """Puts numbers in the places of names: those that are given, and one for all that a loop leaves alone."""
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        self.values = values
+
+    def visit(self, node: ast.AST) -> Any:
+        place = _place(node)
+        if not place:
+            return super().visit(node)
+        if place not in self.values and isinstance(node, ast.Subscript):  # a part of the array that has the number
+            return self.visit(node.value)
+        return ast.copy_location(ast.Constant(self.values.get(place, _RATIO)), node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        arguments = [self.visit(argument) for argument in node.args]
+        return ast.copy_location(ast.Call(ast.Name(_called(node), ast.Load()), arguments, []), node)
 
 
-def _is_interpolated(ends: frozenset[str], loop: ast.For | ast.While, scope: ast.AST) -> bool:
+def _at(value: ast.expr, values: Mapping[str, float]) -> float:
+    """An expression's number, or NaN where it has none."""
+    numbers = _Numbers(values).visit(ast.parse(ast.unparse(value), mode="eval"))
+    try:
+        return float(eval(compile(ast.fix_missing_locations(numbers), "", "eval"), {"__builtins__": {}, **_KNOWN}))
+    except Exception:
+        return math.nan
+
+
+def _is_mean(value: ast.expr, ends: frozenset[str]) -> bool:
+    """Whether an expression is some mean of two places: between them, and where they are if they are one."""
+    values = [_at(value, dict(zip(sorted(ends), pair))) for pair in ((1.0, 2.0), (2.0, 1.0), (3.0, 3.0))]
+    return 1.0 < values[0] < 2.0 and 1.0 < values[1] < 2.0 and abs(values[2] - 3.0) < 1e-9
+
+
+def _is_sum(value: ast.expr, end: str, step: str) -> bool:
+    return _at(value, {end: 1.0, step: 5.0}) in (6.0, -4.0)
+
+
+def _is_interpolated(ends: frozenset[str], loop: ast.For | ast.While, scope: _Scope) -> bool:
     """Whether the ends meet in a quotient of differences after the loop: its derivative is right once they are near."""
-    for node in _own(scope):
-        if isinstance(node, ast.stmt) and node.lineno > (loop.end_lineno or loop.lineno):
+    for node in _statements(scope.body):
+        if node.lineno > _end(loop):
             parts = [*ast.walk(node)]
             quotients = (p for p in parts if isinstance(p, ast.BinOp) and isinstance(p.op, ast.Div))
             if any(map(_has_difference, (q.right for q in quotients))) and ends & {*map(_place, parts)}:
                 return True
     return False
+
+
+def _end(node: ast.stmt | ast.expr) -> int:
+    return node.end_lineno or node.lineno
 
 
 def _has_difference(value: ast.expr) -> bool:
@@ -350,15 +442,17 @@ def _has_difference(value: ast.expr) -> bool:
 def _checks_of_recursion(f: ast.FunctionDef) -> list[Slot]:
     """`return find(low, mid) if f(mid) > 0 else find(mid, high)`: the slots of the tests between the two calls."""
     names = [argument.arg for argument in (*f.args.posonlyargs, *f.args.args)]
-    calls = [node for node in _own(f) if isinstance(node, ast.Call) and _called(node) == f.name]
+    calls = [node for node in ast.walk(f) if isinstance(node, ast.Call) and _called(node) == f.name]
     if len(calls) < 2:
         return []
     found = [*_assignments(f.body)]
     read = _Reads({*names, *(a.place for a in found)})
     for ends in {read.of(a.value) for a in found}:
+        if len(ends) != 2 or not ends <= {*names} or any(a.place in ends for a in found):
+            continue
         probes = {a.place for a in found if read.are_between(ends, a.value)}
-        if len(ends) == 2 and ends <= {*names} and probes and not any(a.place in ends for a in found):
-            for choice in (node for node in _own(f) if isinstance(node, (ast.If, ast.IfExp))):
+        if probes:
+            for choice in (node for node in ast.walk(f) if isinstance(node, (ast.If, ast.IfExp))):
                 replaced = [_replaced(f, names, arm, ends, probes) for arm in _arms(f, choice)]
                 if all(replaced) and frozenset().union(*replaced) == ends:
                     return [*_tests(choice)]
@@ -375,7 +469,7 @@ def _arms(f: ast.FunctionDef, choice: ast.If | ast.IfExp) -> tuple[list[ast.AST]
         return [choice.body], [choice.orelse]
     other: list[ast.AST] = [*choice.orelse]
     if not other and isinstance(choice.body[-1], ast.Return):
-        other = [node for node in _own(f) if isinstance(node, ast.Return) and node.lineno > (choice.end_lineno or 0)]
+        other = [node for node in _statements(f.body) if isinstance(node, ast.Return) and node.lineno > _end(choice)]
     return [*choice.body], other
 
 
