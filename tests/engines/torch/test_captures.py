@@ -366,3 +366,18 @@ def test_what_a_call_without_gradients_has_read_is_refused_where_it_is_followed(
     for _ in range(3):
         with pytest.raises(wg.DisconnectedError, match="depends on w "):
             f(x)
+
+
+def test_what_the_host_computes_of_tensors_that_are_functionalized() -> None:
+    """Their own memory holds nothing, and torch gives that away as elements."""
+    x = torch.tensor([0.3, 0.4], dtype=torch.float64)
+    for f in (lambda x: wg.special.betainc(2.0, 3.0, x), lambda x: wg.special.jv(1.5, x * 2)):
+        for _ in range(3):
+            torch.testing.assert_close(torch.func.functionalize(f)(x), f(x))
+
+    def written(x: Any) -> Any:
+        y = x.clone()
+        y[0] = 0.5
+        return wg.special.betainc(2.0, 3.0, y)
+
+    torch.testing.assert_close(torch.func.functionalize(written)(x), written(x))

@@ -162,6 +162,9 @@ class Array:
 
 def to_numpy(x: torch.Tensor) -> np.ndarray[Any, Any]:
     """The elements of a tensor; those on the CPU are shared, not copied."""
+    while _is_functional(x):  # of `torch.func.functionalize`: its own memory holds no elements
+        torch._sync(x)  # pyright: ignore[reportPrivateImportUsage]
+        x = torch._from_functional_tensor(x)  # pyright: ignore[reportPrivateImportUsage]
     x = x.detach()
     if x.device.type != "cpu":
         x = x.cpu()
@@ -229,6 +232,7 @@ def require_untraced(what: str) -> None:
     )
 
 
+_is_functional: Any = torch._is_functional_tensor  # pyright: ignore[reportPrivateImportUsage]
 _PROXY = torch._C._TorchDispatchModeKey.PROXY
 
 
