@@ -227,6 +227,8 @@ def test_functions_of_torch_name_the_bridge(make: Any) -> None:
             use(make(W))
         with pytest.raises(wg.LostGradientError, match=r"wg\.from_torch.*" + ON_PURPOSE):
             wg.grad(lambda w, use=use: wg.sum(use(w)))(W)
+    with pytest.raises(wg.LostGradientError, match=r"wg\.from_torch"):
+        wg.grad(lambda w: wg.sum(torch.tensor([w[0], w[1]])))(W)
     mixed = torch.ones(3, dtype=torch.float64) * make(W)
     np.testing.assert_array_equal(mixed.numpy(), W)
     assert torch.as_tensor(wg.tensor(W)).tolist() == W.tolist()
@@ -266,6 +268,20 @@ def test_functions_of_jax_name_the_bridge(make: Any) -> None:
 def test_functions_of_scipy_name_their_counterpart(use: Any, words: str) -> None:
     with pytest.raises(wg.LostGradientError, match=words):
         wg.grad(lambda w: wg.sum(use(w)))(W)
+
+
+def test_expressions_of_sympy_name_lambdify() -> None:
+    sympy = pytest.importorskip("sympy", reason="SymPy comes with PyTorch")
+    a = sympy.Symbol("a")
+    for use in (
+        sympy.sympify, sympy.sin, lambda w: a * w, lambda w: (a**2).subs(a, w), lambda w: (a**2).evalf(subs={a: w}),
+    ):  # fmt: skip
+        with pytest.raises(wg.LostGradientError, match=r"sympy\.lambdify\(symbols, expression.*" + ON_PURPOSE):
+            wg.grad(lambda w, use=use: use(w[0]))(W)
+    assert sympy.sympify(wg.tensor(0.5)) == 0.5
+    assert sympy.sympify(wg.tensor([1.0, 2.0])).shape == (2,)
+    square = sympy.lambdify(a, sympy.sin(a) ** 2 + sympy.Abs(a), "numpy")
+    np.testing.assert_allclose(wg.grad(lambda w: wg.sum(square(w)))(W), np.sin(2 * W) + np.sign(W))
 
 
 def test_functions_of_other_packages_name_the_way_to_follow_them() -> None:

@@ -1,7 +1,7 @@
-"""How pandas, PyTorch and JAX find out what a tensor, a Variable or a buffer is, by protocols of their own.
+"""How pandas, PyTorch, JAX and SymPy find out what a tensor, a Variable or a buffer is, by protocols of their own.
 
 pandas gives a tensor its turn in operators, so that a Series times a tensor is a tensor and no Series of objects. The
-functions of PyTorch and JAX take their own arrays only: their errors would not say what to do, so ours come first.
+functions of PyTorch, JAX and SymPy take their own only: their errors would not say what to do, so ours come first.
 """
 
 from __future__ import annotations
@@ -73,6 +73,12 @@ def torch_function(
     return NotImplemented
 
 
+def refuse_list_to_torch(x: Any) -> None:
+    """Refuses a number in a list from which PyTorch makes an array: it asks each element for its length first."""
+    if "torch" in sys.modules and x.is_followed and asker().module.partition(".")[0] == "torch":
+        x._refuse_numbers("__len__", "torch")
+
+
 def _jax_array(x: Any) -> Any:
     frame = sys._getframe(1)
     place = frame.f_code.co_filename
@@ -96,4 +102,13 @@ def _jax_array(x: Any) -> Any:
 jax_array = property(_jax_array, doc="Raises where a function of JAX takes a tensor.")
 
 
-__all__ = ["RefusedByJax", "jax_array", "pandas_priority", "torch_function"]
+def sympy_number(x: Any) -> Any:
+    """SymPy's protocol (`sympify`, `Symbol * x`, `expression.subs`): its numbers have no derivative of ours."""
+    held = x.__wengert_tensor__() if hasattr(type(x), "__wengert_tensor__") else x
+    if held.is_followed:
+        held._refuse_numbers("_sympy_", "sympy")
+    values = held.numpy()
+    return sys.modules["sympy"].sympify(values if held.ndim else values.item())
+
+
+__all__ = ["RefusedByJax", "jax_array", "pandas_priority", "refuse_list_to_torch", "sympy_number", "torch_function"]

@@ -226,6 +226,11 @@ def cure_for(who: Asker) -> str:
             "pandas holds plain numbers: compute with the values, df.to_numpy() @ w or series * w (which is a tensor), "
             f"and wg or np functions, and make a Series of what comes out; or {_ON_PURPOSE}"
         )
+    if package == "sympy":
+        return (
+            "SymPy's numbers have no derivative of ours: make a function of the expression, "
+            f'sympy.lambdify(symbols, expression, "numpy"), which is recorded; or {_ON_PURPOSE}'
+        )
     if package == "xarray":
         return (
             "what xarray keeps for its values may be a tensor: array.data is that tensor, where .values, .to_numpy() "

@@ -21,7 +21,7 @@ from .dims import DimLike, size_of
 from .engine import ENGINE_OF, array_of, ndarray_of, stands_in
 from .foreign_arrays import no_mask, no_masked_ufunc
 from .operators import Operators
-from .other_libraries import jax_array, pandas_priority, torch_function
+from .other_libraries import jax_array, pandas_priority, sympy_number, torch_function
 from .refusal import asker, cure_for, described
 from .state import STATE, next_serial
 from .user_line import Site, at_user_line
@@ -128,6 +128,7 @@ class Tensor(Operators):
     __pandas_priority__ = pandas_priority
     __torch_function__ = classmethod(torch_function)
     __jax_array__ = jax_array
+    _sympy_ = sympy_number
     _mask = no_mask
 
     def __init__(self, data: Any, key: int, cut: Cut | None = None, weak: bool = False) -> None:

@@ -36,6 +36,8 @@ _LIBRARY_PARTS = tuple(
         "pandas",
         "xarray",
         "pint",
+        "polars",
+        "sympy",
         "sklearn",
         "matplotlib",
         "autograd",

@@ -16,6 +16,7 @@ import numpy as np
 from .._core.argument_types import ArrayLike, Axes, DTypeLike, Index, ShapeLike
 from .._core.engine import default_engine
 from .._core.moving import moved
+from .._core.other_libraries import refuse_list_to_torch
 from .._core.tensor import Tensor, Written
 from .._core.tracebacks import fold
 from .._core.user_line import at_user_line
@@ -451,6 +452,7 @@ def __getitem__(self: Tensor, index: Any) -> Any:
 @_method
 def __len__(self: Tensor) -> int:
     if not self.shape:
+        refuse_list_to_torch(self)
         raise TypeError(at_user_line("len() of a tensor of no axes"))
     return shapes.known_extent(self, 0, "len()")
 
