@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ...._core import dtypes
 from ..ir.builder import Builder
 from ..ir.loops import TYPES, Array, Operand, Status
+
+NARROW_PLACES = 1 << 31  # elements of a shape up to which they are counted by 32 bits
 
 Index = tuple[Operand, ...]
 Extents = tuple[Operand, ...]
@@ -293,6 +295,9 @@ def flat_place(b: Builder, shape: Extents, index: Index) -> Operand:
 
 def unflattened(b: Builder, shape: Extents, place: Operand) -> Index:
     """The index of the element of a number."""
+    is_known = is_numbers(shape) and prod(cast("tuple[int, ...]", shape)) < NARROW_PLACES
+    if is_known and b.known(("anywhere", place)):  # of the places of loops LLVM makes more than divisions
+        return _narrowly_unflattened(b, cast("tuple[int, ...]", shape), place)
     index: list[Operand] = []
     for axis in range(len(shape) - 1, -1, -1):
         if axis == 0:
@@ -304,6 +309,21 @@ def unflattened(b: Builder, shape: Extents, place: Operand) -> Index:
             continue
         index.append(b.remainder(place, n))
         place = b.divided(place, n)
+    return (*reversed(index),)
+
+
+def _narrowly_unflattened(b: Builder, shape: tuple[int, ...], place: Operand) -> Index:
+    """As `unflattened`, by divisions of 32 bits, of which there are vectors: those of 64 have none on any processor."""
+    place = b.convert("u32", "i64", place)
+    index: list[Operand] = []
+    for axis in range(len(shape) - 1, -1, -1):
+        n, is_first = shape[axis], axis == 0
+        if n == 1 and not is_first:
+            index.append(0)
+            continue
+        found = place if is_first else b.let("rem", "u32", place, n)
+        index.append(b.convert("i64", "u32", found))
+        place = place if is_first else b.let("div", "u32", place, n)
     return (*reversed(index),)
 
 

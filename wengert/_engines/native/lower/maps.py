@@ -315,7 +315,9 @@ def wrapped(b: Builder, i: Operand, n: Operand) -> Operand:
     """A position that may count from the end. One that lies outside ends the function before (`check_range`)."""
     if type(i) is int and type(n) is int:
         return min(max(i + n if i < 0 else i, 0), max(n - 1, 0))
-    return b.select("i64", b.let("lt", "i64", i, 0), b.add(i, n), i)
+    found = b.select("i64", b.let("lt", "i64", i, 0), b.add(i, n), i)
+    b.remember(("anywhere", found), True)
+    return found
 
 
 def _gather_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operand:
