@@ -2,11 +2,12 @@
 
 Halving (`mid = (lo + hi) / 2; if f(mid) > 0: hi = mid else: lo = mid`) asks its equation for signs only. The root that
 it finds moves with the equation, but no arithmetic leads from one to the other: the program's derivative is that of the
-two ends which it began with, a wrong number without a word. So an adopted module's source is searched for brackets: two
-names of which
+two ends which it began with, a wrong number without a word. So an adopted module's source is searched for loops where
 
-- probes are made inside the loop by arithmetic from these two and constants only, and
-- each end becomes a probe where a test, a mask or a `where` says so.
+- a third name, the probe, is made of means of two others only, with weights that the loop leaves alone, and
+- each of these two becomes a probe where a test, a mask or a `where` says so;
+
+for steps that are halved, and for functions that call themselves in the same way.
 
 The tests get a call around them that raises `LostGradientError` where the comparison depends on what is followed. A
 probe that is also computed otherwise (a Newton step, a secant) is left alone: its last step has the derivative. So is a
@@ -23,9 +24,9 @@ import linecache
 import math
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import CodeType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,11 +34,9 @@ from .._core.state import STATE
 from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
 from ..errors import LostGradientError
-
-DECIDED = "__wengert_decided__"  # among the builtins of adopted code
+from ._loop_assignments import COMPOUND, DECIDED, Assignment, Slot, assignments, called, tests_of
 
 _LOOPS = (ast.For, ast.While)
-_COMPOUND = (ast.If, ast.For, ast.While, ast.With, ast.Try, ast.ExceptHandler, ast.Match, ast.match_case)
 _Scope: TypeAlias = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _NAME = r"[\w.]+(?:\[[^\]\n]*\])?"
 # what a mean of two ends, or a step that is halved, looks like: a file without one needs no closer look
@@ -47,8 +46,6 @@ _LOOKS_SO = re.compile(
 )
 _RATIO = 0.4  # for the names of weights, such as the golden ratio
 _KNOWN = {"sqrt": math.sqrt, "exp": math.exp, "log": math.log, "float": float, "float64": float, "mean": np.mean}
-
-Slot: TypeAlias = Callable[[], None]  # puts the check around one comparison
 
 
 def decided(test: Any) -> Any:
@@ -179,127 +176,15 @@ def _statements(body: Iterable[ast.AST]) -> Iterator[ast.stmt]:
     for node in body:
         if isinstance(node, ast.stmt):
             yield node
-        if isinstance(node, _COMPOUND):
+        if isinstance(node, COMPOUND):
             yield from _statements(ast.iter_child_nodes(node))
-
-
-# -- what a loop assigns -------------------------------------------------------------------------------------------
-
-
-class _Assignment(NamedTuple):
-    """One value that a name (or `self.lo`, or `ends[0]`) may get in a loop, and what decides whether it does."""
-
-    place: str
-    value: ast.expr
-    slots: tuple[Slot, ...]
-
-
-def _assignments(body: Iterable[ast.AST], slots: tuple[Slot, ...] = ()) -> Iterator[_Assignment]:
-    for node in body:
-        if isinstance(node, ast.If):
-            inner = (*slots, *_tests(node))
-            yield from _assignments(node.body, inner)
-            yield from _assignments(node.orelse, inner)
-        elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                yield from _assigned(target, node.value, slots)
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            yield from _assigned(node.target, node.value, slots)
-        elif isinstance(node, ast.AugAssign):
-            value = ast.BinOp(_loaded(node.target), node.op, node.value)
-            yield from _assigned(node.target, value, slots)
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            yield from _written_by(node.value, slots)
-        elif isinstance(node, _COMPOUND):
-            yield from _assignments(ast.iter_child_nodes(node), slots)
-
-
-def _assigned(target: ast.expr, value: ast.expr, slots: tuple[Slot, ...]) -> Iterator[_Assignment]:
-    if isinstance(value, ast.IfExp):
-        inner = (*slots, *_tests(value))
-        yield from _assigned(target, value.body, inner)
-        yield from _assigned(target, value.orelse, inner)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value] * len(target.elts)
-        for part, of in zip(target.elts, parts):
-            yield from _assigned(part, of, slots)
-    elif _is_call_of(value, "where") and isinstance(value, ast.Call) and len(value.args) == 3:
-        inner = (*slots, _around_item(value.args, 0))
-        yield from _assigned(target, value.args[1], inner)
-        yield from _assigned(target, value.args[2], inner)
-    elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Constant):
-        yield _Assignment(ast.unparse(target.value), _without_index(value), (*slots, _around(target, "slice")))
-    else:
-        yield _Assignment(ast.unparse(target), value, slots)
-
-
-def _written_by(call: ast.Call, slots: tuple[Slot, ...]) -> Iterator[_Assignment]:
-    """`np.copyto(lo, mid, where=mask)`, `np.putmask(lo, mask, mid)`."""
-    if _is_call_of(call, "copyto") and len(call.args) >= 2:
-        masks = [keyword for keyword in call.keywords if keyword.arg == "where"]
-        inner = (*slots, *(_around(mask, "value") for mask in masks))
-        yield _Assignment(ast.unparse(call.args[0]), call.args[1], inner)
-    elif (_is_call_of(call, "putmask") or _is_call_of(call, "place")) and len(call.args) == 3:
-        value = _without_index(call.args[2])
-        yield _Assignment(ast.unparse(call.args[0]), value, (*slots, _around_item(call.args, 1)))
-
-
-def _is_call_of(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Call) and _called(node) == name
-
-
-def _without_index(value: ast.expr) -> ast.expr:
-    """`mid` for `mid[mask]`: what is assigned is a part of it."""
-    return value.value if isinstance(value, ast.Subscript) else value
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    return ast.parse(ast.unparse(target), mode="eval").body
-
-
-# -- where the checks go -------------------------------------------------------------------------------------------
-
-
-def _wrapped(test: ast.expr) -> ast.expr:
-    if isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == DECIDED:
-        return test
-    return ast.copy_location(ast.Call(ast.copy_location(ast.Name(DECIDED, ast.Load()), test), [test], []), test)
-
-
-def _around(node: Any, field: str) -> Slot:
-    return lambda: setattr(node, field, _wrapped(getattr(node, field)))
-
-
-def _around_item(items: list[ast.expr], index: int) -> Slot:
-    def put() -> None:
-        items[index] = _wrapped(items[index])
-
-    return put
-
-
-def _tests(node: ast.If | ast.IfExp) -> Iterator[Slot]:
-    """One slot for each operand of `and`, `or` and `not`, which would make plain truths of tensors."""
-    yield from _operands(node, "test", node.test)
-
-
-def _operands(holder: Any, field: str, test: ast.expr) -> Iterator[Slot]:
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _operands(test, "operand", test.operand)
-    elif isinstance(test, ast.BoolOp):
-        for index, part in enumerate(test.values):
-            if isinstance(part, (ast.UnaryOp, ast.BoolOp)):
-                yield from _operands(part, "", part)
-            else:
-                yield _around_item(test.values, index)
-    elif field:
-        yield _around(holder, field)
 
 
 # -- which loops ---------------------------------------------------------------------------------------------------
 
 
 def _checks_of(loop: ast.For | ast.While, scope: _Scope) -> list[Slot]:
-    found = [*_assignments([*loop.body, *loop.orelse])]
+    found = [*assignments([*loop.body, *loop.orelse])]
     read = _Reads({a.place for a in found})
     moving = {a.place for a in found if a.slots}
     for ends in {read.of(a.value) for a in found}:
@@ -347,7 +232,7 @@ def _place(node: ast.AST) -> str:
     return ast.unparse(node) if isinstance(node, (ast.Attribute, ast.Subscript)) else ""
 
 
-def _deciding(found: Sequence[_Assignment], ends: frozenset[str], read: _Reads) -> list[Slot]:
+def _deciding(found: Sequence[Assignment], ends: frozenset[str], read: _Reads) -> list[Slot]:
     """The slots of the comparisons that decide which end becomes a probe, where all is as in a bracket."""
     probes = {a.place for a in found if read.are_between(ends, a.value)} - ends
     places = ends | probes
@@ -358,7 +243,7 @@ def _deciding(found: Sequence[_Assignment], ends: frozenset[str], read: _Reads) 
     return [slot for a in moved for slot in a.slots] if frozenset(a.place for a in moved) == ends else []
 
 
-def _checks_of_steps(found: Sequence[_Assignment], read: _Reads) -> list[Slot]:
+def _checks_of_steps(found: Sequence[Assignment], read: _Reads) -> list[Slot]:
     """`dx *= 0.5; mid = low + dx; if f(mid) <= 0: low = mid`: one end, and a step that is halved each time."""
     for step in {a.place for a in found if not a.slots and _is_halved(a)}:
         for end in {place for a in found if step in read.of(a.value) for place in read.of(a.value)} - {step}:
@@ -371,7 +256,7 @@ def _checks_of_steps(found: Sequence[_Assignment], read: _Reads) -> list[Slot]:
     return []
 
 
-def _is_halved(a: _Assignment) -> bool:
+def _is_halved(a: Assignment) -> bool:
     value = a.value
     if not isinstance(value, ast.BinOp) or a.place not in (_place(value.left), _place(value.right)):
         return False
@@ -395,7 +280,7 @@ class _Numbers(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> Any:
         arguments = [self.visit(argument) for argument in node.args]
-        return ast.copy_location(ast.Call(ast.Name(_called(node), ast.Load()), arguments, []), node)
+        return ast.copy_location(ast.Call(ast.Name(called(node), ast.Load()), arguments, []), node)
 
 
 def _at(value: ast.expr, values: Mapping[str, float]) -> float:
@@ -442,10 +327,10 @@ def _has_difference(value: ast.expr) -> bool:
 def _checks_of_recursion(f: ast.FunctionDef) -> list[Slot]:
     """`return find(low, mid) if f(mid) > 0 else find(mid, high)`: the slots of the tests between the two calls."""
     names = [argument.arg for argument in (*f.args.posonlyargs, *f.args.args)]
-    calls = [node for node in ast.walk(f) if isinstance(node, ast.Call) and _called(node) == f.name]
+    calls = [node for node in ast.walk(f) if isinstance(node, ast.Call) and called(node) == f.name]
     if len(calls) < 2:
         return []
-    found = [*_assignments(f.body)]
+    found = [*assignments(f.body)]
     read = _Reads({*names, *(a.place for a in found)})
     for ends in {read.of(a.value) for a in found}:
         if len(ends) != 2 or not ends <= {*names} or any(a.place in ends for a in found):
@@ -455,12 +340,8 @@ def _checks_of_recursion(f: ast.FunctionDef) -> list[Slot]:
             for choice in (node for node in ast.walk(f) if isinstance(node, (ast.If, ast.IfExp))):
                 replaced = [_replaced(f, names, arm, ends, probes) for arm in _arms(f, choice)]
                 if all(replaced) and frozenset().union(*replaced) == ends:
-                    return [*_tests(choice)]
+                    return [*tests_of(choice)]
     return []
-
-
-def _called(call: ast.Call) -> str:
-    return ast.unparse(call.func).rpartition(".")[2]
 
 
 def _arms(f: ast.FunctionDef, choice: ast.If | ast.IfExp) -> tuple[list[ast.AST], list[ast.AST]]:
@@ -479,8 +360,11 @@ def _replaced(
     """The ends in whose places the calls of the function itself have a probe."""
     found: set[str] = set()
     for call in (node for part in arm for node in ast.walk(part) if isinstance(node, ast.Call)):
-        if _called(call) == f.name:
+        if called(call) == f.name:
             given = call.args if names[:1] != ["self"] else [ast.Name("self", ast.Load()), *call.args]
             pairs = [*zip(names, given), *((k.arg, k.value) for k in call.keywords if k.arg)]
             found |= {name for name, value in pairs if name in ends and ast.unparse(value) in probes}
     return found
+
+
+__all__ = ["DECIDED", "checked", "checked_function", "decided"]
