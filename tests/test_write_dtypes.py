@@ -169,3 +169,27 @@ def test_what_is_no_number_does_not_fill_and_no_values_write_nothing() -> None:
     np.testing.assert_array_equal(x.numpy(), np.arange(4.0))
     with pytest.raises(ValueError, match="no values"):
         wnp.place(x, [True] * 4, [])
+
+
+GIVES_ITSELF: list[Callable[[Any, Any, Any], Any]] = [  # results that may be the operand
+    lambda n, y, out: n.fix(y, out=out),
+    lambda n, y, out: n.round(y, out=out),
+    lambda n, y, out: n.conjugate(y, out=out),
+    lambda n, y, out: n.positive(y, out=out),
+    lambda n, y, out: n.rint(y, out=out, casting="unsafe"),
+    lambda n, y, out: n.clip(y, None, 9, out=out),
+]
+
+
+@pytest.mark.parametrize("dtype", [float, int])
+@pytest.mark.parametrize("into", GIVES_ITSELF)
+def test_what_went_into_out_is_apart_from_the_operand(into: Callable[[Any, Any, Any], Any], dtype: type) -> None:
+    x, out = wg.tensor(np.arange(4).astype(dtype)), wg.tensor(np.zeros(4, dtype))
+    into(wnp, x, out)
+    x[...] = 7
+    np.testing.assert_array_equal(out.numpy(), np.arange(4))
+    out[1] = 5
+    np.testing.assert_array_equal(x.numpy(), [7] * 4)
+    into(wnp, x, x)
+    x[0] = 1
+    np.testing.assert_array_equal(x.numpy(), [1, 7, 7, 7])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
@@ -194,7 +195,7 @@ def written(result: Any, out: Any, name: str) -> Any:
         (out,) = out
     tensor = as_tensor(result, name)
     if isinstance(out, Tensor):
-        write_all(out, tensor, name, _casting_into(out, tensor, name))
+        write_all(out, copy(tensor), name, _casting_into(out, tensor, name))  # which may be an operand itself
         return out
     if not isinstance(out, np.ndarray):
         refuse_target(out, name)

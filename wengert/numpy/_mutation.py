@@ -24,7 +24,7 @@ from ..ops.flat import Flat
 from ..ops.memory import writes
 from ..ops.memory.place import place_of
 from ..ops.memory.writes import require_cast
-from ..ops.promotion import as_tensor, cast, is_tensor_like, names_errors, tensors_of
+from ..ops.promotion import as_tensor, cast, is_symbolic, is_tensor_like, names_errors, tensors_of
 from ..ops.subscript import known_values
 from ._decorators import refuse_out
 from ._foreign import numpys_own, or_numpys
@@ -192,6 +192,12 @@ def putmask(a: Any, mask: ArrayLike, values: ArrayLike) -> None:
         return
     value = ops.ravel(_safely(values, a, "putmask"))
     if value.shape[0] == 0:
+        return
+    shape: Any = mask.shape if isinstance(mask, Tensor) else np.shape(mask)  # pyright: ignore[reportArgumentType, reportCallIssue]  # NumPy refuses what is none
+    if shape == a.shape and not (isinstance(mask, Tensor) and is_symbolic(mask)):
+        numbers = np.flatnonzero(_known(mask))
+        if numbers.size:
+            Flat(a)[numbers] = ops.take(value, numbers % value.shape[0], axis=0)
         return
     size: Any = a.size
     whole = ops.reshape(ops.take(value, np.arange(size) % value.shape[0], axis=0), a.shape)

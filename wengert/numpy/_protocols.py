@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Iterable
+from copy import copy
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -77,7 +78,9 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: object, **k
 
 
 def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    outs = kwargs.get("out") or ()
+    outs: Any = kwargs.get("out") or ()
+    if len(outs) == len(kwargs) == 1 and method == "__call__" and isinstance(outs[0], Tensor) and ufunc in _UFUNCS:
+        return _into_one(_UFUNCS[ufunc](*inputs), inputs, outs[0], _ufunc_name(ufunc), "same_kind")
     if any(out is not None for out in outs):
         return _into(ufunc, method, inputs, kwargs, outs)
     casting = kwargs.get("casting", "same_kind")
@@ -221,6 +224,18 @@ def _into(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[st
     return getattr(ufunc, method)(*_plain(inputs), **_plain(kwargs))
 
 
+def _into_one(result: Any, inputs: tuple[Any, ...], out: Tensor, name: str, casting: Any) -> Tensor:
+    """`out=` with a result, which is repeated where `out` has more."""
+    found, shape = as_tensor(result), out.shape
+    for x in inputs:
+        if x is found:  # as the conjugate of what is real: whose writes are its own
+            found = copy(found)
+    if found.shape != shape and broadcast_shapes(found.shape, shape, name) == shape:
+        found = as_tensor(ops.broadcast_to(found, shape))
+    write_all(out, found, name, casting)
+    return out
+
+
 def _into_tensors(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any], outs: tuple[Any, ...], name: str
 ) -> Any:
@@ -240,9 +255,10 @@ def _into_tensors(
         if not isinstance(out, Tensor):
             written(result, out, name)
             continue
+        if method == "__call__" and where is True:
+            _into_one(result, inputs, out, name, casting)
+            continue
         found = as_tensor(result)
-        if method == "__call__" and broadcast_shapes(found.shape, out.shape, name) == out.shape:
-            found = as_tensor(ops.broadcast_to(found, out.shape))
         if where is not True:
             require_cast(found.dtype, out, name, casting)
             wide = ops.broadcast_to(where, broadcast_shapes(found.shape, out.shape, name))

@@ -17,6 +17,7 @@ from .._core.argument_types import ArrayLike, Axes, DTypeLike, Index, ShapeLike
 from .._core.engine import default_engine
 from .._core.moving import moved
 from .._core.other_libraries import refuse_list_to_torch
+from .._core.state import STATE
 from .._core.tensor import Tensor, Written
 from .._core.tracebacks import fold
 from .._core.user_line import at_user_line
@@ -408,7 +409,9 @@ def fill(self: Tensor, value: Any) -> None:
 @_method
 def put(self: Tensor, indices: ArrayLike, values: ArrayLike, mode: str = "raise") -> None:
     """Writes values at positions of the elements in one row; too few values are taken again from the first."""
-    numbers = np.ravel(known_values(as_tensor(indices), "Tensor.put: the index"))
+    is_plain = STATE.builder is None and type(indices) is np.ndarray  # a trace notes which arrays it knows
+    known = indices if is_plain else known_values(as_tensor(indices), "Tensor.put: the index")
+    numbers = np.ravel(known)  # pyright: ignore[reportArgumentType, reportCallIssue]  # an array, or made of one
     if mode != "raise":
         size: Any = self.size
         numbers = np.clip(numbers, 0, size - 1) if mode == "clip" else numbers % size

@@ -69,7 +69,7 @@ class Flat:
             self.base[self._coordinates(numbers)] = value
             return
         given = promotion.as_tensor(value, "x.flat")
-        if given.ndim:
+        if given.ndim and given.shape != numbers.shape:
             given = shapes.ravel(given)
             if not given.shape[0]:
                 return  # NumPy writes nothing then
