@@ -69,6 +69,7 @@ from .changing_ints import (
     tried,
     without_ints,
 )
+from .nested_arguments import CONTAINERS, opened, through
 from .retraces import RetraceWatch
 from .specs import TensorSpec
 
@@ -216,6 +217,11 @@ class Function(Generic[P, R]):
                     elif kind in _NUMBERS and home is None:
                         key.append(kind)
                         natives.append(np.asarray(a))
+                    elif kind in CONTAINERS:
+                        result = self._call_nested(args)
+                        if result is not NotImplemented:
+                            return result
+                        break
                     else:
                         break
                 else:
@@ -237,6 +243,18 @@ class Function(Generic[P, R]):
             fold(error)
             raise
 
+    def _call_nested(self, args: Any) -> Any:
+        """The results for arrays in containers, where there is a program for such; else NotImplemented."""
+        given = opened(args) if self._plain else None
+        plain = None if given is None else self._plain.get(given.key)
+        if given is None or plain is None or not (plain.captures is None or plain.captures.holds()):
+            return NotImplemented
+        results = plain.run_natives(given.arrays, given.home)
+        direct = plain.direct(given.arrays, given.home)
+        if direct is not None:
+            self._last = (dtypes._default_float, through(given.structure, direct))
+        return results
+
     # -- the general path -------------------------------------------------------------------------------
 
     @left_out
@@ -256,7 +274,7 @@ class Function(Generic[P, R]):
         if STATE.builder is not None:
             return compiled.inlined(tensors)
         if compiled.is_plain and caller is not TENSORS and not kwargs and not STATE.recorders and self._engine is None:
-            self._remember_plain(given, compiled)
+            self._remember_plain(given, compiled, len(tensors))
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, caller, self._engine)
 
@@ -299,8 +317,11 @@ class Function(Generic[P, R]):
         moves = [leaf if t is None else moved(t, engine, partner) for leaf, t in zip(leaves, tensors, strict=True)]
         return unflatten(spec, moves)
 
-    def _remember_plain(self, args: Any, compiled: Compiled) -> None:
+    def _remember_plain(self, args: Any, compiled: Compiled, count: int) -> None:
         if len(self._plain) >= CACHE_LIMIT:
+            return
+        if not CONTAINERS.isdisjoint(map(type, args)):
+            self._remember_nested(args, compiled, count)
             return
         if compiled.home is not None and compiled.home not in map(PLAIN_TYPES.get, map(type, args)):
             return
@@ -319,6 +340,13 @@ class Function(Generic[P, R]):
             else:
                 return
         self._plain[tuple(key)] = compiled
+
+    def _remember_nested(self, args: Any, compiled: Compiled, count: int) -> None:
+        if self._statics is not None or self._signature is not None or compiled.limits is not None:
+            return
+        given = opened(args)
+        if given is not None and compiled.home in (None, given.home) and given.are_leaves_of(args, count):
+            self._plain[given.key] = compiled
 
     def _fitted(self, args: Any, kwargs: Any, bound: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments checked against the input signature, if there is one; `bound` in front are not in it (self)."""
