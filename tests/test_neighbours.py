@@ -284,6 +284,14 @@ def test_expressions_of_sympy_name_lambdify() -> None:
     np.testing.assert_allclose(wg.grad(lambda w: wg.sum(square(w)))(W), np.sin(2 * W) + np.sign(W))
 
 
+def test_pictures_take_numbers() -> None:
+    figures = pytest.importorskip("matplotlib.figure", reason="matplotlib is no dependency of the tests")
+    axes = figures.Figure().subplots()
+    axes.plot(wg.tensor(W))
+    with pytest.raises(wg.LostGradientError, match=r"draw x\.numpy\(\)"):
+        wg.grad(lambda w: (axes.plot(w), wg.sum(w))[1])(W)
+
+
 def test_functions_of_other_packages_name_the_way_to_follow_them() -> None:
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is no dependency of the tests")
     with pytest.raises(wg.LostGradientError, match=r"wg\.adopt\('sklearn'\)"):

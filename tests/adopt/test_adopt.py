@@ -343,3 +343,33 @@ def test_numbers_leave_products_to_classes_of_lists_that_have_their_own() -> Non
 
     assert wg.grad(lambda x: (x * Row([1.0, 2.0])).total())(3.0) == 3.0
     np.testing.assert_array_equal(wg.grad(lambda x: (x * Row([1.0, 2.0])).sum())(np.ones(2)), [1.0, 2.0])
+
+
+class Compiled:
+    """As numba's dispatcher: it refuses what it does not know, and tells the function that it has compiled."""
+
+    __module__ = "numba.core.registry"
+
+    def __init__(self, f: Any) -> None:
+        self.py_func = f
+        self.__qualname__, self.__name__, self.__module__ = f.__qualname__, f.__name__, f.__module__
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError("cannot determine Numba type")
+
+
+def test_functions_that_numba_has_compiled_are_copied_from_python() -> None:
+    @Compiled
+    def inner(x: Any) -> Any:
+        return math.sin(x) * x
+
+    @Compiled
+    def outer(x: Any) -> Any:
+        total = np.zeros(3)
+        for i in range(3):
+            total[i] = inner(x[i])
+        return total.sum()
+
+    x = np.array([0.3, 0.5, 0.9])
+    for f in (outer, lambda x: outer(x)):
+        np.testing.assert_allclose(wg.grad(wg.adopt(f))(x), np.sin(x) + x * np.cos(x))

@@ -226,6 +226,8 @@ def cure_for(who: Asker) -> str:
             "pandas holds plain numbers: compute with the values, df.to_numpy() @ w or series * w (which is a tensor), "
             f"and wg or np functions, and make a Series of what comes out; or {_ON_PURPOSE}"
         )
+    if package in ("matplotlib", "seaborn", "plotly", "bokeh"):
+        return "a picture takes numbers, and gives no gradient: draw x.numpy(), which cuts the gradient on purpose"
     if package == "sympy":
         return (
             "SymPy's numbers have no derivative of ours: make a function of the expression, "

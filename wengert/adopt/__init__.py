@@ -21,7 +21,7 @@ from .._core.user_line import at_user_line
 from ._arrays import Names
 from ._bracketing import checked
 from ._builtins import REPLACED, adoption_of
-from ._function_copies import Rebinding
+from ._function_copies import Rebinding, uncompiled
 from ._importer import Adoption, adoption_for, code_of
 from ._report import Report
 from ._stand_ins import RECORDED, replacement, stand_in
@@ -148,7 +148,8 @@ def _named(target: object, skip: frozenset[str]) -> Any:
             found = getattr(found, part, None)
         if found is not None:
             return found
-    return _own_copy(target, home, skip) if isinstance(target, FunctionType) else target
+    plain = uncompiled(target)
+    return _own_copy(plain, home, skip) if isinstance(plain, FunctionType) else target
 
 
 def _own_copy(target: FunctionType, home: str, skip: frozenset[str]) -> Any:

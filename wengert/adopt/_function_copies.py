@@ -87,6 +87,7 @@ class Rebinding:
         return value if found is None else found
 
     def _followed(self, value: object) -> Any:
+        value = uncompiled(value)
         if isinstance(value, FunctionType) and not value.__module__.startswith(("wengert", "numpy", "scipy")):
             return value if adoption_of(value.__globals__) is not None else self.copy(value)
         if isinstance(value, type):
@@ -130,6 +131,14 @@ class Rebinding:
             anew.__dict__ = value.__dict__
             self._copies[id(value)] = (value, anew)
         return self._copies[id(value)][1]
+
+
+def uncompiled(value: object) -> object:
+    """The function that numba has compiled; anything else is itself."""
+    if type(value).__module__.partition(".")[0] != "numba":
+        return value
+    plain = getattr(value, "py_func", None)
+    return plain if isinstance(plain, FunctionType) else value
 
 
 def _is_made(value: object) -> bool:
