@@ -1,7 +1,7 @@
 """What becomes machine code and what NumPy's kernels run: per node, with the reason.
 
-`HANDED` lists the primitives that always go to NumPy. It may only shrink. In loops and branches machine code calls
-their kernels where it can (`numpy_calls.py`), and the loop stays machine code.
+`HANDED` lists the primitives of the host, whose work is not Python's to compile: it may only shrink. In loops and
+branches machine code calls their kernels where it can (`numpy_calls.py`), and the loop stays machine code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .rare_cases import without_rare
 from .schedule import static_size
 
 HANDED: dict[str, str] = {
-    "sparse_solve": "sparse matrices of SciPy's",
+    "sparse_solve": "SuperLU, which SciPy shows to Python only",
     "debug_print": "writes to Python's standard output",
 }
 
