@@ -121,3 +121,19 @@ def test_short_rows_of_unknown_number() -> None:
         x = np.random.default_rng(count).normal(size=(count, 3))
         for found, wanted in zip(compiled(x), of_rows(x), strict=True):
             np.testing.assert_allclose(found, wanted, 1e-13)
+
+
+def test_constant_positions_are_looked_at_once() -> None:
+    """Those from the end, and those out of range, of sizes that are known and that only the call tells."""
+    x, places, last = np.arange(100.0) ** 2, np.arange(60), np.array([3, -1, 99, -100, 5] * 20)
+    for found in (places, last):
+        np.testing.assert_array_equal(wg.function(lambda x, found=found: x[found])(x), x[found])
+        np.testing.assert_array_equal(wg.function(lambda x, found=found: (x * 2).reshape(10, 10).T.ravel()[found])(x),
+                                      (x * 2).reshape(10, 10).T.ravel()[found])  # fmt: skip
+    of_any_size = wg.function(lambda x: x[places], input_signature=[wg.TensorSpec((None,))])
+    np.testing.assert_array_equal(of_any_size(x), x[:60])
+    for f, given in (of_any_size, x[:10]), (wg.function(lambda x: x[places + 41]), x), (
+        wg.function(lambda x: x[-1 - places * 2]), x,
+    ):  # fmt: skip
+        with pytest.raises(IndexError, match="out of bounds"):
+            f(given)

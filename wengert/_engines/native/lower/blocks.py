@@ -503,7 +503,10 @@ class Block:
             item = self.setting.number(numbers.flat[0].item(), type_)
             return Lazy(self.shape(node.outputs[0]), type_, lambda b, index: item, lambda b, place: item)
         shape = self.shape(node.outputs[0])
-        return Stored(shape, self.setting.constant(value), 0, strides_of(self.b, shape), True)
+        found = Stored(shape, self.setting.constant(value), 0, strides_of(self.b, shape), True)
+        if value.dtype.kind == "i":
+            self.b.remember(("bounds", found), (int(value.min()), int(value.max())))
+        return found
 
     def _small(self, node: Node, forms: list[Form]) -> Form:
         name, out = node.op.name, node.outputs[0]

@@ -323,8 +323,18 @@ def wrapped(b: Builder, i: Operand, n: Operand) -> Operand:
 def _gather_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operand:
     x, *indices = xs
     lead = len(indices[0].shape)
-    places = [wrapped(b, j.at(b, index[:lead]), n) for j, n in zip(indices, x.shape, strict=False)]
+    places = [_found_place(b, j, index[:lead], n) for j, n in zip(indices, x.shape, strict=False)]
     return _at_wrapped(b, x, (*places, *index[lead:]))
+
+
+def _found_place(b: Builder, j: Form, index: Index, n: Operand) -> Operand:
+    """A position that an array gives; one of constants that do not count from the end is taken as it is."""
+    bounds = b.known(("bounds", j))
+    if bounds is None or bounds[0] < 0:
+        return wrapped(b, j.at(b, index), n)
+    found = b.convert("i64", j.type, j.at(b, index))
+    b.remember(("anywhere", found), True)
+    return found
 
 
 def _at_wrapped(b: Builder, x: Form, index: Index) -> Operand:
@@ -333,7 +343,10 @@ def _at_wrapped(b: Builder, x: Form, index: Index) -> Operand:
 
 
 def check_range(b: Builder, indices: Sequence[Form], extents: Sequence[Operand]) -> None:
-    """Ends the function with the status INDEX if a position is out of range."""
+    """Ends the function with the status INDEX if a position is out of range; constants are looked at now."""
+    asked = [(j, n) for j, n in zip(indices, extents, strict=False) if not _is_inside(b, j, n)]
+    if not asked:
+        return
     count = count_of(b, indices[0].shape)
     if type(count) is int and count == 0:
         return
@@ -341,7 +354,7 @@ def check_range(b: Builder, indices: Sequence[Form], extents: Sequence[Operand])
 
     def look(index: Index) -> None:
         found: Operand = False
-        for j, n in zip(indices, extents, strict=False):
+        for j, n in asked:
             i = b.convert("i64", j.type, j.at(b, index))
             outside = b.either(b.let("lt", "i64", i, b.sub(0, n)), b.let("ge", "i64", i, n))
             found = b.either(found, outside)
@@ -354,6 +367,11 @@ def check_range(b: Builder, indices: Sequence[Form], extents: Sequence[Operand])
             look(unflattened(b, indices[0].shape, place))
     with b.when(b.get(bad)):
         b.leave(Status.INDEX)
+
+
+def _is_inside(b: Builder, j: Form, n: Operand) -> bool:
+    bounds = b.known(("bounds", j))
+    return bounds is not None and type(n) is int and -n <= bounds[0] and bounds[1] < n
 
 
 def _gather_check(b: Builder, info: Info, xs: Sequence[Form]) -> None:
