@@ -101,6 +101,16 @@ near(jax.jit(wg.grad(families))(x, on_mesh), wg.grad(families)(X, i))
 near(wg.grad(lambda x: wg.sum(x[::2].T @ x[::2]))(x), wg.grad(lambda x: wg.sum(x[::2].T @ x[::2]))(X))
 assert wg.sort(x, axis=0).sharding.spec == P("b", "c")
 near(wg.tensor(x)[wg.tensor(x) > 0.7].native, X[X > 0.7])
+
+# a function of JAX's in one of ours, traced in the context of one mesh and run again in that of another, and in none
+bridged = wg.function(wg.from_jax(lambda x: jax.numpy.sin(x) * x))
+slope = lambda x: jax.grad(lambda x: bridged(x).sum())(x)
+for context in (laid_out, devices, laid_out):
+    with jax.set_mesh(context):
+        given = jax.device_put(X, NamedSharding(context, P("b")))
+        near(bridged(given), np.sin(X) * X)
+        near(slope(given), np.cos(X) * X + np.sin(X))
+near(slope(jax.numpy.asarray(X)), np.cos(X) * X + np.sin(X))
 print("done", flush=True)
 os._exit(0)  # XLA's threads for four devices may end the process with an abort while it exits
 """

@@ -18,6 +18,7 @@ from ..._core.tensor import Tensor, entered
 from ..._core.types import TensorType, tensor_type
 from . import keras_variables
 from .common import canonical
+from .meshes import off_meshes
 
 Function = Callable[..., Sequence[Any]]
 
@@ -71,7 +72,7 @@ class JaxFunction(Foreign):
         return self._function(*natives)  # not compiled by us: it is to read what it closes over as it is now
 
     def after_read(self, operands: Sequence[TensorType]) -> tuple[JaxFunction, Sequence[Any]]:
-        with self.at_width(operands):
+        with self.at_width(operands), off_meshes():  # as programs are, of which this is to be a part
             variables = [*self._read(operands)]
             held = [v.value for v in variables]
 
