@@ -107,7 +107,7 @@ def as_numpy(f: Callable[P, R]) -> Callable[P, R]:
                 unread = view_unread(args[0], _rest(views, args, kwargs))
                 if unread is not None:
                     return unread
-            if place is not None and is_reduced and (kwargs or len(args) > place):
+            if place is not None and is_reduced and (kwargs.get("out") is not None or len(args) > place):
                 given = (
                     _given(at, key, args[:limit], kwargs, None) for at, key in ((place, "out"), (dtype_at, "dtype"))
                 )
