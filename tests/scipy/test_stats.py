@@ -37,7 +37,7 @@ CONTINUOUS = {
     "genlogistic": (1.4,), "kappa3": (1.3,), "loglaplace": (2.4,), "mielke": (2.2, 1.4), "truncpareto": (1.4, 3.2),
     "truncweibull_min": (1.6, 0.2, 2.3), "anglit": (), "cosine": (), "rel_breitwigner": (1.3,), "skewcauchy": (0.4,),
     "vonmises_line": (1.2,), "ncx2": (3.3, 1.2), "geninvgauss": (1.3, 0.8), "genhyperbolic": (0.5, 1.5, -0.5),
-    "kappa4": (0.1, 0.2),
+    "kappa4": (0.1, 0.2), "tukeylambda": (0.3,),
 }  # fmt: skip
 DISCRETE = {
     "bernoulli": (0.3,), "binom": (7.0, 0.3), "nbinom": (2.5, 0.4), "poisson": (2.3,), "geom": (0.35,),
@@ -75,6 +75,16 @@ def test_bessel_functions_of_real_order_are_exact_and_have_slopes_in_the_order()
     for f, points in ((log_k, (np.array(1.3), np.array(0.8))), (log_i_part, (np.array(-0.4), np.array(0.6)))):
         wg.check_gradients(f, *points, order=2)
     np.testing.assert_allclose(wg.grad(log_i_part, 1)(1.5, 0.0), 0.25 / 2.5)  # log(1 + w / (4 (v + 1)) + ...)
+
+
+@pytest.mark.parametrize("lam", [-0.4, 0.0, 0.7, 1.0, 2.5])
+def test_tukeys_distribution_for_every_sign_of_its_shape(lam: float) -> None:
+    theirs = reference.tukeylambda(lam)
+    x = theirs.ppf(SHARES)
+    for method, at in (("logpdf", x), ("cdf", x), ("sf", x), ("ppf", SHARES), ("isf", SHARES)):
+        found = getattr(stats.tukeylambda, method)(wg.tensor(at), lam)
+        np.testing.assert_allclose(found, getattr(theirs, method)(at), rtol=1e-9, atol=1e-12)
+    wg.check_gradients(lambda x, lam: stats.tukeylambda.logpdf(x, lam).sum(), x, lam, order=2, rtol=1e-5)
 
 
 @pytest.mark.parametrize("shapes", [(0.0, 0.0), (0.5, -0.3), (-0.5, -0.3), (0.5, 0.0), (0.0, 0.4), (-0.3, 0.2)])

@@ -20,6 +20,7 @@ from ..ops.elementwise import (
     less_equal,
     log,
     log1p,
+    logaddexp,
     logical_and,
     not_equal,
     power,
@@ -63,6 +64,7 @@ from ._families import (
     odds,
 )
 from ._special import gammainccinv
+from ._ufuncs import raw
 
 _TINY = 5e-324  # an end that is 0 and does not belong to the support
 
@@ -442,6 +444,26 @@ family("skewcauchy", {"a": 0.0}, {
 family("vonmises_line", {"kappa": 1.0}, {
     "logpdf": lambda z, kappa: kappa * (cos(z) - 1.0) - LOG_2 - LOG_PI - log(i0e(kappa)),
 }, support=(-math.pi, math.pi), middle=0.0, is_valid=lambda kappa: less_equal(0.0, kappa))  # fmt: skip
+
+
+def _tukey_fall(z: Tensor, lam: Tensor) -> Any:
+    low, high = (log(raw("tklmbda", side, lam, count=2)) for side in (z, -z))
+    return logaddexp((lam - 1.0) * low, (lam - 1.0) * high)
+
+
+def _tukey_place(q: Tensor, lam: Tensor) -> Any:
+    low, high = log(q), log1p(-q)
+    return low * raw("exprel", lam * low) - high * raw("exprel", lam * high)
+
+
+family("tukeylambda", {"lam": 1.0}, {
+    "logpdf": lambda z, lam: -_tukey_fall(z, lam), "cdf": lambda z, lam: raw("tklmbda", z, lam, count=2),
+    "sf": lambda z, lam: raw("tklmbda", -z, lam, count=2), "ppf": _tukey_place,
+    "isf": lambda q, lam: -_tukey_place(q, lam),
+}, support=lambda lam: (
+    where(less(0.0, lam), -1.0 / where(less(0.0, lam), lam, 1.0), -INFINITY),
+    where(less(0.0, lam), 1.0 / where(less(0.0, lam), lam, 1.0), INFINITY),
+), middle=0.0, is_valid=any_shape)  # fmt: skip
 
 # -- counts ----------------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from ..ops.elementwise import (
     exp,
     isinf,
     less,
+    log,
     log1p,
     logical_and,
     logical_not,
@@ -362,7 +363,19 @@ def _noncentral_density(df: Tensor, x: Tensor, nc: Tensor) -> Any:
 
 _GAUSS = 2 / _ROOT_PI
 
+
+def _tukey(out: Tensor, x: Tensor, lam: Tensor) -> tuple[Any, Any]:
+    """Of Tukey's lambda distribution, whose quantile is (q^lam - (1 - q)^lam) / lam; flat where no mass is."""
+    is_inside = logical_and(less(0.0, out), less(out, 1.0))
+    share = where(is_inside, out, 0.5)
+    low, high = log(share), log1p(-share)
+    density = where(is_inside, 1.0 / (exp((lam - 1.0) * low) + exp((lam - 1.0) * high)), 0.0)
+    bent = low * low * raw("hyp1f1", 2.0, 3.0, lam * low) - high * high * raw("hyp1f1", 2.0, 3.0, lam * high)
+    return density, density * bent * -0.5
+
+
 SLOPES: dict[str, Slopes] = {
+    "tklmbda": _tukey,
     "jv": _neighbours("jv", -1), "yv": _neighbours("yv", -1), "iv": _neighbours("iv", 1),
     "kv": _neighbours("kv", 1, -0.5), "kn": lambda out, n, x: (-(raw("kv", n - 1, x) + raw("kv", n + 1, x)) / 2,),
     "ive": lambda out, v, z: ((raw("ive", v - 1, z) + raw("ive", v + 1, z)) / 2 - where(less(z, 0.0), -out, out),),
