@@ -70,7 +70,7 @@ from .values import MEMORY_TYPE, REGISTER, Values, accumulating
 from .vectormath import ONE_OPERAND, TWO_OPERANDS
 
 FEW = 16  # iterations of a loop, fewer than which may not fill a vector ...
-MUCH = 40  # ... and the instructions of one from which on most of a vector is better than none
+MUCH = 80  # ... and the instructions of one from which on most of a vector is better than none
 WRITTEN_OUT = 128  # items of all iterations of a loop in another one, up to which it is written out
 MOST_SIDE_BY_SIDE = 4  # vectors of iterations
 _PLAIN = (Let, Select, Convert, Get, Set, Load, Store)
