@@ -173,11 +173,20 @@ def jax_rows() -> Iterator[Row]:
     sources = (1, 2, 3)
     own = jax.jit(jax.value_and_grad(mlp_of(jnp.tanh), argnums=sources))
     ours = wg.function(wg.value_and_grad(mlp_of(wg.tanh), argnums=sources))
+
+    def of_named(tanh: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+        return lambda named, x: mlp_of(tanh)(x, *named["layers"])
+
+    named = {"layers": layers}
+    own_named = jax.jit(jax.value_and_grad(of_named(jnp.tanh)))
+    our_named = wg.function(wg.value_and_grad(of_named(wg.tanh)))
     yield Row("eager custom gradient", 1.3, lambda: jax.grad(lambda x: own_rule(x).sum())(x),
               lambda: jax.grad(lambda x: rule(x).sum())(x))  # fmt: skip
     yield Row(UNFOLLOWED, 1.3, lambda: own_rule(x).block_until_ready(), lambda: rule(x).block_until_ready())
     yield Row("function(value_and_grad) of an MLP", 1.2, lambda: own(batch, *layers)[0].block_until_ready(),
               lambda: ours(batch, *layers)[0].block_until_ready())  # fmt: skip
+    yield Row("the same, its parameters in a dictionary", 1.2, lambda: own_named(named, batch)[0].block_until_ready(),
+              lambda: our_named(named, batch)[0].block_until_ready())  # fmt: skip
 
 
 def tensorflow_rows() -> Iterator[Row]:
