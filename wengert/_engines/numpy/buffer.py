@@ -331,9 +331,10 @@ def _write(write: Callable[..., Any]) -> Any:
 
 def _last_writes(*indices_and_extents: Any) -> Any:
     *indices, extents = indices_and_extents
-    place: Any = np.int64(0)
+    place: Any = None
     for index, size in zip(indices, extents, strict=True):
-        place = place * size + np.where(index < 0, index + size, index)
+        number = index if index.min(initial=0) >= 0 else np.where(index < 0, index + size, index)
+        place = number if place is None else place * size + number
     row = np.ravel(place)
     if (row[1:] > row[:-1]).all():  # as ranges are: none comes again
         return np.ones(np.shape(indices[0]), bool)[()]
