@@ -200,7 +200,7 @@ class Variable(Operators):
         def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]: ...
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_tensor":  # which one that could not be made has not
+        if name.startswith("__") or hasattr(Variable, name) or name == "_tensor":  # of one that could not be made
             raise AttributeError(name)
         return getattr(self.value, name)
 
