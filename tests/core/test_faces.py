@@ -75,7 +75,7 @@ FACES = [
     (space, name)
     for space in (wnp, wg.linalg)
     for name in space.__all__
-    if name in vars(wg.ops) and inspect.isfunction(getattr(space, name))
+    if inspect.isfunction(vars(wg.ops).get(name)) and inspect.isfunction(getattr(space, name))
     and getattr(space, name) is not vars(wg.ops)[name] and (space, name) != (wg.linalg, "polar")  # another function
 ]  # fmt: skip
 
