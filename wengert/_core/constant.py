@@ -134,15 +134,13 @@ def met_engine(engines: set[Engine]) -> Engine:
 def to_numpy_result(tensor: Tensor) -> Any:
     """A result for a NumPy caller: fresh, writable, C-contiguous, 0-d as a NumPy scalar.
 
-    A symbolic tensor stays a tensor: it has no values yet. Nor has a framework's tracer, which is given as such; and
-    what a framework differentiates (a function has closed over its tensor) would lose its gradient in NumPy's array.
+    A symbolic tensor stays a tensor: it has no values yet. Nor has a framework's tracer, which is given as such.
     """
     data = tensor._data
     if type(data) is Value or (STATE.recorders and tensor.is_followed):
         return strong(tensor)
     engine = ENGINE_OF[type(data)]
-    is_its_own = not engine.is_concrete(data) or (engine.is_framework and engine.is_followed(data))
-    return engine.leave(data) if is_its_own else callers_own(engine.to_numpy(data))
+    return callers_own(engine.to_numpy(data)) if engine.is_concrete(data) else engine.leave(data)
 
 
 def native_result(tensor: Tensor, engine: Engine) -> Any:

@@ -466,13 +466,3 @@ def test_what_tensorflow_computes_of_a_tensor_is_differentiated_though_the_trace
                 tape.watch(w)
                 y = f(x)
             np.testing.assert_allclose(tape.gradient(y, w), 3.0 * np.exp(2.0), rtol=1e-6)
-
-
-def test_a_result_that_a_tape_watches_stays_tensorflows_for_arrays_of_numpy() -> None:
-    v, x = tf.Variable([2.0, 3.0], dtype=tf.float64), np.array([1.0, 2.0])
-    f = wg.function(lambda x: x * v)
-    for _ in range(2):
-        with tf.GradientTape() as tape:
-            y = f(x)
-        assert np.array_equal(tape.gradient(y, v), x)
-    assert isinstance(f(x), np.ndarray)

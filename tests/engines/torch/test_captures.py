@@ -381,19 +381,3 @@ def test_what_the_host_computes_of_tensors_that_are_functionalized() -> None:
         return wg.special.betainc(2.0, 3.0, y)
 
     torch.testing.assert_close(torch.func.functionalize(written)(x), written(x))
-
-
-@pytest.mark.parametrize("x", [np.array([1.0, 2.0]), [1.0, 2.0], 2.0, np.float64(2.0)], ids=type)
-def test_a_result_that_torch_differentiates_stays_torchs_for_arrays_of_numpy(x: Any) -> None:
-    """As an op called with both gives torch's: NumPy's array would lose the gradient in silence."""
-    w = torch.tensor([2.0, 3.0], dtype=torch.float64, requires_grad=True)
-    f = wg.function(lambda x: {"y": wg.multiply(x, w), "own": wg.add(x, 1.0)})
-    for _ in range(2):
-        found = f(x)
-        (gradient,) = torch.autograd.grad(found["y"].sum(), w)
-        assert np.array_equal(gradient, np.broadcast_to(x, 2))
-        assert not isinstance(found["own"], torch.Tensor)
-    with torch.no_grad():
-        assert isinstance(f(x)["y"], np.ndarray)
-    with pytest.raises(wg.LostGradientError, match="depends on w "):
-        wg.custom_gradient(lambda x: (wg.multiply(x, w), lambda upstream: upstream))(x)
