@@ -99,3 +99,29 @@ def test_the_cost_of_a_warm_custom_gradient_in_python_calls() -> None:
         return calls
 
     assert count(doubled) <= 1.6 * count(own)
+
+
+@pytest.mark.parametrize("first", ["graph", "eager", "none"])
+@pytest.mark.parametrize("persistent", [False, True])
+def test_the_halves_of_a_loop_in_a_branch_run_alike(first: str, persistent: bool) -> None:
+    """Whatever ran before, and also where the branch with the loop is not taken: its history is empty then."""
+
+    def branched(x: Any) -> Any:
+        return wg.cond(wg.sum(x) > 1.0, lambda: x, lambda: wg.fori_loop(0, 3, lambda i, c: wg.sin(c), x))
+
+    own = [lambda x: tf.sin(tf.sin(tf.sin(x))), tf.identity]
+    points = [tf.constant(values, tf.float64) for values in ([0.1, 0.2], [0.9, 0.8])]
+    for start in (0, 1):
+        f = wg.function(branched)
+        before = {"graph": tf.function(f.__call__), "eager": f, "none": lambda x: None}[first]
+        before(points[start])
+        for place in (start, 1 - start):
+            x = points[place]
+            with tf.GradientTape(persistent=persistent) as tape, tf.GradientTape() as theirs:
+                tape.watch(x)
+                theirs.watch(x)
+                y, wanted = f(x), own[place](x)
+            np.testing.assert_allclose(y, wanted, rtol=1e-12)
+            expected = theirs.gradient(wanted, x)
+            for _ in range(2 if persistent else 1):
+                np.testing.assert_allclose(tape.gradient(y, x), expected, rtol=1e-12)

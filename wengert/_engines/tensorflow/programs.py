@@ -157,14 +157,20 @@ def run_of(program: Program) -> Callable[..., tuple[Any, ...]]:
 
 
 def executed(program: Program, values: Tensors) -> tuple[Any, ...]:
-    """The results; outside graphs compiled from the second run on, for what runs but once is not worth it."""
+    """The results; outside graphs compiled from the second run on, for what runs but once is not worth it.
+
+    What takes a history runs as what made that did: histories of graphs are `TensorHistory`s, and those of other runs
+    NumPy's objects.
+    """
     form = form_of(program)
     form.uses += 1
+    if not tf.executing_eagerly() or not all(isinstance(x, (tf.Tensor, TensorHistory)) for x in values):
+        return form.run(*values)
     # loops from the first use on, for their steps should not return to Python each
     is_worth_it = form.can_compile and not form.is_short and (form.uses > 1 or form.has_loops)
-    if not (is_worth_it and tf.executing_eagerly() and all(isinstance(x, (tf.Tensor, TensorHistory)) for x in values)):
-        return form.run(*values)
-    return form.compiled(*flat(values))
+    if is_worth_it or any(type(x) is TensorHistory for x in values):
+        return form.compiled(*flat(values))
+    return form.run(*values)
 
 
 def called(*operands_and_program: Any) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from ..._core import dtypes
 from ..._core.dtypes import HISTORY
+from ..regions import as_object
 from ..shared_kernels import PASSING, over_axes
 from .common import (
     TensorHistory,
@@ -28,11 +29,16 @@ from .common import (
 
 
 def _absent(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    return TensorHistory((), is_whole=False) if dtype == HISTORY else tf.zeros(as_shape(shape), dtype_of(dtype))
+    return _no_history() if dtype == HISTORY else tf.zeros(as_shape(shape), dtype_of(dtype))
+
+
+def _no_history() -> Any:
+    """A history that nobody reads, of a graph or of a run op by op: what takes it runs as what made it did."""
+    return as_object(None) if tf.executing_eagerly() else TensorHistory((), is_whole=False)
 
 
 def _constant(value: np.ndarray[Any, Any]) -> Any:
-    return _absent((), HISTORY) if value.dtype == HISTORY else tf.constant(value)
+    return _no_history() if value.dtype == HISTORY else tf.constant(value)
 
 
 def _full(shape: tuple[int | tf.Tensor, ...], value: int, dtype: np.dtype[Any]) -> Any:
