@@ -71,16 +71,20 @@ class Varying:
     @classmethod
     def answer(cls, error: BaseException, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """The result of a call that has failed, or NotImplemented where this was another failure."""
-        if (
-            not isinstance(error, Exception)
-            or STATE.builder is not None
-            or not any(map(_varies, flatten((args, kwargs))[0]))
-        ):
+        if not isinstance(error, Exception) or STATE.builder is not None or not _any_varies(args, kwargs):
             return NotImplemented
         try:
             return cls.run(f, args, kwargs, getattr(f, "__name__", "operation"))
         except Exception:  # the first one tells what was asked for
             return NotImplemented
+
+
+def _any_varies(args: Any, kwargs: Any) -> bool:
+    try:
+        leaves, _ = flatten((args, kwargs))
+    except Exception:  # an argument is no structure, such as a list that holds itself: the first error tells
+        return False
+    return any(map(_varies, leaves))
 
 
 def _varies(leaf: object) -> bool:

@@ -353,8 +353,8 @@ def _plain(value: ArrayLike) -> Any:
     """A number without array clothes: what NumPy computes ranges of."""
     if not isinstance(value, Tensor):
         return value
-    value._require_concrete("arange")
-    return ndarray_of(held_now(value)._data).item()
+    # float() refuses a symbol, with the user's line
+    return float(value) if value.is_symbolic else ndarray_of(held_now(value)._data).item()
 
 
 def _followed_range(first: Tensor, by: Tensor, found: np.ndarray[Any, Any], dtype: DTypeLike | None) -> Tensor:
