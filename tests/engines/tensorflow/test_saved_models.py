@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,3 +43,89 @@ def test_values_and_gradients_of_a_loaded_model(tmp_path: Path) -> None:
         y = tf.reduce_sum(found**2)
     np.testing.assert_allclose(found, program(x), rtol=1e-12)
     np.testing.assert_allclose(tape.gradient(y, x), gradient(x), rtol=1e-12)
+
+
+rule = wg.custom_gradient(lambda x: (wg.sin(x), lambda ct: 10.0 * ct * wg.cos(x)))
+looped = wg.function(lambda x: wg.fori_loop(0, 3, lambda i, c: wg.sin(c) + x * 0.5, x))
+
+
+class InBodies(tf.Module):
+    """What has a gradient of ours, in branches and loops of TensorFlow's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = tf.Variable([0.5, 0.7, 0.9], dtype=tf.float64)
+        self.weighted = wg.function(lambda x: wg.sin(x * self.weight))
+
+    @tf.function(input_signature=[tf.TensorSpec([3], tf.float64)])
+    def branch(self, x: Any) -> Any:
+        return tf.cond(x[0] > 0.0, lambda: rule(x), lambda: x)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float64)])
+    def loop(self, x: Any) -> Any:
+        return tf.while_loop(lambda i, c: i < 2, lambda i, c: (i + 1, rule(c)), (0, x))[1]
+
+    @tf.function(input_signature=[tf.TensorSpec([3], tf.float64)])
+    def nested(self, x: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            return i + 1, tf.cond(i > 0, lambda: looped(c), lambda: rule(c) * x)
+
+        return tf.while_loop(lambda i, c: i < 2, step, (tf.constant(0), x))[1]
+
+    @tf.function(input_signature=[tf.TensorSpec([3], tf.float64)])
+    def variable(self, x: Any) -> Any:
+        return tf.cond(x[0] > 0.0, lambda: self.weighted(x), lambda: x)
+
+
+LOADED = """
+import sys, numpy as np, tensorflow as tf
+model = tf.saved_model.load(sys.argv[1])
+found = {}
+for name in ("branch", "loop", "nested", "variable"):
+    x = tf.constant([0.2, 0.5, 0.1], tf.float64)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(getattr(model, name)(x) ** 2)
+    by_x, by_weight = tape.gradient(y, [x, model.weight])
+    found[name] = by_x
+    if by_weight is not None:
+        found[name + " by weight"] = by_weight
+np.savez(sys.argv[2], **found)
+assert "wengert" not in sys.modules
+"""
+
+
+def test_gradients_in_branches_and_loops_of_a_model_that_another_process_loads(tmp_path: Path) -> None:
+    model = InBodies()
+    tf.saved_model.save(model, str(tmp_path / "model"))
+    subprocess.run([sys.executable, "-c", LOADED, tmp_path / "model", tmp_path / "found.npz"], check=True)
+    found = np.load(tmp_path / "found.npz")
+    x = tf.constant([0.2, 0.5, 0.1], tf.float64)
+    wanted = {name: _own(name, x, model.weight) for name in ("branch", "loop", "nested", "variable")}
+    for name, (by_x, by_weight) in wanted.items():
+        np.testing.assert_allclose(found[name], by_x, rtol=1e-12)
+        if by_weight is not None:
+            np.testing.assert_allclose(found[f"{name} by weight"], by_weight, rtol=1e-12)
+
+
+def _own(name: str, x: Any, weight: Any) -> Any:
+    """The gradients of the same by TensorFlow's rules."""
+
+    @tf.custom_gradient
+    def ruled(x: Any) -> Any:
+        return tf.sin(x), lambda ct: 10.0 * ct * tf.cos(x)
+
+    def three_steps(x: Any) -> Any:
+        c = x
+        for _ in range(3):
+            c = tf.sin(c) + x * 0.5
+        return c
+
+    programs = {
+        "branch": ruled, "loop": lambda x: ruled(ruled(x)), "nested": lambda x: three_steps(ruled(x) * x),
+        "variable": lambda x: tf.sin(x * weight),
+    }  # fmt: skip
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.reduce_sum(programs[name](x) ** 2)
+    return tape.gradient(y, [x, weight])

@@ -20,6 +20,11 @@ def is_in_body(x: tf.Tensor) -> bool:
     return type(x.graph).__name__ in _BODIES
 
 
+def is_body_under_construction() -> bool:
+    """Whether the graph under construction is that of a branch or of a loop of TensorFlow's."""
+    return not tf.executing_eagerly() and type(tf.compat.v1.get_default_graph()).__name__ in _BODIES
+
+
 def may_be_followed(x: tf.Tensor, ever: bool = False) -> bool:
     """Whether a tensor comes from what somebody outside of its graph may differentiate: from an argument of the
     function around, or from a trainable variable.
@@ -128,4 +133,4 @@ def taken_by(x: tf.Tensor) -> Taken:
     return taken
 
 
-__all__ = ["Taken", "is_in_body", "may_be_followed", "taken_by"]
+__all__ = ["Taken", "is_body_under_construction", "is_in_body", "may_be_followed", "taken_by"]

@@ -28,7 +28,7 @@ from ..._passes import optimise
 from ...errors import CapturedError, LostGradientError
 from ..interpret import compile_instructions
 from .common import TRACING, TensorHistory, extents, flat, is_inexact, opened, rebuilt
-from .followed import may_be_followed
+from .followed import is_body_under_construction, may_be_followed
 from .fusion import fused
 from .kernels import kernels_for
 from .mapped import Again, note
@@ -233,8 +233,11 @@ def bound(
 
         def pull(*cts: tf.Tensor, variables: Any = None) -> Any:
             kept = None if saved is not None and _is_for_saving(saved) else saved
-            found = _pulled(program, active, rebuilt(form, tensors), kept, rebuilt(out_form, cts), results)
-            found = [tf.zeros_like(values[i]) if i in lost else ct for i, ct in enumerate(found)]
+            operands = rebuilt(form, tensors)
+            found = _pulled(program, active, operands, kept, rebuilt(out_form, cts), results)
+            found = [
+                tf.zeros_like(x) if i in lost else ct for i, (x, ct) in enumerate(zip(operands, found, strict=True))
+            ]
             spread = [[ct] if part is None else [None] * len(part.kinds) for ct, part in zip(found, form, strict=True)]
             flat_cts = [ct for cts in spread for ct in cts]
             # variables that a function of TensorFlow's read in the program have their cotangents as operands of it
@@ -242,10 +245,19 @@ def bound(
 
         return results, pull
 
-    found = op(*leaves)
-    if not tf.executing_eagerly():
-        is_plain = not any((*form, *out_form))
-        note(found[0], Again(len(found), _for_batches(program, is_plain, lost), _followed(program, active, is_plain)))
+    def noted(*tensors: tf.Tensor) -> Any:
+        found = op(*tensors)
+        if not tf.executing_eagerly():
+            is_plain = not any((*form, *out_form))
+            again = _for_batches(program, is_plain, lost)
+            note(found[0], Again(len(found), again, _followed(program, active, is_plain)))
+        return found
+
+    if known is None and not any(form) and not _gives_histories(program) and is_body_under_construction():
+        # a model that is saved binds what a gradient reads in a function, and cannot in a branch or loop
+        specs = [tf.TensorSpec(x.shape, x.dtype) for x in leaves]
+        return (*tf.function(noted, autograph=False).get_concrete_function(*specs)(*leaves),)
+    found = noted(*leaves)
     return (*rebuilt(out_form, found),)
 
 
