@@ -129,3 +129,79 @@ def _own(name: str, x: Any, weight: Any) -> Any:
         tape.watch(x)
         y = tf.reduce_sum(programs[name](x) ** 2)
     return tape.gradient(y, [x, weight])
+
+
+class Twice(tf.Module):
+    """What reads a variable, and its gradient."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = tf.Variable([0.5, 0.7, 0.9], dtype=tf.float64)
+        self.weighted = wg.function(lambda x: wg.sin(x * self.weight) * x)
+
+    @tf.function(input_signature=[tf.TensorSpec([3], tf.float64)])
+    def value(self, x: Any) -> Any:
+        return self.weighted(x)
+
+    @tf.function(input_signature=[tf.TensorSpec([3], tf.float64)])
+    def slope(self, x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = self.weighted(x)
+        return tape.gradient(y, x)
+
+
+LOADED_TWICE = """
+import sys, numpy as np, tensorflow as tf
+model = tf.saved_model.load(sys.argv[1])
+x = tf.constant([0.2, 0.5, 0.1], tf.float64)
+found = {}
+with tf.GradientTape(persistent=True) as tape:  # which records what it is asked within it
+    tape.watch(x)
+    y = model.value(x)
+    by_x, by_weight = tape.gradient(y, [x, model.weight])
+def second(source):
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = model.value(x)
+        by_x = tape.gradient(y, x)
+    return outer.gradient(by_x, source)
+
+
+for way in (lambda: tape.gradient(by_x, x), lambda: second(model.weight), tf.function(lambda: second(x))):
+    try:
+        way()
+    except tf.errors.InvalidArgumentError as error:
+        assert "save a tf.function that computes the first" in str(error)
+    else:
+        raise AssertionError("nobody refused")
+infinite = tf.constant([0.2, np.inf, np.nan], tf.float64)
+with tf.GradientTape() as tape:
+    tape.watch(infinite)
+    y = model.value(infinite)
+np.testing.assert_array_equal(np.isnan(tape.gradient(y, infinite)), [False, True, True])
+with tf.GradientTape() as tape:
+    tape.watch(x)
+    slope = model.slope(x)
+np.savez(sys.argv[2], by_x=by_x, by_weight=by_weight, slope=slope, second=tape.gradient(slope, x))
+assert "wengert" not in sys.modules
+"""
+
+
+def test_a_second_derivative_of_a_loaded_model_is_refused_with_a_cure_that_works(tmp_path: Path) -> None:
+    model = Twice()
+    tf.saved_model.save(model, str(tmp_path / "model"))
+    subprocess.run([sys.executable, "-c", LOADED_TWICE, tmp_path / "model", tmp_path / "found.npz"], check=True)
+    found = np.load(tmp_path / "found.npz")
+    x = tf.constant([0.2, 0.5, 0.1], tf.float64)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = tf.sin(x * model.weight) * x
+        by_x, by_weight = inner.gradient(y, [x, model.weight])
+    wanted = {"by_x": by_x, "by_weight": by_weight, "slope": by_x, "second": tape.gradient(by_x, x)}
+    for name, value in wanted.items():
+        np.testing.assert_allclose(found[name], value, rtol=1e-12)

@@ -32,7 +32,7 @@ from .followed import is_body_under_construction, may_be_followed
 from .fusion import fused
 from .kernels import kernels_for
 from .mapped import Again, note
-from .refusals import is_gradient_alone, refusing, severed
+from .refusals import is_gradient_alone, of_first_order, refusing, severed
 from .table import KERNELS
 
 Tensors = Sequence[Any]
@@ -389,6 +389,12 @@ def _unrecorded(program: Program, kept: Tensors, values: Tensors) -> tuple[Any, 
     return executed(program, [*kept, *(x if type(x) is TensorHistory else tf.stop_gradient(x) for x in values)])
 
 
+_SAVED_ONCE = (
+    "A SavedModel holds gradients of first order of Wengert's: for a second one save a tf.function that computes the "
+    "first one by a tape within it, and differentiate what that gives"
+)
+
+
 class Pullback:
     """The program from operands and cotangents of results to cotangents of operands.
 
@@ -431,7 +437,11 @@ def _pulled(
             return _placed(stage.results, computed, values)
         pullback = _pullback_of(program, active)
     if pullback.program.graph.outputs and takes_part([*flat(values)[0], *seeds]):
-        computed = bound(pullback.program, [*values, *seeds], computed)
+        if is_gradient_alone():
+            operands = [x for x in flat([*values, *seeds])[0] if x.dtype != tf.variant]
+            computed = of_first_order(computed, operands, _SAVED_ONCE)
+        else:
+            computed = bound(pullback.program, [*values, *seeds], computed)
     return _placed(pullback.results, computed, values)
 
 

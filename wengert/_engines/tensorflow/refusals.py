@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from .common import is_inexact
 from .followed import is_in_body, may_be_followed, taken_by
 from .mapped import Again, note
 
@@ -100,6 +101,20 @@ def refusing(tensors: Tensors, error: Callable[[], Exception]) -> Tensors:
     return found
 
 
+def of_first_order(gradients: Tensors, operands: Tensors, message: str) -> Tensors:
+    """Gradients in a graph that is saved, where it is an error of those who load it to differentiate them again.
+
+    A model is saved without the gradients of its gradients, and TensorFlow prepares those wherever a second tape is
+    around. So the error is made of what it has rules for: the root of a zero has an infinite derivative, which the
+    check of what that zero is made of refuses. No op has a constant by which TensorFlow would leave that check out.
+    """
+    parts = [tf.math.real(tf.reshape(x, [-1])[:1]) for x in operands if is_inexact(x)]  # one element of each is enough
+    finite = [tf.where(tf.math.is_finite(x), x, tf.zeros_like(x)) for x in parts]
+    checked = [tf.debugging.check_numerics(x, message) for x in finite]
+    roots = [tf.sqrt(tf.reduce_sum(x - tf.stop_gradient(x))) for x in checked]
+    return [ct + tf.add_n([tf.cast(root, ct.dtype) for root in roots]) for ct in gradients]
+
+
 def _refused(cts: Tensors, error: Callable[[], Exception]) -> list[Any]:
     """An error; where a gradient is saved that nobody may ask for, one of those who ask."""
     if not is_gradient_alone():
@@ -108,4 +123,4 @@ def _refused(cts: Tensors, error: Callable[[], Exception]) -> list[Any]:
         return [*map(tf.identity, cts)]
 
 
-__all__ = ["is_gradient_alone", "refusing", "severed"]
+__all__ = ["is_gradient_alone", "of_first_order", "refusing", "severed"]
