@@ -54,6 +54,7 @@ def grown(x: Any, factor: Any, *, bound: Any, about: Any, limit: Any = None) -> 
     return {"last": last, "rest": (wg.special.betainc(2.0, 3.0, x) + (0.0 if limit is None else limit), about)}
 
 
+half_linear = wg.function(lambda x, y: wg.sin(x) + y * 2 + wg.sum(x)).to_torch(op="wengert_test::half_linear")
 gathered = wg.function(lambda x, i: fivefold(x[i])).to_torch(op="wengert_test::gathered")
 growing = wg.function(grown, static_argnames="bound").to_torch(op="wengert_test::growing")
 smooth = wg.function(lambda x: wg.sin(x) * wg.sum(x)).to_torch(op="wengert_test::smooth")
@@ -91,6 +92,33 @@ def test_sizes_that_must_be_equal_are_fixed_where_all_may_vary() -> None:
     x, kernel = torch.ones(1, 2, 6, dtype=torch.float64), torch.ones(3, 2, 3, dtype=torch.float64)
     run = compiled(lambda x, kernel: program(x * 2, kernel), dynamic=True)
     agree([run(x, kernel)], [program(x * 2, kernel)])
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_what_the_backward_pass_does_not_read_may_be_written_to(dynamic: bool) -> None:
+    def written(x: Any, y: Any) -> Any:
+        y = y * 1
+        z = half_linear(x, y)
+        y.add_(1)
+        return (z * y,)
+
+    def whole(x: Any, y: Any) -> Any:
+        return ((torch.sin(x) + y * 2 + torch.sum(x)) * (y + 1),)
+
+    program = compiled(written, dynamic=dynamic)
+    for x in (X, torch.cat([X, X])):
+        agree(derivatives(program, x, x + 1), derivatives(whole, x, x + 1))
+
+
+def test_what_the_backward_pass_reads_may_not() -> None:
+    def written(x: Any) -> Any:
+        x = x * 1
+        z = half_linear(x, x)
+        x.add_(1)
+        return (z,)
+
+    with pytest.raises(Exception, match="inplace operation"):
+        derivatives(compiled(written), X)
 
 
 def test_transforms_in_a_compiled_program() -> None:

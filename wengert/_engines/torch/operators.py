@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from ..._control.call import Program
 from ..._control.executables import once_per_program
-from ..._control.joint_graph import joint_of
+from ..._control.joint_graph import joint_of, live
 from ..._core.dims import Dim
 from ..._core.graph import Graph
 from ..._transforms.replay import bind_dims
@@ -51,11 +51,13 @@ class _Pullback(NamedTuple):
         program: the cotangents stand behind the first `count` inputs.
         seeded: which results have cotangents.
         results: for each input where its cotangent is; ZERO or None where there is none.
+        reads: for each of the first `count` inputs whether the program reads its values.
     """
 
     program: Program
     seeded: tuple[int, ...]
     results: tuple[Any, ...]
+    reads: tuple[bool, ...]
 
 
 @once_per_program
@@ -63,9 +65,10 @@ def _pullback(program: Program, flags: tuple[bool, ...]) -> _Pullback:
     graph, count = program.graph, len(flags)
     joint = joint_of(graph, (*flags, *[False] * (len(graph.inputs) - count)), sparse=False)
     inputs = [*joint.inputs[:count], *joint.seeds, *joint.inputs[count:]]
-    nodes = [*joint.forward, *joint.backward]
+    nodes = live([*joint.forward, *joint.backward], joint.gradients)
+    read = {v.key for v in (*joint.gradients, *(x for node in nodes for x in node.inputs))}
     pulled = Graph.of(f"{graph.name}.pullback", inputs, nodes, joint.gradients, joint.guards)
-    return _Pullback(Program(pulled), joint.seeded, joint.results)
+    return _Pullback(Program(pulled), joint.seeded, joint.results, (*[v.key in read for v in inputs[:count]],))
 
 
 class _Pushforward(NamedTuple):
@@ -101,7 +104,7 @@ class Operator:
         self._base_of = base_of
         self.op: Any = torch.library.custom_op(name, self._run, mutates_args=(), schema=SCHEMA)
         self.op.register_fake(self._imagined)
-        self.op.register_autograd(self._backward, setup_context=_set_up)
+        self.op.register_autograd(self._backward, setup_context=self._kept)
         self.op.register_vmap(self._batched)
 
     def __call__(self, arrays: Tensors, call: str) -> Tensors:
@@ -148,18 +151,40 @@ class Operator:
         ]
 
     def _backward(self, ctx: Any, cts: Tensors) -> tuple[Any, None]:
-        return self.pulled(ctx, cts, ctx.needs_input_grad[0]), None
+        return self.pulled(ctx, cts), None
 
-    def pulled(self, ctx: Any, cts: Tensors, needed: Sequence[bool]) -> list[Any]:
-        """The cotangents of the arrays of a call, None where there is none."""
-        arrays = ctx.saved_tensors
-        if are_none(cts):
-            return [None] * len(arrays)
-        flags = [need and is_differentiable(x) for need, x in zip(needed, arrays, strict=True)]
-        program = self._resolved(ctx.call)[0]
+    def _kept(self, ctx: Any, inputs: Any, output: Tensors) -> None:
+        arrays, call = inputs
+        self.keep(ctx, arrays, call, output, ctx.needs_input_grad[: len(arrays)])
+
+    def keep(self, ctx: Any, arrays: Tensors, call: str, output: Tensors, needed: Sequence[bool]) -> None:
+        """Keeps of a call what its backward pass reads; all else may be written to."""
+        ctx.call = call
+        ctx.flags = (*[need and is_differentiable(x) for need, x in zip(needed, arrays, strict=True)],)
+        reads = self._pullback_of(call, ctx.flags).reads
+        ctx.save_for_backward(*[x if is_read else None for x, is_read in zip(arrays, reads, strict=True)])
+        ctx.given = [torch.empty_like(x, device="meta") for x in arrays]
+        ctx.device = device_of(arrays)
+        ctx.likes = [torch.empty_like(y, device="meta") for y in output]
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(*[y for y in output if not is_differentiable(y)])
+
+    def _pullback_of(self, call: str, flags: tuple[bool, ...]) -> _Pullback:
+        program = self._resolved(call)[0]
         with _disable_current_modes():
-            pullback = _pullback(program, (*flags,))
-        device = device_of(arrays)
+            return _pullback(program, flags)
+
+    def pulled(self, ctx: Any, cts: Tensors) -> list[Any]:
+        """The cotangents of the arrays of a call, None where there is none."""
+        flags, device = ctx.flags, ctx.device
+        if are_none(cts):
+            return [None] * len(flags)
+        pullback = self._pullback_of(ctx.call, flags)
+        # one element stands for the shape of an array whose values nothing reads
+        arrays = [
+            torch.zeros((), dtype=like.dtype, device=device).expand(like.shape) if x is None else x
+            for x, like in zip(ctx.saved_tensors, ctx.given, strict=True)
+        ]
         seeds = [torch.zeros_like(ctx.likes[i], device=device) if cts[i] is None else cts[i] for i in pullback.seeded]
         wanted = [type(place) is int for place in pullback.results[: len(flags)]]
         if not any(wanted):
@@ -206,7 +231,7 @@ class _InTransform(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
         ctx.operator, call, *arrays = inputs
-        _set_up(ctx, (arrays, call), output)
+        ctx.operator.keep(ctx, arrays, call, output, ctx.needs_input_grad[2:])
         ctx.save_for_forward(*arrays)
 
     @staticmethod
@@ -215,20 +240,12 @@ class _InTransform(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *cts: Any) -> Any:
-        return None, None, *ctx.operator.pulled(ctx, cts, ctx.needs_input_grad[2:])
+        return None, None, *ctx.operator.pulled(ctx, cts)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, operator: Operator, call: str, *arrays: Any) -> Any:
         found = operator(*_in_batch(info, in_dims[2:], arrays, call))
         return (*found,), (0,) * len(found)
-
-
-def _set_up(ctx: Any, inputs: Any, output: Tensors) -> None:
-    arrays, ctx.call = inputs
-    ctx.save_for_backward(*arrays)
-    ctx.likes = [torch.empty_like(y, device="meta") for y in output]
-    ctx.set_materialize_grads(False)
-    ctx.mark_non_differentiable(*[y for y in output if not is_differentiable(y)])
 
 
 def _extent(dim: int, sizes: dict[Any, Any]) -> Any:
