@@ -353,8 +353,10 @@ def _plain(value: ArrayLike) -> Any:
     """A number without array clothes: what NumPy computes ranges of."""
     if not isinstance(value, Tensor):
         return value
-    # float() refuses a symbol, with the user's line
-    return float(value) if value.is_symbolic else ndarray_of(held_now(value)._data).item()
+    if value.is_symbolic and value.dtype.kind in "iu":
+        return float(value)  # which refuses, and says what to do about counts
+    value._require_concrete("arange")
+    return ndarray_of(held_now(value)._data).item()
 
 
 def _followed_range(first: Tensor, by: Tensor, found: np.ndarray[Any, Any], dtype: DTypeLike | None) -> Tensor:
