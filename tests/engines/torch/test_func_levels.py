@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.profiled import python_calls
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -113,24 +113,7 @@ class _Own(torch.autograd.Function):
         return ct * torch.cos(x)
 
 
-def _python_calls(f: Callable[[], object]) -> int:
-    count = 0
-
-    def note(frame: Any, event: str, argument: object) -> None:
-        nonlocal count
-        count += event == "call"
-
-    for _ in range(3):
-        f()
-    sys.setprofile(note)
-    try:
-        f()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
 def test_a_program_costs_fewer_python_calls_than_a_node_of_a_users() -> None:
     f = wg.function(wg.sin)
-    ours = _python_calls(lambda: func.grad(lambda x: f(x).sum())(X))
-    assert ours < 0.8 * _python_calls(lambda: func.grad(lambda x: _Own.apply(x).sum())(X))
+    ours = len(python_calls(lambda: func.grad(lambda x: f(x).sum())(X)))
+    assert ours < 0.8 * len(python_calls(lambda: func.grad(lambda x: _Own.apply(x).sum())(X)))
