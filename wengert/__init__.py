@@ -53,11 +53,9 @@ from numpy import (  # its own classes; those of `wengert.numpy` know tensors
 
 from .ops.conversion import constant, debug_print, stop_gradient, tensor
 from .ops.elementwise import *  # noqa: F403  # without the options of NumPy's ufuncs, which take a call more
-from .programs.control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
 from .programs.graph import Function, eager, function, jit
 from .programs.specs import TensorSpec
 from .programs.variables import Variable
-from .rules.custom import checkpoint, custom_grad, custom_gradient, recompute_grad
 
 if TYPE_CHECKING:
     from . import array_api, compat, image, integrate, nn, optimize, random, scipy, signal, special, stats
@@ -86,7 +84,9 @@ if TYPE_CHECKING:
     from .inspect.debug_nans import debug_nans
     from .programs.associative import associative_scan
     from .programs.buffers import buffer
+    from .programs.control import cond, fori_loop, map, scan, set_memory_budget, switch, while_loop
     from .programs.saving import load, save
+    from .rules.custom import checkpoint, custom_grad, custom_gradient, recompute_grad
     from .rules.extend import not_differentiable, primitive, register_gradient
     from .rules.frameworks import from_jax, from_tensorflow, from_torch
     from .testing import GradientCheck, check_gradients
@@ -108,7 +108,9 @@ _LATER = {
         ".inspect.debug_nans": ("debug_nans",),
         ".programs.associative": ("associative_scan",),
         ".programs.buffers": ("buffer",),
+        ".programs.control": ("cond", "fori_loop", "map", "scan", "set_memory_budget", "switch", "while_loop"),
         ".programs.saving": ("load", "save"),
+        ".rules.custom": ("checkpoint", "custom_grad", "custom_gradient", "recompute_grad"),
         ".rules.extend": ("not_differentiable", "primitive", "register_gradient"),
         ".rules.frameworks": ("from_jax", "from_tensorflow", "from_torch"),
         ".testing": ("GradientCheck", "check_gradients"),

@@ -7,7 +7,6 @@ larger graph passes the captures' present values, which are operands there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from traceback import extract_tb
 from typing import Any
 
 from .._core.dims import Dim, DimLike
@@ -126,6 +125,8 @@ def _changed(dim: DimLike, change: Callable[[Dim], DimLike]) -> DimLike:
 
 def _without_frames(error: Exception) -> Exception:
     """The exception with its user's line as a note: its traceback would keep every frame of the trace alive."""
+    from traceback import extract_tb  # it takes long to load, and few traces fail
+
     frames = [f for f in extract_tb(error.__traceback__) if not is_library_file(f.filename)]
     if frames:
         last = frames[-1]

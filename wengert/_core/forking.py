@@ -20,7 +20,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 import weakref
 from collections.abc import Callable
 from types import FrameType
@@ -149,7 +148,11 @@ def _put_signals_back() -> None:
 
 def _number_of(error: BaseException, handlers: dict[int, Any]) -> int:
     """The signal whose handler has raised an error: the one whose code is in the traceback, else that of Ctrl-C."""
-    codes = {frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)}
+    codes: set[object] = set()
+    step = error.__traceback__
+    while step is not None:
+        codes.add(step.tb_frame.f_code)
+        step = step.tb_next
     return next((n for n, h in handlers.items() if getattr(h, "__code__", None) in codes), signal.SIGINT)
 
 

@@ -17,12 +17,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import linux_memory
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def _path(text: str) -> Path:
+    return importlib.import_module("pathlib").Path(text)  # loaded when somebody asks for files: it takes milliseconds
 
 
 class System:
@@ -85,7 +91,7 @@ with contextlib.suppress(ImportError):
             RuntimeError: the user has no home.
         """
         chosen = os.environ.get("XDG_CACHE_HOME", "")
-        return Path(chosen) if os.path.isabs(chosen) else Path.home() / ".cache"
+        return _path(chosen) if os.path.isabs(chosen) else _path("~").expanduser() / ".cache"
 
     @property
     def safe_flags(self) -> int:
@@ -209,7 +215,7 @@ class MacOS(System):
 
     def users_cache(self) -> Path:
         """Where Apple's programs have theirs."""
-        return Path.home() / "Library" / "Caches"
+        return _path("~").expanduser() / "Library" / "Caches"
 
 
 class Windows(System):
@@ -231,7 +237,7 @@ class Windows(System):
     def users_cache(self) -> Path:
         """The folder that does not move with the user to other machines."""
         local = os.environ.get("LOCALAPPDATA")
-        return Path(local) if local else Path.home() / "AppData" / "Local"
+        return _path(local) if local else _path("~").expanduser() / "AppData" / "Local"
 
     @property
     def has_links(self) -> bool:

@@ -6,7 +6,6 @@ ops, so they have derivatives of every order. Adjoints are those of Re<u, v>: tr
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Sequence
 from math import prod as size
 from typing import Any
@@ -25,6 +24,8 @@ from .._core.op import (
 from .._core.tensor import Tensor
 from .._core.types import TensorType, same_dim, same_shape, tensor_type
 from .structural import add, conj_of, neg, reshape, sub, times_number, transpose
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"  # einsum's; `string`, which has them, loads slowly
 
 
 def cubic(factor: float) -> Callable[..., float]:
@@ -131,7 +132,7 @@ def _einsum_transpose(
 def _einsum_batch(op: Op, operands: Sequence[Tensor], batched: Sequence[bool], attrs: tuple[Any, ...]) -> Tensor:
     labels, out = attrs
     used = set("".join(labels))
-    fresh = next((c for c in string.ascii_letters if c not in used), None)
+    fresh = next((c for c in LETTERS if c not in used), None)
     if fresh is None:
         raise ValueError("einsum: all 52 letters name axes already, none is left for the batch")
     wide = (*[fresh + names if b else names for names, b in zip(labels, batched, strict=True)],)

@@ -7,7 +7,6 @@ axes of extent 1 that meet longer ones go away, and labels of a single operand a
 from __future__ import annotations
 
 import builtins
-import string
 from typing import Any
 
 from .._core.dims import DimLike, is_late
@@ -21,7 +20,7 @@ from .shapes import permuted, reshaped
 from .triangles import diagonal
 
 _ELLIPSIS = "..."
-_LETTERS = frozenset(string.ascii_letters)
+_LETTERS = frozenset(L.LETTERS)
 
 
 @names_errors
@@ -70,11 +69,11 @@ def _from_lists(arguments: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
     def letters(sublist: Any) -> str:
         try:
-            return "".join(_ELLIPSIS if n is Ellipsis else string.ascii_letters[n] for n in sublist)
+            return "".join(_ELLIPSIS if n is Ellipsis else L.LETTERS[n] for n in sublist)
         except (TypeError, IndexError):
             raise TypeError(at_user_line(
                 f"einsum: subscripts: wanted text, or for each operand a list of labels from 0 to "
-                f"{len(string.ascii_letters) - 1} after it, got {sublist!r}"
+                f"{len(L.LETTERS) - 1} after it, got {sublist!r}"
             )) from None  # fmt: skip
 
     pairs, rest = arguments[: len(arguments) // 2 * 2], arguments[len(arguments) // 2 * 2 :]
@@ -97,7 +96,7 @@ def _read(subscripts: str, tensors: list[Tensor]) -> tuple[list[str], str]:
             raise ValueError(
                 at_user_line(f"einsum: {group!r} in {subscripts!r} does not label the axes of shape {x.shape}")
             )
-    free = [c for c in string.ascii_letters if c not in text]
+    free = [c for c in L.LETTERS if c not in text]
     count = max(hidden, default=0)
     if count > len(free):
         raise ValueError(at_user_line(f"einsum: {subscripts!r} leaves too few letters for {count} more axes"))

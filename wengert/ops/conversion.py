@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from copy import copy
 from typing import Any
 
@@ -133,6 +132,8 @@ def _require_fields(fmt: str, count: int) -> None:
     """A format text whose fields are `{}` or `{0}` for tensors that there are."""
     if not isinstance(fmt, str):
         raise TypeError(at_user_line(f"debug_print: fmt: wanted a format text, got {type(fmt).__name__}"))
+    import string  # takes long to load, and few programs print
+
     automatic = 0
     for _, field, _, _ in string.Formatter().parse(fmt):
         if field is None:

@@ -9,7 +9,6 @@ import builtins
 import functools
 import math
 import operator
-import string
 from collections.abc import Callable
 from typing import Any
 
@@ -298,9 +297,9 @@ def _labels(
     left: tuple[int, ...], right: tuple[int, ...], rank_a: int, rank_b: int
 ) -> tuple[tuple[str, str], str] | None:
     """The attributes of the one op that contracts paired axes; None where there are not letters enough."""
-    if rank_a + rank_b - len(left) > len(string.ascii_letters):
+    if rank_a + rank_b - len(left) > len(L.LETTERS):
         return None
-    a, b = string.ascii_letters[:rank_a], [*string.ascii_letters[rank_a : rank_a + rank_b]]
+    a, b = L.LETTERS[:rank_a], [*L.LETTERS[rank_a : rank_a + rank_b]]
     for i, j in zip(left, right):
         b[j] = a[i]
     out = [a[i] for i in range(rank_a) if i not in left] + [b[j] for j in range(rank_b) if j not in right]

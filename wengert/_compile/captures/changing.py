@@ -7,7 +7,6 @@ others it is enough that the code names them. Asked by `captures.py` and `reach.
 from __future__ import annotations
 
 import sys
-from pathlib import PurePath
 from types import ModuleType
 from typing import Any
 
@@ -36,6 +35,11 @@ _SEEDED = ("stateless_", "Generator", "SeedGenerator", "Algorithm", "fold_in", "
 _CLOCKS = frozenset({"now", "today", "utcnow"})  # of datetime's classes
 
 
+def is_path(value: object) -> bool:
+    """Whether a value is one of pathlib's, which loads slowly and need not be there for this."""
+    return any(base.__module__.partition(".")[0] == "pathlib" for base in type(value).__mro__)
+
+
 def changing_name(owner: object, key: str, value: object, is_called_bare: bool) -> str:
     """The dotted name of something whose results change by themselves, found as `owner.key`, or ""."""
     if isinstance(owner, ModuleType):
@@ -45,7 +49,7 @@ def changing_name(owner: object, key: str, value: object, is_called_bare: bool) 
         if key in _CALLS.get(home, ()) or (is_called_bare and key in _BARE.get(home, ())):
             return f"{home}.{key}"
         return ""
-    if isinstance(owner, PurePath):
+    if is_path(owner):
         return f"Path.{key}" if key in _OF_PATHS else ""
     if isinstance(owner, type) and owner.__module__ == "datetime" and key in _CLOCKS:
         return f"datetime.{owner.__name__}.{key}"

@@ -19,7 +19,6 @@ from contextvars import ContextVar
 from datetime import date
 from enum import Enum
 from numbers import Number
-from pathlib import PurePath
 from types import (
     BuiltinFunctionType,
     BuiltinMethodType,
@@ -39,7 +38,7 @@ from ..._core.engine import is_native
 from ..._core.kinds import SEQUENCES
 from ..._core.tensor import Tensor
 from ..._core.user_line import is_library_file
-from .changing import PATHS_ARE_READ, changing_name, is_iterator, random_state
+from .changing import PATHS_ARE_READ, changing_name, is_iterator, is_path, random_state
 from .reads import CELL, GLOBAL, LOCAL, MUTATORS, Access, Chain, reads_of
 from .watch import (
     MISSING,
@@ -560,7 +559,7 @@ class Reach:
         if element is not MISSING:
             self._watch(Item, value, step.key, f"{path}[{step.key}]", element, site)
             return element, f"{path}[{step.key}]"
-        if not step.is_item and isinstance(value, (type, PurePath)):
+        if not step.is_item and (isinstance(value, type) or is_path(value)):
             self._note(changing_name(value, step.key, None, False))
         return None
 

@@ -8,7 +8,6 @@ folder and by `memory_methods.py`.
 
 from __future__ import annotations
 
-import mmap
 import operator
 from math import prod
 from typing import Any, NamedTuple
@@ -38,6 +37,8 @@ def blank_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, An
     kind = np.dtype(_SCALES.get(dtype.kind, np.bool_))
     if prod(shape) < _LARGE:
         return np.empty(shape, kind)
+    import mmap  # loaded with the first of them
+
     try:
         reserved = mmap.mmap(-1, prod(shape) * kind.itemsize)
     except (OSError, OverflowError):
