@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ def test_a_warm_call_costs_few_python_calls_and_gives_what_the_first_gave() -> N
     step = wg.function(wg.value_and_grad(loss))
     p = parameters()
     first = step(p, X)
-    assert len(python_calls(lambda: step(p, X))) <= 40
+    assert len(python_calls(lambda: step(p, X))) <= 7  # of which none is for a container
     again = step(p, X)
     assert step.trace_count == 1
     assert list(again.grad) == ["layer", "last"]
@@ -73,6 +74,55 @@ def test_another_structure_order_or_kind_is_another_call() -> None:
     np.testing.assert_array_equal(g((two, one)), two - one)
     assert g(Pair(one, two)) == "Pair!"
     assert isinstance(g([wg.tensor(one), wg.tensor(two)]), wg.Tensor)
+
+
+def test_other_containers_keys_and_lengths_after_a_warm_call_are_seen() -> None:
+    f = wg.function(lambda p, x: wg.tree.leaves(p)[0] * len(wg.tree.leaves(p)) + len(p) + 0.0 * x)
+    one, two = np.ones(3), np.zeros(3)
+    for p, expected in (
+        ({"a": one}, 2.0), ({"b": one}, 2.0), ({}, None), ({"a": one, "b": two}, 4.0), ([one], 2.0), ([one, two], 4.0),
+        ((one, two, two), 6.0), ({"a": [one], "b": ()}, 3.0), ({"a": (one,), "b": []}, 3.0), ({"a": [one, two]}, 3.0),
+        (OrderedDict(a=one), 2.0), (defaultdict(int, a=one), 2.0), (Pair(one, two), 4.0), ({1: one}, 2.0),
+    ):  # fmt: skip
+        warm(f, {"a": one}, two)
+        for _ in range(4):
+            if expected is None:
+                with pytest.raises(IndexError):
+                    f(p, two)
+            else:
+                np.testing.assert_array_equal(f(p, two), np.full(3, expected))
+    with pytest.raises(TypeError):
+        f({"a": one})
+    with pytest.raises(TypeError):
+        f({"a": one}, two, two)
+
+
+def test_results_in_lists_and_dictionaries_are_new_ones_of_their_classes() -> None:
+    f = wg.function(lambda p: {"list": [p[0], {3: p[1]}], "ordered": OrderedDict(b=p[0] + 1.0, a=p[1]), "none": []})
+    x = [np.ones(2), np.zeros(2)]
+    warm(f, x)
+    first, second = f(x), f(x)
+    for found in (first, second):
+        assert [*map(type, found.values())] == [list, OrderedDict, list]
+        assert type(found["list"][1]) is dict
+        assert [*found["list"][1]] == [3] and [*found["ordered"]] == ["b", "a"] and found["none"] == []
+    first["none"].append(1)
+    first["list"][1].clear()
+    assert second["none"] == f(x)["none"] == [] and 3 in f(x)["list"][1]
+
+
+@pytest.mark.parametrize("shape", ["wide", "deep"])
+def test_structures_of_any_size(shape: str) -> None:
+    p: Any = [np.full(2, float(i)) for i in range(700)]
+    if shape == "deep":
+        for _ in range(60):
+            p = {"in": p[:2]}, [p[2]] if len(p) > 2 else []
+    f = wg.function(lambda p: sum(wg.tree.leaves(p)))
+    warm(f, p)
+    np.testing.assert_array_equal(f(p), sum(wg.tree.leaves(p)))
+    assert len(python_calls(lambda: f(p))) <= 7
+    with pytest.raises(TypeError):
+        f(p, p)
 
 
 def test_what_the_function_reads_is_read_at_each_call() -> None:
@@ -134,7 +184,8 @@ def test_arrays_of_frameworks(framework: str) -> None:
     step = wg.function(wg.value_and_grad(loss))
     p, x = wg.tree.map(make, parameters()), make(X)
     want = flat(wg.value_and_grad(loss)(parameters(), X))
-    assert len(python_calls(lambda: step(p, x))) <= 40
+    # two are the program where its kernels are called one by one
+    assert len(python_calls(lambda: step(p, x))) <= {"jax": 6, "torch": 8}[framework]
     found = step(p, x)
     assert type(found.grad["layer"]["w"]) is type(x)
     for got, wanted in zip(flat(found), want, strict=True):

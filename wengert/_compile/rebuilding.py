@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
-from .._core.structure import LEAF, Spec, assembled, maker_of, unflatten
+from .._core.structure import LEAF, Spec, assembled, is_registered, maker_of, unflatten
 from .trace import Static
 
 Rebuild = Callable[[tuple[Any, ...]], Any]
@@ -51,6 +51,11 @@ def _text(spec: Spec | None, places: Iterator[Any], names: dict[str, Any]) -> st
         return f"({items})"
     if make is not None:
         return f"{_named(make, names)}(({items}))"
+    if not is_registered(spec.kind) and spec.kind is list:
+        return f"[{items}]"
+    if not is_registered(spec.kind) and spec.kind is dict:
+        pairs = zip(spec.keys, children, strict=True)
+        return f"{{{''.join(f'{_named(key, names)}: {child}, ' for key, child in pairs)}}}"
     return f"{_named(functools.partial(assembled, spec), names)}([{items}])"
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import is_
+from textwrap import indent
 from typing import Any
 
 import numpy as np
 
+from .._compile.captures import Binder, made
 from .._core import dtypes
 from .._core.engine import PLAIN_TYPES, Engine
 from .._core.structure import flatten
@@ -66,18 +68,39 @@ def opened(args: tuple[Any, ...]) -> Opened | None:
 
 
 def through(structure: Any, run: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of arrays as one of arguments of a structure; NotImplemented where they are of another one."""
+    """A function of arrays as one of arguments of a structure; NotImplemented where they are of another one.
 
-    def nested(*args: Any) -> Any:
-        arrays: list[Any] = []
-        try:
-            if _structure(args, arrays) != structure:
-                return NotImplemented
-        except RecursionError:
-            return NotImplemented
-        return run(*arrays)
+    It is code made for the structure: at ten elements a call of Python for each container costs as much as the program.
+    """
+    binder, lines = Binder({}), list[str]()
+    other = binder(NotImplemented)
+    leaves = _unpacking(structure, "args", lines, binder)
+    text = f"(*args):\n  try:\n{indent(chr(10).join(lines), '   ')}\n  except ValueError: return {other}\n"
+    return made("nested", f"{text}  return {binder(run)}({''.join(leaves)})", binder)
 
-    return nested
+
+def _unpacking(structure: Any, name: str, lines: list[str], binder: Binder) -> list[str]:
+    """The arrays of a container as source.
+
+    Args:
+        structure: how values lie in it.
+        name: its name in the code.
+        lines: the statements that take it apart, which grow.
+        binder: has what they compare with.
+    """
+    kind, *parts = structure
+    items = name
+    if name != "args":
+        lines.append(f"if {binder(type)}({name}) is not {binder(kind)}: return {binder(NotImplemented)}")
+    if kind is dict:
+        lines.append(f"if (*{name},) != {binder(parts.pop(0))}: return {binder(NotImplemented)}")
+        items = f"{name}.values()"
+    names = [f"{name}_{place}" for place in range(len(parts))]
+    lines.append(f"{''.join(f'{part}, ' for part in names) or '()'} = {items}")
+    found: list[str] = []
+    for part, inner in zip(names, parts, strict=True):
+        found += [f"{part}, "] if inner is None else _unpacking(inner, part, lines, binder)
+    return found
 
 
 def _structure(value: object, arrays: list[Any]) -> Any:

@@ -245,3 +245,11 @@ def test_the_cost_of_a_warm_call_in_python_calls(kind: str) -> None:
     x = jnp.asarray(X)
     warm(f, x, x)
     assert len(python_calls(f, x, x)) <= {"none": 4, "numpy": 16, "jax": 5}[kind]
+
+
+def test_the_cost_of_parameters_in_a_dictionary_in_python_calls() -> None:
+    step = wg.function(wg.value_and_grad(lambda p, x: wg.sum(wg.sin(x @ p["w"][0]) + p["b"])))
+    p, x = {"w": [jnp.ones((2, 3), np.float32)], "b": jnp.asarray(X[:1])}, jnp.asarray(X)
+    warm(step, p, x)
+    assert len(python_calls(step, p, x)) <= 5  # one more than for arrays by themselves
+    assert type(step(p, x).grad["w"]) is list

@@ -7,7 +7,7 @@ one trace, `Surroundings` a part of it for what is not traced.
 """
 
 from .captures import Captures
-from .guard import Alike, Moving, guarded
+from .guard import Alike, Binder, Moving, guarded, made
 from .surroundings import Surroundings
 
-__all__ = ["Alike", "Captures", "Moving", "Surroundings", "guarded"]
+__all__ = ["Alike", "Binder", "Captures", "Moving", "Surroundings", "guarded", "made"]

@@ -22,7 +22,7 @@ def guard_of(watches: Sequence[Watch]) -> Guard:
     """
     binder = _binder(watches)
     test = _test(watches, binder)
-    return _made("guard", f"(statics):\n  try:\n   return {test}\n  except {binder(_ERRORS)}:\n   return False", binder)
+    return made("guard", f"(statics):\n  try:\n   return {test}\n  except {binder(_ERRORS)}:\n   return False", binder)
 
 
 class Moving(NamedTuple):
@@ -111,7 +111,7 @@ def guarded(
         f"  except {binder(_ERRORS)}: return {other}\n"
         f"  return {call if alike is None else alike.result(call, binder)}"
     )
-    return _made("call", text, binder)
+    return made("call", text, binder)
 
 
 def _captured(natives: Sequence[Any], binder: Binder) -> tuple[str, str]:
@@ -156,8 +156,8 @@ def _test(tests: Sequence[Test], binder: Binder) -> str:
     return " and ".join([test.text(binder) for test in tests]) or "True"
 
 
-def _made(name: str, text: str, binder: Binder) -> Callable[..., Any]:
-    """A function of this text, from its parameters on."""
+def made(name: str, text: str, binder: Binder) -> Callable[..., Any]:
+    """A function of this text, from its parameters on; values have the names that the binder gave them."""
     code = _code(text, len(binder.cells))
     closure = (*[binder.cells[int(free[3:])] for free in code.co_freevars],)
     # with the user's globals as its own, these are read as fast as anything can be
@@ -176,4 +176,4 @@ def _code(text: str, count: int) -> CodeType:
     return names["maker"]().__code__
 
 
-__all__ = ["Alike", "Guard", "Moving", "Unwritten", "guard_of", "guarded"]
+__all__ = ["Alike", "Binder", "Guard", "Moving", "Unwritten", "guard_of", "guarded", "made"]
