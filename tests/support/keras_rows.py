@@ -7,6 +7,7 @@ JSON: the name of each and "ok", or what was wrong.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import inspect
 import itertools
@@ -613,6 +614,86 @@ def symbolic_tensors_make_an_operation_of_the_model() -> None:
     ]  # fmt: skip
     for got, wanted in zip(found, want, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+@row
+def symbolic_tensors_keep_the_extents_that_are_known() -> None:
+    x, y = keras.Input((4,)), keras.Input((6, 5))
+    sliced: list[tuple[Callable[[Any], Any], tuple[int | None, ...]]] = [
+        (lambda x: x[:, :2], (None, 2)), (lambda x: x[..., -3:], (None, 3)), (lambda x: x[:, ::-2], (None, 2)),
+        (lambda x: x[1:, None, 1:], (None, 1, 3)), (lambda x: x[::2] * x[0], (None, 4)),
+        (lambda x: x[:, np.array([2, 0])], (None, 2)), (lambda x: wg.roll(x, 1, axis=1), (None, 4)),
+        (lambda x: wg.diff(x, axis=1), (None, 3)), (lambda x: wg.split(x, 2, axis=1)[1], (None, 2)),
+        (lambda x: wg.reshape(x, (-1, 2, 2))[:, :, :1], (None, 2, 1)),
+        (lambda x: wg.concatenate([x[:, 1:], x], axis=1), (None, 7)),
+        (lambda x: wg.where(x[:, :1] > 0, x, 0.0), (None, 4)), (lambda x: wg.stack([x, x], axis=2)[:, 1:], (None, 3, 2)),
+        (lambda x: x[:, 1:] @ np.ones((3, 2), "float32"), (None, 2)), (lambda x: wg.sum(x[:, :2], axis=0), (2,)),
+        (lambda x: wg.einsum("ij,ik->ijk", x[:, 1:], x), (None, 3, 4)), (lambda x: wg.flip(x[:, 2:], 1), (None, 2)),
+    ]  # fmt: skip
+    outputs = [wg.function(f)(x) for f, _ in sliced]
+    assert [tuple(o.shape) for o in outputs] == [shape for _, shape in sliced]
+    assert wg.function(lambda y: y[:, 1:3, ::2])(y).shape == (None, 2, 3)
+    drawn = np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4)
+    found = keras.Model(x, outputs).predict(drawn, batch_size=3, verbose=0)
+    for got, (f, _) in zip(found, sliced, strict=True):
+        np.testing.assert_allclose(got, np.asarray(f(drawn)), rtol=1e-5, atol=1e-6)
+
+
+@row
+def symbolic_tensors_that_keras_takes_for_sparse_are_dense() -> None:
+    x = keras.Input((3,))
+    model = keras.Model(x, [wg.sin(x * 2), wg.where(x[:, :1] > 0, x, x * 2)])
+    for got, want in zip(
+        model.predict(DRAWN, verbose=0), (np.sin(DRAWN * 2), np.where(DRAWN[:, :1] > 0, DRAWN, DRAWN * 2)), strict=True
+    ):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+@row
+def symbolic_tensors_that_are_closed_over_are_refused() -> None:
+    x = keras.Input((3,))
+    with pytest.raises(ValueError, match="pass that as an argument, too"):
+        wg.cond(wg.sum(x) > 0, lambda: x * 2, lambda: x)
+    found = wg.cond(wg.sum(x) > 0, lambda x: x * 2, lambda x: x, x)
+    assert found.shape == (None, 3)
+    for sign in (1.0, -1.0):
+        given = sign * np.abs(DRAWN)
+        got = keras.Model(x, found).predict(given, verbose=0)
+        np.testing.assert_allclose(got, given * 2 if sign > 0 else given, rtol=1e-6)
+
+
+@row
+def losses_and_metrics_have_names_that_every_backend_takes() -> None:
+    def of_mean(y: Any, p: Any) -> Any:
+        return wg.mean((y - p) ** 2, axis=-1)
+
+    class Callable_:
+        def __call__(self, y: Any, p: Any) -> Any:
+            return of_mean(y, p)
+
+        @wg.function
+        def method(self, y: Any, p: Any) -> Any:
+            return of_mean(y, p)
+
+    def größe(y: Any, p: Any) -> Any:
+        return of_mean(y, p)
+
+    def _private(y: Any, p: Any) -> Any:
+        return of_mean(y, p)
+
+    functions = {
+        "lambda": lambda y, p: of_mean(y, p), "of_mean": of_mean, "partial": functools.partial(of_mean),
+        "Callable": Callable_(), "gr_e": größe, "private": _private,
+    }  # fmt: skip
+    made = {name: wg.function(f) for name, f in functions.items()}
+    made["損失"] = wg.function(of_mean, name="損失")
+    assert [f.name for f in made.values()] == [*functions, "function"]
+    x, y = np.ones((4, 3), "float32"), np.ones((4, 1), "float32")
+    for f in (*made.values(), Callable_().method):
+        for options in ({"loss": f}, {"loss": "mse", "metrics": [f]}):
+            model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+            model.compile("sgd", **options)
+            assert np.isfinite(model.fit(x, y, verbose=0).history["loss"][0])
 
 
 @row

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -18,6 +19,7 @@ from . import engine_named
 
 _keras: Any = sys.modules["keras"]
 _PACKAGE = __name__.partition(".")[0]
+_AT_WORK = threading.local()  # `depth`: how many calls on symbolic tensors are being run on others
 _ROOMS = ("ops", "numpy", "special", "nn", "linalg", "fft", "signal", "image")  # of functions of arrays alone
 
 
@@ -30,7 +32,16 @@ class Applied(_keras.Operation):
         self.function = function
 
     def call(self, *args: Any, **kwargs: object) -> Any:
-        return Symbolic.run(self.function, args, kwargs, self.name)
+        _AT_WORK.depth = getattr(_AT_WORK, "depth", 0) + 1
+        try:
+            return Symbolic.run(self.function, args, kwargs, self.name)
+        finally:
+            _AT_WORK.depth -= 1
+
+    def compute_output_spec(self, *args: Any, **kwargs: object) -> Any:
+        leaves = _keras.tree.flatten((args, kwargs))
+        symbols = [_dense(x) for x in leaves if isinstance(x, _keras.KerasTensor)]
+        return _OfSymbols(self, leaves, (args, kwargs)).compute_output_spec(*symbols)
 
     def get_config(self) -> dict[str, Any]:
         # Keras would look for a function of ours among its own ones of that name
@@ -42,6 +53,27 @@ class Applied(_keras.Operation):
         known = config["function"]
         function = _named(known) if isinstance(known, str) else _keras.saving.deserialize_keras_object(known)
         return cls(function, config["name"])
+
+
+class _OfSymbols(_keras.Operation):
+    """A call as an operation of its symbolic tensors alone: JAX's backend takes no functions among the arguments."""
+
+    def __init__(self, applied: Applied, leaves: list[Any], structure: Any) -> None:
+        super().__init__(name=applied.name)
+        self._applied = applied
+        self._leaves = leaves
+        self._structure = structure
+
+    def call(self, *tensors: Any) -> Any:
+        given = iter(tensors)
+        leaves = [next(given) if isinstance(x, _keras.KerasTensor) else x for x in self._leaves]
+        args, kwargs = _keras.tree.pack_sequence_as(self._structure, leaves)
+        return self._applied.call(*args, **kwargs)
+
+
+def _dense(x: Any) -> Any:
+    """A symbolic tensor; Keras calls what comes of one and a number (`x * 2`) sparse, and it never is."""
+    return _keras.KerasTensor(x.shape, x.dtype) if x.sparse else x
 
 
 def _name_of(function: Callable[..., Any]) -> str:
@@ -79,6 +111,12 @@ def _named(name: str) -> Callable[..., Any]:
 
 
 def _applied(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    if getattr(_AT_WORK, "depth", 0):
+        message = (
+            "a function that is called on a KerasTensor reads another one that is no argument of its own (that of a "
+            "branch or of a loop, for example), which has no values in the model: pass that as an argument, too"
+        )
+        raise ValueError(at_user_line(message))
     if getattr(function, "__name__", "") == "__call__":  # a method, of the callable that the user has
         function, *args = args
     return Applied(function)(*args, **kwargs)

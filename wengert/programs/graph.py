@@ -11,6 +11,7 @@ from __future__ import annotations
 import copyreg
 import functools
 import importlib
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
@@ -492,8 +493,9 @@ class Function(Generic[P, R]):
 
     @property
     def name(self) -> str:
-        """The name that graphs and messages use."""
-        return self._name
+        """The name of f (or `name=`) in ASCII letters, digits and underscores, as Keras and TensorFlow want those of
+        their scopes: a lambda's is "lambda"."""
+        return re.sub(r"[^A-Za-z0-9_]+", "_", self._name).strip("_") or "function"
 
     @property
     def input_signature(self) -> tuple[Any, ...] | None:

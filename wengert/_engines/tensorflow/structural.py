@@ -75,9 +75,21 @@ def _slice(
 ) -> Any:
     if not starts:
         return x
+    if any(isinstance(limit, tf.Tensor) for limit in (*starts, *limits)):
+        # of one such limit TensorFlow infers that it knows no extent of the result
+        found = x[(*map(slice, starts, limits, strides),)]
+        found.set_shape([*map(_known_count, starts, limits, strides)])
+        return found
     if all(s == 1 for s in strides) or not x.shape.is_fully_defined() or x.shape.num_elements() < _LARGE:
         return x[(*map(slice, starts, limits, strides),)]
     return _skipping(x, starts, limits, strides)
+
+
+def _known_count(start: int | tf.Tensor, limit: int | tf.Tensor, stride: int) -> int | None:
+    """How many elements a slice within an axis has, where that is known beforehand."""
+    if isinstance(start, tf.Tensor) or isinstance(limit, tf.Tensor):
+        return None
+    return -(-(limit - start) // stride)
 
 
 def sliced(x: tf.Tensor, index: Any) -> Any:
