@@ -11,6 +11,7 @@ import numpy as np
 
 from . import dtypes
 from .apply import apply
+from .blocks import is_block
 from .dims import Dim
 from .engine import ENGINE_OF, Engine, default_engine, only_engine, transferred
 from .foreign_arrays import require_plain
@@ -185,7 +186,7 @@ def callers_own(native: object) -> Any:
         if native.shape == ():
             return native[()]
         flags = native.flags
-        if not (flags.owndata and flags.c_contiguous and flags.writeable):
+        if not (flags.c_contiguous and flags.writeable and (flags.owndata or is_block(native.base))):
             return _copied(native)
     return native
 

@@ -34,6 +34,9 @@ from . import (
     windows,
 )
 from .execute import executable
+from .heap import teach_c_library
+
+teach_c_library()
 
 NUMPY = Engine(
     "numpy",

@@ -2,10 +2,10 @@
 
 Fresh memory costs the system a fault a page, and a program that is called again and again would pay it in each call,
 more than for its arithmetic where arrays are large. So blocks of `LEAST` bytes and more wait in a few slots; everything
-else goes to the C library. The blocks kept together take no more than `bound()`: where another one has no room, those
-go that waited longest. When a function of machine code goes, the blocks kept shrink to `ALWAYS`; when memory runs out,
-all of them go. Blocks are aligned to 64 bytes; in front of them are their size and what the C library gave. Large ones
-ask Linux for large pages, as NumPy's arrays do.
+else goes to the C library (`_engines/numpy/heap.py` says what that one keeps). The blocks kept together take no more
+than `bound()`: where another one has no room, those go that waited longest. When a function of machine code goes, the
+blocks kept shrink to `ALWAYS`; when memory runs out, all of them go. Blocks are aligned to 64 bytes; in front of them
+are their size and what the C library gave. Large ones ask Linux for large pages, as NumPy's arrays do.
 
 The slots have one lock, for which nobody waits: who does not get it goes to the C library. A child of `fork` that finds
 it taken, by a thread that it has not got, begins with empty slots.

@@ -41,8 +41,9 @@ def stub_ir(header: int) -> str:
         header: the size of the head of a Python object, behind which NumPy's fields and values lie.
     """
     parts = [
-        _DECLARATIONS, stub_results.HELPERS, _SPACE, _BEGINNING, stub_arguments.ARGUMENTS, stub_arguments.SIZES,
-        stub_results.ROOM, _CALL, stub_handlers.FLAGS, stub_handlers.FAILURE, stub_results.HANDED_OVER,
+        _DECLARATIONS, stub_results.BLOCK_NAME, stub_results.HELPERS, _SPACE, _BEGINNING, stub_arguments.ARGUMENTS,
+        stub_arguments.SIZES, stub_results.ROOM, _CALL, stub_handlers.FLAGS, stub_handlers.FAILURE,
+        stub_results.HANDED_OVER,
     ]  # fmt: skip
     text = _NAMES.sub(_number_of, "\n".join(parts))
     numbers = {

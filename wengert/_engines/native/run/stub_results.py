@@ -7,12 +7,16 @@ are computed in cells of the call. `stub.py` puts the parts around the call of t
 
 from __future__ import annotations
 
+from ...._core import blocks
+
 LARGE = 1 << 17  # bytes from which on results lie in memory that is kept from call to call ...
 HUGE = 1 << 40  # ... but for those that no machine has, which NumPy refuses
 
+BLOCK_NAME = f'@block.name = private constant [{len(blocks.NAME) + 1} x i8] c"{blocks.NAME.decode()}\\00"'
+
 HELPERS = """\
 define private void @dropped.data(ptr %capsule) {
-  %data = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr null)
+  %data = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr @block.name)
   call void @wengert_drop(ptr %data)
   ret void
 }
@@ -164,7 +168,7 @@ take.filled:
   %is.owned = and i1 %has.over, %has.memory
   br i1 %is.owned, label %take.owner, label %take.made
 take.owner:
-  %owner = call ptr @PyCapsule_New(ptr %u.data, ptr null, ptr @dropped.data)
+  %owner = call ptr @PyCapsule_New(ptr %u.data, ptr @block.name, ptr @dropped.data)
   %has.owner = icmp ne ptr %owner, null
   br i1 %has.owner, label %take.own, label %take.lost
 take.lost:
