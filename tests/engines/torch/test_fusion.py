@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.profiled import python_calls
 from wengert._passes import optimise
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -138,7 +139,11 @@ def kernels(f: Callable[..., Any], *shapes: tuple[int, ...]) -> list[str]:
 
 def test_what_is_one_kernel() -> None:
     assert kernels(lambda x: (wg.tanh(x) ** 2).sum(), (5,)).count("torch tanh_back") == 1
-    assert kernels(lambda x: (wg.nn.relu(x) ** 2).sum(), (5,)).count("torch where_positive") == 1
+    assert kernels(lambda x: (wg.nn.relu(x) ** 2).sum(), (5000,)).count("torch where_positive") == 1
+    few = kernels(
+        lambda x: (wg.nn.relu(x) ** 2).sum(), (5,)
+    )  # of which a function of Python's costs more than two kernels
+    assert "full" not in few and few.count("select") == few.count("gt") == 1
     dense = kernels(lambda x, w, b: ((x @ w + b) ** 2).sum(), (5, 4), (4, 3), (3,))
     assert dense.count("torch matmul_plus") == 1
     assert "broadcast_to" not in dense
@@ -155,6 +160,43 @@ def test_what_is_one_kernel() -> None:
     assert images.count("torch pool") == images.count("torch pool_back") == 1
     assert "take_along" not in images
     assert kernels(lambda w, v: wg.tanh(w @ v).sum(), (3, 4), (4,)).count("torch matrix_by_vector") >= 1
+
+
+def test_few_elements_are_computed_by_functions_of_torchs_alone() -> None:
+    def masked(x: Any) -> Any:
+        chosen = wg.where(x > 0.5, wg.sin(x), x * x) + wg.nn.relu(x) + wg.where(x < 0.2, wg.tanh(x), 0.0)
+        return wg.nn.softmax(chosen) ** 2 + wg.clip(x, 0.3, 0.7)
+
+    f = wg.function(masked)
+    x = torch.linspace(-1.0, 1.0, 10, dtype=torch.float64, requires_grad=True)
+    back = lambda: torch.autograd.grad(f(x).sum(), x)
+    for _ in range(4):
+        back()
+    own = python_calls(lambda: torch.autograd.grad(torch.sin(x).sum(), x))
+    assert len(python_calls(back)) <= len(own) + 6  # the call, its guard, two passes, and the program of each
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "uint16", "uint32", "int64", "bool"])
+def test_choices_and_comparisons_of_every_dtype_in_programs_as_one_by_one(dtype: str) -> None:
+    values = np.array([0, 1, 5, 2]) + (np.array([1, -1, 0, 2]) * 1j if dtype == "complex64" else 0)
+    x, y = (torch.tensor(v).to(getattr(torch, dtype)) for v in (values, values[::-1].copy()))
+    f = lambda x, y: (wg.where(np.array([True, False, True, False]), x, y), wg.greater_equal(x, y), wg.less(x, y))
+    compiled = wg.function(f)
+    for _ in range(3):
+        for got, want in zip(compiled(x, y), f(x, y), strict=True):
+            assert got.dtype == want.dtype and got.tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_results_of_powers_are_written_to_apart_from_what_they_were_computed_of(power: int) -> None:
+    f = lambda x: (wg.power(x, power), wg.exp(x))
+    for g in (f, wg.function(f)):
+        for _ in range(4):
+            x = torch.linspace(0.5, 1.0, 4, dtype=torch.float64)
+            y, _ = g(x)
+            torch.testing.assert_close(y, x**power)
+            y.zero_()
+            assert x[0] == 0.5
 
 
 @pytest.mark.parametrize("size", [10, 5000])

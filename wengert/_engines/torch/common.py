@@ -31,7 +31,21 @@ HALF = frozenset({torch.float16, torch.bfloat16})
 # integers that torch can hold and hardly compute with
 _SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 WIDE_UNSIGNED = frozenset(_SIGNED)
+WIDE_UNSIGNED_NAMES = frozenset(_NAMES[kind] for kind in _SIGNED)
 INTEGERS = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}) | WIDE_UNSIGNED
+
+
+def by_dtype(kernel: Callable[..., Any], place: int, choose: Callable[[np.dtype[Any]], Kernel | None]) -> Kernel:
+    """A kernel that looks at the dtype of an operand; a program, which knows that, may run another one in its place.
+
+    Args:
+        kernel: the kernel.
+        place: of the operand.
+        choose: the other one for operands of a dtype; None where there is none.
+    """
+    told: Any = kernel
+    told.of_dtype = place, choose  # read by `kernel_of`
+    return kernel
 
 
 def by_signed_bits(inner: Callable[..., Any], place: int) -> Any:
@@ -48,7 +62,7 @@ def by_signed_bits(inner: Callable[..., Any], place: int) -> Any:
             return inner(*operands)
         return inner(*[x.view(signed) if x.dtype is dtype else x for x in operands]).view(dtype)
 
-    return kernel
+    return by_dtype(kernel, place, lambda dtype: None if dtype.name in WIDE_UNSIGNED_NAMES else inner)
 
 
 # whose memory a kernel's result may lie in: of no operand, of the first one (a view of it, or the operand), of any
@@ -196,8 +210,7 @@ def in_float32(function: Kernel) -> Kernel:
             return function(x, *rest)
         return _narrowed(function(x.float(), *map(widened, rest)), x.dtype)
 
-    kernel.of_others = function  # read by `kernel_of`
-    return kernel
+    return by_dtype(kernel, 0, lambda dtype: None if dtypes.is_half(dtype) else function)
 
 
 def _narrowed(result: torch.Tensor | tuple[torch.Tensor, ...], dtype: torch.dtype) -> Any:

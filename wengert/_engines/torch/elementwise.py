@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from .common import HALF, INTEGERS, TableKernel, by_bits, in_float32, of_unsigned, on_host, torch_dtype, view
+from .common import HALF, INTEGERS, TableKernel, by_bits, by_dtype, in_float32, of_unsigned, on_host, torch_dtype, view
 
 _SOFTPLUS_LIMIT = 40.0  # beyond it x + log1p(exp(-x)) is x in float64
 
@@ -32,7 +32,7 @@ def _power_number(x: torch.Tensor, number: float) -> Any:
     if number == 2:
         return x * x
     if number == 1:
-        return x
+        return x.clone()
     if x.dtype in INTEGERS and number < 0:
         raise ValueError("Integers to negative integer powers are not allowed.")
     found = torch.pow(x, number)
@@ -120,7 +120,7 @@ def _in_order(compare: Callable[..., Any]) -> Any:
             return compare(x, y)
         return torch.where(x.real == y.real, compare(x.imag, y.imag), compare(x.real, y.real))
 
-    return kernel
+    return by_dtype(kernel, 0, lambda dtype: None if dtype.kind == "c" else compare)
 
 
 KERNELS: dict[str, TableKernel] = {
@@ -130,7 +130,7 @@ KERNELS: dict[str, TableKernel] = {
     "sqrt": torch.sqrt,
     "rsqrt": torch.rsqrt,
     "cbrt": in_float32(_cbrt),
-    "power_number": view(_power_number),
+    "power_number": _power_number,
     "power": _power,
     "exp": torch.exp,
     "exp2": torch.exp2,

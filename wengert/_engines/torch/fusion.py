@@ -20,7 +20,7 @@ import torch
 
 from ..._core.graph import Graph, Node
 from ..._core.tensor import Value
-from ..._prims.structural import concatenate, constant, sub
+from ..._prims.structural import concatenate, constant, mul, sub
 from ..patterns import Parts, added_to_windows, is_nothing, joined, private, taken_from_windows
 from .common import HALF, Kernel, torch_dtype
 from .windows import is_pooling, planes_of, pooled
@@ -38,9 +38,10 @@ PLUS_TENSOR = private("torch plus_tensor", "x", ("number",))
 TANH_BACK = private("torch tanh_back", "ct out")
 IS_ZERO = private("torch is_zero", "x", ("zero",))
 EQUALS = private("torch equals", "x", ("zero",))
-SOFTMAX_BACK = private("torch softmax_back", "ct out", ("axis",))
+SOFTMAX_BACK = private("torch softmax_back", "ct out", ("axis", "dtype"))
 MASKED_TANH_BACK = private("torch masked_tanh_back", "ct out is_zero", ("zero",))
 MASKED_MUL = private("torch masked_mul", "x y is_zero", ("zero",))
+FILLED = private("torch filled", "x is_filled", ("number",))  # writes to its operand, which nobody else has
 MATMUL_PLUS = private("torch matmul_plus", "z x y")
 OUTER_PLUS = private("torch outer_plus", "z x y")
 PLUS_PRODUCT = private("torch plus_product", "z x y")
@@ -54,14 +55,19 @@ POOL = private("torch pool", "x", ("window", "strides", "padding", "dilation"), 
 POOL_BACK = private("torch pool_back", "ct x places", ("window", "strides", "padding", "dilation"))
 NOTHING: Any = object()  # what a rule returns for a node whose result another kernel gives
 
-_tanh_back = torch.ops.aten.tanh_backward.default
-_softmax_back: Any = torch._softmax_backward_data  # pyright: ignore[reportPrivateImportUsage]  # quicker than torch.ops
-_threshold_back = torch.ops.aten.threshold_backward.default
+
+def _aten(name: str) -> Callable[..., Any]:
+    """A kernel that has no name in torch, without the function of Python's that `torch.ops` has around it."""
+    return getattr(torch.ops.aten, name).default._op
+
+
+_tanh_back = _aten("tanh_backward")
+_threshold_back = _aten("threshold_backward")
 
 
 _POOL_BACKS = {
-    2: torch.ops.aten.max_pool2d_with_indices_backward.default,
-    3: torch.ops.aten.max_pool3d_with_indices_backward.default,
+    2: _aten("max_pool2d_with_indices_backward"),
+    3: _aten("max_pool3d_with_indices_backward"),
 }
 
 
@@ -103,15 +109,16 @@ def _where_positive(x: torch.Tensor, y: torch.Tensor, zero: torch.Tensor) -> Any
 
 
 FUSED: dict[str, Kernel] = {
-    "torch one_minus": lambda x, one: torch.sub(one, x),
+    "torch one_minus": torch.rsub,
     "torch times_tensor": torch.mul,
     "torch plus_tensor": torch.add,
     "torch tanh_back": _tanh_back,
-    "torch softmax_back": lambda ct, out, axis: _softmax_back(ct, out, axis, out.dtype),
+    "torch softmax_back": torch._softmax_backward_data,  # pyright: ignore[reportPrivateImportUsage]  # torch.ops costs more
     "torch is_zero": _is_zero,
     "torch equals": torch.eq,
     "torch masked_tanh_back": _masked(_tanh_back),
     "torch masked_mul": _masked(torch.mul),
+    "torch filled": torch.Tensor.masked_fill_,
     "torch matmul_plus": torch.addmm,
     "torch outer_plus": torch.addr,
     "torch plus_product": torch.addcmul,
@@ -142,6 +149,11 @@ def _scalar(text: str, number: float, dtype: torch.dtype) -> torch.Tensor:
         torch._C._set_tracing_state(state)  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def _is_of(x: Value, most: int) -> bool:
+    """Whether a value is known to have no more elements than that."""
+    return all(type(d) is int for d in x.shape) and math.prod(x.shape) <= most
+
+
 class _Parts(Parts):
     """What the rules need to know of the graph that is being rewritten."""
 
@@ -155,9 +167,8 @@ class _Parts(Parts):
         found = self._zeros.get(x.key)
         if found is None:
             found = self._zeros[x.key] = Value(x.shape, _BOOL, x.graph)
-            is_small = all(type(d) is int for d in x.shape) and math.prod(x.shape) <= _LARGE
             attrs = (scalar(0, torch_dtype(x.dtype)),)
-            self.add(Node(EQUALS if is_small else IS_ZERO, (x,), (found,), attrs, like.site, like.is_quiet))
+            self.add(Node(EQUALS if _is_of(x, _LARGE) else IS_ZERO, (x,), (found,), attrs, like.site, like.is_quiet))
         return found
 
     def number(self, filled: Node) -> Value:
@@ -264,7 +275,8 @@ def _mul(node: Node, parts: _Parts) -> Any:
             return node.remade(TANH_BACK, (ct, t), ())
         axis = _axis_of_softmax(ct, slope, parts)
         if axis is not None:
-            return node.remade(SOFTMAX_BACK, (parts.producers[ct.key].inputs[0], slope), (axis,))
+            ct = parts.producers[ct.key].inputs[0]
+            return node.remade(SOFTMAX_BACK, (ct, slope), (axis, torch_dtype(slope.dtype)))
     return None
 
 
@@ -284,7 +296,7 @@ def _axis_of_softmax(value: Value, out: Value, parts: _Parts) -> int | None:
     product = None if summed is None else parts.made_by(summed.inputs[0], "mul")
     if summed is None or product is None or {v.key for v in product.inputs} != {ct.key, out.key}:
         return None
-    axes = summed.attrs[0]
+    axes = summed.attrs[0] if summed.attrs else range(len(out.shape))
     axis = axes[0] % len(out.shape)
     is_along = shape == (*out.shape[:axis], 1, *out.shape[axis + 1 :]) or len(out.shape) == 1
     return axis if len(axes) == 1 and ct.key != out.key and is_along else None
@@ -314,10 +326,14 @@ def _masked_product(node: Node, parts: _Parts) -> Any:
     ct, slope = node.inputs
     zero = (scalar(0, torch_dtype(ct.dtype)),)
     t = _tanh_behind(slope, parts)
-    if t is not None:
-        return node.remade(MASKED_TANH_BACK, (ct, t, parts.is_zero(ct, node)), zero)
-    x, y = _narrow(node, parts) or node.inputs
-    return node.remade(MASKED_MUL, (x, y, parts.is_zero(x, node)), zero)
+    whole, product = (MASKED_MUL, mul) if t is None else (MASKED_TANH_BACK, TANH_BACK)
+    x, y = (_narrow(node, parts) or node.inputs) if t is None else (ct, t)
+    if not _is_of(x, _LARGE):
+        return node.remade(whole, (x, y, parts.is_zero(x, node)), zero)
+    out = node.outputs[0]
+    inner = Value(out.shape, out.dtype, out.graph)  # two functions of torch's: what is between them is not asked here
+    parts.add(Node(product, (x, y), (inner,), (), node.site, node.is_quiet))
+    return node.remade(FILLED, (inner, parts.is_zero(x, node)), zero)
 
 
 # -- sums --------------------------------------------------------------------------------------------------------------
@@ -407,9 +423,11 @@ def _if_vector(value: Value) -> Value | None:
 
 
 def _sum(node: Node, parts: _Parts) -> Any:
-    """A sum that torch gives in the operand's own dtype without being told to."""
+    """A sum that torch gives in the operand's own dtype without being told to; of all elements also without axes."""
     axes = node.attrs[0]
-    return node.remade(SUM, node.inputs, node.attrs) if axes and node.inputs[0].dtype.kind in "fc" else None
+    if not axes or node.inputs[0].dtype.kind not in "fc":
+        return None
+    return node.remade(SUM, node.inputs, node.attrs if node.outputs[0].shape else ())
 
 
 def _reshape(node: Node, parts: _Parts) -> Any:
@@ -471,6 +489,8 @@ def _select(node: Node, parts: _Parts) -> Any:
     compared = parts.made_by(condition, "gt")
     if compared is None or node.outputs[0].dtype.name not in _FLOATS or compared.inputs[0].dtype != x.dtype:
         return None
+    if _is_of(x, _FEW):  # two functions of torch's do it, with a number for each tensor of zeros
+        return None
     if not (is_nothing(y, parts) and is_nothing(compared.inputs[1], parts)) or compared.inputs[0].shape != x.shape:
         return None
     return node.remade(WHERE_POSITIVE, (compared.inputs[0], x), (scalar(0, torch_dtype(x.dtype)),))
@@ -482,7 +502,13 @@ def _joined(node: Node, parts: _Parts) -> Any:
     return None if whole is None else node.remade(concatenate, whole[0], (whole[1],))
 
 
+def _squared(node: Node, parts: _Parts) -> Any:
+    """A square as a product, which is one function of torch's."""
+    is_square = node.op.name == "square" or node.attrs[0] == 2
+    return node.remade(mul, node.inputs * 2, ()) if is_square else None
+
+
 _RULES: dict[str, Callable[[Node, _Parts], Any]] = {
     "times_number": _by_number, "add_number": _plus_number, "mul": _mul, "scale": _scale, "add": _add,
-    "reshape": _reshape, "select": _select, "reduce_sum": _sum,
+    "reshape": _reshape, "select": _select, "reduce_sum": _sum, "square": _squared, "power_number": _squared,
 }  # fmt: skip

@@ -9,11 +9,10 @@ from typing import Any
 import torch
 
 from ..._control.call import Program
-from ..._core.dtypes import is_half
 from ..._core.graph import Graph, Node
 from ..._core.op import REGISTRY
 from . import buffer, conv, elementwise, indexing, linalg, random, sparse, special, structural, windows
-from .common import WIDE_UNSIGNED, Array, Entry, Kernel, TableKernel, on_host, torch_dtype
+from .common import WIDE_UNSIGNED, WIDE_UNSIGNED_NAMES, Array, Entry, Kernel, TableKernel, on_host, torch_dtype
 
 
 def _entries(*tables: Mapping[str, TableKernel]) -> dict[str, Entry]:
@@ -48,18 +47,14 @@ def for_unsigned(name: str) -> Kernel:
     return kernel
 
 
-_UNSIGNED_NAMES = frozenset({"uint16", "uint32", "uint64"})
-
-
 def kernel_of(node: Node, kernels: dict[str, Kernel]) -> Kernel:
     """The kernel for a node, chosen by dtypes once for all runs."""
     name = node.op.name
-    if name in REGISTRY and name in KERNELS and node.inputs and node.inputs[0].dtype.name in _UNSIGNED_NAMES:
+    if name in REGISTRY and name in KERNELS and node.inputs and node.inputs[0].dtype.name in WIDE_UNSIGNED_NAMES:
         return for_unsigned(name)
     kernel = kernels[name]
-    if not node.inputs or is_half(node.inputs[0].dtype):
-        return kernel
-    return getattr(kernel, "of_others", kernel)
+    place, choose = getattr(kernel, "of_dtype", (0, None))
+    return kernel if choose is None else choose(node.inputs[place].dtype) or kernel
 
 
 def boxed(name: str, inner: Kernel) -> Kernel:
@@ -110,7 +105,7 @@ def owned_outputs(graph: Graph) -> tuple[bool, ...]:
     result's, and not shared among its own elements."""
     roots: dict[int, int | None] = {v.key: None for v in graph.inputs}
     for node in graph.nodes:
-        shares = _shares_of(node)
+        shares = shares_of(node)
         for value in node.outputs:
             if shares == "first":
                 roots[value.key] = roots[node.inputs[0].key]
@@ -120,7 +115,7 @@ def owned_outputs(graph: Graph) -> tuple[bool, ...]:
     return (*[root is not None and found.count(root) == 1 for root in found],)
 
 
-def _shares_of(node: Node) -> str:
+def shares_of(node: Node) -> str:
     """Whose memory the results of a node may lie in, as `Entry` has it."""
     entry = ENTRIES.get(node.op.name)
     if entry is not None:
@@ -129,4 +124,14 @@ def _shares_of(node: Node) -> str:
     return "" if is_copied else "any"
 
 
-__all__ = ["KERNELS", "Program", "boxed", "creations", "for_unsigned", "kernel_of", "owned_outputs", "unboxed"]
+__all__ = [
+    "KERNELS",
+    "Program",
+    "boxed",
+    "creations",
+    "for_unsigned",
+    "kernel_of",
+    "owned_outputs",
+    "shares_of",
+    "unboxed",
+]
