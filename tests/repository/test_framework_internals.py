@@ -107,6 +107,13 @@ def _source_of(*modules: str) -> str:
     return "".join(inspect.getsource(importlib.import_module(module)) for module in modules)
 
 
+def _notes_as_documented(torch: Any) -> bool:
+    """Whether what a node's documented methods note is found under these names."""
+    source = inspect.getsource(torch.autograd.function.FunctionCtx)
+    notes = ("self.to_save = tensors", "self.materialize_grads = value", "self.non_differentiable = args")
+    return all(note in source for note in notes)
+
+
 # a name that is matched -> the framework, and whether it has it
 HAS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "aval": ("jax", lambda jax: jax.numpy.ones(2).aval == jax.typeof(jax.numpy.zeros(2))),
@@ -115,6 +122,9 @@ HAS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "array_constructors.py": ("jax", lambda jax: _file_of(jax.numpy.asarray) == "array_constructors.py"),
     "array_methods.py": ("jax", lambda jax: _file_of(type(jax.numpy.ones(2)).__mul__) == "array_methods.py"),
     "_torchdynamo_disable": ("torch", lambda torch: "_torchdynamo_disable" in _source_of("torch._dynamo.eval_frame")),
+    "_backward_cls": ("torch", lambda torch: callable(type("Own", (torch.autograd.Function,), {})._backward_cls.apply)),
+    **dict.fromkeys(("materialize_grads", "non_differentiable", "to_save"), ("torch", _notes_as_documented)),
+    "_op": ("torch", lambda torch: callable(torch.ops.aten.tanh_backward.default._op)),
     "autograph_info__": (
         "tensorflow", lambda tf: "autograph_info__" in _source_of("tensorflow.python.autograph.impl.conversion",
                                                                   "tensorflow.python.autograph.impl.api"),

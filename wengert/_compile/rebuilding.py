@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -25,6 +26,8 @@ def rebuilder(spec: Spec | None, places: Sequence[Any]) -> Rebuild:
         spec: the structure.
         places: for each leaf the number of its output, or what is there at every call.
     """
+    if spec is LEAF and not isinstance(places[0], Static):
+        return itemgetter(places[0])  # no call of Python's
     if spec is not None and all(c is LEAF for c in spec.children) and (*places,) == (*range(len(places)),):
         make = maker_of(spec.kind)
         if make is not None:

@@ -6,7 +6,7 @@ The registry maps the type of a native array to its engine; the dispatch point l
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,8 @@ class Ready(NamedTuple):
         changing: those of them that one and the same array may change.
         conditions: what else must hold at a call: an expression with `{}` where a value stands, and the value.
         own: what makes outputs the caller's own, where they may not be.
+        written: the call of `run` as source, of its operands as source and of what gives values names; None where there
+            is nothing in it that can be written where it is called.
     """
 
     run: Callable[..., tuple[Any, ...]]
@@ -32,6 +34,7 @@ class Ready(NamedTuple):
     changing: tuple[str, ...] = ()
     conditions: tuple[tuple[str, Any], ...] = ()
     own: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None
+    written: Callable[[Sequence[str], Callable[[object], str]], str] | None = None
 
 
 class Engine:

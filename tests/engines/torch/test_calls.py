@@ -100,11 +100,11 @@ def test_the_cost_of_a_warm_call_in_python_calls() -> None:
     f = wg.function(lambda x: wg.sum(wg.sin(x) * wg.exp(x)))
     x = tensor(0.3, 0.4)
     warm(f, x)
-    assert len(python_calls(lambda: f(x))) <= 9
+    assert len(python_calls(lambda: f(x))) <= 4  # the lambda, the call, its guard, the program
     followed = x.clone().requires_grad_()
     warm(lambda: torch.autograd.grad(f(followed), followed))
     own = len(python_calls(lambda: torch.autograd.grad(torch.sum(torch.sin(followed)), followed)))
-    assert len(python_calls(lambda: torch.autograd.grad(f(followed), followed))) - own <= 25
+    assert len(python_calls(lambda: torch.autograd.grad(f(followed), followed))) - own <= 6
 
 
 def test_a_backward_pass_compares_no_cotangent_with_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,6 +160,21 @@ def test_a_written_operand_is_still_refused_by_a_warm_backward_pass() -> None:
         x.add_(1.0)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.backward()
+
+
+def test_results_of_warm_nodes_may_be_written_to() -> None:
+    f = wg.function(lambda x: (wg.tanh(x), wg.transpose(x * 2), wg.reshape(wg.exp(x), (4, 1)), x[0], wg.sum(x * x)))
+    x = torch.linspace(0.1, 0.4, 4, dtype=torch.float64).reshape(2, 2).requires_grad_()
+    for _ in range(4):
+        for place in range(5):
+            y = f(x)[place]
+            y += 1.0  # torch refuses it of a view that a node of several results gave
+            loss = y.sum()
+            if place:  # the derivative of tanh reads the result
+                torch.autograd.grad(loss, x)
+            else:
+                with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                    torch.autograd.grad(loss, x)
 
 
 LIGHT: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {

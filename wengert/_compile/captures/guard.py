@@ -69,9 +69,9 @@ class Alike:
         of_arguments = [getattr(x, name) for x in arguments for name in ready.attributes]
         self._held = (*of_arguments, *[getattr(x, name) for x in captured for name in ready.changing])
 
-    def arguments(self) -> str:
+    def arguments(self) -> list[str]:
         """The names of the arguments in the code."""
-        return "".join(f"_wga{place}, " for place in range(self.count))
+        return [f"_wga{place}" for place in range(self.count)]
 
     def text(self, bind: Bind) -> str:
         """The test as an expression."""
@@ -100,11 +100,12 @@ def guarded(
         return run
     binder = _binder(tests)
     moves, captured = _captured(natives, binder)
-    names, unpacked = "*arguments, ", ""
+    names, unpacked, written = ["*arguments"], "", None
     if alike is not None:
-        names, tests = alike.arguments(), [*tests, alike]
-        unpacked = f"   {names.strip() or '()'} = arguments\n"
-    call = f"{binder(run)}({names}{captured})"
+        names, tests, written = alike.arguments(), [*tests, alike], alike.ready.written
+        unpacked = f"   {''.join(f'{name}, ' for name in names).strip() or '()'} = arguments\n"
+    operands = [*names, *captured]
+    call = f"{binder(run)}({', '.join(operands)})" if written is None else written(operands, binder)
     other = binder(NotImplemented)
     text = (
         f"(*arguments):\n  try:\n{unpacked}   if not ({_test(tests, binder)}): return {other}\n{moves}"
@@ -114,15 +115,15 @@ def guarded(
     return made("call", text, binder)
 
 
-def _captured(natives: Sequence[Any], binder: Binder) -> tuple[str, str]:
+def _captured(natives: Sequence[Any], binder: Binder) -> tuple[str, list[str]]:
     """The statements that move captured arrays, and the captured operands of the call."""
-    moves = operands = ""
+    moves, operands = "", list[str]()
     for place, native in enumerate(natives):
         if type(native) is Moving:
             moves += f"   _wgm{place} = {binder(native.move)}({binder(native.array)})\n"
-            operands += f"_wgm{place}, "
+            operands.append(f"_wgm{place}")
         else:
-            operands += f"{binder(native)}, "
+            operands.append(binder(native))
     return moves, operands
 
 

@@ -26,7 +26,7 @@ from ..._core.tensor import Value
 from ..._core.torch_compile import left_out
 from .common import Array, torch_dtype
 from .func_levels import at_level, is_reverse
-from .light_nodes import light_node
+from .light_nodes import LightNode, light_node
 from .older_batching import by_lanes, has_lanes
 from .programs import Form, device_of, form_for, form_on
 
@@ -129,7 +129,7 @@ class _Held:
         self.nothing = (None,) * (1 + len(active))
         self.order = [self.saved.index(place) for place in self.read]  # of what it reads among what a node saves
         self.forms: dict[torch.device, tuple[Form, Form]] = {}  # of both halves
-        self.light: Callable[..., tuple[Any, ...]] | None = None
+        self.light: LightNode | None = None
         self._is_light: bool | None = None
         self._is_closed: bool | None = None
 

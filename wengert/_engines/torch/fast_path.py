@@ -17,10 +17,11 @@ from ..._control.call import Program
 from ..._core.engine import Ready
 from .bridge import followed_among, held_for, is_transforming, node_of
 from .common import is_traced
+from .light_nodes import LightNode
 from .programs import device_of, form_for
 
 _ATTRIBUTES = ("__class__", "shape", "dtype", "device", "requires_grad")
-_CHANGING = ("shape", "dtype", "device", "requires_grad")  # of one tensor
+_ON_CPU = ("__class__", "shape", "dtype", "is_cpu", "requires_grad")
 _look = attrgetter(*_ATTRIBUTES)
 _interpreter: Callable[[], object] = torch._C._functorch.peek_interpreter_stack  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
 
@@ -53,7 +54,9 @@ def ready(program: Program, tensors: Sequence[torch.Tensor]) -> Ready:
         ("{}() is None", torch._C._get_tracing_state),
         (f"{{}}() is {torch.is_grad_enabled()}", torch.is_grad_enabled),
     )  # fmt: skip
-    return Ready(run, _ATTRIBUTES, _CHANGING, conditions, own)
+    on_cpu = all(x.is_cpu for x in tensors)  # which costs less to ask than whether two devices are the same
+    attributes, changing = (_ON_CPU, _ON_CPU[1:]) if on_cpu else (_ATTRIBUTES, _ATTRIBUTES[1:])
+    return Ready(run, attributes, changing, conditions, own, run.written if isinstance(run, LightNode) else None)
 
 
 __all__ = ["looks", "ready"]

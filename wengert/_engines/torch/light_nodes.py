@@ -7,7 +7,7 @@ backward pass knows it asks there, and takes the general path where anything but
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -23,9 +23,29 @@ if TYPE_CHECKING:
 _functorch = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
 
 
+_alive = _functorch.unwrap_if_dead  # what a transform that has ended has left behind as what it stood for
+
+
+class LightNode:
+    """What makes a node of a light program, from operands to its results."""
+
+    def __init__(self, apply: Callable[..., tuple[Any, ...]], held: _Held) -> None:
+        self._apply = apply
+        self._count = held.count
+        self._is_cut = held.count < len(held.forward.graph.outputs)
+
+    def __call__(self, *operands: torch.Tensor) -> tuple[Any, ...]:
+        return self._apply(*map(_alive, operands))[: self._count]
+
+    def written(self, operands: Sequence[str], bind: Callable[[object], str]) -> str:
+        """The same as source, for code that is generated around it: of operands as source, with what names values."""
+        given = ", ".join(f"{bind(_alive)}({x})" for x in operands)
+        return f"{bind(self._apply)}({given}){f'[:{self._count}]' if self._is_cut else ''}"
+
+
 def light_node(
     held: _Held, forms: tuple[Form, Form], slow: Callable[..., Any], placed: Callable[..., Any]
-) -> Callable[..., tuple[Any, ...]]:
+) -> LightNode:
     """What makes a node of a light program, from operands on the CPU to its results.
 
     Args:
@@ -36,7 +56,7 @@ def light_node(
     """
     forward, backward = forms
     names: dict[str, Any] = {
-        "Function": torch.autograd.Function, "follows": torch.is_grad_enabled, "alive": _functorch.unwrap_if_dead,
+        "Function": torch.autograd.Function, "follows": torch.is_grad_enabled,
         "transform": _functorch.peek_interpreter_stack, "is_batch": _functorch.is_legacy_batchedtensor,
         "modes": forward_ad, "run": forward.compiled(), "own": forward.own, "slow": slow, "placed": placed,
         "held": held, "left_out": left_out,
@@ -47,21 +67,22 @@ def light_node(
         return run(*operands)
 
     names["back"] = back
-    text = "\n".join(_source(held, forward.are_owned))
+    text = "\n".join(_source(held, forward))
     exec(compile(text, f"<wengert node of {held.forward.graph.name}>", "exec"), names)
-    return names["call"]
+    return LightNode(names["apply"], held)
 
 
-def _source(held: _Held, are_owned: bool) -> list[str]:
+def _source(held: _Held, form: Form) -> list[str]:
     stage = held.stage
     assert stage is not None
     operands = [f"x{i}" for i in range(len(held.active))]
     outs = [f"y{i}" for i in range(len(held.forward.graph.outputs))]
     cts = [f"ct{i}" for i in range(len(outs))]
     values = [*operands, *outs]
-    cut = "" if held.count == len(outs) else f"[:{held.count}]"
     apart = [y for y, is_reached in zip(outs, held.reached, strict=True) if not is_reached]
-    views = " or ".join(f"{y}._is_view()" for y in outs)
+    are_others = [f"{y}._is_view()" for y, may_be in zip(outs, form.may_be_views(), strict=True) if may_be]
+    if not form.are_owned:
+        are_others = ["True"]
     kept = [f"s{i}" for i in range(len(held.saved))]
     seeds = [
         f"{cts[i]}.resolve_conj()" if held.forward.graph.outputs[i].dtype.kind == "c" else cts[i] for i in stage.seeded
@@ -78,10 +99,11 @@ def _source(held: _Held, are_owned: bool) -> list[str]:
         "    @staticmethod",
         f"    def forward(ctx, {_listed(operands)}):",
         f"        {_listed(outs)} = run({_listed(operands)})",
-        f"        if {views if are_owned else True}: {_listed(outs)} = own(({_listed(outs)}))",
-        "        ctx.set_materialize_grads(False)",
-        *([f"        ctx.mark_non_differentiable({_listed(apart)})"] if apart else []),
-        f"        ctx.save_for_backward({_listed([values[place] for place in held.saved])})",
+        *([f"        if {' or '.join(are_others)}: {_listed(outs)} = own(({_listed(outs)}))"] if are_others else []),
+        # what torch's methods for these note, which are calls of Python's
+        "        ctx.materialize_grads = False",
+        *([f"        ctx.non_differentiable = {_listed(apart)}"] if apart else []),
+        f"        ctx.to_save = ({_listed([values[place] for place in held.saved])})",
         f"        return {_listed(outs)}",
         "    @staticmethod",
         "    @left_out",
@@ -90,9 +112,8 @@ def _source(held: _Held, are_owned: bool) -> list[str]:
         *([f"        {_listed(kept)} = ctx.saved_tensors"] if kept else []),
         f"        {_listed(found)} = back({_listed([*[kept[place] for place in held.order], *seeds])})",
         f"        return {_listed(gradients)}",
+        "Node._backward_cls.apply = Node.backward",  # which torch looks up at each call, with the names it may have
         "apply = super(Function, Node).apply",  # torch's own without what it asks there: whether a transform is at work
-        f"def call({_listed(operands)}):",
-        f"    return apply({_listed([f'alive({x})' for x in operands])}){cut}",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ from ..._control.call import Program
 from ..._control.executables import once_per_program
 from ..._core.dtypes import HISTORY
 from ..._core.engine import ENGINES, Kernel
+from ..._core.graph import Node
 from ..._passes import optimise
 from ..interpret import compile_instructions
 from ..regions import Arrays, as_object, region_kernels
 from ..source import Target, compile_source
 from .common import from_numpy, is_traced, torch_dtype
 from .fusion import FUSED, fused
-from .table import KERNELS, creations, kernel_of, owned_outputs, unboxed
+from .table import KERNELS, creations, kernel_of, owned_outputs, shares_of, unboxed
 
 Tensors = Sequence[Any]
 
@@ -51,6 +53,11 @@ class Form:
         self.owned = owned_outputs(graph)
         self.are_owned = all(self.owned)
 
+    def may_be_views(self) -> list[bool]:
+        """For each result whether torch may know it as a view: not where one function of torch's has made it."""
+        makers = {v.key: node for node in self._graph.nodes for v in node.outputs}
+        return [not _is_no_view(makers.get(v.key), self._table) for v in self._graph.outputs]
+
     def run(self, *tensors: object) -> tuple[Any, ...]:
         """The results. What runs but once, as the trace of one call does, is not worth compiling.
 
@@ -81,6 +88,13 @@ class Form:
         if self.are_owned and True not in [y._is_view() for y in outs]:
             return outs
         return (*map(_owned, outs, self.owned),)
+
+
+def _is_no_view(maker: Node | None, table: Table) -> bool:
+    """Whether a node is one function of torch's that gives new elements at their places."""
+    if maker is None or type(table.kernel_of(maker)) is not BuiltinFunctionType:
+        return False
+    return maker.op.name in FUSED or (maker.op.facts.mixes == "nothing" and not shares_of(maker))
 
 
 def _owned(x: torch.Tensor | np.ndarray[Any, Any], is_owned: bool) -> Any:
