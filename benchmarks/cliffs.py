@@ -3,20 +3,25 @@
 Each row is one primitive on its samples of the registry, twice with its gradient where it has one: 2,048 copies side by
 side (`many`), and one after the other in a loop of 100 steps (`loop`). Rows named `sorting` are sorts, orders, medians
 and their gradients, of lanes of 20,000 elements: no sample is as long. A row tells microseconds of processor time a
-call (the least of its calls) and the ratios to eager code and to JAX's compiled form of the same program; above 1 they
-are cliffs. The last column names what ran outside of machine code. Rows come as they are measured, by a process of
-their own, which ends where a row takes longer than `--bound` seconds (some never end on JAX); `--above 2` prints at the
-end those beyond twice JAX's time, the worst first. From the repository's folder:
+call (the mean of its calls, all threads together; compiled code, eager code and JAX take turns) and the ratios to eager
+code and to JAX's compiled form of the same program; above 1 they are cliffs. The last column names what ran outside of
+machine code. Rows come as they are measured, by a process of their own, which ends where a row takes longer than
+`--bound` seconds (some never end on JAX); `--above 2` prints at the end those beyond twice JAX's time, the worst first.
+`--vectors avx2` has LLVM and JAX make code for a processor without AVX-512 where this one has it, `--vectors sse` for
+one without AVX; eager code stays NumPy's for this one. `taskset -c 0` before it keeps all to one core. From the
+repository's folder:
 
-    .venv/bin/python -m benchmarks.cliffs [NAMES] [--above 2] [--dtype float64] [--seconds 0.02] [--bound 60]
+    .venv/bin/python -m benchmarks.cliffs [NAMES] [--above 2] [--dtype float64] [--seconds 0.05] [--bound 60]
 """
 
 from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
+import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
@@ -25,12 +30,14 @@ import numpy as np
 
 import wengert as wg
 from benchmarks import sorting
-from benchmarks.sorting import least
+from tests.support import narrower_vectors
 from tests.support.op_checks import Case, cases
 from wengert._core.apply import apply
 from wengert._core.op import REGISTRY, Op
 
 COPIES, STEPS, LANE = 2048, 100, 20_000
+TURNS = 5
+XLA = {"avx2": "AVX2", "sse": "SSE4_2"}  # what JAX calls the widest vectors that it may use
 
 Function = Callable[..., Any]
 
@@ -112,12 +119,39 @@ def sorts() -> Iterator[Program]:
                 yield Program(f"{program.name}, {kind}", function, (x,))
 
 
-def least_or_nan(call: Callable[[], Any], seconds: float) -> float:
-    """Processor time of the fastest call, all threads together; NaN of one that fails."""
+def means(calls: Sequence[Callable[[], Any] | None], seconds: float) -> list[float]:
+    """Processor time of a call, all threads together, on average over so many seconds; NaN of one that fails.
+
+    They take turns, so that a busy moment of the machine hits them all.
+    """
+    batches = [_batch(call) for call in calls]
+    spent, done = [0.0] * len(calls), [0] * len(calls)
+    for place in [*range(len(calls))] * TURNS:
+        call, batch = calls[place], batches[place]
+        if call is None or batch == 0:
+            continue
+        began = time.process_time()
+        while time.process_time() < began + seconds / TURNS:
+            for _ in range(batch):
+                call()
+            done[place] += batch
+        spent[place] += time.process_time() - began
+    return [total / number if number else np.nan for total, number in zip(spent, done, strict=True)]
+
+
+def _batch(call: Callable[[], Any] | None) -> int:
+    """How many calls take a tenth of a millisecond, so that asking for the time costs nothing; 0 of one that fails."""
+    if call is None:
+        return 0
+    took = np.inf
     try:
-        return least(call, seconds)
+        for _ in range(3):  # the first ones compile
+            began = time.perf_counter()
+            call()
+            took = time.perf_counter() - began
     except Exception:  # a program that an engine has no form of: the others are measured
-        return np.nan
+        return 0
+    return 1 + int(1e-4 / (took + 1e-9))
 
 
 def _on_jax(program: Program) -> Callable[[], Any] | None:
@@ -132,10 +166,8 @@ def _on_jax(program: Program) -> Callable[[], Any] | None:
 
 def row(name: str, program: Program, seconds: float) -> Row:
     compiled = wg.function(program.function)
-    own = least_or_nan(lambda: compiled(*program.arguments), seconds)
-    eager = least_or_nan(lambda: program.function(*program.arguments), seconds)
-    theirs = _on_jax(program)
-    jax = np.nan if theirs is None else least_or_nan(theirs, seconds)
+    calls = [lambda: compiled(*program.arguments), lambda: program.function(*program.arguments), _on_jax(program)]
+    own, eager, jax = means(calls, seconds)
     outside = "" if np.isnan(own) else ", ".join(_outside(compiled, program))
     return Row(name, program.name, own, eager, jax, outside)
 
@@ -161,6 +193,7 @@ def chosen(names: list[str], dtype: str) -> Iterator[tuple[str, Program]]:
 
 def measure(results: Connection, names: list[str], dtype: str, seconds: float, start: int) -> None:
     """Sends of each program, from number `start` on, its name before its row; None at the end."""
+    narrower_vectors.narrow()
     warnings.simplefilter("ignore")
     with np.errstate(all="ignore"):
         for name, program in islice(chosen(names, dtype), start, None):
@@ -203,9 +236,13 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="primitives and `sorting`; all of them without")
     parser.add_argument("--above", type=float, default=2.0)
     parser.add_argument("--dtype", default="float64")
-    parser.add_argument("--seconds", type=float, default=0.02, help="for each measurement")
+    parser.add_argument("--seconds", type=float, default=0.05, help="for each measurement")
+    parser.add_argument("--vectors", choices=[*XLA], help="narrower ones than the processor has, for Wengert and JAX")
     parser.add_argument("--bound", type=float, default=60.0, help="the most seconds of a row")
     options = parser.parse_args()
+    if options.vectors:  # the processes that measure begin with it
+        os.environ[narrower_vectors.VARIABLE] = options.vectors
+        os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_max_isa={XLA[options.vectors]}".strip()
     found = []
     print(f"{'primitive':22}{'program':28}{'microseconds':>12}{'of eager':>10}{'of JAX':>10}")
     for measured in rows(options.names, options.dtype, options.seconds, options.bound):
