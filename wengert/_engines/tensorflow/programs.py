@@ -32,7 +32,7 @@ from .followed import is_body_under_construction, may_be_followed
 from .fusion import fused
 from .kernels import kernels_for
 from .mapped import Again, note
-from .refusals import is_gradient_alone, of_first_order, refusing, severed
+from .refusals import differentiated_no_more, is_gradient_alone, refusing, severed
 from .table import KERNELS
 
 Tensors = Sequence[Any]
@@ -196,7 +196,7 @@ def run_plain(arrays: Tensors, program: Program) -> tuple[Any, ...]:
 
 
 def bound(
-    program: Program, values: Tensors, known: Tensors | None = None, lost: Sequence[int] = ()
+    program: Program, values: Tensors, known: Tensors | None = None, lost: Sequence[int] = (), is_last: bool = False
 ) -> tuple[Any, ...]:  # fmt: skip
     """The results of a program as TensorFlow's tapes and graphs see them.
 
@@ -205,6 +205,7 @@ def bound(
         values: its operands.
         known: the results, where something has computed them already.
         lost: then the places of operands whose derivative is an error.
+        is_last: whether a saved model has no gradients of its gradient.
     """
     leaves, form = flat(values)
     active = (*[part is None and is_inexact(x) for x, part in zip(values, form, strict=True)],)
@@ -220,6 +221,7 @@ def bound(
     @tf.custom_gradient
     def op(*tensors: tf.Tensor) -> Any:
         nonlocal out_form
+        hosted = None
         if not tf.executing_eagerly():
             # in the graph under construction, for a graph finds only what is its own, or of the one that calls it
             tensors = (*map(tf.identity, tensors),)
@@ -230,11 +232,13 @@ def bound(
             stage = divided.stages[-1]
             outs, saved = found[: stage.stop], [found[slot] for slot in stage.slots]
         results, out_form = flat([*outs])
+        if not (is_last or tf.executing_eagerly() or is_gradient_alone() or any((*form, *out_form))):
+            hosted = _for_saving(program, active, tensors, results)
 
         def pull(*cts: tf.Tensor, variables: Any = None) -> Any:
             kept = None if saved is not None and _is_for_saving(saved) else saved
             operands = rebuilt(form, tensors)
-            found = _pulled(program, active, operands, kept, rebuilt(out_form, cts), results)
+            found = _pulled(program, active, operands, kept, rebuilt(out_form, cts), results, hosted)
             found = [
                 tf.zeros_like(x) if i in lost else ct for i, (x, ct) in enumerate(zip(operands, found, strict=True))
             ]
@@ -389,9 +393,9 @@ def _unrecorded(program: Program, kept: Tensors, values: Tensors) -> tuple[Any, 
     return executed(program, [*kept, *(x if type(x) is TensorHistory else tf.stop_gradient(x) for x in values)])
 
 
-_SAVED_ONCE = (
-    "A SavedModel holds gradients of first order of Wengert's: for a second one save a tf.function that computes the "
-    "first one by a tape within it, and differentiate what that gives"
+_SAVED_TWICE = (
+    "A SavedModel holds Wengert's gradients of first and second order: for a third one save a tf.function that "
+    "computes the first one by a tape within it, and differentiate what that gives"
 )
 
 
@@ -419,10 +423,52 @@ def _pullback_of(program: Program, active: tuple[bool, ...]) -> Pullback:
         return Pullback(program, active)
 
 
+def _for_saving(program: Program, active: tuple[bool, ...], values: Tensors, results: Tensors) -> Any:
+    """A function that stands for the gradient of a program in a saved model; the graph under construction gets it.
+
+    TensorFlow saves the gradients of what the functions of a model hold, but not of what those gradients hold. So the
+    node of the second order is in a function which the graph has from the start, and the gradient calls that.
+
+    Returns:
+        a function of cotangents, of the operands and of the cotangents of results, which gives the first.
+    """
+    found = _hosted(program, active, (*map(_spec, values),), (*map(_spec, results),))
+    if found is not None:
+        found.add_to_graph(tf.compat.v1.get_default_graph())
+    return found
+
+
+def _spec(x: tf.Tensor) -> tf.TensorSpec:
+    return tf.TensorSpec(x.shape, x.dtype)
+
+
+@once_per_program
+def _hosted(program: Program, active: tuple[bool, ...], values: Any, results: Any) -> Any:
+    """That function for operands and results like these, None where there is no gradient: made once, as it takes longer
+    than a node does."""
+    pullback = _pullback_of(program, active)
+    computed = [x for x, place in zip(values, pullback.results, strict=True) if type(place) in (int, RowsAt)]
+    count = len(computed)
+
+    def host(*tensors: tf.Tensor) -> Any:
+        return [*bound(pullback.program, tensors[count:], tensors[:count], is_last=True)]
+
+    if not computed:
+        return None
+    with tf.init_scope():  # it outlives the graph under construction
+        specs = [*computed, *values, *[results[i] for i in pullback.seeded]]
+        return tf.function(host, autograph=False).get_concrete_function(*specs)
+
+
 def _pulled(
-    program: Program, active: tuple[bool, ...], values: Tensors, saved: Tensors | None, cts: Tensors, results: Tensors
+    program: Program, active: tuple[bool, ...], values: Tensors, saved: Tensors | None, cts: Tensors, results: Tensors,
+    hosted: Any = None,
 ) -> list[Any]:  # fmt: skip
-    """The cotangent of each operand; None where there is none."""
+    """The cotangent of each operand; None where there is none.
+
+    Args:
+        hosted: what makes a node of them where they are saved (`_for_saving`).
+    """
     if saved is None:
         pullback = _pullback_of(program, active)
         seeds = [_seed(cts[i], results[i]) for i in pullback.seeded]
@@ -437,9 +483,11 @@ def _pulled(
             return _placed(stage.results, computed, values)
         pullback = _pullback_of(program, active)
     if pullback.program.graph.outputs and takes_part([*flat(values)[0], *seeds]):
-        if is_gradient_alone():
+        if is_gradient_alone() and hosted is not None:
+            computed = hosted(*computed, *values, *seeds)
+        elif is_gradient_alone():
             operands = [x for x in flat([*values, *seeds])[0] if x.dtype != tf.variant]
-            computed = of_first_order(computed, operands, _SAVED_ONCE)
+            computed = differentiated_no_more(computed, operands, _SAVED_TWICE)
         else:
             computed = bound(pullback.program, [*values, *seeds], computed)
     return _placed(pullback.results, computed, values)

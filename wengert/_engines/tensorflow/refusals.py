@@ -101,10 +101,10 @@ def refusing(tensors: Tensors, error: Callable[[], Exception]) -> Tensors:
     return found
 
 
-def of_first_order(gradients: Tensors, operands: Tensors, message: str) -> Tensors:
+def differentiated_no_more(gradients: Tensors, operands: Tensors, message: str) -> Tensors:
     """Gradients in a graph that is saved, where it is an error of those who load it to differentiate them again.
 
-    A model is saved without the gradients of its gradients, and TensorFlow prepares those wherever a second tape is
+    A model is saved without the gradients of that order, and TensorFlow prepares those wherever a further tape is
     around. So the error is made of what it has rules for: the root of a zero has an infinite derivative, which the
     check of what that zero is made of refuses. No op has a constant by which TensorFlow would leave that check out.
     """
@@ -123,4 +123,4 @@ def _refused(cts: Tensors, error: Callable[[], Exception]) -> list[Any]:
         return [*map(tf.identity, cts)]
 
 
-__all__ = ["is_gradient_alone", "of_first_order", "refusing", "severed"]
+__all__ = ["is_gradient_alone", "differentiated_no_more", "refusing", "severed"]
