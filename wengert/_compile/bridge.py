@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from .._core import dtypes
-from .._core.caller import caller_of
+from .._core.caller import Caller, caller_of
 from .._core.constant import constant
 from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, array_of, framework_of
 from .._core.kinds import ARRAYS
@@ -58,9 +58,18 @@ def is_known(tensor: Tensor) -> bool:
     return ENGINE_OF[type(tensor._data)].is_concrete(tensor._data)
 
 
-def as_program(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], name: str) -> Any:
-    """The result of a call, traced for these arguments and run as one program; in the caller's kind of array."""
-    caller = caller_of((*args, *kwargs.values()))
+def as_program(
+    f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], name: str, caller: Caller | None = None
+) -> Any:
+    """The result of a call, traced for these arguments and run as one program; in the caller's kind of array.
+
+    Args:
+        f: the function.
+        args, kwargs: its arguments.
+        name: for messages.
+        caller: whoever called, where the arguments do not tell.
+    """
+    caller = caller or caller_of((*args, *kwargs.values()))
     leaves, spec = flatten((tuple(args), kwargs))
     tensors: list[Tensor] = []
     keys: list[Any] = []

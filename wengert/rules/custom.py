@@ -29,7 +29,7 @@ from .._control.recompute import ClosedRun, RecomputeRule, Run
 from .._control.values import strong_unless
 from .._core import dtypes
 from .._core.argument_types import ArrayLike
-from .._core.caller import TENSORS, Caller, caller_of
+from .._core.caller import NUMPY, TENSORS, Caller, caller_of
 from .._core.constant import is_number, number, renamed, weakened, with_weak
 from .._core.cycles import under_way
 from .._core.derived import SIGNATURE, bound, kept
@@ -246,18 +246,20 @@ class _Decorated:
             result = kept.run(args, kwargs) if is_followed else kept.value(args, kwargs)
             if result is not NotImplemented:
                 return result
+        caller = None
         if not is_followed:
             try:
                 result = self._call(head, args, kwargs)
-            except _NeedsProgram:
-                pass
+            except _NeedsProgram as need:
+                caller = caller_of((*args, *kwargs.values())).or_that_of(need.args)
             else:
                 # one that a framework follows, though no argument is, has it from what the function closes over
                 if not has_tracers((result,)):
                     if kept is not None and has_plain:
                         kept.note_value(result)
                     return result
-        return as_program(lambda *a, **k: self._call(head, a, k), args, kwargs, _name_of(self.__wrapped__))
+                caller = caller_of((result,))
+        return as_program(lambda *a, **k: self._call(head, a, k), args, kwargs, _name_of(self.__wrapped__), caller)
 
     def __repr__(self) -> str:
         return f"<function {getattr(self, '__qualname__', self.__wrapped__)} with a gradient of its own>"
@@ -427,7 +429,7 @@ class _Reads(Observer):
             _NeedsProgram: the framework follows it, and would differentiate what runs in place of the rule.
         """
         if STATE.builder is None and ENGINE_OF[type(variable)].is_followed(array_of(variable)):
-            raise _NeedsProgram
+            raise _NeedsProgram(variable)
         self.standing[id(variable)] = tensor
         self.first.setdefault(-id(variable), (variable, tensor))
 
@@ -497,7 +499,12 @@ class _Output:
         return caller.result(unflatten(self.spec, leaves))
 
     def unfollowed(self, caller: Caller) -> Any:
-        """The output where no derivative follows it: Python's numbers are what they were."""
+        """The output where no derivative of ours follows it: Python's numbers are what they were.
+
+        What a framework follows is its own array, though all arguments are NumPy's: as one of these it would be lost.
+        """
+        if caller is NUMPY and has_tracers(self.tensors):
+            caller = caller_of([x.native for x in self.tensors])
         found, spec = flatten(self.result(self.tensors, caller))
         return unflatten(spec, [self.numbers.get(i, leaf) for i, leaf in enumerate(found)])
 

@@ -34,6 +34,35 @@ def test_what_a_tape_watches_is_refused_and_what_it_does_not_is_a_constant() -> 
             _times(w, x)
 
 
+@pytest.mark.parametrize("argument", [np.array([0.3, 0.7]), [0.3, 0.7]], ids=["array", "list"])
+def test_what_a_tape_watches_is_not_lost_where_all_arguments_are_numpys(argument: Any) -> None:
+    """In custom gradients, whose results are TensorFlow's then; without a tape they are NumPy's."""
+    constant, variable = tf.constant([3.0, 2.0], tf.float64), tf.Variable([3.0, 2.0], dtype=tf.float64)
+    ruled = wg.custom_gradient(lambda x: (wg.sum(wg.sin(x) * constant), lambda ct: ct * 5.0 * wg.cos(x)))
+    saved = wg.custom_grad(lambda x, save: (wg.sum(wg.sin(x) * constant), lambda dy: dy * 5.0))
+    for f in (ruled, saved):
+        with tf.GradientTape() as tape:
+            tape.watch(constant)
+            with pytest.raises(wg.DisconnectedError, match="depends on"):
+                f(argument)
+        assert isinstance(f(argument), np.float64)
+
+    @wg.custom_gradient
+    def answering(x: Any) -> Any:
+        return wg.sum(wg.sin(x) * variable), lambda ct, variables: (ct * 0 * x, [ct * 10 * wg.sin(x)])
+
+    @wg.recompute_grad
+    def again(x: Any) -> Any:
+        return wg.sum(wg.sin(x) * variable)
+
+    for f, factor in ((answering, 10.0), (again, 1.0)):
+        for _ in range(3):
+            with tf.GradientTape() as tape:
+                y = f(argument)
+            np.testing.assert_allclose(tape.gradient(y, variable), factor * np.sin(argument), rtol=1e-12)
+        assert isinstance(f(argument), np.float64)
+
+
 def test_in_a_graph_a_constant_does_no_harm() -> None:
     @tf.function
     def gradient(w: Any, x: Any) -> Any:

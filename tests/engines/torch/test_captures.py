@@ -126,6 +126,40 @@ def test_what_torch_differentiates_and_is_no_argument_is_refused_whatever_the_ar
         np.testing.assert_allclose(_times(leaf, x), 3.0 * torch.sin(x), rtol=1e-6)
 
 
+@pytest.mark.parametrize("argument", [np.array([0.3, 0.7]), 0.3, [0.3, 0.7]], ids=["array", "number", "list"])
+def test_what_torch_differentiates_is_not_lost_where_all_arguments_are_numpys(argument: Any) -> None:
+    """In custom gradients, whose results are torch's then; without derivatives they are NumPy's."""
+    weights = [3.0, 2.0] if np.ndim(argument) else [3.0]
+    leaf = torch.tensor(weights, dtype=torch.float64, requires_grad=True)
+    parameter = torch.nn.Parameter(leaf.detach().clone())
+    for w in (leaf, leaf * 1.0):
+        saved = wg.custom_grad(lambda x, save, w=w: (wg.sum(wg.sin(x) * w), lambda dy: dy * 5.0))
+        for f in (lambda x, w=w: _times(w, x), saved):
+            with pytest.raises(wg.DisconnectedError, match="depends on w "):
+                f(argument)
+    with pytest.raises(TypeError, match="variables"):
+        _times(parameter, argument)
+
+    @wg.custom_gradient
+    def answering(x: Any) -> Any:
+        return wg.sum(wg.sin(x) * parameter), lambda ct, variables: (
+            ct * 0 * x,
+            [wg.reshape(ct * 10 * wg.sin(x), parameter.shape)],
+        )
+
+    @wg.recompute_grad
+    def again(x: Any) -> Any:
+        return wg.sum(wg.sin(x) * parameter)
+
+    for f, factor in ((answering, 10.0), (again, 1.0)):
+        for _ in range(3):
+            (slope,) = torch.autograd.grad(f(argument), parameter)
+            np.testing.assert_allclose(slope, factor * np.sin(np.reshape(argument, slope.shape)), rtol=1e-12)
+        with torch.no_grad():
+            assert isinstance(f(argument), np.float64)
+            np.testing.assert_allclose(f(argument), np.sum(np.sin(argument) * np.array(weights)), rtol=1e-12)
+
+
 def test_a_batch_of_what_is_no_argument_is_no_loss() -> None:
     w, x = torch.tensor([1.0, 2.0], dtype=torch.float64), torch.tensor([0.3, 0.7], dtype=torch.float64)
     many = torch.func.vmap
