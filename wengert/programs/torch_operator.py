@@ -16,6 +16,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import _engines
 from .._compile.cache import Compiled
 from .._compile.statics import unpinned
@@ -74,7 +76,7 @@ def registered(op: object, name: str, plain: Callable[..., Any], flat: Flat, arr
             return plain(*args, **kwargs)
         if torch.compiler.is_exporting():
             return exported(*args, **kwargs)
-        return _with_values(whole(*_without_none(args), **_without_none(kwargs)))
+        return _with_values(whole(*_for_torch(args), **_for_torch(kwargs)))
 
     return kept_in(on_torch)
 
@@ -96,11 +98,34 @@ def _is_a(tree: object, kind: type[Any]) -> bool:
 _NONE = "wengert: None"  # None cannot be an argument of what torch traces in part
 
 
-def _without_none(tree: object) -> Any:
-    """Arguments in which a text stands for None."""
+_NUMPY = "wengert: NumPy"  # nor can an array of NumPy's, as which dynamo knows NumPy's scalars, too
+
+
+def _for_torch(tree: Any) -> Any:
+    """Arguments in which a text stands for None, and a tensor with a mark for an array of NumPy's."""
     if tree is None:
         return _NONE
-    return _mapped(_without_none, tree)
+    if isinstance(tree, np.ndarray):
+        return _NUMPY, torch.as_tensor(tree)
+    return _mapped(_for_torch, tree)
+
+
+class _OfNumpy:
+    """A tensor that stands for an array of NumPy's, or for a scalar where it has no axes."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+
+def _from_torch(tree: Any) -> Any:
+    """The arguments again, each array of NumPy's as one leaf of them."""
+    if type(tree) is str and tree == _NONE:
+        return None
+    if _is_a(tree, tuple) and len(tree) == 2 and type(tree[0]) is str and tree[0] == _NUMPY:
+        return _OfNumpy(tree[1])
+    return _mapped(_from_torch, tree)
 
 
 _VALUE = "wengert: value"  # a result that is neither array nor number, which torch cannot take from there
@@ -133,7 +158,7 @@ class _Calls:
     def run_in_part(self, *args: object, **kwargs: object) -> Any:
         """The same for dynamo, which does not hand on what errors say."""
         try:
-            return _without_values(self.run(*args, **kwargs))
+            return _without_values(self.run(*_from_torch(args), **_from_torch(kwargs)))
         except Exception as error:
             warn(f"{self._name} cannot be traced as a torch operator: {type(error).__name__}: {error}")
             raise
@@ -141,11 +166,11 @@ class _Calls:
     def run(self, *args: object, **kwargs: object) -> Any:
         """A call on tensors that torch traces."""
         leaves, spec = self._flat(args, kwargs)
-        leaves = [None if type(leaf) is str and leaf == _NONE else leaf for leaf in leaves]
         tensors: list[Any] = []
         told: list[Any] = []
+        is_beside = any(isinstance(leaf, torch.Tensor) for leaf in leaves)
         for leaf in leaves:
-            tensor, entry = self._told(leaf)
+            tensor, entry = self._told(leaf, is_beside)
             told.append(entry)
             if tensor is not None:
                 tensors.append(tensor)
@@ -163,16 +188,27 @@ class _Calls:
             compiled = self._found(first)[0]
         return compiled.rebuild((*self._operator(tensors, json.dumps([first])),))
 
-    def _told(self, leaf: Any) -> tuple[Any, list[Any]]:
-        """A leaf as a tensor, if it is an array, and what a call says of it."""
+    def _told(self, leaf: Any, is_beside: bool = False) -> tuple[Any, list[Any]]:
+        """A leaf as a tensor, if it is an array, and what a call says of it.
+
+        Args:
+            leaf: of the arguments.
+            is_beside: whether it is beside a tensor, to which NumPy's scalars give way.
+        """
         if isinstance(leaf, torch.Tensor):
             shape = [d if type(d) is int else None for d in leaf.shape]
             return leaf, ["array", shape, _common.numpy_dtype(leaf.dtype).name, False, False]
+        if type(leaf) is _OfNumpy:
+            tensor, entry = self._told(leaf.tensor)
+            if not tensor.ndim:
+                entry[3:] = is_beside, np.dtype(entry[2]).kind in "iu"
+            return tensor, entry
         ours: Tensor | None = self._array(leaf)
         if ours is None:
             return None, _encoded_value(unpinned(leaf))
         values: Any = ours.numpy()
-        entry = ["array", [*values.shape], values.dtype.name, bool(ours._weak), is_bare(ours)]
+        is_weak = bool(ours._weak) or (is_beside and isinstance(leaf, np.generic))
+        entry = ["array", [*values.shape], values.dtype.name, is_weak, is_bare(ours)]
         model = _common.from_numpy(values)
         return torch.tensor(model.tolist(), dtype=model.dtype), entry
 

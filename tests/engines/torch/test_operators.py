@@ -67,6 +67,34 @@ def everything(x: Any, factor: Any) -> Any:
     return found["last"] * 3, found["rest"][0], gathered(x, torch.tensor([0, 0, 2])), smooth(x) + 1
 
 
+SCALARS = {
+    "float64": np.float64(1.5), "float32": np.float32(1.5), "int64": np.int64(3), "bool": np.bool_(True),
+    "an array": np.array([0.5, 1.0, 2.0]), "half": np.float16(1.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", SCALARS)
+def test_numpys_scalars_and_arrays_are_arguments(name: str, dtype: str) -> None:
+    """As arguments of what is compiled, from around it, and made in it; beside tensors scalars are weak."""
+    x, given = torch.linspace(0.2, 1.4, 3, dtype=getattr(torch, dtype)), SCALARS[name]
+    op = f"wengert_test::scaled_by_{name.replace(' ', '_')}_{dtype}"
+    scaled = wg.function(lambda x, s, t=1.0: (wg.sin(x) * s + t,)).to_torch(op=op)
+    want = derivatives(lambda x: scaled(x, given), x)
+    assert name == "an array" or want[0].dtype is x.dtype
+    agree(derivatives(compiled(lambda x: scaled(x, given)), x), want)
+    with_argument = compiled(lambda x, s: scaled(x, s, t=None if s is None else s * 2.0))
+    agree(derivatives(lambda x: with_argument(x, given), x), derivatives(lambda x: scaled(x, given, t=given * 2.0), x))
+    agree(compiled(lambda x: scaled(x, np.sqrt(2.0)))(x), scaled(x, np.sqrt(2.0)))
+
+    class Module(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return scaled(x, given)
+
+    # not strictly, in which torch's own programs give tensors without values for them
+    agree(torch.export.export(Module(), (x,), strict=False).module()(x), scaled(x, given))
+
+
 def test_compiled_whole_in_one_graph_with_backward() -> None:
     factor = torch.tensor(1.5, dtype=torch.float64)
     agree(derivatives(compiled(everything), X, factor), derivatives(everything, X, factor))
