@@ -210,6 +210,43 @@ def sparse_hessian_case(size: int) -> Case:
     return Case(f"Hessian of Rosenbrock's function, {size:,} unknowns, {coloring.count} passes", ways)
 
 
+def cart_pole(np: Any, steps: int) -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
+    """A step of a cart with a pole, and what steps leave open of a plan: states, then forces."""
+
+    def step(s: Any, force: Any) -> Any:
+        angle, speed, turning = s[..., 1], s[..., 2], s[..., 3]
+        sin, cos = np.sin(angle), np.cos(angle)
+        push = (force + 0.05 * turning * turning * sin) / 1.1
+        turned = (9.81 * sin - cos * push) / (0.5 * (4 / 3 - 0.1 * cos * cos / 1.1))
+        return s + 0.01 * np.stack([speed, turning, push - 0.05 * turned * cos / 1.1, turned], -1)
+
+    def defects(z: Any) -> Any:
+        s, forces = z[: 4 * steps + 4].reshape(steps + 1, 4), z[4 * steps + 4 :]
+        return (s[1:] - step(s[:-1], forces)).reshape(-1)
+
+    return step, defects
+
+
+def control_cases(steps: int) -> Iterator[Case]:
+    """Optimal control; beside it the blocks of the Jacobian alone, by a product for each column of a step's."""
+    rng = np.random.default_rng(5)
+    z, weights = rng.normal(size=5 * steps + 4) * 0.3, rng.normal(size=4 * steps)
+    step, defects = cart_pole(np, steps)
+
+    @wg.function
+    def blocks(z: Any) -> Any:
+        given = z[: 4 * steps].reshape(steps, 4), z[4 * steps + 4 :]
+        units = [(np.tile(row[:4], (steps, 1)), np.full(steps, row[4])) for row in np.eye(5)]
+        return np.stack([wg.jvp(step, given, unit)[1] for unit in units], 1)
+
+    yield Case(f"Jacobian of a cart-pole's {steps} steps", [
+        of_wengert("wengert, detect each time", wg.jacobian(defects, sparsity="detect"), z),
+        Way("wengert, blocks by hand", lambda: blocks(z), None),
+    ])  # fmt: skip
+    lagrangian = wg.hessian(lambda z: defects(z) @ weights + (z[4 * steps + 4 :] ** 2).sum(), sparsity="detect")
+    yield Case(f"Hessian of its Lagrangian, {steps} steps", [of_wengert("wengert, detect each time", lagrangian, z)])
+
+
 def cases(quick: bool) -> Iterator[Case]:
     yield dense_case(64, 64)
     yield dense_case(1000, 10)
@@ -223,6 +260,7 @@ def cases(quick: bool) -> Iterator[Case]:
     unknowns = rng.normal(size=11 * cameras + 3 * points + seen) * 0.1
     yield sparse_case("Bundle adjustment", lambda np: bundle(np, of_camera, of_point, cameras, points), unknowns)
     yield sparse_hessian_case(size // 10)
+    yield from control_cases(500)
 
 
 # -- measuring --------------------------------------------------------------------------------------------------------

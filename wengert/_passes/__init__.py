@@ -11,6 +11,7 @@ from .constants import fold_constants
 from .cse import share_common
 from .dce import drop_unused
 from .drop_rules import drop_rules
+from .known_places import take_known_places
 from .simplify import simplify
 
 
@@ -21,6 +22,9 @@ def optimise(graph: Graph) -> Graph:
     if folded is not simple:  # with constants there may be more to simplify
         folded = simplify(folded)
     found = drop_unused(share_common(folded))
+    taken = take_known_places(found)
+    if taken is not found:
+        found = drop_unused(share_common(simplify(taken)))
     if verifier.VERIFIES_PROGRAMS:
         verifier.verify(found, is_inner=True)
     return found

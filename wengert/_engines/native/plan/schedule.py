@@ -162,18 +162,26 @@ class _Scheduling:
     # -- what is computed where it is read ------------------------------------------------------------------------
 
     def store_joined(self) -> None:
-        """Stores small arrays that are joined from few parts and read in many places, through other maps too."""
+        """Stores arrays that are joined from parts: small ones that are read in many places, through other maps too,
+        and those of which indices take about as many elements as there are, if each would be computed in every part."""
         reads: dict[int, int] = {}
+        taken: dict[int, int] = {}  # by the key of a value how many elements indices take of it
         for place in range(len(self.nodes) - 1, -1, -1):
-            for value in self.nodes[place].outputs:
+            node = self.nodes[place]
+            for value in node.outputs:
                 readers = self.readers[value.key]
                 reads[value.key] = sum(reads[self.nodes[r].outputs[0].key] if self.is_map(r) else 1 for r in readers)
-            if self.is_map(place) and self.nodes[place].op.name == "concatenate":
-                (value,) = self.nodes[place].outputs
-                size = static_size(value.shape)
-                if reads[value.key] > MOST_READS and size is not None and size <= NEAR:
+            if not self.is_map(place):
+                continue
+            key, size = node.outputs[0].key, static_size(node.outputs[0].shape)
+            count = (size or 0) if node.op.name == "gather" else taken.get(key, 0)
+            for value in node.inputs:
+                taken[value.key] = taken.get(value.key, 0) + count
+            if node.op.name == "concatenate" and size is not None:
+                is_near = size <= NEAR and reads[key] > MOST_READS
+                if is_near or (len(node.inputs) > MOST_READS and 2 * count >= size):
                     self.kinds[place] = Kind.ASSEMBLE
-                    reads[value.key] = 1
+                    reads[key] = 1
 
     def is_map(self, place: int) -> bool:
         return self.kinds[place] in (Kind.MAP, Kind.REPEAT)

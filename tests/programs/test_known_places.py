@@ -1,0 +1,79 @@
+"""Elements at known places are taken from what makes them; values, errors and gradients stay as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert._passes import optimise
+
+Program = Callable[[Any], Any]
+RNG = np.random.default_rng(7)
+PLACES = RNG.integers(-24, 24, 20)
+ROWS, COLUMNS = RNG.integers(-4, 4, (5, 3)), RNG.integers(0, 6, (5, 3))
+HELD = RNG.normal(size=(4, 6))
+HELD[1, 2] = -0.0
+
+
+def flat(made: Any) -> Any:
+    return made.reshape(-1)[PLACES]
+
+
+PROGRAMS: dict[str, Program] = {
+    "moved": lambda x: flat(x.T[::-1].reshape(2, 12).T),
+    "two indices": lambda x: np.flip(x, 1)[ROWS, COLUMNS],
+    "of constants": lambda x: flat(x) * flat(HELD.T + 1.0),
+    "plus a constant": lambda x: flat(HELD - 0.5 * x),
+    "interleaved": lambda x: flat(np.stack([np.sin(x[:2, 1]), x[2:, 1], x[0, :2], HELD[0, :2]] * 3, -1)),
+    "joined unequally": lambda x: flat(np.concatenate([x[:, :1], HELD[:, :2], x[:, 3:] * x[:, 2:5]], 1)),
+    "one piece": lambda x: np.concatenate([np.exp(x[0]), x[1]])[np.array([7, 8, 6, 11])],
+    "padded": lambda x: flat(np.pad(x[:2, 1:5] * 3.0, ((0, 2), (2, 0))) + np.pad(x[2:, :], ((2, 0), (0, 0)))),
+    "padding alone": lambda x: np.pad(x, 2)[np.array([0, 1]), np.array([3, 9])],
+    "read again": lambda x: (lambda y: flat(y) + y.sum())(np.stack([x[0], x[1] + 1.0, x[2], x[3]])),
+    "none": lambda x: x.T[np.zeros(0, int), np.zeros(0, int)],
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_and_gradients_stay(name: str) -> None:
+    f = PROGRAMS[name]
+    x = RNG.normal(size=(4, 6))
+    x[0, 1], x[3, 2], x[2, 2] = np.inf, np.nan, -0.0
+    np.testing.assert_allclose(wg.function(f)(x), f(x), rtol=1e-15)
+    x = np.nan_to_num(x, posinf=2.0)
+
+    def loss(x: Any) -> Any:
+        return (f(x) ** 2).sum()
+
+    assert np.allclose(wg.function(wg.grad(loss))(x), wg.grad(loss)(x), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize(("name", "gone"), [
+    ("moved", {"transpose", "flip"}), ("padded", {"pad"}), ("one piece", {"concatenate"}),
+    ("of constants", {"transpose", "add_number"}), ("padding alone", {"pad", "gather"}),
+])  # fmt: skip
+def test_what_only_moves_is_left_out(name: str, gone: set[str]) -> None:
+    ops = {node.op.name for node in optimise(traced(PROGRAMS[name])).nodes}
+    assert not gone & ops, ops
+
+
+def traced(f: Program) -> Any:
+    graph = wg.Graph()
+    with graph.as_default():
+        graph.finish([f(graph.add_input((4, 6), np.dtype(np.float64)))])
+    return graph
+
+
+def test_interleaved_pieces_lie_behind_one_another() -> None:
+    (joined,) = [n for n in optimise(traced(PROGRAMS["interleaved"])).nodes if n.op.name == "concatenate"]
+    assert joined.attrs == (0,)
+
+
+def test_places_outside_still_raise() -> None:
+    at = np.array([0, 24])
+    with pytest.raises(IndexError):
+        wg.function(lambda x: x.T.reshape(-1)[at])(np.ones((4, 6)))

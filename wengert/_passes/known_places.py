@@ -1,0 +1,260 @@
+"""Takes elements at known places from where they come from: `gather` with constant indices of arrays that others make.
+
+What only moves elements is left out, since where an element of its result comes from is known. Of an elementwise op
+the elements are taken before it, where at most one operand is not constant: what it computes of constants is known,
+too. Of arrays that were put together in an order the same elements are found in pieces one behind another, which need
+not be interleaved. Sparse Jacobians read their entries so out of the passes' results.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from typing import Any, cast
+
+import numpy as np
+
+from .._core import dtypes
+from .._core.engine import default_engine
+from .._core.graph import Graph, Node
+from .._core.tensor import Value
+from .._prims import structural as S
+from .._prims.indexing import gather
+from .rewrite import with_nodes
+
+_MOST_NUMBERED = 2**24  # elements of an array whose places are counted through while a program is compiled
+
+Places = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def take_known_places(graph: Graph) -> Graph:
+    """The graph with gathers at known places moved to what makes the elements; itself where nothing changes."""
+    if not any(node.op is gather for node in graph.nodes):
+        return graph
+    taking = _Taking(graph)
+    for node in graph.nodes:
+        taking.add(node)
+    return with_nodes(graph, taking.nodes, [*graph.outputs]) if taking.has_changed else graph
+
+
+class _Taking:
+    """The nodes of the graph so far."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.nodes: list[Node] = []
+        self.has_changed = False
+        self.producers: dict[int, Node] = {}
+        self.readers = Counter(v.key for values in (*(n.inputs for n in graph.nodes), graph.outputs) for v in values)
+        self.constants: dict[int, bool] = {}
+
+    def add(self, node: Node) -> None:
+        """Adds a node of the graph, or what stands for it."""
+        if node.op is gather:
+            node = self._taken(node) or node
+        self._keep(node)
+
+    def _keep(self, node: Node) -> None:
+        self.nodes.append(node)
+        for value in node.outputs:
+            self.producers[value.key] = node
+
+    def _taken(self, node: Node) -> Node | None:
+        """The last node of those that stand for a gather; None if it stays."""
+        x, *indices = node.inputs
+        makers = [self.producers.get(i.key) for i in indices]
+        maker = self.producers.get(x.key)
+        if maker is None or len(indices) != len(x.shape) or not self._is_open(maker):
+            return None
+        if not all(m is not None and m.op is S.constant for m in makers):
+            return None
+        places = _places([cast(Node, m).attrs[0] for m in makers], x.shape)
+        if places is None or places.size == 0:
+            return None
+        self.has_changed = True
+        found = self._elements(x, places.reshape(-1), node)
+        out = node.outputs[0]
+        if not isinstance(found, Value):
+            return node.remade(S.constant, (), (found.reshape(out.shape),))
+        return node.remade(S.reshape, (found,), (out.shape,))
+
+    # -- what elements are taken from -------------------------------------------------------------------------------
+
+    def _is_open(self, maker: Node) -> bool:
+        """Whether the elements of what a node makes can be taken from what it is made of."""
+        return _only_places(maker) or self._is_joint(maker) or self._is_computed(maker)
+
+    def _is_joint(self, maker: Node) -> bool:
+        out = maker.outputs[0]
+        return maker.op is S.concatenate and self.readers[out.key] == 1 and _is_countable(out)
+
+    def _is_computed(self, maker: Node) -> bool:
+        """Whether it is an elementwise op for nobody else, and of at most one operand elements have to be taken as they
+        are: others are constant, or moved."""
+        if not _is_elementwise(maker) or self.readers[maker.outputs[0].key] != 1:
+            return False
+        makers = [self.producers.get(v.key) for v in maker.inputs if not self._is_constant(v)]
+        return sum(m is None or not _only_places(m) for m in makers) <= 1
+
+    def _is_constant(self, value: Value) -> bool:
+        """Whether an array is made of constants alone, by what is followed here."""
+        known = self.constants.get(value.key)
+        if known is None:
+            maker = self.producers.get(value.key)
+            known = maker is not None and (
+                (_only_places(maker) or _is_elementwise(maker)) and all(map(self._is_constant, maker.inputs))
+            )
+            self.constants[value.key] = known
+        return known
+
+    def _elements(self, value: Value, places: Places, node: Node) -> Any:
+        """The elements of an array at flat places: an array if they are known, otherwise a value."""
+        maker = self.producers.get(value.key)
+        if maker is None:
+            return self._gathered(value, places, node)
+        if maker.op is S.constant:
+            return np.asarray(maker.attrs[0]).reshape(-1)[places]
+        if _only_moves(maker):
+            return self._elements(maker.inputs[0], _origins(maker).reshape(-1)[places], node)
+        if _is_pad(maker):
+            return self._of_padded(maker, places, node)
+        if self._is_joint(maker):
+            return self._of_pieces(maker, places, node)
+        fits = places.size <= _size(value)  # otherwise more would be computed than before
+        if self._is_constant(value) or (fits and self._is_computed(maker)):
+            return self._computed(maker, [self._elements(v, places, node) for v in maker.inputs], places.shape)
+        return self._gathered(value, places, node)
+
+    def _computed(self, maker: Node, operands: list[Any], shape: tuple[int, ...]) -> Any:
+        if not any(isinstance(x, Value) for x in operands):
+            with np.errstate(all="ignore"):
+                return np.asarray(_run(maker, operands))
+        inputs = (*[x if isinstance(x, Value) else self._constant(x, maker) for x in operands],)
+        return self._made(maker, maker.op, inputs, maker.attrs, shape, maker.outputs[0].dtype)
+
+    def _of_padded(self, maker: Node, places: Places, node: Node) -> Any:
+        """Elements of an array with zeros around it."""
+        (x,) = maker.inputs
+        found = np.asarray(_run(maker, [np.arange(1, _size(x) + 1).reshape(x.shape)])).reshape(-1)[places]
+        zeros = np.zeros(places.shape, x.dtype)
+        if not found.any():
+            return zeros
+        inner = self._elements(x, np.maximum(found - 1, 0), node)
+        if found.all():
+            return inner
+        if not isinstance(inner, Value):
+            return np.where(found > 0, inner, zeros)
+        inputs = (self._constant(found > 0, node), inner, self._constant(zeros, node))
+        return self._made(node, S.select, inputs, (), places.shape, x.dtype)
+
+    def _of_pieces(self, maker: Node, places: Places, node: Node) -> Any:
+        """Elements of a concatenation, from those of its operands that have any of them."""
+        ends = [*itertools.accumulate(map(_size, maker.inputs))]
+        found = _origins(maker).reshape(-1)[places]
+        which = np.searchsorted(ends, found, side="right")
+        needed = np.unique(which)
+        starts = np.array([0, *ends])
+        if needed.size == 1:
+            piece = int(needed[0])
+            return self._elements(maker.inputs[piece], found - starts[piece], node)
+        pieces = [maker.inputs[k] for k in needed]
+        moved = np.zeros(len(ends), np.int64)  # by piece, how far it lies before where it lay
+        moved[needed] = starts[needed] - np.array([0, *itertools.accumulate(map(_size, pieces))])[:-1]
+        return self._gathered(self._behind_one_another(pieces, maker, node), found - moved[which], node)
+
+    def _behind_one_another(self, pieces: list[Value], maker: Node, node: Node) -> Value:
+        """Arrays of which one was made, all elements of each behind those of the one before."""
+        (axis,) = maker.attrs
+        shapes = {(*v.shape[:axis], *v.shape[axis + 1 :]) if v.shape[axis] == 1 else v.shape for v in pieces}
+        shape = shapes.pop()
+        if shapes or not shape:  # arrays of one shape need not be made flat
+            shape = ()
+        rows = [self._shaped(x, shape or (_size(x),), node) for x in pieces]
+        whole = (sum(cast(int, x.shape[0]) for x in rows), *shape[1:])
+        return self._made(node, S.concatenate, (*rows,), (0,), whole, maker.outputs[0].dtype)
+
+    def _shaped(self, value: Value, shape: tuple[Any, ...], node: Node) -> Value:
+        """An array in another shape; a constant one is computed now."""
+        if self._is_constant(value):
+            return self._constant(self._elements(value, np.arange(_size(value)), node).reshape(shape), node)
+        return value if value.shape == shape else self._made(node, S.reshape, (value,), (shape,), shape, value.dtype)
+
+    # -- new nodes --------------------------------------------------------------------------------------------------
+
+    def _gathered(self, value: Value, places: Places, node: Node) -> Value:
+        flat = self._shaped(value, (_size(value),), node)
+        return self._made(node, gather, (flat, self._constant(places, node)), (), places.shape, value.dtype)
+
+    def _constant(self, array: np.ndarray[Any, Any], near: Node) -> Value:
+        out = Value(array.shape, array.dtype, near.outputs[0].graph)
+        self._keep(Node(S.constant, (), (out,), (array,), near.site, near.is_quiet, near.label))
+        return out
+
+    def _made(
+        self, near: Node, op: Any, inputs: tuple[Value, ...], attrs: tuple[Any, ...], shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+    ) -> Value:  # fmt: skip
+        """What a new node gives, which stands where another one stood."""
+        out = Value(shape, dtype, near.outputs[0].graph)
+        self._keep(Node(op, inputs, (out,), attrs, near.site, near.is_quiet, near.label))
+        return out
+
+
+def _size(value: Value) -> int:
+    return math.prod(value.shape)
+
+
+def _is_countable(value: Value) -> bool:
+    return all(type(d) is int for d in value.shape) and _size(value) <= _MOST_NUMBERED
+
+
+def _is_plain(node: Node) -> bool:
+    """Whether a node computes one array of ordinary ones, and nothing else."""
+    op = node.op
+    return not (op.is_multi or op.has_effect or op.can_raise or op.facts.buffer or op.facts.holds)
+
+
+def _only_moves(node: Node) -> bool:
+    return (
+        bool(node.op.facts.moves) and _is_plain(node) and len(node.inputs) == 1
+        and _is_countable(node.inputs[0]) and _is_countable(node.outputs[0])
+    )  # fmt: skip
+
+
+def _is_pad(node: Node) -> bool:
+    return node.op is S.pad and _is_countable(node.inputs[0]) and _is_countable(node.outputs[0])
+
+
+def _only_places(node: Node) -> bool:
+    """Whether it is known of each element where it comes from, if from anywhere."""
+    return node.op is S.constant or _only_moves(node) or _is_pad(node)
+
+
+def _is_elementwise(node: Node) -> bool:
+    out = node.outputs[0]
+    if node.op.facts.mixes != "nothing" or node.op.facts.moves or not _is_plain(node) or not node.inputs:
+        return False
+    return _is_countable(out) and all(v.shape == out.shape for v in node.inputs)
+
+
+def _origins(node: Node) -> Places:
+    """Where the elements of a result stand in the operands, counted through one operand after another."""
+    starts = itertools.accumulate(map(_size, node.inputs), initial=0)
+    numbers = [np.arange(s, s + _size(v)).reshape(v.shape) for s, v in zip(starts, node.inputs, strict=False)]
+    return np.asarray(_run(node, numbers))
+
+
+def _run(node: Node, arrays: list[Any]) -> Any:
+    return default_engine().kernels[node.op.name](*arrays, *node.attrs)
+
+
+def _places(indices: list[np.ndarray[Any, Any]], shape: tuple[Any, ...]) -> Places | None:
+    """The flat places that indices address, one for each axis; None if one does not exist, or is not known."""
+    if not all(type(d) is int for d in shape):
+        return None
+    found = np.zeros(indices[0].shape, dtypes.int64)
+    for index, extent in zip(indices, shape, strict=True):
+        if index.size and not -extent <= index.min() <= index.max() < extent:
+            return None
+        found = found * extent + np.where(index < 0, index + extent, index)
+    return found
