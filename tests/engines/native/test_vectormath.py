@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
+import wengert as wg
 from tests.support.narrower_vectors import NARROWER, VARIABLE
 from tests.support.native_kernels import SUM_X_SIN_X, map_ir
 from wengert._engines.native.llvm import jit, polynomials, prelude, symbols, target, values, vectormath
@@ -176,6 +177,28 @@ def test_two_operands(name: str, dtype: str) -> None:
     grid = np.meshgrid(points, points)
     x, y = np.concatenate([x, grid[0].ravel()]), np.concatenate([y, grid[1].ravel()])
     check(name, (x, y), run(name, dtype, x, y))
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values())
+@pytest.mark.parametrize("number", [3, 4])
+def test_small_powers_are_products(number: int, dtype: Any, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.setenv("WENGERT_DUMP", "loops")
+    power = wg.function(lambda x: x**number)
+    x = np.random.default_rng(7).uniform(-3, 3, 2_000).astype(dtype)
+    found = power(x)
+    assert "pow." not in capfd.readouterr().err  # which takes 19 times as long
+    for one, value in zip(x, found, strict=True):
+        off = abs(Fraction(float(value)) - Fraction(float(one)) ** number)
+        assert off <= 2 * Fraction(float(np.spacing(np.abs(value))))
+    with np.errstate(all="ignore"):  # the ends of the range, where the square alone is beyond it, too
+        info = np.finfo(dtype)
+        edges = [
+            k * np.array([info.tiny, info.max, info.smallest_subnormal]) ** (1 / n) for n in (2, 3, 4) for k in (1, 3)
+        ]
+        hard = np.concatenate([hard_points(dtype), *edges]).astype(dtype)
+        hard = np.concatenate([hard, -hard, np.zeros(2_000, dtype)])[:2_000]  # the size that is compiled
+        np.testing.assert_allclose(power(hard), hard**number, rtol=4 * info.eps, atol=info.smallest_subnormal)
+        np.testing.assert_array_equal(np.signbit(power(hard)), np.signbit(hard**number))
 
 
 @pytest.mark.parametrize("name", ["lgamma", "tgamma"])
