@@ -234,3 +234,121 @@ def test_a_single_number_may_be_written_to(reduced: Callable[[Any], Any]) -> Non
     (slope,) = torch.autograd.grad(y, x)
     assert y.item() == 2.0 * wanted
     np.testing.assert_allclose(slope.numpy(), 2.0 * wg.grad(reduced)(x.detach().numpy()), rtol=1e-12)
+
+
+# -- what code may write to after a call, beside torch's own functions -------------------------------------------------
+
+F = torch.nn.functional
+SAME_NAME = [
+    "sin", "cos", "tan", "exp", "log", "log1p", "log2", "log10", "exp2", "tanh", "sinh", "cosh", "sqrt", "square",
+    "abs", "sign", "floor", "round", "deg2rad", "rad2deg", "sinc", "arcsin", "arccos", "arctan", "arcsinh",
+    "arctanh", "reciprocal", "sum", "mean", "prod", "max", "min", "tril", "triu", "trace", "expm1", "fmod", "add",
+    "subtract", "multiply", "divide", "maximum", "minimum", "arctan2", "hypot", "logaddexp", "matmul", "outer",
+]  # fmt: skip
+SPECIAL = [
+    "erf", "erfc", "erfcx", "erfinv", "gammaln", "digamma", "logit", "expit", "i0", "i0e", "i1", "i1e", "ndtr",
+    "ndtri", "log_ndtr", "xlogy", "xlog1py", "entr", "zeta",
+]  # fmt: skip
+TWO = {
+    "add", "subtract", "multiply", "divide", "power", "maximum", "minimum", "arctan2", "hypot", "logaddexp", "xlogy",
+    "xlog1py", "zeta", "fmod", "matmul",
+}  # fmt: skip
+ROWS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    **{name: (getattr(wg, name), getattr(torch, name)) for name in SAME_NAME},
+    **{name: (getattr(wg.special, name), getattr(torch.special, name)) for name in SPECIAL},
+    **{name: (getattr(wg.nn, name), getattr(F, name)) for name in ("relu", "softplus", "silu", "gelu", "elu", "selu")},
+    "power": (wg.power, torch.pow),
+    "softmax": (wg.nn.softmax, lambda x: torch.softmax(x, -1)),
+    "log_softmax": (wg.nn.log_softmax, lambda x: torch.log_softmax(x, -1)),
+    "logsumexp": (lambda x: wg.nn.logsumexp(x, axis=-1), lambda x: torch.logsumexp(x, -1)),
+    "negative": (lambda x: -x, lambda x: -x), "plus one": (lambda x: x + 1, lambda x: x + 1),
+    "twice": (lambda x: x * 2, lambda x: x * 2), "half": (lambda x: x / 2, lambda x: x / 2),
+    "one by it": (lambda x: 1 / x, lambda x: 1 / x), "cube": (lambda x: x**3, lambda x: x**3),
+    "root": (lambda x: x**0.5, lambda x: x**0.5), "inverse power": (lambda x: x**-1.0, lambda x: x**-1.0),
+    "where": (lambda x: wg.where(x > 0.5, x, 2.0), lambda x: torch.where(x > 0.5, x, 2.0)),
+    "clip": (lambda x: wg.clip(x, 0.3, 0.6), lambda x: x.clamp(0.3, 0.6)),
+    "sums": (lambda x: wg.sum(x, axis=1), lambda x: x.sum(1)),
+    "products": (lambda x: wg.prod(x, axis=1), lambda x: x.prod(1)),
+    "maxima": (lambda x: wg.max(x, axis=1), lambda x: x.amax(1)),
+    "variances": (lambda x: wg.var(x, axis=1), lambda x: x.var(1, correction=0)),
+    "deviations": (lambda x: wg.std(x, axis=1), lambda x: x.std(1, correction=0)),
+    "norms": (lambda x: wg.linalg.norm(x, axis=1), lambda x: torch.linalg.norm(x, dim=1)),
+    "running sums": (lambda x: wg.cumsum(x, axis=1), lambda x: x.cumsum(1)),
+    "running products": (lambda x: wg.cumprod(x, axis=1), lambda x: x.cumprod(1)),
+    "sort": (lambda x: wg.sort(x, axis=1), lambda x: x.sort(1)[0]),
+    "largest": (lambda x: wg.ops.top_k(x, 2)[0], lambda x: x.topk(2)[0]),
+    "einsum": (lambda x: wg.einsum("ij,kj->ik", x, x), lambda x: torch.einsum("ij,kj->ik", x, x)),
+    "reshape": (lambda x: wg.reshape(x, (-1,)), lambda x: x.reshape(-1).clone()),
+    "transpose": (lambda x: x.T, lambda x: x.T.clone()), "slice": (lambda x: x[1:, ::2], lambda x: x[1:, ::2].clone()),
+    "rows": (lambda x: x[np.array([0, 2])], lambda x: x[[0, 2]]),
+    "concatenate": (lambda x: wg.concatenate([x, x]), lambda x: torch.cat([x, x])),
+    "stack": (lambda x: wg.stack([x, x]), lambda x: torch.stack([x, x])),
+    "pad": (lambda x: wg.pad(x, ((1, 1), (0, 2))), lambda x: F.pad(x, (0, 2, 1, 1))),
+    "flip": (lambda x: wg.flip(x, 1), lambda x: x.flip(1)), "roll": (lambda x: wg.roll(x, 1), lambda x: x.roll(1)),
+    "tile": (lambda x: wg.tile(x, (2, 1)), lambda x: x.tile(2, 1)),
+    "repeat": (lambda x: wg.repeat(x, 2, axis=1), lambda x: x.repeat_interleave(2, 1)),
+    "inverse": (wg.linalg.inv, torch.linalg.inv), "determinant": (wg.linalg.det, torch.linalg.det),
+    "log of it": (lambda x: wg.linalg.slogdet(x)[1], lambda x: torch.linalg.slogdet(x)[1]),
+    "factor": (lambda x: wg.linalg.cholesky(x @ x.T), lambda x: torch.linalg.cholesky(x @ x.T)),
+    "eigenvalues": (lambda x: wg.linalg.eigvalsh(x + x.T), lambda x: torch.linalg.eigvalsh(x + x.T)),
+    "singular values": (lambda x: wg.linalg.svd(x, compute_uv=False), torch.linalg.svdvals),
+    "exponential": (wg.linalg.expm, torch.linalg.matrix_exp),
+}  # fmt: skip
+READ_BY_OURS = {
+    "expm1": "slopes are exact in the tails, where the result has no digits of them",
+    "expit": "the same",
+    "one by it": "the result may be written to instead, which torch's reads",
+    "sort": "the order is found again from the operand",
+    "erfinv": "torch computes the result again",
+    "fmod": "the same",
+    "ndtr": "torch's is made of other functions, and keeps what it makes of the operand",
+    "ndtri": "the same",
+}
+
+
+def may_be_written_to(f: Callable[..., Any], operands: list[Any], place: int | None) -> bool:
+    """Whether the backward pass goes on after a write to an operand, or to the result (None)."""
+    given = [x.clone().requires_grad_() * 1.0 for x in operands]
+    y = f(*given)
+    if not y.requires_grad:
+        return True
+    (y if place is None else given[place]).mul_(1.0)
+    try:
+        y.sum().backward()
+    except RuntimeError as error:
+        if "modified by an inplace operation" not in str(error):
+            raise
+        return False
+    return True
+
+
+def operands_of(name: str) -> list[Any]:
+    square = torch.linspace(0.2, 0.8, 9, dtype=torch.float64).reshape(3, 3).T + torch.eye(3, dtype=torch.float64) * 0.05
+    if name == "outer":
+        return [square[0].clone(), square[1].clone()]
+    second = [square.flip(0) + 1.2] if name in TWO else []
+    return [square + 2.0 if name == "zeta" else square, *second]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_code_may_write_to_what_it_may_write_to_with_torchs_own(name: str) -> None:
+    ours, theirs = ROWS[name]
+    operands = operands_of(name)
+    compiled = wg.function(ours)
+    for place in (None, *range(len(operands))):
+        for _ in range(3):  # as the first calls run op by op, and later ones compiled
+            found = may_be_written_to(compiled, operands, place)
+            if name not in READ_BY_OURS:
+                assert found or not may_be_written_to(theirs, operands, place), place
+
+
+def test_what_only_ours_reads_is_listed_with_a_reason() -> None:
+    for name in READ_BY_OURS:
+        ours, theirs = ROWS[name]
+        operands = operands_of(name)
+        compiled = wg.function(ours)
+        lost = [
+            place for place in (None, *range(len(operands)))
+            if may_be_written_to(theirs, operands, place) > may_be_written_to(compiled, operands, place)
+        ]  # fmt: skip
+        assert lost, f"{name} reads no more than torch's: the row may go"
