@@ -38,12 +38,13 @@ WHAT_TORCH_KEEPS = {
     "transposed": lambda x: wg.reshape(x, (8, 8)).T + 2,
     "clipped": lambda x: wg.clip(x, 0.4, 0.9), "angle": lambda x: wg.arctan2(x, 2.0), "mean": wg.mean,
     "error": lambda x: wg.mean((x - 1.0) ** 2), "chosen": lambda x: wg.where(x > 0.5, x, 0.0),
+    "sorted": wg.sort,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("f", "count"),
-    [*zip(WHAT_TORCH_KEEPS.values(), (1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1), strict=True)],
+    [*zip(WHAT_TORCH_KEEPS.values(), (1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1), strict=True)],
     ids=WHAT_TORCH_KEEPS,
 )
 def test_a_node_keeps_what_its_backward_pass_reads(f: Callable[[Any], Any], count: int) -> None:
@@ -123,6 +124,8 @@ DEEPER = {
     "custom": lambda x: wg.sum(clipped(x) ** 3),
     "quotient": wg.function(lambda x: wg.sin(x) / (2 + x * x)),
     "normalised": wg.function(lambda x: x / wg.sum(x)),
+    "sorted": wg.function(lambda x: wg.sort(wg.sin(5 * x)) ** 3 * wg.sort(x)[::-1]),
+    "median": wg.function(lambda x: wg.median(wg.sin(5 * x)) ** 3 + wg.quantile(x, 0.3) * wg.max(x)),
 }
 
 
@@ -298,7 +301,6 @@ READ_BY_OURS = {
     "expm1": "slopes are exact in the tails, where the result has no digits of them",
     "expit": "the same",
     "one by it": "the result may be written to instead, which torch's reads",
-    "sort": "the order is found again from the operand",
     "erfinv": "torch computes the result again",
     "fmod": "the same",
     "ndtr": "torch's is made of other functions, and keeps what it makes of the operand",

@@ -188,17 +188,27 @@ def _cut(divided: Program, stage: CallBackward, given: int) -> _Cut:
     What is made of constants alone is made again, and so are quotients among the `given` first results.
     """
     graph, back = divided.graph, stage.backward.graph
+    later = _found_at_once(graph, back, len(stage.slots))
+    made = [*graph.nodes, *later.moved]
     outputs = [*graph.outputs[: stage.stop]]
     places: dict[int, int] = {}
     for place, value in enumerate((*graph.inputs, *outputs)):
         places.setdefault(value.key, place)
-    fixed = _fixed(graph.nodes)
-    makers = {v.key: node for node in graph.nodes for v in node.outputs if _is_view(node)}
-    quotients = _quotients(graph.nodes, outputs[:given])
+    fixed = _fixed(made)
+    makers = {v.key: node for node in made for v in node.outputs if _is_view(node)}
+    quotients = _quotients(made, outputs[:given])
     kept: dict[int, Value] = {}
     again: set[int] = set()  # nodes by identity
-    waiting = [*back.inputs[: len(stage.slots)]]
+    waiting = later.read
     for value in waiting:  # which grows
+        if value.key in later.stands:
+            other = later.stands[value.key]
+            if other.key not in places:
+                places[other.key] = len(graph.inputs) + len(outputs)
+                outputs.append(other)
+            places[value.key] = places[other.key]
+            kept[value.key] = value
+            continue
         path: list[Node] = []
         root = value
         while root.key not in places and root.key not in fixed and root.key in makers:
@@ -219,10 +229,57 @@ def _cut(divided: Program, stage: CallBackward, given: int) -> _Cut:
         again.update(map(id, path))
         kept[root.key] = root
     seeds = back.inputs[len(stage.slots) :]
-    nodes = [node for node in graph.nodes if id(node) in again]
-    backward = Graph.of(back.name, [*kept.values(), *seeds], [*nodes, *back.nodes], back.outputs, back.guards)
-    forward = Graph.of(graph.name, graph.inputs, graph.nodes, outputs, graph.guards)
+    nodes = [node for node in made if id(node) in again]
+    backward = Graph.of(back.name, [*kept.values(), *seeds], [*nodes, *later.nodes], back.outputs, back.guards)
+    forward = Graph.of(graph.name, graph.inputs, made, outputs, graph.guards)
     return _Cut(Program(forward), Program(backward), [places[key] for key in kept])
+
+
+class _Later(NamedTuple):
+    """A backward half whose orders and places are found by the forward one.
+
+    Attributes:
+        moved: the nodes that the forward half has beside its own.
+        nodes: those of the backward half.
+        read: the values that this reads.
+        stands: those of them that nodes which it had would have given, with what stands for each in the forward half.
+    """
+
+    moved: list[Node]
+    nodes: list[Node]
+    read: list[Value]
+    stands: dict[int, Value]
+
+
+def _found_at_once(graph: Graph, back: Graph, count: int) -> _Later:
+    """The order of what is sorted is kept in place of the operand, which users may then write to, as with torch's own.
+
+    Args:
+        graph: the forward half.
+        back: the backward one.
+        count: how many values that reads.
+    """
+    given = {v.key: v for v in back.inputs[:count]}
+    known = {_computed(node): node for node in graph.nodes if node.op.facts.places}
+    moved: list[Node] = []
+    later: list[Node] = []
+    found: list[Value] = []
+    stands: dict[int, Value] = {}
+    for node in back.nodes:
+        if not node.op.facts.places or node.op.is_multi or not all(v.key in given for v in node.inputs):
+            later.append(node)
+            continue
+        there = known.get(_computed(node))
+        if there is None:
+            moved.append(node)
+        found.append(node.outputs[0])
+        stands[node.outputs[0].key] = (there or node).outputs[0]
+    wanted = {v.key for v in (*back.outputs, *(x for node in later for x in node.inputs))}
+    return _Later(moved, later, [v for v in (*given.values(), *found) if v.key in wanted], stands)
+
+
+def _computed(node: Node) -> Any:
+    return node.op.name, node.attrs, (*[v.key for v in node.inputs],)
 
 
 def _quotients(nodes: Sequence[Node], results: Sequence[Value]) -> dict[int, Node]:
