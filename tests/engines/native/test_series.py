@@ -302,3 +302,17 @@ def test_values_that_are_used_again_and_again_are_looked_at_once() -> None:
 
     x = np.linspace(0.5, 2.0, 12)
     assert shapes_of(f, "lgamma", 0.5, x) == [()]
+
+
+def test_what_is_called_first_is_called_once(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    """Calls that need what other ones have given read it, in the strip that they share."""
+    monkeypatch.setenv("WENGERT_DUMP", "loops")
+    rng = np.random.default_rng(5)
+    a, b, p = rng.uniform(1.0, 4.0, 300), rng.uniform(1.0, 4.0, 300), rng.uniform(0.1, 0.9, 300)
+    slopes = wg.grad(lambda a, b, p: wg.sum(S.betaincinv(a, b, p)), argnums=(0, 1, 2))
+    found = wg.function(slopes)(a, b, p)
+    calls = capfd.readouterr().err
+    assert calls.count("special.betaincinv(") == 1
+    assert calls.count("special.betaln(") == 1
+    for own, expected in zip(found, slopes(a, b, p), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-9)

@@ -66,8 +66,9 @@ def _sources_of(forms: set[Form]) -> set[Form]:
 
 def keep(b: Builder, forms: Sequence[Form], held: Sequence[Array], first: Operand, place: Operand) -> None:
     """Computes forms of one element of a strip."""
+    number = b.add(first, place)  # one for all, by which a form finds what those before it have computed
     for form, array in zip(forms, held, strict=True):
-        b.store(array, place, form.at_flat(b, b.add(first, place)))
+        b.store(array, place, form.at_flat(b, number))
 
 
 def recall(b: Builder, forms: Sequence[Form], held: Sequence[Array], first: Operand, place: Operand) -> Operand:
