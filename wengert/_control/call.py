@@ -229,6 +229,11 @@ def programs_within(node: Node) -> list[Program]:
     return [*(attr for attr in node.attrs if isinstance(attr, Program)), *held_by(node)]
 
 
+def has_effect(graph: Graph) -> bool:
+    """Whether a run of a graph, or of a program in it, is seen by anybody who does not look at its results."""
+    return any(n.op.has_effect or any(has_effect(p.graph) for p in programs_within(n)) for n in graph.nodes)
+
+
 def _split(program: Program, active: tuple[bool, ...]) -> Program:
     name = program.graph.name
     joint = joint_of(program.graph, active, sparse=True)
@@ -389,4 +394,14 @@ call = general(
 )  # fmt: skip
 call.prepare = preparing(lambda operands, program: operands)
 
-__all__ = ["Program", "call", "call_program", "closed", "cut_inside", "inner_programs", "leads_through", "symbol"]
+__all__ = [
+    "Program",
+    "call",
+    "call_program",
+    "closed",
+    "cut_inside",
+    "has_effect",
+    "inner_programs",
+    "leads_through",
+    "symbol",
+]

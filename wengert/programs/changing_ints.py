@@ -21,11 +21,10 @@ from .._compile.bridge import is_known
 from .._compile.cache import Compiled
 from .._compile.trace import ArrayKey, Static, Traced
 from .._compile.whole_numbers import LEAST, MOST, limits
+from .._control.call import has_effect
 from .._core import dtypes
 from .._core.constant import number
 from .._core.engine import Engine
-from .._core.graph import Graph
-from .._core.printer import programs_of
 from .._core.state import STATE, pausing
 from .._core.structure import Spec
 from .._core.tensor import Tensor
@@ -199,13 +198,9 @@ def can_try(fixed: Compiled, tensors: Sequence[Tensor]) -> bool:
     return (
         STATE.builder is None
         and sys.getprofile() is None
-        and not _has_effect(fixed.graph)
+        and not has_effect(fixed.graph)
         and all(not t.is_symbolic and is_known(t) for t in (*tensors, *fixed.captured))
     )
-
-
-def _has_effect(graph: Graph) -> bool:
-    return any(n.op.has_effect or any(map(_has_effect, programs_of(n))) for n in graph.nodes)
 
 
 def most_of(places: list[int], try_at: Callable[[Sequence[int]], T | None]) -> tuple[list[int], T | None]:
