@@ -73,6 +73,7 @@ FEW = 16  # iterations of a loop, fewer than which may not fill a vector ...
 MUCH = 80  # ... and the instructions of one from which on most of a vector is better than none
 WRITTEN_OUT = 128  # items of all iterations of a loop in another one, up to which it is written out
 MOST_SIDE_BY_SIDE = 4  # vectors of iterations
+WITH_REST = 16  # iterations at a time from which on LLVM makes shorter vectors, not calls of each, of those left
 _PLAIN = (Let, Select, Convert, Get, Set, Load, Store)
 FREE_METADATA = 10  # the number of the first metadata of a loop of its own
 ABSURD = 2**62  # bytes that no machine has: `memory` gives none
@@ -645,8 +646,9 @@ class _Kernel(Values):
     def wishes(self, item: For) -> str:
         """What LLVM is told of a loop. Where functions are called of what others gave, each waits for the one before,
         and several vectors side by side use the time. Functions that wait for none keep the machine busy themselves:
-        as each call saves all that is in registers, one vector at a time is best. With one call, sums in parts gain
-        more than that costs. A short loop in another one is written out: vectors are made of innermost loops only."""
+        as each call saves all that is in registers, one vector at a time is best, or two where iterations are left
+        that LLVM would compute one by one. With one call, sums in parts gain more than that costs. A short loop in
+        another one is written out: vectors are made of innermost loops only."""
         if self.around > 1 and _is_short(item):
             return self.wish(item, 3, '"llvm.loop.unroll.full"')
         count = _side_by_side(item)
@@ -842,11 +844,12 @@ def _side_by_side(item: For) -> int:
     calls = [x for x in item.body if type(x) is Let and _is_function(x)]
     if len(calls) < 2:
         return 0
+    lanes = vector_bits() // (8 * WIDTHS[calls[0].type])
+    count = item.stop - item.start if type(item.start) is int and type(item.stop) is int else None
     if _calls_in_a_row(item.body) < 2:
-        return 1
-    if type(item.start) is not int or type(item.stop) is not int:
-        return MOST_SIDE_BY_SIDE
-    vectors = (item.stop - item.start) * 8 * WIDTHS[calls[0].type] // vector_bits()
+        leaves_rest = count is None or (count >= WITH_REST and count % lanes)
+        return 2 if leaves_rest and 2 * lanes == WITH_REST else 1
+    vectors = MOST_SIDE_BY_SIDE if count is None else count // lanes
     return MOST_SIDE_BY_SIDE if vectors >= MOST_SIDE_BY_SIDE else 2 if vectors >= 2 else 1
 
 
