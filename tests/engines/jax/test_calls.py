@@ -253,3 +253,25 @@ def test_the_cost_of_parameters_in_a_dictionary_in_python_calls() -> None:
     warm(step, p, x)
     assert len(python_calls(step, p, x)) <= 5  # one more than for arrays by themselves
     assert type(step(p, x).grad["w"]) is list
+
+
+def test_the_cost_of_an_eager_custom_gradient_in_python_calls() -> None:
+    own: Any = jax.custom_vjp(lambda x: x * x)
+    own.defvjp(lambda x: (x * x, x), lambda x, upstream: (upstream * x * 10,))
+    x = jnp.asarray(X)
+    ours, theirs = (lambda f=f: jax.grad(lambda x: f(x).sum())(x) for f in (tenfold, own))
+    warm(ours)
+    warm(theirs)
+    np.testing.assert_array_equal(ours(), theirs())
+    assert len(python_calls(ours)) - len(python_calls(theirs)) <= 510
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_cotangents_have_the_dtype_and_the_strength_of_their_operand(dtype: str) -> None:
+    rule = wg.custom_gradient(lambda x: (x * x, lambda upstream: upstream * 2.0))
+    x = jnp.asarray(X, dtype)
+    found = jax.grad(lambda x: (rule(x).astype("float32") * 1.5).sum())(x)
+    assert found.dtype == x.dtype and not found.weak_type
+    np.testing.assert_array_equal(found, np.full(2, 3.0))
+    weak = jax.grad(lambda x: rule(x) * 1.5)(jnp.asarray(0.5))
+    assert float(weak) == 3.0

@@ -12,7 +12,7 @@ all devices), the operation is a program of its own.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -36,11 +36,15 @@ def varying(aval: object) -> frozenset[Any]:
     return getattr(aval, "vma", frozenset()) if kind is None else kind.varying
 
 
-def vary_alike(leaves: list[Any]) -> list[Any]:
-    """Arrays that vary over the same axes. The operation is JAX's, and sums over devices backwards."""
-    found = [*map(varying, map(jax.typeof, leaves))]
+def vary_alike(leaves: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Arrays that vary over the same axes, and their types. The operation is JAX's, and sums over devices backwards."""
+    types = [*map(jax.typeof, leaves)]
+    found = [*map(varying, types)]
     every = frozenset[Any]().union(*found)
-    return [x if own == every else _vary(x, (*sorted(every - own),)) for x, own in zip(leaves, found, strict=True)]
+    if found.count(every) == len(found):
+        return leaves, types
+    alike = [x if own == every else _vary(x, (*sorted(every - own),)) for x, own in zip(leaves, found, strict=True)]
+    return alike, [*map(jax.typeof, alike)]
 
 
 def _vary(x: object, axes: tuple[Any, ...]) -> Any:
@@ -74,10 +78,15 @@ def typed(avals: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
 
 def explicit_mesh(leaves: Sequence[Any]) -> Any:
     """The mesh of explicit axes on which some of these arrays lie; None if there is none."""
+    return explicit_mesh_of_types(map(jax.typeof, leaves))
+
+
+def explicit_mesh_of_types(types: Iterable[Any]) -> Any:
+    """The same, of the types of arrays."""
     if not hasattr(_sharding, "auto_axes"):
         return None
-    for x in leaves:
-        mesh = getattr(getattr(jax.typeof(x), "sharding", None), "mesh", None)
+    for one in types:
+        mesh = getattr(getattr(one, "sharding", None), "mesh", None)
         if mesh is not None and not mesh.empty and _sharding.AxisType.Explicit in mesh.axis_types:
             return mesh
     return None
@@ -214,6 +223,6 @@ def _jitted(
 
 
 __all__ = [
-    "as_program", "explicit_mesh", "laid_out_by_xla", "off_meshes", "on_any_mesh", "plain", "typed", "vary",
-    "vary_alike", "whole_where_it_varies",
+    "as_program", "explicit_mesh", "explicit_mesh_of_types", "laid_out_by_xla", "off_meshes", "on_any_mesh", "plain",
+    "typed", "vary", "vary_alike", "whole_where_it_varies",
 ]  # fmt: skip

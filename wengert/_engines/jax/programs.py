@@ -21,7 +21,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ..._control.call import Program, programs_within
+from ..._control.call import Program, has_effect, programs_within
 from ..._control.executables import once_per_program
 from ..._control.joint_graph import RowsAt
 from ..._control.loop import Loop
@@ -33,7 +33,7 @@ from ..._passes.dce import drop_unused
 from ..interpret import compile_instructions
 from .checkified import looked_at
 from .common import TRACING, is_concrete
-from .meshes import explicit_mesh, laid_out_by_xla, off_meshes, plain, typed, vary_alike
+from .meshes import explicit_mesh, explicit_mesh_of_types, laid_out_by_xla, off_meshes, plain, typed, vary_alike
 from .table import KERNELS
 from .transposed_products import contracted
 
@@ -59,7 +59,7 @@ class Form:
         self.run: Callable[..., tuple[Any, ...]] = compile_instructions(graph, KERNELS)
         self.jitted: Callable[..., tuple[Any, ...]] = jax.jit(self.traced)
         self.can_jit = not _varies(program.graph)
-        self.has_effect = _has_effect(program.graph)
+        self.has_effect = has_effect(program.graph)
         # compiled from the first use on: a history of a run op by op is none that XLA could take
         self.has_regions = any(node.op.facts.holds for node in program.graph.nodes)
         self.uses = 0
@@ -107,13 +107,6 @@ def _varies(graph: Graph) -> bool:
         if any(_varies(program.graph) for program in programs_within(node)):
             return True
     return False
-
-
-def _has_effect(graph: Graph) -> bool:
-    return any(
-        node.op.has_effect or any(_has_effect(program.graph) for program in programs_within(node))
-        for node in graph.nodes
-    )
 
 
 @once_per_program
@@ -167,9 +160,9 @@ looked_at(linear_p)
 def bound(program: Program, natives: Natives) -> tuple[Any, ...]:
     """The results of a program as JAX's transformations see them."""
     leaves, tree = jax.tree.flatten([*natives])
-    leaves = vary_alike([*map(_as_array, leaves)])
-    jaxpr, out_tree = form_of(program).jaxpr(tree, [*map(jax.typeof, leaves)])
-    mesh = explicit_mesh(leaves)
+    leaves, types = vary_alike([*map(_as_array, leaves)])  # JAX takes a while to tell a type
+    jaxpr, out_tree = form_of(program).jaxpr(tree, types)
+    mesh = explicit_mesh_of_types(types)
     if mesh is None:
         outs = program_p.bind(*leaves, program=program, tree=tree)
     else:
@@ -321,7 +314,8 @@ def _shaped(ct: Any, aval: Any) -> Any:
     if isinstance(ct, tuple):
         values, indices = ct
         return jnp.zeros(aval.shape, aval.dtype).at[indices].add(values.astype(aval.dtype))
-    return ct.astype(aval.dtype)
+    is_so = ct.dtype == aval.dtype and not ct.weak_type
+    return ct if is_so else ct.astype(aval.dtype)
 
 
 # -- its derivative ----------------------------------------------------------------------------------------------------
