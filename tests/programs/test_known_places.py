@@ -77,3 +77,15 @@ def test_places_outside_still_raise() -> None:
     at = np.array([0, 24])
     with pytest.raises(IndexError):
         wg.function(lambda x: x.T.reshape(-1)[at])(np.ones((4, 6)))
+
+
+def test_parts_of_what_is_moved_are_constants() -> None:
+    """A large constant in another shape is no new constant, but a small part of it is."""
+    large = np.arange(20_000.0)
+    graph = wg.Graph()
+    with graph.as_default():
+        x = graph.add_input((4,), np.dtype(np.float64))
+        graph.finish([wg.tensor(large).reshape(100, 200)[:, 1:][3, 5:9] * x])
+    nodes = optimise(graph).nodes
+    assert [node.op.name for node in nodes] == ["constant", "mul"]
+    assert nodes[0].attrs[0].tolist() == [606.0, 607.0, 608.0, 609.0]

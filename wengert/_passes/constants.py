@@ -14,6 +14,7 @@ from .rewrite import rewritten
 
 _LIMIT = 64 * 1024  # bytes that a folded result may take
 _SMALL = 1024  # bytes that another order of the same elements may take
+_MOVED = 4 * 1024 * 1024  # bytes of what only moves elements, from which parts are taken that are folded
 
 
 def fold_constants(graph: Graph) -> Graph:
@@ -29,10 +30,10 @@ def fold_constants(graph: Graph) -> Graph:
                 value = kernels[node.op.name](*(known[v.key] for v in node.inputs), *node.attrs)
         except Exception:
             return None  # it raises at run time, as it would have without this pass
-        value = np.array(value)
-        known[node.outputs[0].key] = value
-        if node.op.name == "transpose" and value.nbytes > _SMALL:
+        known[node.outputs[0].key] = value = np.asarray(value)
+        if value.nbytes > (_SMALL if node.op.name == "transpose" else _LIMIT):
             return None  # a view of a constant costs nothing; what is computed from it is folded all the same
+        known[node.outputs[0].key] = value = np.array(value)
         return node.remade(S.constant, (), (value,))
 
     return rewritten(graph, change)
@@ -50,4 +51,5 @@ def _is_foldable(node: Node, known: dict[int, Any]) -> bool:
     if dims.dims_in(node.attrs):
         return False
     size = dims.size_of(node.outputs[0].shape)
-    return isinstance(size, int) and size * node.outputs[0].dtype.itemsize <= _LIMIT
+    most = _MOVED if node.op.facts.moves else _LIMIT
+    return isinstance(size, int) and size * node.outputs[0].dtype.itemsize <= most

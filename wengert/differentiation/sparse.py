@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -385,7 +384,9 @@ def _matrix(entries: Any, pattern: Matrix) -> Matrix:
     """The matrix of a pattern with these entries: a tensor, or an array that nobody else has."""
     data = ndarray_of(entries._data) if type(entries) is Tensor else entries
     data = np.array(data, _matrix_dtype(data.dtype), copy=type(entries) is Tensor or None)
-    found = copy(pattern)  # SciPy's constructor checks what is known here: it takes as long as a small program
+    # SciPy's constructor checks what is known here, and `copy.copy` asks much: they take as long as small programs
+    found: Any = object.__new__(pattern.__class__)
+    found.__dict__.update(pattern.__dict__)
     found.data, found.indices, found.indptr = data, pattern.indices.copy(), pattern.indptr.copy()
     return found
 
