@@ -299,3 +299,14 @@ def test_gathers_are_for_few_iterations_with_much_to_do(rows: int) -> None:
         b.store(out, place, b.let("sin", "f64", b.load(x, b.load(places, place))))
     text = jit.assembly(module_text(b.function("apart", [x, places], [out], [n]), "entry"))
     assert ("vgather" in text) == (rows == 7), text
+
+
+def test_places_found_by_division_do_not_end_the_process() -> None:
+    """LLVM with assertions, as llvmlite has it, aborted on AMD's processors, where loops of such gathered nothing."""
+    x, ones = np.linspace(0.5, 1.5, 65, dtype=np.float32), np.ones(65, np.float32)
+
+    def total(x: Any) -> Any:
+        return wg.sum(wg.jvp(lambda x: wg.associative_scan(lambda a, b: a * b, x), (x,), (ones,))[1])
+
+    products = np.cumprod(x, dtype=np.float64)
+    np.testing.assert_allclose(wg.function(total)(x), np.sum(products * np.cumsum(1 / x)), rtol=1e-5)

@@ -47,13 +47,14 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"10"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"11"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 _lock = forking.short_lock()  # for the linker and its names; LLVM's own state is a matter of each module's context
 _serial = itertools.count()
 _declared = re.compile(r'^declare\b[^@]*@(?:"([^"]+)"|([\w.$]+))', re.MULTILINE)
+_divisions = re.compile(r" = [su](?:div|rem) ")
 
 
 class LinkError(Exception):
@@ -344,7 +345,9 @@ WRITTEN = _Effort(0, 2, False)  # for modules that are written as they should be
 def _effort(ir: str) -> _Effort:
     if ir.startswith(FINISHED):
         return _Effort(0, 0)
-    return _effort_by_length(ir)._replace(gathers=GATHERS in ir)
+    # Where places are found by division and vectors are not gathered, LLVM's two estimates of what a loop costs differ
+    # now and then, and builds of it with assertions, as llvmlite's are, end the process.
+    return _effort_by_length(ir)._replace(gathers=GATHERS in ir or _divisions.search(ir) is not None)
 
 
 def _effort_by_length(ir: str) -> _Effort:
