@@ -14,6 +14,7 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.constant import constant
+from wengert._engines.native.lower import determinants
 from wengert._prims import decompositions as prims
 from wengert._prims import linalg
 
@@ -112,6 +113,19 @@ def test_cofactors_of_singular_matrices(n: int) -> None:
         size = float(np.max(np.linalg.norm(a, 2, (-2, -1)))) ** (n - 1)
         for found, wanted in both(prims.cofactor, a):
             np.testing.assert_allclose(found / size, wanted / size, 0, 1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+def test_cofactors_of_long_and_of_short_rows_are_the_same_numbers(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = RNG.normal(size=(3, 11, 11)) + (1j * RNG.normal(size=(3, 11, 11)) if dtype == "complex128" else 0)
+    a[0] = np.round(2 * a[0])  # pivots that are equal
+    a[1, 3] = a[1, 4]
+    found: list[Any] = []
+    for long in (0, 1000):
+        monkeypatch.setattr(determinants, "LONG", long)
+        found.append(np.asarray(wg.function(lambda a: prims.cofactor(a))(a.astype(dtype))))
+    np.testing.assert_array_equal(*found)
+    assert np.any(found[0])
 
 
 @pytest.mark.parametrize("n", [2, 4, 6, 8])

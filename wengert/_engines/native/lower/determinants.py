@@ -25,6 +25,7 @@ from .elimination import Written, is_little, size_of, system
 from .factorisations import Columns, fill_matrix, is_wild, loops_over, matrix_at, of_identity, scratch
 from .forms import Form, Index, Stored
 
+LONG = 25  # rows from which on their entries are gone over side by side: below that, it takes longer
 At = Callable[[Operand, Operand], Operand]  # an element by row and column
 
 # -- determinants -----------------------------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ def _cofactor(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n, wild = a.shape[-1], b.var("bool", False)
-    by_pivots = None if _is_written(n) else _Cofactors(block, n, a.type)
+    by_pivots = None if _is_written(n) else _Cofactors.of(block, n, a.type)
     with loops_over(b, a.shape[:-2]) as index:
         matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
         b.set(wild, b.either(b.get(wild), is_wild(b, matrix)))
@@ -250,6 +251,11 @@ class _Cofactors:
         self.rows, self.columns = scratch(block, "i64", n), scratch(block, "i64", n)  # where each was at first
         self.sign = b.var(self.type)
 
+    @staticmethod
+    def of(block: Block, n: Operand, type_: str) -> _Cofactors:
+        """For matrices of n rows."""
+        return (_Cofactors if type(n) is int and n < LONG else _LongCofactors)(block, n, type_)
+
     def find(self, matrix: Stored, keep: Callable[[Operand, Operand, Operand], None]) -> None:
         """Calls `keep(i, j, x)` for the cofactors of a matrix."""
         b, n, t = self.b, self.n, matrix.type
@@ -257,15 +263,25 @@ class _Cofactors:
         self._invert(self.lower, is_lower=True)
         self._invert(self.upper, is_lower=False)
         self._products()
-        with b.loop(0, n) as i, b.loop(0, n) as j:
-            # the entry (i, j) of L^-T diag(others) U^-T
+        with b.loop(0, n) as i:
+            entry = self._row(i)
+            with b.loop(0, n) as j:
+                x = b.let("mul", self.type, b.get(self.sign), entry(j))
+                keep(self.rows.at(b, (i,)), self.columns.at(b, (j,)), b.convert(t, self.type, x))
+
+    def _row(self, i: Operand) -> Callable[[Operand], Operand]:
+        """The entries of a row of L^-T diag(others) U^-T, by column."""
+        b = self.b
+
+        def entry(j: Operand) -> Operand:
             start = b.select("i64", b.let("gt", "i64", i, j), i, j)
             total = b.var(self.type, 0.0)
-            with b.loop(start, n) as k:
+            with b.loop(start, self.n) as k:
                 left = b.let("mul", self.type, self.lower.at(b, (k, i)), self.others.at(b, (k,)))
                 b.set(total, b.let("fma", self.type, left, self.upper.at(b, (j, k)), b.get(total)))
-            x = b.let("mul", self.type, b.get(self.sign), b.get(total))
-            keep(self.rows.at(b, (i,)), self.columns.at(b, (j,)), b.convert(t, self.type, x))
+            return b.get(total)
+
+        return entry
 
     def _eliminate(self, matrix: Stored) -> None:
         b, n, packed = self.b, self.n, self.packed
@@ -292,7 +308,7 @@ class _Cofactors:
                 packed.store(b, (step, j), b.let("mul", self.type, packed.at(b, (step, j)), over))
 
     def _largest(self, step: Operand) -> tuple[Operand, Operand]:
-        """Row and column of the largest entry that is left."""
+        """Row and column of the largest entry that is left, the first of equal ones."""
         b = self.b
         most, row, column = b.var("f64", -1.0), b.var("i64", step), b.var("i64", step)
         with b.loop(step, self.n) as i, b.loop(step, self.n) as j:
@@ -320,8 +336,12 @@ class _Cofactors:
                 out.store(b, (i, j), of_identity(b, self.type, i, j))
             with b.loop(0 if is_lower else b.add(i, 1), i if is_lower else n) as k:
                 less = b.let("neg", self.type, self.packed.at(b, (i, k)))
-                with b.loop(0, n) as j:
+                with b.loop(*self._span(k, is_lower)) as j:
                     out.store(b, (i, j), b.let("fma", self.type, less, out.at(b, (k, j)), out.at(b, (i, j))))
+
+    def _span(self, k: Operand, is_lower: bool) -> tuple[Operand, Operand]:
+        """Which entries to go over of a row of a triangle: all of a short one, in a loop whose length is fixed."""
+        return 0, self.n
 
     def _products(self) -> None:
         """For each pivot the product of all others."""
@@ -334,6 +354,53 @@ class _Cofactors:
             i = b.sub(b.sub(n, 1), step)
             self.others.store(b, (i,), b.let("mul", self.type, self.others.at(b, (i,)), b.get(behind)))
             b.set(behind, b.let("mul", self.type, b.get(behind), self.packed.at(b, (i, i))))
+
+
+class _LongCofactors(_Cofactors):
+    """Of long rows, whose entries are compared and added up side by side, each with the numbers of `_Cofactors`."""
+
+    def __init__(self, block: Block, n: Operand, type_: str) -> None:
+        super().__init__(block, n, type_)
+        self.totals = scratch(block, self.type, n)
+        self.most, self.where = scratch(block, "f64", n), scratch(block, "i64", n)  # of each column
+
+    def _span(self, k: Operand, is_lower: bool) -> tuple[Operand, Operand]:
+        return (0, self.b.add(k, 1)) if is_lower else (k, self.n)
+
+    def _products(self) -> None:
+        super()._products()
+        fill_matrix(self.b, self.packed, lambda index: self.upper.at(self.b, index[::-1]))  # U^-T, in its place
+
+    def _row(self, i: Operand) -> Callable[[Operand], Operand]:
+        b = self.b
+        with b.loop(0, self.n) as j:
+            self.totals.store(b, (j,), 0.0)
+        with b.loop(i, self.n) as k:
+            left = b.let("mul", self.type, self.lower.at(b, (k, i)), self.others.at(b, (k,)))
+            with b.loop(0, b.add(k, 1)) as j:
+                total = b.let("fma", self.type, left, self.packed.at(b, (k, j)), self.totals.at(b, (j,)))
+                self.totals.store(b, (j,), total)
+        return lambda j: self.totals.at(b, (j,))
+
+    def _largest(self, step: Operand) -> tuple[Operand, Operand]:
+        b, n = self.b, self.n
+        with b.loop(step, n) as j:
+            self.most.store(b, (j,), -1.0)
+            self.where.store(b, (j,), step)
+        with b.loop(step, n) as i, b.loop(step, n) as j:
+            size, most = size_of(b, self.type, self.packed.at(b, (i, j))), self.most.at(b, (j,))
+            is_larger = b.let("gt", "f64", size, most)
+            self.most.store(b, (j,), b.select("f64", is_larger, size, most))
+            self.where.store(b, (j,), b.select("i64", is_larger, i, self.where.at(b, (j,))))
+        most, row, column = b.var("f64", -1.0), b.var("i64", step), b.var("i64", step)
+        with b.loop(step, n) as j:
+            size, i = self.most.at(b, (j,)), self.where.at(b, (j,))
+            is_above = b.both(b.let("eq", "f64", size, b.get(most)), b.let("lt", "i64", i, b.get(row)))
+            is_first = b.either(b.let("gt", "f64", size, b.get(most)), is_above)
+            b.set(most, b.select("f64", is_first, size, b.get(most)))
+            b.set(row, b.select("i64", is_first, i, b.get(row)))
+            b.set(column, b.select("i64", is_first, j, b.get(column)))
+        return b.get(row), b.get(column)
 
 
 def _swap(b: Builder, x: Stored, one: Index, two: Index) -> None:
@@ -349,7 +416,7 @@ def _inv_or_inf(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n, t, wild = a.shape[-1], a.type, b.var("bool", False)
-    by_pivots = None if _is_written(n) else _Cofactors(block, n, a.type)
+    by_pivots = None if _is_written(n) else _Cofactors.of(block, n, a.type)
     inverse = _Inverse.of(block, a)
     with loops_over(b, a.shape[:-2]) as index:
         matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
