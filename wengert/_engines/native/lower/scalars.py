@@ -73,8 +73,8 @@ def _power_number(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Ope
 
 def _float_power(b: Builder, t: str, x: Operand, number: float) -> Operand:
     """A short way for the exponents for which NumPy has one, too, and for small powers, as good as in a function of
-    powers: two roundings, and no product on the way leaves the range before the result does."""
-    if number in (3.0, 4.0):
+    powers: few roundings, and no product on the way leaves the range before the result does."""
+    if number in (3.0, 4.0, 5.0):
         return _integer_power(b, t, x, int(number))
     if number == 1.0:
         return x
