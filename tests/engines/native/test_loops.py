@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
+import wengert as wg
 from tests.support import naive_loops as naive
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import OPS, Function, Let, Load, Return, Select, Store, verify
