@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import subprocess
 import sys
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -174,9 +176,10 @@ f(x[:3_500_000])  # for which the blocks kept are too large
 """
 
 
-def said(program: str, *arguments: str) -> str:
+def said(program: str, *arguments: str, **variables: str) -> str:
     command = [sys.executable, "-W", "ignore", "-c", program, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    environment = {**os.environ, **variables}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -191,6 +194,13 @@ def said(program: str, *arguments: str) -> str:
 def test_calls_after_the_first_ones_fault_no_pages(program: str) -> None:
     faults = int(said(FAULTS, program))
     assert faults < 16  # in 16 calls: a result alone has 40 pages a call and more, but Python takes a page now and then
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other C libraries give back what they like")
+def test_programs_from_the_disk_fault_no_pages_either(tmp_path: Path) -> None:
+    for _ in range(2):  # the second process loads what the first one has written
+        assert int(said(FAULTS, "leaves", WENGERT_CACHE_DIR=str(tmp_path))) < 16
+    assert any(path.is_file() for path in tmp_path.rglob("*"))
 
 
 # -- what somebody holds ----------------------------------------------------------------------------------------------
