@@ -275,7 +275,9 @@ def _found_at_once(graph: Graph, back: Graph, count: int) -> _Later:
         found.append(node.outputs[0])
         stands[node.outputs[0].key] = (there or node).outputs[0]
     wanted = {v.key for v in (*back.outputs, *(x for node in later for x in node.inputs))}
-    return _Later(moved, later, [v for v in (*given.values(), *found) if v.key in wanted], stands)
+    # of the others the backward half reads the extents
+    spared = {v.key for node in back.nodes if node.outputs[0].key in stands for v in node.inputs} - wanted
+    return _Later(moved, later, [*(v for key, v in given.items() if key not in spared), *found], stands)
 
 
 def _computed(node: Node) -> Any:
