@@ -40,7 +40,7 @@ from .._core.tensor import Tensor
 from .._core.torch_compile import left_out
 from .._core.tracebacks import fold
 from .._core.user_line import at_user_line
-from .._core.wrong_calls import Symbolic
+from .._core.wrong_calls import Symbolic, Varying
 from .._engines import engine_named
 from ..errors import TracingError
 from .call_signatures import (
@@ -241,6 +241,10 @@ class Function(Generic[P, R]):
         except BaseException as error:
             if isinstance(error, Symbolic):
                 return error.answer(self, args, kwargs)
+            if type(error) is TypeError:  # extents that torch leaves open have no hash: such a call is traced by itself
+                result = Varying.answer(error, self._f, args, kwargs)
+                if result is not NotImplemented:
+                    return result
             fold(error)
             raise
 

@@ -102,11 +102,14 @@ _NUMPY = "wengert: NumPy"  # nor can an array of NumPy's, as which dynamo knows 
 
 
 def _for_torch(tree: Any) -> Any:
-    """Arguments in which a text stands for None, and a tensor with a mark for an array of NumPy's."""
+    """Arguments in which a text stands for None, a tensor with a mark for an array of NumPy's, one for one of ours."""
     if tree is None:
         return _NONE
     if isinstance(tree, np.ndarray):
         return _NUMPY, torch.as_tensor(tree)
+    if isinstance(tree, Tensor):
+        data = tree._data
+        return torch.as_tensor(data) if isinstance(data, np.ndarray) else getattr(data, "tensor", tree)
     return _mapped(_for_torch, tree)
 
 

@@ -83,6 +83,41 @@ def test_what_torch_would_record_as_a_constant_is_refused(name: str) -> None:
     assert np.isfinite(float(f(x)))
 
 
+WHOLE: dict[str, Any] = {
+    "function": lambda: wg.function(lambda x: wg.sin(x) * 2.0 + np.linspace(0.0, 1.0, 3)),
+    "gradient": lambda: wg.function(wg.grad(lambda x: wg.sum(wg.sin(x * 2.0) ** 2))),
+    "custom gradient": lambda: wg.custom_gradient(lambda x: (wg.sin(x) * 2.0, lambda ct: ct * 5.0)),
+    "sum": lambda: wg.function(lambda x: wg.sum(x * 3.0, axis=0)),
+    "sort": lambda: wg.function(lambda x: wg.sort(x, axis=0) * 2.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of what torch.export imports
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("is_open", [False, True], ids=["known sizes", "open sizes"])
+def test_functions_are_exported_whole_and_keep_nothing_of_it(name: str, is_open: bool) -> None:
+    """torch.export runs programs on tensors without values: what a function kept of them was in every later call."""
+    f, x = WHOLE[name](), torch.linspace(0.2, 1.4, 6, dtype=torch.float64).reshape(2, 3)
+    layer = torch.nn.Linear(3, 3, dtype=torch.float64)
+
+    class Module(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x: Any) -> Any:
+            return f(self.layer(x))
+
+    open_sizes = ({0: torch.export.Dim("rows")},) if is_open else None
+    for _ in range(2):
+        exported = torch.export.export(Module(), (x,), dynamic_shapes=open_sizes, strict=False).module()
+        for given in (x, torch.cat([x, x + 1.0])) if is_open else (x,):
+            want = f(layer(given))
+            assert type(want) is torch.Tensor
+            np.testing.assert_allclose(exported(given).detach(), want.detach(), rtol=1e-12)
+            np.testing.assert_allclose(f(given.numpy()), f(given), rtol=1e-12)
+
+
 def test_other_frameworks_functions_are_refused_in_what_torch_records() -> None:
     jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
     f, x = wg.from_jax(jnp.sin), torch.tensor(0.5)

@@ -67,6 +67,20 @@ def everything(x: Any, factor: Any) -> Any:
     return found["last"] * 3, found["rest"][0], gathered(x, torch.tensor([0, 0, 2])), smooth(x) + 1
 
 
+noisy = wg.function(lambda x, key: (x * wg.random.normal(key, x.shape),)).to_torch(op="wengert_test::noisy")
+
+
+def test_tensors_of_ours_are_arguments_such_as_keys_of_random_numbers() -> None:
+    x, key = torch.linspace(0.2, 1.4, 3, dtype=torch.float64), wg.random.key(3)
+    want = derivatives(lambda x: noisy(x, key), x)
+    agree(derivatives(compiled(lambda x: noisy(x, key)), x), want)
+    taking = compiled(lambda x, key: noisy(x, key))
+    for number in (3, 4):
+        agree(taking(x, wg.random.key(number)), noisy(x, wg.random.key(number)))
+    assert not torch.equal(taking(x, wg.random.key(4))[0], want[0])
+    agree(compiled(lambda x: noisy(wg.tensor(x), key))(x), noisy(x, key))
+
+
 SCALARS = {
     "float64": np.float64(1.5), "float32": np.float32(1.5), "int64": np.int64(3), "bool": np.bool_(True),
     "an array": np.array([0.5, 1.0, 2.0]), "half": np.float16(1.5),

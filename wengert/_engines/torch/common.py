@@ -220,9 +220,13 @@ def _narrowed(result: torch.Tensor | tuple[torch.Tensor, ...], dtype: torch.dtyp
 
 
 def is_traced() -> bool:
-    """Whether torch records what runs."""
-    # torch has no public word for these; both are None where nothing is recorded
-    return torch._C._get_tracing_state() is not None or torch._C._get_dispatch_mode(_PROXY) is not None
+    """Whether torch records what runs, or runs it without values: nothing that it makes may be kept then."""
+    # torch has no public word for these
+    if torch._C._get_tracing_state() is not None:
+        return True
+    return bool(torch._C._len_torch_dispatch_stack()) and any(  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
+        torch._C._get_dispatch_mode(mode) is not None for mode in _RECORDING
+    )
 
 
 def has_values(*xs: torch.Tensor) -> bool:
@@ -246,7 +250,8 @@ def require_untraced(what: str) -> None:
 
 
 _is_functional: Any = torch._is_functional_tensor  # pyright: ignore[reportPrivateImportUsage]
-_PROXY = torch._C._TorchDispatchModeKey.PROXY
+# torch.export records where the first of them is not told of, and always without values
+_RECORDING = (torch._C._TorchDispatchModeKey.PROXY, torch._C._TorchDispatchModeKey.FAKE)
 
 
 def on_host(name: str) -> Kernel:

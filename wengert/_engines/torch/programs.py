@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from ..._control.call import Program
 from ..._control.executables import once_per_program
@@ -155,8 +156,9 @@ def table_on(device: torch.device) -> Table:
 
 @once_per_program
 def form_on(program: Program, device: torch.device) -> Form:
-    """The form of a program on a device, made on first use."""
-    return Form(program, table_on(device))
+    """The form of a program on a device, made on first use, with constants that have values whatever torch records."""
+    with _disable_current_modes():
+        return Form(program, table_on(device))
 
 
 def form_for(program: Program, tensors: Tensors) -> Form:
