@@ -147,6 +147,7 @@ def test_what_is_one_kernel() -> None:
     dense = kernels(lambda x, w, b: ((x @ w + b) ** 2).sum(), (5, 4), (4, 3), (3,))
     assert dense.count("torch matmul_plus") == 1
     assert "broadcast_to" not in dense
+    assert dense.count("torch transposed") == 2 and "transpose" not in dense
     pieces = kernels(lambda x: (wg.sin(x[:2]) * wg.cos(x[2:])).sum(), (4, 3))
     assert "pad" not in pieces
     assert pieces.count("concatenate") == 1

@@ -46,6 +46,7 @@ MATMUL_PLUS = private("torch matmul_plus", "z x y")
 OUTER_PLUS = private("torch outer_plus", "z x y")
 PLUS_PRODUCT = private("torch plus_product", "z x y")
 MINUS_PRODUCT = private("torch minus_product", "z x y")
+TRANSPOSED = private("torch transposed", "x")
 MATRIX_BY_VECTOR = private("torch matrix_by_vector", "x y")
 VECTOR_BY_MATRIX = private("torch vector_by_matrix", "x y")
 SUM = private("torch sum", "x", ("axes",))
@@ -124,6 +125,7 @@ FUSED: dict[str, Kernel] = {
     "torch plus_product": torch.addcmul,
     "torch minus_product": lambda z, x, y: torch.addcmul(z, x, y, value=-1),
     "torch sum": torch.sum,
+    "torch transposed": torch.Tensor.t,
     "torch matrix_by_vector": torch.mv,
     "torch vector_by_matrix": lambda x, y: torch.mv(y.mT, x),
     "torch where_positive": _where_positive,
@@ -404,18 +406,18 @@ def _read_once(value: Value, parts: _Parts, name: str) -> Node | None:
 
 def _column(value: Value, parts: _Parts) -> Value | None:
     """The vector of which a value is a matrix of one column."""
-    maker = parts.made_by(value, "reshape", "transpose")
+    maker = parts.made_by(value, "reshape", TRANSPOSED.name)
     if maker is None or len(value.shape) != 2 or value.shape[1] != 1:
         return None
-    return _row(maker.inputs[0], parts) if maker.op.name == "transpose" else _if_vector(maker.inputs[0])
+    return _row(maker.inputs[0], parts) if maker.op is TRANSPOSED else _if_vector(maker.inputs[0])
 
 
 def _row(value: Value, parts: _Parts) -> Value | None:
     """The vector of which a value is a matrix of one row."""
-    maker = parts.made_by(value, "reshape", "transpose")
+    maker = parts.made_by(value, "reshape", TRANSPOSED.name)
     if maker is None or len(value.shape) != 2 or value.shape[0] != 1:
         return None
-    return _column(maker.inputs[0], parts) if maker.op.name == "transpose" else _if_vector(maker.inputs[0])
+    return _column(maker.inputs[0], parts) if maker.op is TRANSPOSED else _if_vector(maker.inputs[0])
 
 
 def _if_vector(value: Value) -> Value | None:
@@ -502,6 +504,11 @@ def _joined(node: Node, parts: _Parts) -> Any:
     return None if whole is None else node.remade(concatenate, whole[0], (whole[1],))
 
 
+def _transposed(node: Node, parts: _Parts) -> Any:
+    """A matrix transposed, of which torch takes no permutation apart."""
+    return node.remade(TRANSPOSED, node.inputs, ()) if node.attrs[0] == (1, 0) else None
+
+
 def _squared(node: Node, parts: _Parts) -> Any:
     """A square as a product, which is one function of torch's."""
     is_square = node.op.name == "square" or node.attrs[0] == 2
@@ -510,5 +517,6 @@ def _squared(node: Node, parts: _Parts) -> Any:
 
 _RULES: dict[str, Callable[[Node, _Parts], Any]] = {
     "times_number": _by_number, "add_number": _plus_number, "mul": _mul, "scale": _scale, "add": _add,
-    "reshape": _reshape, "select": _select, "reduce_sum": _sum, "square": _squared, "power_number": _squared,
+    "reshape": _reshape, "select": _select, "reduce_sum": _sum, "square": _squared,
+    "power_number": _squared, "transpose": _transposed,
 }  # fmt: skip
