@@ -20,6 +20,7 @@ from wengert._core.op import REGISTRY
 from wengert._engines.native import engine
 from wengert._engines.native.llvm import lane_transforms, numpy_transforms
 from wengert._engines.native.llvm.numpy_transforms import transforms
+from wengert._engines.native.lower import short_fourier
 from wengert._engines.native.plan.support import reason_against
 from wengert._engines.native.run.callable import CALLABLE
 
@@ -56,6 +57,25 @@ def test_lengths_and_axes(dtype: Any) -> None:
         return of_axes, of_real, of_views, [(F.fft(line), F.hfft(line, 9), F.rfft(wnp.real(line))) for line in lines]
 
     require_same(*Twins(f).both(z, x, *lines), str(dtype), TOLERANCE)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", range(1, short_fourier.LONGEST + 2))
+def test_short_real_lines_are_written_out(n: int, dtype: Any, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.setenv("WENGERT_DUMP", "loops")
+    for axis in range(3):
+        x = np.moveaxis(_RNG.normal(size=(n, 4, 7)), 0, axis).astype(dtype)
+        wanted = np.fft.rfft(x, axis=axis)
+        noisy = wanted + 1j * _RNG.normal(size=wanted.shape).astype(dtype)  # the first and the middle number, too
+        twin = Twins(lambda x, z, axis=axis: (F.rfft(x, axis=axis), F.irfft(z, n, axis=axis)))
+        require_same(*twin.both(x, noisy), f"{n} along {axis}", TOLERANCE)
+    assert ("fourier." in capfd.readouterr().err) == (n > short_fourier.LONGEST)
+    lines = np.zeros((2, 1, n), dtype)
+    lines[0] = np.inf  # which stays in its line
+    with np.errstate(invalid="ignore"):
+        found = wg.function(lambda x: F.rfft(x))(lines)
+    assert not np.isfinite(found[0]).any()
+    assert not found[1].any()
 
 
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64], ids=["double", "single"])

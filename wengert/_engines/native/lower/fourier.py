@@ -1,6 +1,6 @@
 """Fourier transforms, along one axis after the other: of as many lines as fill vectors by functions of our own
-(`llvm/lane_transforms.py`), of others by NumPy's C functions (`llvm/numpy_transforms.py`); where code stands alone, by
-loops (`standalone_fourier.py`)."""
+(`llvm/lane_transforms.py`), of short real ones written out (`short_fourier.py`), of others by NumPy's C functions
+(`llvm/numpy_transforms.py`); where code stands alone, by loops (`standalone_fourier.py`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..ir.complex_numbers import Pair
 from ..ir.loops import COMPLEX, WIDTHS, Address, Operand, Status, Typed
 from ..llvm.lane_transforms import FACTORS, Lines, real_type
 from ..llvm.vectors import most_lanes
-from . import standalone_fourier
+from . import short_fourier, standalone_fourier
 from .blocks import Block, singles
 from .forms import Form, Stored, count_of
 from .nests import copy
@@ -48,6 +48,9 @@ def _rfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if is_alone():
         standalone_fourier.along(b, "rfft", x, out, axis)
         return [out]
+    if short_fourier.serves(x, out, axis):
+        short_fourier.forward(b, x, out, axis)
+        return [out]
     odd = b.let("eq", "i64", b.remainder(size, 2), 1)
     for is_one, name in ((odd, "rfft_n_odd"), (b.negated(odd), "rfft_n_even")):
         if is_one is not False:
@@ -61,7 +64,10 @@ def _irfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     out = block.room(node.outputs[0])
     with b.when(b.let("le", "i64", out.shape[node.attrs[0]], 0)):
         b.leave(Status.REFUSED)
-    _along(block, "irfft", x, out, node.attrs[0])
+    if not is_alone() and short_fourier.serves(out, x, node.attrs[0]):
+        short_fourier.backward(b, x, out, node.attrs[0])
+    else:
+        _along(block, "irfft", x, out, node.attrs[0])
     return [out]
 
 
