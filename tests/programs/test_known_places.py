@@ -19,6 +19,13 @@ HELD = RNG.normal(size=(4, 6))
 HELD[1, 2] = -0.0
 
 
+SOME = np.array([0, 7, 3, 3, -1])
+
+
+def sliced(made: Any) -> Any:
+    return made[:, 0], made[1:3, 1].sum(), made[:, 2], made[::2, 1].sum()
+
+
 def flat(made: Any) -> Any:
     return made.reshape(-1)[PLACES]
 
@@ -30,6 +37,13 @@ PROGRAMS: dict[str, Program] = {
     "plus a constant": lambda x: flat(HELD - 0.5 * x),
     "interleaved": lambda x: flat(np.stack([np.sin(x[:2, 1]), x[2:, 1], x[0, :2], HELD[0, :2]] * 3, -1)),
     "joined unequally": lambda x: flat(np.concatenate([x[:, :1], HELD[:, :2], x[:, 3:] * x[:, 2:5]], 1)),
+    "computed of joined": lambda x: (np.stack([x[:, 0], x[:, 1]], 1) + np.stack([x[:, 2], HELD[:, 3]], 1)).reshape(-1)[
+        SOME
+    ],
+    "computed and sliced": lambda x: sum(
+        sliced(0.5 * np.stack([x[:, 1], np.exp(x[:, 0]), HELD[:, 1]], 1) - HELD[:, :3])
+    ),
+    "sliced across": lambda x: (lambda y: y[:3] * y[1:])(0.5 * np.concatenate([x[:2], HELD[2:]])),
     "one piece": lambda x: np.concatenate([np.exp(x[0]), x[1]])[np.array([7, 8, 6, 11])],
     "padded": lambda x: flat(np.pad(x[:2, 1:5] * 3.0, ((0, 2), (2, 0))) + np.pad(x[2:, :], ((2, 0), (0, 0)))),
     "padding alone": lambda x: np.pad(x, 2)[np.array([0, 1]), np.array([3, 9])],
@@ -54,7 +68,7 @@ def test_values_and_gradients_stay(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "gone"), [
     ("moved", {"transpose", "flip"}), ("padded", {"pad"}), ("one piece", {"concatenate"}),
-    ("of constants", {"transpose", "add_number"}), ("padding alone", {"pad", "gather"}),
+    ("computed and sliced", {"concatenate"}), ("of constants", {"transpose", "add_number"}), ("padding alone", {"pad", "gather"}),
 ])  # fmt: skip
 def test_what_only_moves_is_left_out(name: str, gone: set[str]) -> None:
     ops = {node.op.name for node in optimise(traced(PROGRAMS[name])).nodes}
@@ -68,8 +82,9 @@ def traced(f: Program) -> Any:
     return graph
 
 
-def test_interleaved_pieces_lie_behind_one_another() -> None:
-    (joined,) = [n for n in optimise(traced(PROGRAMS["interleaved"])).nodes if n.op.name == "concatenate"]
+@pytest.mark.parametrize("name", ["interleaved", "computed of joined"])
+def test_interleaved_pieces_lie_behind_one_another(name: str) -> None:
+    (joined,) = [n for n in optimise(traced(PROGRAMS[name])).nodes if n.op.name == "concatenate"]
     assert joined.attrs == (0,)
 
 

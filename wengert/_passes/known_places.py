@@ -3,7 +3,8 @@
 What only moves elements is left out, since where an element of its result comes from is known. Of an elementwise op
 the elements are taken before it, where at most one operand is not constant: what it computes of constants is known,
 too. Of arrays that were put together in an order the same elements are found in pieces one behind another, which need
-not be interleaved. Sparse Jacobians read their entries so out of the passes' results.
+not be interleaved; and of what is computed of joined arrays only to be sliced into its parts again, the parts are
+computed. Sparse Jacobians read their entries so out of the passes' results.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -30,12 +32,28 @@ Places = np.ndarray[Any, np.dtype[np.int64]]
 
 def take_known_places(graph: Graph) -> Graph:
     """The graph with gathers at known places moved to what makes the elements; itself where nothing changes."""
-    if not any(node.op is gather for node in graph.nodes):
+    if not any(node.op in (gather, S.slice_) for node in graph.nodes):
         return graph
     taking = _Taking(graph)
     for node in graph.nodes:
         taking.add(node)
     return with_nodes(graph, taking.nodes, [*graph.outputs]) if taking.has_changed else graph
+
+
+class _Joint(NamedTuple):
+    """The axis along which an array is joined from parts, and their extents."""
+
+    axis: int
+    extents: tuple[int, ...]
+
+    def ends(self) -> list[int]:
+        return [*itertools.accumulate(self.extents)]
+
+    def part_of(self, taken: Node) -> int | None:
+        """The number of the part in which all that a slice takes lies."""
+        first, stop = (taken.attrs[k][self.axis] for k in (0, 1))
+        found = [k for k, (a, b) in enumerate(itertools.pairwise([0, *self.ends()])) if a <= first < stop <= b]
+        return found[0] if found else None
 
 
 class _Taking:
@@ -47,12 +65,35 @@ class _Taking:
         self.producers: dict[int, Node] = {}
         self.readers = Counter(v.key for values in (*(n.inputs for n in graph.nodes), graph.outputs) for v in values)
         self.constants: dict[int, bool] = {}
+        self.slices: dict[int, list[Node]] = {}  # by the key of what they are of
+        for node in graph.nodes:
+            if node.op is S.slice_:
+                self.slices.setdefault(node.inputs[0].key, []).append(node)
 
     def add(self, node: Node) -> None:
         """Adds a node of the graph, or what stands for it."""
         if node.op is gather:
             node = self._taken(node) or node
+        elif node.op is S.slice_:
+            node = self._sliced(node) or node
         self._keep(node)
+
+    def _sliced(self, node: Node) -> Node | None:
+        """The slice of one of the parts that an array is computed in, if all that is read of it are such slices; None
+        if a slice stays."""
+        (x,) = node.inputs
+        maker, readers = self.producers.get(x.key), self.slices.get(x.key, [])
+        if maker is None or not _is_elementwise(maker) or len(readers) != self.readers[x.key] or self._is_constant(x):
+            return None
+        joint = self._joint(x, is_read_by_parts=True)
+        if joint is None or any(joint.part_of(reader) is None for reader in readers):
+            return None
+        part = cast(int, joint.part_of(node))
+        start = [0, *joint.ends()][part]
+        (starts, limits, strides), axis = node.attrs, joint.axis
+        starts, limits = ((*at[:axis], at[axis] - start, *at[axis + 1 :]) for at in (starts, limits))
+        self.has_changed = True
+        return node.remade(S.slice_, (*self._pieces(x, joint, node, part),), (starts, limits, strides))
 
     def _keep(self, node: Node) -> None:
         self.nodes.append(node)
@@ -82,11 +123,34 @@ class _Taking:
 
     def _is_open(self, maker: Node) -> bool:
         """Whether the elements of what a node makes can be taken from what it is made of."""
-        return _only_places(maker) or self._is_joint(maker) or self._is_computed(maker)
+        return _only_places(maker) or self._is_computed(maker) or self._joint(maker.outputs[0]) is not None
 
-    def _is_joint(self, maker: Node) -> bool:
-        out = maker.outputs[0]
-        return maker.op is S.concatenate and self.readers[out.key] == 1 and _is_countable(out)
+    def _joint(self, value: Value, is_operand: bool = False, is_read_by_parts: bool = False) -> _Joint | None:
+        """How an array for nobody else is joined: by a concatenation, or as all that it is computed from, but for
+        constants; operands may have other readers."""
+        maker = self.producers.get(value.key)
+        if maker is None or not _is_countable(value):
+            return None
+        is_own = is_read_by_parts or self.readers[value.key] == 1
+        if maker.op is S.concatenate and (is_own or is_operand):
+            (axis,) = maker.attrs
+            return _Joint(axis, (*[cast(int, v.shape[axis]) for v in maker.inputs],))
+        if not is_own or not _is_elementwise(maker):
+            return None
+        found = {self._joint(v, is_operand=True) for v in maker.inputs if not self._is_constant(v)}
+        return found.pop() if len(found) == 1 else None
+
+    def _pieces(self, value: Value, joint: _Joint, node: Node, only: int | None = None) -> list[Value]:
+        """The arrays that an array is joined from, or the one of a number alone."""
+        maker, chosen = self.producers[value.key], slice(None) if only is None else slice(only, only + 1)
+        if self._is_constant(value):
+            whole = self._elements(value, np.arange(_size(value)), node).reshape(value.shape)
+            return [self._constant(part, node) for part in np.split(whole, joint.ends()[:-1], joint.axis)[chosen]]
+        if maker.op is S.concatenate:
+            return [*maker.inputs[chosen]]
+        rows = zip(*[self._pieces(v, joint, node, only) for v in maker.inputs], strict=True)
+        dtype = maker.outputs[0].dtype
+        return [self._made(maker, maker.op, row, maker.attrs, row[0].shape, dtype) for row in rows]
 
     def _is_computed(self, maker: Node) -> bool:
         """Whether it is an elementwise op for nobody else, and of at most one operand elements have to be taken as they
@@ -118,11 +182,12 @@ class _Taking:
             return self._elements(maker.inputs[0], _origins(maker).reshape(-1)[places], node)
         if _is_pad(maker):
             return self._of_padded(maker, places, node)
-        if self._is_joint(maker):
-            return self._of_pieces(maker, places, node)
         fits = places.size <= _size(value)  # otherwise more would be computed than before
         if self._is_constant(value) or (fits and self._is_computed(maker)):
             return self._computed(maker, [self._elements(v, places, node) for v in maker.inputs], places.shape)
+        joint = self._joint(value) if fits or maker.op is S.concatenate else None
+        if joint is not None:
+            return self._of_pieces(self._pieces(value, joint, node), joint.axis, places, node)
         return self._gathered(value, places, node)
 
     def _computed(self, maker: Node, operands: list[Any], shape: tuple[int, ...]) -> Any:
@@ -147,31 +212,30 @@ class _Taking:
         inputs = (self._constant(found > 0, node), inner, self._constant(zeros, node))
         return self._made(node, S.select, inputs, (), places.shape, x.dtype)
 
-    def _of_pieces(self, maker: Node, places: Places, node: Node) -> Any:
-        """Elements of a concatenation, from those of its operands that have any of them."""
-        ends = [*itertools.accumulate(map(_size, maker.inputs))]
-        found = _origins(maker).reshape(-1)[places]
+    def _of_pieces(self, pieces: list[Value], axis: int, places: Places, node: Node) -> Any:
+        """Elements of arrays joined along an axis, from those that have any of them."""
+        ends = [*itertools.accumulate(map(_size, pieces))]
+        found = np.concatenate(_numbers(pieces), axis).reshape(-1)[places]
         which = np.searchsorted(ends, found, side="right")
         needed = np.unique(which)
         starts = np.array([0, *ends])
         if needed.size == 1:
             piece = int(needed[0])
-            return self._elements(maker.inputs[piece], found - starts[piece], node)
-        pieces = [maker.inputs[k] for k in needed]
+            return self._elements(pieces[piece], found - starts[piece], node)
+        pieces = [pieces[k] for k in needed]
         moved = np.zeros(len(ends), np.int64)  # by piece, how far it lies before where it lay
         moved[needed] = starts[needed] - np.array([0, *itertools.accumulate(map(_size, pieces))])[:-1]
-        return self._gathered(self._behind_one_another(pieces, maker, node), found - moved[which], node)
+        return self._gathered(self._behind_one_another(pieces, axis, node), found - moved[which], node)
 
-    def _behind_one_another(self, pieces: list[Value], maker: Node, node: Node) -> Value:
-        """Arrays of which one was made, all elements of each behind those of the one before."""
-        (axis,) = maker.attrs
+    def _behind_one_another(self, pieces: list[Value], axis: int, node: Node) -> Value:
+        """Arrays that were joined along an axis, all elements of each behind those of the one before."""
         shapes = {(*v.shape[:axis], *v.shape[axis + 1 :]) if v.shape[axis] == 1 else v.shape for v in pieces}
         shape = shapes.pop()
         if shapes or not shape:  # arrays of one shape need not be made flat
             shape = ()
         rows = [self._shaped(x, shape or (_size(x),), node) for x in pieces]
         whole = (sum(cast(int, x.shape[0]) for x in rows), *shape[1:])
-        return self._made(node, S.concatenate, (*rows,), (0,), whole, maker.outputs[0].dtype)
+        return self._made(node, S.concatenate, (*rows,), (0,), whole, rows[0].dtype)
 
     def _shaped(self, value: Value, shape: tuple[Any, ...], node: Node) -> Value:
         """An array in another shape; a constant one is computed now."""
@@ -238,10 +302,14 @@ def _is_elementwise(node: Node) -> bool:
 
 
 def _origins(node: Node) -> Places:
-    """Where the elements of a result stand in the operands, counted through one operand after another."""
-    starts = itertools.accumulate(map(_size, node.inputs), initial=0)
-    numbers = [np.arange(s, s + _size(v)).reshape(v.shape) for s, v in zip(starts, node.inputs, strict=False)]
-    return np.asarray(_run(node, numbers))
+    """Where the elements of a result stand in the operand, counted through."""
+    return np.asarray(_run(node, _numbers(node.inputs)))
+
+
+def _numbers(arrays: Sequence[Value]) -> list[Places]:
+    """For arrays the numbers of their elements, counted through one after another."""
+    starts = itertools.accumulate(map(_size, arrays), initial=0)
+    return [np.arange(s, s + _size(v)).reshape(v.shape) for s, v in zip(starts, arrays, strict=False)]
 
 
 def _run(node: Node, arrays: list[Any]) -> Any:

@@ -86,6 +86,26 @@ def _transpose(node: Node, producers: _Producers) -> Any:
     return node.remade(S.transpose, inner.inputs, (together,))
 
 
+def _slice(node: Node, producers: _Producers) -> Any:
+    """A slice of one part of what is joined is a slice of that part."""
+    if _same_type(node, producers) is not None:
+        return node.inputs[0]
+    joined = _producer(node.inputs[0], producers, "concatenate")
+    if joined is None:
+        return None
+    (axis,), (starts, limits, strides), start = joined.attrs, node.attrs, 0
+    for part in joined.inputs:
+        stop = start + part.shape[axis]
+        if type(stop) is not int or type(starts[axis]) is not int or type(limits[axis]) is not int:
+            return None
+        if start <= starts[axis] < limits[axis] <= stop:
+            own = [(*at[:axis], at[axis] - start, *at[axis + 1 :]) for at in (starts, limits)]
+            found = node.remade(S.slice_, (part,), (*own, strides))
+            return part if _same_type(found, producers) is not None else found
+        start = stop
+    return None
+
+
 def _neg(node: Node, producers: _Producers) -> Any:
     inner = _producer(node.inputs[0], producers, "neg")
     return None if inner is None else inner.inputs[0]
@@ -137,6 +157,7 @@ _RULES: dict[str, Callable[[Node, _Producers], Any]] = {
     "convert": _same_type,
     "reshape": _reshape,
     "broadcast_to": _broadcast,
+    "slice": _slice,
     "transpose": _transpose,
     "neg": _neg,
     "mul": _mul,
