@@ -78,10 +78,10 @@ def torch_rows() -> Iterator[Row]:
     own_mlp, mlp = mlp_of(torch.tanh), wg.function(mlp_of(wg.tanh))
     yield Row("eager custom gradient", 1.5, back(Softened.apply, x), back(rule, x))
     yield Row(UNFOLLOWED, 1.5, lambda: Softened.apply(plain), lambda: rule(plain))
-    yield Row("value of a function", 1.2, lambda: own_chain(plain), lambda: chain(plain))
+    yield Row("value of a function", 1.1, lambda: own_chain(plain), lambda: chain(plain))
     yield Row("backward through a function", 1.2, back(own_chain, x), back(chain, x))
     own_layers, our_layers = (lambda *w, f=f: f(batch, *w) for f in (own_mlp, mlp))
-    yield Row("backward through an MLP", 1.2, back(own_layers, *layers), back(our_layers, *layers))
+    yield Row("backward through an MLP", 1.1, back(own_layers, *layers), back(our_layers, *layers))
     for title, own, our in _kinked():
         yield Row(f"backward through {title}", 1.2, back(own, x), back(wg.function(our), x))
     bridged = wg.from_jax(_jax_sine())
