@@ -22,6 +22,7 @@ from run import machine  # noqa: E402  (beside this file, which is run as a scri
 ALL = (
     "run", "cliffs", "compile_time", "startup", "overhead", "autograd", "captures", "errstate", "workspace", "leaks",
     "jacobians", "sorting", "taylor", "writes", "engines", "adopted", "speed", "loop_memory",
+    "matrices", "threads",
 )  # fmt: skip
 
 

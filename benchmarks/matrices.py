@@ -1,0 +1,196 @@
+"""Times factors, systems and functions of small matrices beside JAX's: one matrix, a batch of 100, a scan of 100.
+
+Each row is one function at one size, its value and its gradient, real and complex; the libraries take turns, results
+are compared before. Times are the processor's for the process, on one core, so that other work on the machine does not
+count. `--above 1` prints at the end the rows that take longer than JAX, the worst first.
+
+    .venv/bin/python benchmarks/matrices.py [det inv ...] [--sizes 2,3] [--forms single] [--kinds real] [--above 1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import libraries
+
+libraries.limit_threads()
+
+import harness  # noqa: E402  (after the threads are limited)
+import numpy as np  # noqa: E402
+
+import wengert as wg  # noqa: E402
+
+COUNT = 100  # matrices of a batch, steps of a scan
+SIZES = (2, 3, 6, 8, 16, 32, 64)
+FORMS = ("single", "batch", "scan")
+KINDS = ("real", "complex")
+TOLERANCE = 1e-6
+
+Function = Callable[..., Any]
+
+
+class Row(NamedTuple):
+    """Microseconds of a call, ours and JAX's, or what was wrong."""
+
+    title: str
+    ours: float
+    jax: float
+    error: str | None
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.jax
+
+
+def _square(m: Any, x: Any) -> Any:
+    """A number that every element of x moves and the phases of its columns do not."""
+    return m.sum(m.real(x * m.conj(x)) ** 2)
+
+
+def _hermitian(m: Any, x: Any) -> Any:
+    return x + m.conj(m.swapaxes(x, -1, -2))
+
+
+def _positive(m: Any, x: Any) -> Any:
+    n = x.shape[-1]
+    return m.matmul(x, m.conj(m.swapaxes(x, -1, -2))) + n * m.eye(n)
+
+
+def _eigh(m: Any, x: Any) -> Any:
+    values, vectors = m.linalg.eigh(_hermitian(m, x))
+    return m.sum(values**3) + _square(m, vectors)
+
+
+def _svd(m: Any, x: Any) -> Any:
+    left, values, right = m.linalg.svd(x, full_matrices=False)
+    return m.sum(values**3) + _square(m, left) + _square(m, right)
+
+
+def _qr(m: Any, x: Any) -> Any:
+    q, r = m.linalg.qr(x)
+    return _square(m, q) + _square(m, r)
+
+
+def _lu(m: Any, x: Any) -> Any:
+    _, lower, upper = m.lu(x)
+    return _square(m, lower) + _square(m, upper)
+
+
+PROGRAMS: dict[str, Function] = {
+    "det": lambda m, x: m.sum(m.real(m.linalg.det(x))),
+    "inv": lambda m, x: _square(m, m.linalg.inv(x)),
+    "solve": lambda m, x: _square(m, m.linalg.solve(x, x[..., :, :1] + 1)),
+    "cholesky": lambda m, x: _square(m, m.linalg.cholesky(_positive(m, x))),
+    "lu": _lu,
+    "qr": _qr,
+    "eigh": _eigh,
+    "svd": _svd,
+    "pinv": lambda m, x: _square(m, m.linalg.pinv(x)),
+    "expm": lambda m, x: _square(m, m.expm(x / x.shape[-1])),
+}
+
+
+def ours() -> Any:
+    return SimpleNamespace(
+        **{n: getattr(np, n) for n in ("sum", "real", "conj", "swapaxes", "matmul", "eye", "linalg")},
+        lu=wg.scipy.linalg.lu, expm=wg.scipy.linalg.expm, scan=wg.scan, grad=wg.grad, compiled=wg.function,
+        array=lambda a: a, ready=lambda r: r,
+    )  # fmt: skip
+
+
+def theirs() -> Any:
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    lu = jax.scipy.linalg.lu
+    return SimpleNamespace(
+        **{n: getattr(jax.numpy, n) for n in ("sum", "real", "conj", "swapaxes", "matmul", "eye", "linalg")},
+        lu=lambda x: (lu if x.ndim == 2 else jax.vmap(lu))(x), expm=jax.scipy.linalg.expm, scan=jax.lax.scan,
+        grad=jax.grad, compiled=jax.jit, array=jax.numpy.asarray, ready=jax.block_until_ready,
+    )  # fmt: skip
+
+
+def call_of(module: Any, name: str, form: str, is_gradient: bool, x: np.ndarray) -> Callable[[], Any]:
+    """A call without arguments of the compiled program."""
+
+    def scanned(rows: Any) -> Any:
+        return module.scan(lambda total, row: (total + PROGRAMS[name](module, row), None), 0.0, rows)[0]
+
+    program = scanned if form == "scan" else lambda rows: PROGRAMS[name](module, rows)
+    compiled = module.compiled(module.grad(program) if is_gradient else program)
+    given = module.array(x)
+    return lambda: module.ready(compiled(given))
+
+
+def argument(n: int, form: str, kind: str) -> np.ndarray:
+    """Matrices whose eigenvalues and singular values are apart, far from singular."""
+    rng = np.random.default_rng(n)
+    shape = (n, n) if form == "single" else (COUNT, n, n)
+    x = rng.standard_normal(shape) / np.sqrt(n)
+    if kind == "complex":
+        x = (x + 1j * rng.standard_normal(shape) / np.sqrt(n)) / np.sqrt(2)
+    return x + np.diag(np.linspace(1, 3, n))
+
+
+def measured(title: str, makes: tuple[Callable[[], Any], ...], options: Any) -> Row:
+    try:
+        contenders = [
+            harness.Contender(library, "compiled", make(), lambda result: [np.abs(np.asarray(result))])
+            for library, make in zip(("wengert", "jax"), makes, strict=True)
+        ]
+        found = harness.measure(contenders, options.seconds, options.rounds, TOLERANCE, time.process_time)
+    except Exception as error:  # ours may fail as JAX may: the other rows are measured
+        return Row(title, np.nan, np.nan, f"{type(error).__name__}: {error}"[:100])
+    times = {m.library: m for m in found}
+    return Row(title, times["wengert"].median * 1e6, times["jax"].median * 1e6, times["jax"].error)
+
+
+def rows(names: list[str], options: Any) -> Iterator[Row]:
+    own, jax = ours(), theirs()
+    for name in names:
+        for kind in options.kinds.split(","):
+            for n in map(int, options.sizes.split(",")):
+                for form in options.forms.split(","):
+                    x = argument(n, form, kind)
+                    for what in options.what.split(","):
+                        row = name, form, what == "gradient", x
+                        makes = tuple(lambda m=m, row=row: call_of(m, *row) for m in (own, jax))
+                        yield measured(f"{name}{n} {form} {kind} {what}", makes, options)
+
+
+def told(row: Row) -> str:
+    return f"{row.title:38}{row.ours:12.1f}{row.jax:12.1f}{row.ratio:9.2f}  {row.error or ''}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(PROGRAMS)}; all of them without")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    parser.add_argument("--forms", default=",".join(FORMS))
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--what", default="value,gradient")
+    parser.add_argument("--seconds", type=float, default=0.02, help="length of a turn")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each")
+    parser.add_argument("--above", type=float, default=1.0)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    found = []
+    print(f"{'program':38}{'ours, us':>12}{'JAX, us':>12}{'of JAX':>9}")
+    for row in rows(options.names or [*PROGRAMS], options):
+        found.append(row)
+        print(told(row), flush=True)
+    slower = sorted((r for r in found if r.error or r.ratio > options.above), key=lambda r: -r.ratio)
+    print(f"\nbeyond {options.above} of JAX's time: {len(slower)} of {len(found)}", *map(told, slower), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
