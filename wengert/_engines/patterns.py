@@ -19,10 +19,11 @@ from .._core.tensor import Value
 
 
 def private(name: str, operands: str, attrs: tuple[str, ...] = (), outs: tuple[str, ...] = ("out",)) -> Op:
-    """An op of an engine's own; its name is no primitive's, and nothing asks for its type or derivative."""
+    """An op of an engine's own; its name is no primitive's, and nothing asks for its type or derivative. Of the last
+    operand there may be any number if it has a star."""
     return Op(
-        name=name, operands=(*operands.split(),), attrs=attrs, outs=outs, kind="zero", type_rule=_no_type,
-        batch_rule=_no_type, facts=Facts(doc=name, dtypes="any"),
+        name=name, operands=(*operands.replace("*", "").split(),), attrs=attrs, outs=outs, kind="zero",
+        type_rule=_no_type, batch_rule=_no_type, facts=Facts(doc=name, dtypes="any"), is_variadic="*" in operands,
     )  # fmt: skip
 
 

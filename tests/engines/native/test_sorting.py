@@ -12,7 +12,7 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._engines.native.llvm import numpy_functions
-from wengert._engines.native.lower import sorting
+from wengert._engines.native.lower import order_statistics, sorting
 
 DTYPES = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
 SHAPES = (
@@ -154,7 +154,7 @@ def test_short_integers_are_sorted_by_counting(dtype: str, monkeypatch: pytest.M
         raise AssertionError("long lanes of short integers are sorted by comparing")
 
     for name in ("_merged", "_call"):
-        monkeypatch.setattr(sorting._Sorter, name, compared)
+        monkeypatch.setattr(sorting.Sorter, name, compared)
     monkeypatch.setattr(numpy_functions, "sorts_short_keys", lambda: False)  # by vectors, where the processor can
     limits = np.iinfo(dtype)
     for shape, axis in (((1237,), 0), ((3, 200), 1), ((200, 3), 0)):
@@ -215,3 +215,59 @@ def test_keys_in_order_keep_their_places(is_descending: bool) -> None:
         order = np.argsort(-lanes if is_descending else lanes, -1, kind="stable")
         found = wg.function(lambda x: wg.argsort(x, axis=-1, descending=is_descending))(lanes)
         np.testing.assert_array_equal(found, order)
+
+
+def lanes(dtype: str, n: int) -> list[Any]:
+    """Lanes whose sample tells where keys are, and one of which it is wrong about."""
+    misleading = np.arange(n).astype(dtype)
+    misleading[:: order_statistics._EACH] = 1
+    return [*samples(dtype, (n,)), misleading, np.zeros(n, dtype), np.arange(n)[::-1].astype(dtype)]
+
+
+@pytest.mark.parametrize("n", [1024, 5000])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
+def test_few_places_of_a_sort_are_those_of_the_whole(dtype: str, n: int) -> None:
+    def some(x: Any, places: Any) -> Any:
+        ordered = wg.sort(x)
+        return ordered[places], ordered[n // 3 : n // 3 + 2], ordered[-1]
+
+    compiled = wg.function(some)
+    for x in lanes(dtype, n):
+        for places in ([0, n - 1, -1, n // 2], [-n, 7, 7, n // 2 + 1]):
+            for found, wanted in zip(compiled(x, np.array(places)), some(x, np.array(places)), strict=True):
+                same(np.asarray(found), np.asarray(wanted))
+
+
+def test_few_places_are_found_in_lanes_of_any_length_and_axis() -> None:
+    signature = [wg.TensorSpec((None, 3), np.float64)]
+    compiled = wg.function(lambda x: wg.numpy.quantile(x, [0.25, 0.9], axis=0), input_signature=signature)
+    for n in (3000, 1500, 700, 40, 1):
+        x = np.random.default_rng(n).normal(size=(n, 3))
+        np.testing.assert_allclose(compiled(x), np.quantile(x, [0.25, 0.9], axis=0), rtol=1e-14)
+
+
+def test_a_median_of_many_keys_sorts_few_of_them() -> None:
+    compiled = wg.function(lambda x: wg.numpy.median(x))
+    x = np.random.default_rng(0).normal(size=20_000)
+    compiled(x)
+    kernels = compiled.trace(x)
+    assert any(node.op.name == "sort" for node in kernels.nodes)
+    rewritten = order_statistics.with_few_places(kernels)
+    assert not any(node.op.name == "sort" for node in rewritten.nodes)
+
+
+def test_places_that_depend_on_the_sort_have_it_whole() -> None:
+    def chained(x: Any) -> Any:
+        ordered = wg.sort(x)
+        return ordered[wg.asarray(ordered[3] * 10).astype(np.int64)]
+
+    x = np.random.default_rng(0).random(2000)
+    assert wg.function(chained)(x) == chained(x)
+
+
+def test_a_place_that_is_none_is_an_error() -> None:
+    compiled = wg.function(lambda x, i: wg.sort(x)[i])
+    x = np.random.default_rng(0).random(2000)
+    for place in (2000, -2001):
+        with pytest.raises(IndexError):
+            compiled(x, np.array(place))

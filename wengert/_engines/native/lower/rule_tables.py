@@ -19,6 +19,7 @@ from . import (
     integrals,
     matrix_functions,
     numpy_calls,
+    order_statistics,
     polygamma,
     products,
     quantiles,
@@ -38,12 +39,14 @@ from .scalars import SCALARS
 
 FAMILIES = (
     added_products, convolutions, cumulative, determinants, factorisations, fourier, matrix_functions, numpy_calls,
-    products, random_bits, regions, scatters, sparse, spectra, tiles, windows,
+    order_statistics, products, random_bits, regions, scatters, sparse, spectra, tiles, windows,
 )  # fmt: skip
 
 for family in FAMILIES:
     SINGLES.update(family.LOWERED)
-REWRITES.extend((added_products.joined, numpy_calls.taken_in, shared_factors.with_shared_factors))
+REWRITES.extend((
+    added_products.joined, numpy_calls.taken_in, shared_factors.with_shared_factors, order_statistics.with_few_places,
+))  # fmt: skip
 for family in (special, bessel_integer_order, incomplete, integrals, polygamma, quantiles):
     SCALARS.update(family.IN_PROCESS)  # `special` first: others have better rules for some of its primitives
 for family in (bessel_real_order, incomplete, integrals, quantiles):

@@ -43,11 +43,11 @@ def before(
     name = "le" if or_equal else "lt"
     if t in FLOATS:
         bits = t.replace("f", "i")
-        return b.let(name, bits, _order_number(b, t, bits, x), _order_number(b, t, bits, y))
+        return b.let(name, bits, order_number(b, t, bits, x), order_number(b, t, bits, y))
     return b.let(name, t, x, y)
 
 
-def _order_number(b: Builder, t: str, bits: str, x: Operand) -> Operand:
+def order_number(b: Builder, t: str, bits: str, x: Operand) -> Operand:
     """An integer in whose order numbers stand, the same for all NaN, and for zeros of both signs.
 
     Floats that are compared by less, NaN among them, leave the flag of an invalid operation set, and NumPy would be
@@ -59,7 +59,7 @@ def _order_number(b: Builder, t: str, bits: str, x: Operand) -> Operand:
     return b.select(bits, is_nan(b, t, x), -1 - least, value)
 
 
-class _Room(NamedTuple):
+class Keys(NamedTuple):
     """The keys of a lane, from a first element on, and where each was in the beginning, if anybody asks for that."""
 
     keys: Array
@@ -68,8 +68,8 @@ class _Room(NamedTuple):
     first_place: Operand = 0  # where places are counted; other sorts have theirs from the beginning on
 
     @staticmethod
-    def of(b: Builder, type_: str, n: Operand, has_places: bool) -> _Room:
-        return _Room(b.alloc(type_, n), b.alloc("i64", n) if has_places else None)
+    def of(b: Builder, type_: str, n: Operand, has_places: bool) -> Keys:
+        return Keys(b.alloc(type_, n), b.alloc("i64", n) if has_places else None)
 
     def key(self, b: Builder, i: Operand) -> Operand:
         return b.load(self.keys, b.add(self.first, i))
@@ -89,7 +89,7 @@ class _Room(NamedTuple):
         return Address(self.keys, b.add(self.first, i))
 
 
-class _Sorter:
+class Sorter:
     """Sorts one lane; equal elements keep their order.
 
     Keys move with their places: all that is read lies side by side, and a lane may be larger than any cache.
@@ -105,13 +105,13 @@ class _Sorter:
         self.n = n
         self.room = n  # the most that there can be
         self.is_descending = is_descending
-        self.other = _Room.of(b, type_, n, has_places and not is_elsewhere)
+        self.other = Keys.of(b, type_, n, has_places and not is_elsewhere)
         self.is_counted = counts_keys(type_, n, has_places)
         self.needs_keys = True  # or places alone
         is_ours = self.is_counted or is_alone() or not numpy_functions.sorts(type_)
         self.most = 1 if is_ours else PLACES if has_places else KEYS
 
-    def run(self, given: _Room) -> _Room:
+    def run(self, given: Keys) -> Keys:
         """Sorts the keys of a room; the room that holds what was found: the same one, if nobody asks for places."""
         if self.is_counted:
             return self._counted(given)
@@ -130,7 +130,7 @@ class _Sorter:
             self._merged(self.other, given)
         return self.other
 
-    def _is_sorted(self, given: _Room) -> Operand:
+    def _is_sorted(self, given: Keys) -> Operand:
         """Whether keys are in order already: a pass of vectors, where ordering equal ones takes as long as sorting."""
         b = self.b
         overtakes = b.var("bool", False)
@@ -139,13 +139,13 @@ class _Sorter:
             b.set(overtakes, b.either(b.get(overtakes), is_less))
         return b.negated(b.get(overtakes))
 
-    def _keep(self, given: _Room) -> None:
+    def _keep(self, given: Keys) -> None:
         """All keys go to the other room as they are."""
         assert self.other.places is not None
         self.b.copy(self.other.keys, self.other.first, given.keys, given.first, self.n)
         self._number(self.other.places, 0, self.n)
 
-    def _in_parts(self, given: _Room) -> None:
+    def _in_parts(self, given: Keys) -> None:
         """NumPy sorts some keys at a time."""
         b, n = self.b, self.n
         with b.loop(0, b.divided(b.add(n, self.most - 1), self.most)) as part:
@@ -160,7 +160,7 @@ class _Sorter:
 
     # -- counting -----------------------------------------------------------------------------------------------------
 
-    def _counted(self, given: _Room) -> _Room:
+    def _counted(self, given: Keys) -> Keys:
         """Sorts by each byte of the keys, the least first; the order of equal bytes stays."""
         source, target = given, self.other
         shifts = passes(self.type)
@@ -172,7 +172,7 @@ class _Sorter:
         self.b.copy(given.keys, given.first, source.keys, source.first, self.n)  # who has no places wants the same room
         return given
 
-    def _sort_by_byte(self, source: _Room, target: _Room, shift: int, has_keys: bool) -> None:
+    def _sort_by_byte(self, source: Keys, target: Keys, shift: int, has_keys: bool) -> None:
         b = self.b
 
         def digit(i: Operand) -> Operand:
@@ -187,7 +187,7 @@ class _Sorter:
             self._scatter(source, target, digit, has_keys, is_first=False)
 
     def _scatter(
-        self, source: _Room, target: _Room, digit: Callable[[Operand], Operand], has_keys: bool, is_first: bool
+        self, source: Keys, target: Keys, digit: Callable[[Operand], Operand], has_keys: bool, is_first: bool
     ) -> None:
         """Keys go to the other room in the order of a byte."""
         b = self.b
@@ -202,7 +202,7 @@ class _Sorter:
             b.store(starts, value, b.add(to, 1))
             poll_often(b, self.n)
 
-    def _stay(self, source: _Room, target: _Room, has_keys: bool) -> None:
+    def _stay(self, source: Keys, target: Keys, has_keys: bool) -> None:
         """Keys go to the other room in the order that they have."""
         b, n = self.b, self.n
         if has_keys:
@@ -213,7 +213,7 @@ class _Sorter:
 
     # -- NumPy's functions --------------------------------------------------------------------------------------------
 
-    def _sort_keys(self, room: _Room, start: Operand, count: Operand) -> None:
+    def _sort_keys(self, room: Keys, start: Operand, count: Operand) -> None:
         """Sorts a part of the keys where they are."""
         b = self.b
         self._call("sort", self.type, [room.address(b, start)], count)
@@ -225,7 +225,7 @@ class _Sorter:
             room.set_key(b, low, last)
             room.set_key(b, high, first)
 
-    def _sort_places(self, given: _Room, start: Operand, count: Operand) -> None:
+    def _sort_places(self, given: Keys, start: Operand, count: Operand) -> None:
         """From a part of the keys that are given to one of the other room, with their places."""
         b, found = self.b, self.other
         assert given.places is not None
@@ -240,7 +240,7 @@ class _Sorter:
             found.set_key(b, to, given.key(b, place))
         self._order_equal(found, found.places, start, b.add(start, count))
 
-    def _order_equal(self, room: _Room, places: Array, start: Operand, stop: Operand) -> None:
+    def _order_equal(self, room: Keys, places: Array, start: Operand, stop: Operand) -> None:
         """Sorts the places of each run of equal keys."""
         b, first = self.b, self.b.var("i64", start)
 
@@ -267,7 +267,7 @@ class _Sorter:
         with self.b.loop(0, count) as i:
             self.b.store(places, self.b.add(start, i), i)
 
-    def _merged(self, room: _Room, other: _Room) -> _Room:
+    def _merged(self, room: Keys, other: Keys) -> Keys:
         """Merges sorted runs, of twice the length each time."""
         b = self.b
         if type(self.room) is int and self.room <= self.most:
@@ -283,14 +283,14 @@ class _Sorter:
         b.repeat(lambda: b.let("lt", "i64", b.get(width), self.n), there_and_back)
         return room
 
-    def _round(self, run: Operand, source: _Room, target: _Room) -> None:
+    def _round(self, run: Operand, source: Keys, target: Keys) -> None:
         b = self.b
         start = b.var("i64", 0)
         b.repeat(
             lambda: b.let("lt", "i64", b.get(start), self.n), lambda: self._merge(start, run, source, target)
         )  # fmt: skip
 
-    def _merge(self, start: Var, run: Operand, source: _Room, target: _Room) -> None:
+    def _merge(self, start: Var, run: Operand, source: Keys, target: Keys) -> None:
         b = self.b
         first = b.get(start)
         middle = self._least(b.add(first, run))
@@ -361,8 +361,8 @@ def _first(b: Builder, n: Operand, is_far: Callable[[Operand], Operand]) -> Oper
     return b.get(low)
 
 
-def _zeros_in_order(
-    b: Builder, lane: Callable[[Operand], Operand], room: _Room, n: Operand, t: str, is_descending: bool
+def zeros_in_order(
+    b: Builder, lane: Callable[[Operand], Operand], room: Keys, n: Operand, t: str, is_descending: bool
 ) -> None:
     """Gives several zeros among sorted keys the signs that they have in their lane, in its order."""
     start = _first(b, n, lambda i: b.negated(before(b, t, room.key(b, i), 0.0, is_descending)))
@@ -376,7 +376,7 @@ def _zeros_in_order(
                 b.set(place, b.add(b.get(place), 1))
 
 
-def _room(block: Block, node: Node) -> Stored:
+def result_room(block: Block, node: Node) -> Stored:
     """Where the result of a sort goes, an array whose elements are there to be read again."""
     found = block.room(node.outputs[0])
     return found if type(found) is Stored else block.fresh(found.shape, found.type)
@@ -389,17 +389,17 @@ def sort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     n = x.shape[axis]
     if _is_few(n):
         return [_few(block, x, axis, is_descending, has_places=False)]
-    target = _room(block, node)
-    sorter = _Sorter(block, x.type, n, is_descending, has_places=False)
+    target = result_room(block, node)
+    sorter = Sorter(block, x.type, n, is_descending, has_places=False)
     is_near = target.strides[axis] == 1
-    aside = None if is_near else _Room.of(b, x.type, n, False)
+    aside = None if is_near else Keys.of(b, x.type, n, False)
 
     def lane(index: Index) -> None:
-        room = aside or _Room(target.array, None, target.place(b, with_place(index, axis, 0)))
+        room = aside or Keys(target.array, None, target.place(b, with_place(index, axis, 0)))
         _fill(b, room, x, index, axis)
         sorter.run(room)
         if sorter.most > 1 and x.type in FLOATS:
-            _zeros_in_order(b, lambda i: x.at(b, with_place(index, axis, i)), room, n, x.type, is_descending)
+            zeros_in_order(b, lambda i: x.at(b, with_place(index, axis, i)), room, n, x.type, is_descending)
         if aside is not None:
             with b.loop(0, n) as i:
                 target.store(b, with_place(index, axis, i), room.key(b, i))
@@ -424,11 +424,11 @@ class _Selection:
         self.count = at_most(b, self.n, at_most(b, SELECTED, count))  # known to be so where lanes are selected from
         self.most = _candidates(b, self.count)
         self.is_descending = is_descending
-        self.given = _Room.of(b, x.type, self.most, has_places=True)
+        self.given = Keys.of(b, x.type, self.most, has_places=True)
         self.origins, self.spare = b.alloc("i64", self.most), b.alloc("i64", self.most)
-        self.sorter = _Sorter(block, x.type, self.most, is_descending, has_places=True)
-        self.sample = _Room.of(b, x.type, self.most, has_places=False)
-        self.sample_sorter = _Sorter(block, x.type, self.most, is_descending, has_places=False)
+        self.sorter = Sorter(block, x.type, self.most, is_descending, has_places=True)
+        self.sample = Keys.of(b, x.type, self.most, has_places=False)
+        self.sample_sorter = Sorter(block, x.type, self.most, is_descending, has_places=False)
         self.sorter.room = self.sample_sorter.room = 4 * SELECTED
 
     def run(self, index: Index) -> Array:
@@ -563,7 +563,7 @@ def argsort(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     n = x.shape[axis]
     if _is_few(n):
         return [_few(block, x, axis, is_descending, has_places=True)]
-    target = _room(block, node)
+    target = result_room(block, node)
     count = _read_first(block, node, axis)
     is_selected = False if type(count) is int and count == 0 else _is_selected(b, n, count)
     if is_selected is True:
@@ -583,8 +583,8 @@ def _order(block: Block, x: Stored, axis: int, is_descending: bool, target: Stor
     if counts_keys(x.type, n, has_places=True) and target.strides[axis] == 1:
         _counted_order(block, x, axis, is_descending, target)
         return
-    sorter = _Sorter(block, x.type, n, is_descending, has_places=True)
-    given = _Room.of(b, x.type, n, has_places=True)
+    sorter = Sorter(block, x.type, n, is_descending, has_places=True)
+    given = Keys.of(b, x.type, n, has_places=True)
 
     def lane(index: Index) -> None:
         _fill(b, given, x, index, axis)
@@ -601,9 +601,9 @@ def _counted_order(block: Block, x: Stored, axis: int, is_descending: bool, targ
     """The places that sort each lane, counted where they are to be in the end."""
     b, n = block.b, x.shape[axis]
     is_other = len(passes(x.type)) % 2 == 1  # which room has what is found
-    sorter = _Sorter(block, x.type, n, is_descending, has_places=True, is_elsewhere=is_other)
+    sorter = Sorter(block, x.type, n, is_descending, has_places=True, is_elsewhere=is_other)
     sorter.needs_keys = False
-    given = _Room.of(b, x.type, n, has_places=False)
+    given = Keys.of(b, x.type, n, has_places=False)
 
     def lane(index: Index) -> None:
         _fill(b, given, x, index, axis)
@@ -618,7 +618,7 @@ def _counted_order(block: Block, x: Stored, axis: int, is_descending: bool, targ
     over(b, with_place(x.shape, axis, 1), lane)
 
 
-def _fill(b: Builder, room: _Room, x: Stored, index: Index, axis: int) -> None:
+def _fill(b: Builder, room: Keys, x: Stored, index: Index, axis: int) -> None:
     with b.loop(0, x.shape[axis]) as i:
         room.set_key(b, i, x.at(b, with_place(index, axis, i)))
 
@@ -645,4 +645,4 @@ def searchsorted(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     return [target]
 
 
-__all__ = ["argsort", "searchsorted", "sort"]
+__all__ = ["Keys", "Sorter", "argsort", "order_number", "result_room", "searchsorted", "sort", "zeros_in_order"]

@@ -1,0 +1,244 @@
+"""Sorts of which a few places are read, as medians and quantiles do, find what is there and sort nothing else.
+
+`with_few_places(graph)` puts a `SORTED_AT` in the stead of such a sort, which takes the places as operands: they may be
+computed after the sort, so nodes are put in order anew. A sorted sample of the lane tells between which two keys the
+one at a place is, as good as surely. One pass gathers those and counts what stands before them, and they alone are
+sorted (Floyd and Rivest's selection). Where the sample was wrong, all are.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+from ...._core.graph import Graph, Node
+from ...patterns import private
+from ..ir.loops import FLOATS, Operand
+from ..plan.schedule import static_size
+from .blocks import Block, singles
+from .forms import TYPE_OF, Form, Index, Stored, with_place
+from .nests import between, poll_often
+from .scatters import over
+from .sorting import Keys, Sorter, order_number, result_room, zeros_in_order
+
+SORTED_AT = private("native sorted_at", "x *places", ("axis", "fixed"))
+
+FEWEST = 1024  # keys of a lane, below which they are sorted in less time than a few of them are found
+MOST_PLACES = 8  # that are read, at most: each may take a pass
+_TYPES = ("f64", "f32", "i64", "i32")  # shorter keys are counted
+_EACH, _MOST_SAMPLED = 16, 1 << 15  # one of so many keys is in the sample, and no more than so many
+_SPREAD = 1.5  # square roots of the sample's size: three deviations of what stands in it before a key, at most
+
+# -- which sorts ------------------------------------------------------------------------------------------------------
+
+
+def with_few_places(graph: Graph) -> Graph:
+    """The graph with sorts that find a few places only, where nothing else of them is read."""
+    found = {node: partial for node in graph.nodes if _is_long(node) and (partial := _partial(graph, node))}
+    if not found or any(node.op.has_effect or node.op.facts.holds or node.op.facts.buffer for node in graph.nodes):
+        return graph
+    nodes = _in_order([found.get(node, node) for node in graph.nodes])
+    if nodes is None:
+        return graph
+    return Graph.of(graph.name, graph.inputs, nodes, graph.outputs, graph.guards)
+
+
+def _is_long(node: Node) -> bool:
+    if node.op.name != "sort" or TYPE_OF.get(node.inputs[0].dtype) not in _TYPES:
+        return False
+    axis, is_descending = node.attrs
+    n = node.inputs[0].shape[axis]
+    return not is_descending and not (type(n) is int and n < FEWEST)
+
+
+def _partial(graph: Graph, node: Node) -> Node | None:
+    """The same sort of the places that are read, if these are few."""
+    (out,), shape = node.outputs, node.inputs[0].shape
+    axis = node.attrs[0] % len(shape)
+    if any(v.key == out.key for v in graph.outputs):
+        return None
+    places, fixed = {}, set[int]()
+    for reader in graph.nodes:
+        if not any(v.key == out.key for v in reader.inputs):
+            continue
+        if reader.op.name == "gather" and axis == 0 and len(reader.inputs) == 2 and reader.inputs[1].key != out.key:
+            places[reader.inputs[1].key] = reader.inputs[1]
+        elif reader.op.name == "slice" and all(type(ends[axis]) is int for ends in reader.attrs):
+            fixed.update(range(*(ends[axis] for ends in reader.attrs)))
+        else:
+            return None
+    sizes = [static_size(v.shape) for v in places.values()]
+    if None in sizes or not 0 < len(fixed) + sum(map(int, filter(None, sizes))) <= MOST_PLACES:
+        return None
+    inputs = node.inputs[0], *places.values()
+    return Node(SORTED_AT, inputs, node.outputs, (axis, (*sorted(fixed),)), node.site, node.is_quiet, node.label)
+
+
+def _in_order(nodes: Sequence[Node]) -> list[Node] | None:
+    """The nodes, each after those that it reads and else as they stand; None where some wait for each other."""
+    makers = {v.key: place for place, node in enumerate(nodes) for v in node.outputs}
+    needs = [{makers[v.key] for v in node.inputs if v.key in makers} for node in nodes]
+    readers: list[list[int]] = [[] for _ in nodes]
+    for place, needed in enumerate(needs):
+        for other in needed:
+            readers[other].append(place)
+    ready = [place for place, needed in enumerate(needs) if not needed]
+    waiting, found = [*map(len, needs)], list[Node]()
+    while ready:
+        place = heapq.heappop(ready)
+        found.append(nodes[place])
+        for reader in readers[place]:
+            waiting[reader] -= 1
+            if not waiting[reader]:
+                heapq.heappush(ready, reader)
+    return found if len(found) == len(nodes) else None
+
+
+# -- finding ----------------------------------------------------------------------------------------------------------
+
+
+def _sorted_at(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    """An array in which the keys at the places stand as in the sorted one, and anything at others."""
+    b, x = block.b, block.stored(forms[0])
+    axis, fixed = node.attrs
+    target, wanted = result_room(block, node), [*_places(block, forms[1:])]
+    asked = b.local("i64", len(fixed) + len(wanted))
+    for slot, place in enumerate((*fixed, *(read() for read in wanted))):
+        b.store(asked, slot, place)
+    search = _Search(block, x, axis, target)
+
+    def lane(index: Index) -> None:
+        search.begin(index)
+        with b.loop(0, len(fixed) + len(wanted)) as slot:
+            search.find(index, b.load(asked, slot))
+
+    over(b, with_place(x.shape, axis, 1), lane)
+    return [target]
+
+
+def _places(block: Block, forms: Sequence[Form]) -> Iterator[Callable[[], Operand]]:
+    """What reads each of the places that arrays hold."""
+    b = block.b
+    for form in forms:
+        x = block.stored(form)
+        shape = [n for n in x.shape if type(n) is int]  # all of them: `_partial` asks for that
+        for flat in range(math.prod(shape)):
+            index = _unravelled(flat, shape)
+            yield lambda x=x, index=index: b.convert("i64", x.type, x.at(b, index))
+
+
+def _unravelled(flat: int, shape: Sequence[int]) -> Index:
+    index: list[int] = []
+    for n in reversed(shape):
+        index.insert(0, flat % n)
+        flat //= n
+    return (*index,)
+
+
+class _Search:
+    """Finds places of a lane's order. What one search has sorted around its place serves the next ones."""
+
+    def __init__(self, block: Block, x: Stored, axis: int, target: Stored) -> None:
+        b = self.b = block.b
+        self.x, self.axis, self.target = x, axis, target
+        n = self.n = x.shape[axis]
+        self.sampled = between(b, b.divided(n, _EACH), 1, _MOST_SAMPLED)
+        self.bits = x.type.replace("f", "i")
+        # one more than there are keys: each is stored before it is known whether it stays
+        self.room = Keys.of(b, x.type, b.add(n, 1), has_places=False)
+        self.sorter = Sorter(block, x.type, n, is_descending=False, has_places=False)
+        self.sample = Keys.of(b, x.type, self.sampled, has_places=False)
+        self.sample_sorter = Sorter(block, x.type, self.sampled, is_descending=False, has_places=False)
+        self.first, self.stop = b.var("i64"), b.var("i64")  # the places that are sorted already
+
+    def begin(self, index: Index) -> None:
+        """Starts on another lane."""
+        b = self.b
+        apart = b.divided(self.n, self.sampled)
+        with b.loop(0, b.select("i64", b.let("lt", "i64", apart, 1), 0, self.sampled)) as i:
+            self.sample.set_key(b, i, self._key(index, b.mul(i, apart)))
+        self.sample_sorter.run(self.sample)
+        b.set(self.first, 0)
+        b.set(self.stop, 0)
+
+    def _spread(self) -> Operand:
+        """How far in the sample the bounds are from a key's place: at first, and of few keys beyond its ends."""
+        b = self.b
+        root = b.let("sqrt", "f64", b.convert("f64", "i64", self.sampled))
+        near = b.convert("i64", "f64", b.let("mul", "f64", root, _SPREAD))
+        return b.select("i64", b.let("lt", "i64", self.n, FEWEST), self.sampled, near)
+
+    def find(self, index: Index, place: Operand) -> None:
+        """Puts the key of a place there, if it is one: what reads the others tells what is wrong with them."""
+        b = self.b
+        place = b.select("i64", b.let("lt", "i64", place, 0), b.add(place, self.n), place)
+        is_one = b.both(b.let("le", "i64", 0, place), b.let("lt", "i64", place, self.n))
+        with b.when(b.both(is_one, b.negated(self._is_sorted(place)))):
+            spread = b.var("i64", self._spread())
+
+            def attempt() -> None:
+                self._gather(index, place, b.get(spread))
+                b.set(spread, self.sampled)
+
+            b.repeat(lambda: b.negated(self._is_sorted(place)), attempt)
+            self._sort(index)
+
+    def _is_sorted(self, place: Operand) -> Operand:
+        b = self.b
+        return b.both(b.let("le", "i64", b.get(self.first), place), b.let("lt", "i64", place, b.get(self.stop)))
+
+    def _key(self, index: Index, place: Operand) -> Operand:
+        return self.x.at(self.b, with_place(index, self.axis, place))
+
+    def _number(self, key: Operand) -> Operand:
+        return order_number(self.b, self.x.type, self.bits, key) if self.x.type in FLOATS else key
+
+    def _gather(self, index: Index, place: Operand, spread: Operand) -> None:
+        """Takes the keys between two of the sample, and counts those before them."""
+        b, bits = self.b, self.bits
+        rank = b.divided(b.mul(place, self.sampled), self.n)
+        least, most = self._bound(b.sub(rank, spread), -1), self._bound(b.add(rank, b.add(spread, 1)), 1)
+        held, below = b.var("i64", 0), b.var("i64", 0)
+        with b.loop(0, self.n) as i:
+            key, at = self._key(index, i), b.get(held)
+            number = self._number(key)
+            is_below = b.let("lt", bits, number, least)
+            self.room.set_key(b, at, key)
+            is_taken = b.both(b.negated(is_below), b.let("le", bits, number, most))
+            b.set(held, b.add(at, b.convert("i64", "bool", is_taken)))
+            b.set(below, b.add(b.get(below), b.convert("i64", "bool", is_below)))
+            poll_often(b, self.n)
+        b.set(self.first, b.get(below))
+        b.set(self.stop, b.add(b.get(below), b.get(held)))
+
+    def _bound(self, rank: Operand, side: int) -> Operand:
+        """The number of a key of the sample, or beyond its ends the last number that there is."""
+        b, end = self.b, 2 ** (int(self.bits[1:]) - 1)
+        number = self._number(self.sample.key(b, between(b, rank, 0, b.sub(self.sampled, 1))))
+        is_beyond = b.let("lt", "i64", rank, 0) if side < 0 else b.let("ge", "i64", rank, self.sampled)
+        return b.select(self.bits, is_beyond, -end if side < 0 else end - 1, number)
+
+    def _sort(self, index: Index) -> None:
+        """Sorts what was gathered, where it belongs; zeros keep the order of their signs."""
+        b = self.b
+        first = b.get(self.first)
+        count = b.sub(b.get(self.stop), first)
+
+        def placed(i: Operand) -> Index:
+            return with_place(index, self.axis, b.add(first, i))
+
+        def put() -> None:
+            with b.loop(0, count) as i:
+                self.target.store(b, placed(i), self.room.key(b, i))
+
+        if self.x.type in FLOATS:
+            put()  # as they stand in the lane
+        self.sorter.n = count
+        self.sorter.run(self.room)
+        if self.x.type in FLOATS:
+            zeros_in_order(b, lambda i: self.target.at(b, placed(i)), self.room, count, self.x.type, False)
+        put()
+
+
+LOWERED = singles({SORTED_AT.name: _sorted_at})
