@@ -31,7 +31,7 @@ import numpy as np  # noqa: E402  (after the number of threads is set)
 CALLS = 9
 RNG = np.random.default_rng(0)
 COUNTS = {
-    "recurrent": (10, 30, 60, 100), "layers": (1, 2, 4, 12), "stencil": (3, 5, 7, 9, 12),
+    "recurrent": (10, 30, 60, 100), "layers": (1, 2, 4, 12), "stencil": (3, 5, 7, 9, 12, 16),
     "chain": (1000, 2000, 3000, 4000),
 }  # fmt: skip
 
