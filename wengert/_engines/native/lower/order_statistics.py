@@ -24,7 +24,7 @@ from .sorting import Keys, Sorter, order_number, result_room, zeros_in_order
 
 SORTED_AT = private("native sorted_at", "x *places", ("axis", "fixed"))
 
-FEWEST = 1024  # keys of a lane, below which they are sorted in less time than a few of them are found
+FEWEST = 512  # keys of a lane, below which they are sorted in less time than a few of them are found
 MOST_PLACES = 8  # that are read, at most: each may take a pass
 _TYPES = ("f64", "f32", "i64", "i32")  # shorter keys are counted
 _EACH, _MOST_SAMPLED = 16, 1 << 15  # one of so many keys is in the sample, and no more than so many
