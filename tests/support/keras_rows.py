@@ -663,6 +663,23 @@ def symbolic_tensors_that_are_closed_over_are_refused() -> None:
 
 
 @row
+def models_of_functions_that_nobody_has_registered_are_cloned() -> None:
+    x = keras.Input((3,))
+    doubled = wg.function(lambda x: (x * 2, wg.sum(wg.sin(x), axis=1)))
+    model = keras.Model(x, [*doubled(keras.layers.Dense(3)(x)), wg.custom_gradient(lambda x: (x**2, lambda ct: ct))(x)])
+    clone = keras.models.clone_model(model)
+    clone.set_weights(model.get_weights())
+    for again in (clone, keras.models.clone_model(clone, input_tensors=keras.Input((3,)))):
+        again.set_weights(model.get_weights())
+        for got, want in zip(again.predict(DRAWN, verbose=0), model.predict(DRAWN, verbose=0), strict=True):
+            np.testing.assert_array_equal(got, want)
+    text = model.to_json()
+    start = text.index('"here": "') + 9
+    with pytest.raises(TypeError, match="Could not locate function"):  # as in another process
+        keras.models.model_from_json(text.replace(text[start : start + 32], "0" * 32))
+
+
+@row
 def losses_and_metrics_have_names_that_every_backend_takes() -> None:
     def of_mean(y: Any, p: Any) -> Any:
         return wg.mean((y - p) ** 2, axis=-1)

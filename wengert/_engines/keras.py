@@ -9,8 +9,10 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+import uuid
 from collections.abc import Callable
 from typing import Any, NoReturn
+from weakref import WeakValueDictionary
 
 from .._core.engine import ENGINE_OF, STAND_INS
 from .._core.user_line import at_user_line
@@ -45,13 +47,23 @@ class Applied(_keras.Operation):
 
     def get_config(self) -> dict[str, Any]:
         # Keras would look for a function of ours among its own ones of that name
-        known = _name_of(self.function) or _keras.saving.serialize_keras_object(self.function)
-        return {"function": known, "name": self.name}
+        name = _name_of(self.function)
+        if name:
+            return {"function": name, "name": self.name}
+        known = _keras.saving.serialize_keras_object(self.function)
+        return {"function": known, "name": self.name, "here": _token_of(self.function)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Applied:
         known = config["function"]
-        function = _named(known) if isinstance(known, str) else _keras.saving.deserialize_keras_object(known)
+        if isinstance(known, str):
+            return cls(_named(known), config["name"])
+        try:
+            function = _keras.saving.deserialize_keras_object(known)
+        except TypeError:  # nobody has registered it, which a clone of a model does without
+            function = _HERE.get(config.get("here"))
+            if function is None:
+                raise
         return cls(function, config["name"])
 
 
@@ -74,6 +86,19 @@ class _OfSymbols(_keras.Operation):
 def _dense(x: Any) -> Any:
     """A symbolic tensor; Keras calls what comes of one and a number (`x * 2`) sparse, and it never is."""
     return _keras.KerasTensor(x.shape, x.dtype) if x.sparse else x
+
+
+_HERE: WeakValueDictionary[Any, Callable[..., Any]] = WeakValueDictionary()  # by names that no other process gives
+
+
+def _token_of(function: Callable[..., Any]) -> str | None:
+    """The name by which this process finds a function that a model of its applies."""
+    found = next((token for token, known in _HERE.items() if known is function), None) or uuid.uuid4().hex
+    try:
+        _HERE[found] = function
+    except TypeError:  # of which no weak references can be held
+        return None
+    return found
 
 
 def _name_of(function: Callable[..., Any]) -> str:
