@@ -132,7 +132,7 @@ class Form:
         return shapes
 
 
-def _at_once(graph: Any) -> Callable[..., Sequence[Any]]:
+def _at_once(graph: Any) -> Callable[..., Any]:
     """What runs a concrete function without effects on tensors that no tape watches.
 
     TensorFlow's own call looks at structures, variables and tapes first, in 250 calls of Python; the op that runs a
