@@ -272,3 +272,11 @@ def test_methods_are_the_ops():
     np.testing.assert_array_equal(x.reshape(12, order="F").numpy(), n.reshape(12, order="F"))
     with pytest.raises(ValueError, match="order"):
         x.reshape(12, order="G")
+
+
+def test_relu_of_booleans_is_what_they_are_eagerly_and_traced() -> None:
+    x = np.array([True, False])
+    for relu in (ops.relu, wg.function(ops.relu)):
+        found = relu(x)
+        np.testing.assert_array_equal(found, x, strict=True)
+        assert not np.shares_memory(found, x)

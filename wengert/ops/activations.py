@@ -61,7 +61,7 @@ def relu(x: ArrayLike) -> Any:
     At kinks: the gradient is 0 at 0.
 
     Args:
-        x: an array of real values, or a number.
+        x: an array of real values or booleans, or a number.
 
     Returns:
         The values in x's kind and dtype.
@@ -71,7 +71,8 @@ def relu(x: ArrayLike) -> Any:
         >>> wg.ops.relu([-1.0, 2.0])
         array([0., 2.])
     """
-    return W.relu(as_tensor(x, "relu"))
+    tensor = as_tensor(x, "relu")
+    return tensor if tensor.dtype.kind == "b" else W.relu(tensor)  # booleans are what they are in either case
 
 
 @public
