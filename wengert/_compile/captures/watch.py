@@ -174,7 +174,8 @@ class Entries(Elements):
         keys, values = self.value[::2], self.value[1::2]
         place = self.place(bind)
         if len(keys) > FEW or type(self.owner) is StaticAt:
-            return f"{bind(all_same)}({bind(flat)}({place}), {bind(self.value)})"
+            compare = bind(all_same)
+            return f"{compare}({place}, {bind(keys)}) and {compare}({place}.values(), {bind(values)})"
         parts = [f"(*{place},) == {bind(keys)}"]
         parts += [f"{place}[{bind(key)}] is {bind(value)}" for key, value in zip(keys, values, strict=True)]
         return " and ".join(parts)
