@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -302,12 +303,37 @@ def test_gathers_are_for_few_iterations_with_much_to_do(rows: int) -> None:
     assert ("vgather" in text) == (rows == 7), text
 
 
-def test_places_found_by_division_do_not_end_the_process() -> None:
-    """LLVM with assertions, as llvmlite has it, aborted on AMD's processors, where loops of such gathered nothing."""
-    x, ones = np.linspace(0.5, 1.5, 65, dtype=np.float32), np.ones(65, np.float32)
+def repeated(count: int, by: int) -> Callable[[Any], Any]:
+    return lambda x: wg.pad(wg.repeat(x, by)[:count], (8, 4))
 
-    def total(x: Any) -> Any:
-        return wg.sum(wg.jvp(lambda x: wg.associative_scan(lambda a, b: a * b, x), (x,), (ones,))[1])
 
+def scan_of_products(x: Any) -> Any:
+    return wg.sum(wg.jvp(lambda x: wg.associative_scan(lambda a, b: a * b, x), (x,), (wg.ones_like(x),))[1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8"])
+@pytest.mark.parametrize("by", [2, 4, 6, 8, 64])
+@pytest.mark.parametrize("size", [3, 20, 69, 271])
+def test_loops_whose_iterations_share_places(dtype: str, by: int, size: int) -> None:
+    """LLVM with assertions, as llvmlite has it, aborted: its two estimates of what vectors cost differed."""
+    x = np.arange(size).astype(dtype)
+    f = repeated(by * size - 1, by)
+    np.testing.assert_array_equal(wg.function(f)(x), np.pad(np.repeat(x, by)[:-1], (8, 4)))
+
+
+def test_scans_do_not_end_the_process() -> None:
+    """LLVM aborted on AMD's processors, where loops with places found by division gathered nothing."""
+    x = np.linspace(0.5, 1.5, 65, dtype=np.float32)
     products = np.cumprod(x, dtype=np.float64)
-    np.testing.assert_allclose(wg.function(total)(x), np.sum(products * np.cumsum(1 / x)), rtol=1e-5)
+    found = wg.function(scan_of_products)(x)
+    np.testing.assert_allclose(found, np.sum(products * np.cumsum(1 / x)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("by", "told"), [(4, True), (3, False)])
+def test_loops_that_share_places_are_told_their_vectors(by: int, told: bool) -> None:
+    b = Builder()
+    x, out, n = b.array("f32", "in"), b.array("f64", "out"), b.reg("i64")
+    with b.loop(0, n) as i:
+        b.store(out, i, b.convert("f64", "f32", b.load(x, b.let("div", "i64", i, by))))
+    text = module_text(b.function("repeated", [x], [out], [n]), "entry")
+    assert (f'"llvm.loop.vectorize.width", i32 {target.vector_bits() // 64}}}' in text) == told

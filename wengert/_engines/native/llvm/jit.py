@@ -47,7 +47,7 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"11"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"12"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -345,8 +345,7 @@ WRITTEN = _Effort(0, 2, False)  # for modules that are written as they should be
 def _effort(ir: str) -> _Effort:
     if ir.startswith(FINISHED):
         return _Effort(0, 0)
-    # Where places are found by division and vectors are not gathered, LLVM's two estimates of what a loop costs differ
-    # now and then, and builds of it with assertions, as llvmlite's are, end the process.
+    # places that are found by division lie too far apart for single moves to do as well
     return _effort_by_length(ir)._replace(gathers=GATHERS in ir or _divisions.search(ir) is not None)
 
 
