@@ -1,4 +1,4 @@
-"""Engines load with the first array of theirs, NumPy's before all others: whatever comes first in a process."""
+"""Whatever comes first in a process finds its engine; those of frameworks load with the first array of theirs."""
 
 from __future__ import annotations
 

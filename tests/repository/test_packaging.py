@@ -51,7 +51,6 @@ def test_import_loads_numpy_and_the_standard_library_only() -> None:
     loaded = json.loads(run_python(LOADED_MODULES).stdout)
     allowed = {"wengert", "numpy", *sys.stdlib_module_names}
     assert not [name for name in loaded if name.split(".")[0] not in allowed]
-    assert [name for name in loaded if name.startswith("wengert._engines")] == ["wengert._engines"]
 
 
 def test_import_takes_at_most_60_ms_more_than_numpy_or_about_as_long() -> None:

@@ -14,13 +14,14 @@ from .._core.analysis import dim_sources
 from .._core.caller import NUMPY, Caller
 from .._core.constant import callers_own, strong
 from .._core.dims import Atom, Dim, evaluate
-from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine, array_of, default_engine, framework_of
+from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine, array_of, framework_of
 from .._core.kinds import ARRAYS
 from .._core.moving import moved
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, Spec, maker_of
 from .._core.tensor import Tensor, entered, held_now, source_of
 from .._core.user_line import user_site
+from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
 from .captures import Alike, Captures, Moving, guarded
 from .rebuilding import rebuilder
@@ -165,7 +166,7 @@ class Compiled:
             natives = [*natives, *self.natives]
         run = self.executable
         if run is None:
-            run = self.executable = default_engine().executable(self.program)
+            run = self.executable = executable(self.program)
         return self.rebuild(_distinct([*map(callers_own, run(*natives))], natives))
 
     def direct(self, arguments: Sequence[Any], home: Engine | None = None) -> Callable[..., Any] | None:

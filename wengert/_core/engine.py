@@ -61,7 +61,6 @@ class Engine:
         is_followed: whether the framework's own differentiation, batching or compilation takes part in what happens to
             a native or array.
         run_plain: `run_plain(arrays, program)` -> the arrays that a program gives, the caller's own.
-        executable: program -> what runs it on natives.
         looks: `looks(arrays)` -> what decides how a program runs on them; None where that is not asked for.
         ready: `ready(program, arrays)` -> the program made ready for arrays that look like these; None where it cannot.
         place: `place(ndarray, partner)` -> a native on the device of another one.
@@ -91,7 +90,6 @@ class Engine:
         copy: Callable[[Any], Any] = lambda native: native,
         is_followed: Callable[[Any], bool] | None = None,
         run_plain: Callable[..., tuple[Any, ...]] | None = None,
-        executable: Callable[[Any], Callable[..., tuple[Any, ...]]] | None = None,
         looks: Callable[[Any], Any] = lambda arrays: None,
         ready: Callable[[Any, Any], Ready | None] = lambda program, arrays: None,
         place: Callable[[np.ndarray[Any, Any], Any], Any] | None = None,
@@ -118,7 +116,6 @@ class Engine:
         self.copy = copy
         self.is_followed: Callable[[Any], bool] = is_followed or (lambda native: not is_concrete(native))
         self.run_plain = self._run_plain if run_plain is None else run_plain
-        self.executable = self._calls_of if executable is None else executable
         self.looks = looks
         self.ready = ready
         self.require_untraced = require_untraced
@@ -127,9 +124,6 @@ class Engine:
     def _run_plain(self, natives: Iterable[Any], program: object) -> tuple[Any, ...]:
         return (*self.kernels["call"](*natives, program),)
 
-    def _calls_of(self, program: object) -> Callable[..., tuple[Any, ...]]:
-        return lambda *natives: self._run_plain(natives, program)
-
     def _called(self, function: Callable[..., Any], natives: Iterable[Any], types: object) -> tuple[Any, ...]:
         return (*map(self.from_numpy, function(*map(ndarray_of, natives))),)
 
@@ -137,21 +131,7 @@ class Engine:
         return f"Engine({self.name!r})"
 
 
-HOME = "numpy"  # the engine of values that no array operand decides
-
-
-class Engines(dict[str, Engine]):
-    """The engines that are in use by their names; NumPy's loads when it is first asked for."""
-
-    def __missing__(self, name: str) -> Engine:
-        if name == HOME:
-            _load_engine_of(HOME)
-        if name not in self:
-            raise KeyError(name)
-        return self[name]
-
-
-ENGINES = Engines()
+ENGINES: dict[str, Engine] = {}
 STAND_INS: dict[
     type, Callable[[Any], Any]
 ] = {}  # types that stand for an array (variables of TensorFlow and Keras) -> which one
@@ -159,16 +139,8 @@ PLAIN_TYPES: dict[type, Engine] = {}  # types of a framework's arrays that alway
 FRAMEWORK_ENGINES: list[Engine] = []  # those of frameworks that are in use
 
 
-# The top packages, NumPy's among them, whose arrays have an engine that loads when the first of them arrives -> the
-# module of the engine.
+# The top packages whose arrays have an engine that loads when the first of them arrives -> the module of the engine.
 FRAMEWORKS: dict[str, str] = {}
-
-
-def _load_engine_of(package: str) -> None:
-    module = FRAMEWORKS.get(package)
-    if module is not None:
-        importlib.import_module(module)
-        FRAMEWORKS.pop(package, None)  # not before: another thread that does not find it here takes it for loaded
 
 
 class ByType(dict[type, Any]):
@@ -180,14 +152,16 @@ class ByType(dict[type, Any]):
 
     def __missing__(self, native_type: type) -> Any:
         for base in native_type.__mro__:
-            home: Any = base.__module__  # some types of C's describe those of their instances
-            if isinstance(home, str):
-                _load_engine_of(home.partition(".")[0])
-        for base in native_type.__mro__:
             if base in self:
                 found = self[native_type] = self[base]
                 return found
-        raise KeyError(native_type)
+        home: Any = native_type.__module__  # some types of C's describe those of their instances
+        package = home.partition(".")[0] if isinstance(home, str) else ""
+        if package not in FRAMEWORKS:
+            raise KeyError(native_type)
+        importlib.import_module(FRAMEWORKS[package])
+        FRAMEWORKS.pop(package, None)
+        return self[native_type]
 
 
 ENGINE_OF: dict[type, Engine] = ByType()
@@ -245,9 +219,7 @@ def framework_of(kind: type) -> Engine | None:
 
 
 def register_engine(engine: Engine) -> None:
-    """Makes an engine known under its name and its native types; NumPy's is the first, whoever asks for one first."""
-    if engine.name != HOME:
-        default_engine()
+    """Makes an engine known under its name and its native types."""
     ENGINES[engine.name] = engine
     if engine.is_framework:
         FRAMEWORK_ENGINES.append(engine)
@@ -286,7 +258,7 @@ def on_one_engine(natives: Iterable[Any]) -> tuple[list[Any], dict[str, Kernel]]
         TypeError: if the operands are of two engines beside NumPy's.
     """
     natives = list(natives)
-    home = ENGINES[HOME]  # not by a call: ops on arrays and NumPy's scalars come here
+    home = ENGINES["numpy"]  # not by a call: ops on arrays and NumPy's scalars come here
     engines = [ENGINE_OF[type(native)] for native in natives]
     engine = only_engine({*engines})
     if engine is home:
@@ -301,7 +273,7 @@ def only_engine(engines: set[Engine]) -> Engine:
     Raises:
         TypeError: if there are two of them.
     """
-    home = ENGINES[HOME]
+    home = ENGINES["numpy"]
     others = engines - {home}
     if len(others) > 1:
         names = " and ".join(sorted(e.name for e in others))
@@ -311,4 +283,4 @@ def only_engine(engines: set[Engine]) -> Engine:
 
 def default_engine() -> Engine:
     """The engine of values that no array operand decides: NumPy's."""
-    return ENGINES[HOME]
+    return ENGINES["numpy"]

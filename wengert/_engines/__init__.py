@@ -25,8 +25,8 @@ import importlib
 from .._core.engine import ENGINES, FRAMEWORKS, Engine
 
 FRAMEWORKS.update({
-    "numpy": f"{__name__}.numpy", "jax": f"{__name__}.jax", "jaxlib": f"{__name__}.jax",
-    "tensorflow": f"{__name__}.tensorflow", "torch": f"{__name__}.torch", "keras": f"{__name__}.keras",
+    "jax": f"{__name__}.jax", "jaxlib": f"{__name__}.jax", "tensorflow": f"{__name__}.tensorflow",
+    "torch": f"{__name__}.torch", "keras": f"{__name__}.keras",
 })  # fmt: skip
 
 

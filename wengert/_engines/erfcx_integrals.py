@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-from fractions import Fraction
 from typing import NamedTuple
 
 MOST = 6  # orders beyond would need more terms; a continued fraction serves them
@@ -38,6 +37,8 @@ def smooth(order: int) -> Smooth:
         t = _cosine(2 * i + 1)
         x = SPLIT * (1 + t) / (1 - t)
         values.append(_exact(x, order) * (x + shift) ** (order + 1))
+    from fractions import Fraction  # takes long to load, and few programs come here
+
     # in fractions from here on: powers of t have coefficients that cancel on the way
     total = [Fraction(0)] * (27 + order)
     before, power = [Fraction(1)], [Fraction(0), Fraction(1)]  # Chebyshev's polynomials

@@ -43,7 +43,6 @@ NUMPY = Engine(
     (np.ndarray, np.generic, buffer.BufferArray, *(t for t in np.sctypeDict.values() if isinstance(t, type))),
     to_numpy=np.asarray,
     from_numpy=lambda array: array,
-    executable=executable,
 )
 for _family in (
     structural, elementwise, piecewise, special, incomplete, reductions, cumulative, sorting, indexing, linalg,
