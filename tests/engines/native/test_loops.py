@@ -329,11 +329,20 @@ def test_scans_do_not_end_the_process() -> None:
     np.testing.assert_allclose(found, np.sum(products * np.cumsum(1 / x)), rtol=1e-5)
 
 
-@pytest.mark.parametrize(("by", "told"), [(4, True), (3, False)])
-def test_loops_that_share_places_are_told_their_vectors(by: int, told: bool) -> None:
+@pytest.mark.parametrize(("by", "times", "is_hidden"), [(4, 1, True), (4, 6, True), (4, 8, False), (3, 1, False)])
+def test_quotients_that_iterations_share_are_hidden(by: int, times: int, is_hidden: bool) -> None:
     b = Builder()
-    x, out, n = b.array("f32", "in"), b.array("f64", "out"), b.reg("i64")
+    x, out, n = b.array("f32", "in"), b.array("f32", "out"), b.reg("i64")
     with b.loop(0, n) as i:
-        b.store(out, i, b.convert("f64", "f32", b.load(x, b.let("div", "i64", i, by))))
-    text = module_text(b.function("repeated", [x], [out], [n]), "entry")
-    assert (f'"llvm.loop.vectorize.width", i32 {target.vector_bits() // 64}}}' in text) == told
+        b.store(out, i, b.load(x, b.let("div", "i64", b.add(b.mul(i, times), 3), by)))
+    assert ("externally_initialized" in module_text(b.function("shared", [x], [out], [n]), "entry")) == is_hidden
+
+
+def test_shares_in_short_loops_are_not_hidden() -> None:
+    """LLVM writes them out and finds the quotients out; what they come to may be one place after another."""
+    b = Builder()
+    x, out, n = b.array("f32", "in"), b.array("f32", "out"), b.reg("i64")
+    with b.loop(0, n) as i, b.loop(0, 2) as j:
+        place = b.add(b.mul(i, 2), j)
+        b.store(out, place, b.load(x, b.let("div", "i64", place, 2)))
+    assert "externally_initialized" not in module_text(b.function("short", [x], [out], [n]), "entry")

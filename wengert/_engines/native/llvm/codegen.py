@@ -20,8 +20,6 @@ from typing import Any, cast
 
 from ..ir.accesses import Watch, is_on
 from ..ir.loops import (
-    INTEGERS,
-    ITEM,
     NESTING,
     WIDTHS,
     Accumulate,
@@ -76,8 +74,9 @@ MUCH = 80  # ... and the instructions of one from which on most of a vector is b
 WRITTEN_OUT = 128  # items of all iterations of a loop in another one, up to which it is written out
 MOST_SIDE_BY_SIDE = 4  # vectors of iterations
 WITH_REST = 16  # iterations at a time from which on LLVM makes shorter vectors, not calls of each, of those left
+_OF_PLACES = ("add", "sub", "mul")
 _PLAIN = (Let, Select, Convert, Get, Set, Load, Store)
-FREE_METADATA = 20  # the number of the first metadata of a loop of its own
+FREE_METADATA = 10  # the number of the first metadata of a loop of its own
 ABSURD = 2**62  # bytes that no machine has: `memory` gives none
 ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 16 * 1024  # ... while they are no more than this together
@@ -103,6 +102,8 @@ class _Kernel(Values):
         self.function = function
         self.entry = entry
         self.top: list[str] = []  # of the first block: stack slots
+        self.known: set[Operand] = set()  # the indices of loops that are written out
+        self.made: dict[Operand, Let] = {}  # sums and products of whole numbers
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self.frees: list[str] = []  # at the exit
@@ -633,6 +634,8 @@ class _Kernel(Values):
             f"{body}:",
         ]
         self.around += 1
+        if self.is_written_out(item):
+            self.known.add(item.index)
         if self.around > 1 and _is_dear(item):
             self.lines.append(GATHERS.rstrip())
         self.block(item.body)
@@ -650,26 +653,47 @@ class _Kernel(Values):
         and several vectors side by side use the time. Functions that wait for none keep the machine busy themselves:
         as each call saves all that is in registers, one vector at a time is best, or two where iterations are left
         that LLVM would compute one by one. With one call, sums in parts gain more than that costs. A short loop in
-        another one is written out: vectors are made of innermost loops only. Where iterations in a row share places,
-        LLVM has two estimates of what vectors cost that differ now and then, and builds of it with assertions, as
-        llvmlite's are, end the process: so it is told how many iterations a vector takes, and makes no estimate."""
-        if self.around > 1 and _is_short(item):
-            return self.wish(item, {3: '"llvm.loop.unroll.full"'})
-        wishes = {}
-        if count := _side_by_side(item):
-            wishes[4 + count] = f'"llvm.loop.interleave.count", i32 {count}'
-        if _shares_places(item):
-            width = _width(item)
-            wishes[8 + width.bit_length()] = f'"llvm.loop.vectorize.width", i32 {width}'
-        return self.wish(item, wishes) if wishes else ""
+        another one is written out: vectors are made of innermost loops only."""
+        if self.is_written_out(item):
+            return self.wish(item, 3, '"llvm.loop.unroll.full"')
+        count = _side_by_side(item)
+        return self.wish(item, 4 + count, f'"llvm.loop.interleave.count", i32 {count}') if count else ""
 
-    def wish(self, item: For, wishes: dict[int, str]) -> str:
-        """What follows a loop's last jump for LLVM to be told this, each under a number of its own."""
+    def is_written_out(self, item: For) -> bool:
+        return self.around > 1 and _is_short(item)
+
+    def let(self, item: Let) -> None:
+        if item.type == "i64" and item.op in _OF_PLACES:
+            self.made[item.out] = item
+        super().let(item)
+
+    def quotient(self, item: Let, text: str, dividend: str) -> str:
+        """A quotient that LLVM does not know to be the same for iterations in a row.
+
+        Where it knows, it has two estimates of what vectors of such iterations cost. They differ now and then, and
+        builds of it with assertions, as llvmlite's are, end the process then. Vectors hold iterations in powers of two.
+        """
+        by = item.args[1]
+        if type(by) is not int or by % 2 or self.is_found_out(item.args[0], by):
+            return text
+        nothing = self.line(f"and i64 {dividend}, {self.hidden(0, 'i64')}")
+        return f"or i64 {self.line(text)}, {nothing}"
+
+    def is_found_out(self, place: Operand, by: int, depth: int = 8) -> bool:
+        """Whether nothing is left to divide where short loops are written out: all else in a sum are multiples."""
+        if type(place) is int or place in self.known:
+            return True
+        made = self.made.get(place) if depth else None
+        if made is None:
+            return False
+        if made.op == "mul" and any(type(x) is int and x % by == 0 for x in made.args):
+            return True
+        return all(self.is_found_out(x, by, depth - 1) for x in made.args)
+
+    def wish(self, item: For, kind: int, text: str) -> str:
         number = FREE_METADATA + cast(int, item.index.number)
-        told = ", ".join(f"!{kind}" for kind in (number, *wishes))
-        self.declare(f"!{number}", f"!{number} = distinct !{{{told}}}")
-        for kind, text in wishes.items():
-            self.declare(f"!{kind}", f"!{kind} = !{{!{text}}}")
+        self.declare(f"!{number}", f"!{number} = distinct !{{!{number}, !{kind}}}")
+        self.declare(f"!{kind}", f"!{kind} = !{{!{text}}}")
         return f", !llvm.loop !{number}"
 
     def repeat(self, item: While) -> None:
@@ -840,24 +864,6 @@ def _is_short(item: For) -> bool:
     if type(item.start) is not int or type(item.stop) is not int:
         return False
     return (item.stop - item.start) * len(item.body) <= WRITTEN_OUT and all(type(x) in _PLAIN for x in item.body)
-
-
-def _shares_places(item: For) -> bool:
-    """Whether places in a loop are found by division by an even number, so that vectors of iterations share them."""
-    return any(
-        type(x) is Let and x.op == "div" and x.type in INTEGERS and type(x.args[1]) is int and x.args[1] % 2 == 0
-        for x in walk(item.body)
-    )
-
-
-def _width(item: For) -> int:
-    """How many iterations a vector takes of a loop's widest elements; no more than there are."""
-    moved = [x.array.type for x in walk(item.body) if type(x) in (Load, Store)]
-    lanes = vector_bits() // (8 * max((WIDTHS[ITEM[kind]] for kind in moved), default=8))
-    if type(item.start) is int and type(item.stop) is int:
-        while lanes > max(item.stop - item.start, 1):
-            lanes //= 2
-    return lanes
 
 
 def _is_dear(item: For) -> bool:

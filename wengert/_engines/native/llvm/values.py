@@ -149,7 +149,13 @@ class Values(ABC):
             text = self.float_op(item, kind, args)
         else:
             text = self.integer_op(op, type_, kind, args)
+            if op == "div" and type_ == "i64":
+                text = self.quotient(item, text, args[0])
         self.lines.append(f"  %v{item.out.number} = {text}")
+
+    def quotient(self, item: Let, text: str, dividend: str) -> str:
+        """What is written for a quotient, which `text` computes."""
+        return text
 
     def float_op(self, item: Let, kind: str, args: list[str]) -> str:
         op, type_ = item.op, item.type
@@ -221,12 +227,12 @@ class Values(ABC):
         type_ = item.out.type
         kind, cond = self.kind(type_), self.operand(item.cond, "bool")
         x, y = (
-            self._hidden(value, type_) if item.guards and type(value) is not Reg else self.operand(value, type_)
+            self.hidden(value, type_) if item.guards and type(value) is not Reg else self.operand(value, type_)
             for value in (item.x, item.y)
         )
         self.lines.append(f"  %v{item.out.number} = select {self.kind('bool')} {cond}, {kind} {x}, {kind} {y}")
 
-    def _hidden(self, number: Any, type_: str) -> str:
+    def hidden(self, number: Any, type_: str) -> str:
         """A number that LLVM does not know: with AVX-512, it makes of `x / select(c, 1.0, y)` a division by y
         everywhere and a selection of x, and takes the roots of all numbers where some of them are selected."""
         word = float(number).hex().replace("+", "")
