@@ -177,3 +177,9 @@ def test_loops_and_their_gradients_stay_machine_code(n: int, name: str) -> None:
     wanted, slope = wg.value_and_grad(f)(a)
     require_close(np.asarray(value), np.asarray(wanted), 1e-11)
     require_close(np.asarray(gradient), np.asarray(slope), 1e-9)
+
+
+@pytest.mark.parametrize("columns", [0, 1, 3])
+def test_no_equations_have_no_solution_to_write(columns: int) -> None:
+    nothing, right = np.zeros((0, 0)), np.zeros((0, columns))
+    assert wg.function(wg.linalg.solve)(nothing, right).shape == (0, columns)

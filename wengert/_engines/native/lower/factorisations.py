@@ -336,7 +336,7 @@ class Columns:
                 _by_blas(b, flags, self.matrix, right)
             return
         factors = transposed(self.matrix)
-        with in_blocks(b, k, b.divided(NEAR, n)) as (first, count):
+        with in_blocks(b, k, b.divided(NEAR, one_at_least(b, n))) as (first, count):
             part = Stored((n, count), right.array, b.add(right.offset, first), right.strides, False)
             self._exchange(part)
             _substitute(b, factors, part, lower=True, unit=True)
