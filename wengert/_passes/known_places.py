@@ -23,7 +23,7 @@ from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .._prims import structural as S
 from .._prims.indexing import gather
-from .rewrite import with_nodes
+from .rewrite import with_nodes, within_part
 
 _MOST_NUMBERED = 2**24  # elements of an array whose places are counted through while a program is compiled
 
@@ -90,10 +90,9 @@ class _Taking:
             return None
         part = cast(int, joint.part_of(node))
         start = [0, *joint.ends()][part]
-        (starts, limits, strides), axis = node.attrs, joint.axis
-        starts, limits = ((*at[:axis], at[axis] - start, *at[axis + 1 :]) for at in (starts, limits))
         self.has_changed = True
-        return node.remade(S.slice_, (*self._pieces(x, joint, node, part),), (starts, limits, strides))
+        attrs = within_part(node.attrs, joint.axis, start)
+        return node.remade(S.slice_, (*self._pieces(x, joint, node, part),), attrs)
 
     def _keep(self, node: Node) -> None:
         self.nodes.append(node)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
@@ -46,6 +47,33 @@ def rewritten(graph: Graph, change: Replacement) -> Graph:
     if is_same:
         return graph
     return with_nodes(graph, nodes, [stands_for.get(v.key, v) for v in graph.outputs])
+
+
+def in_order(nodes: Sequence[Node]) -> list[Node] | None:
+    """The nodes so that each comes after what it reads, and else as they stand; None where some wait for each other."""
+    made = {v.key for node in nodes for v in node.outputs}
+    known: set[int] = set()
+    result: list[Node] = []
+    waiting = [*nodes]
+    while waiting:
+        later: list[Node] = []
+        for node in waiting:
+            if all(v.key in known or v.key not in made for v in node.inputs):
+                result.append(node)
+                known |= {v.key for v in node.outputs}
+            else:
+                later.append(node)
+        if len(later) == len(waiting):
+            return None
+        waiting = later
+    return result
+
+
+def within_part(attrs: tuple[Any, ...], axis: int, start: int) -> tuple[Any, ...]:
+    """The attributes of a slice of what is joined along an axis, for the part that begins at `start`."""
+    starts, limits, strides = attrs
+    starts, limits = ((*at[:axis], at[axis] - start, *at[axis + 1 :]) for at in (starts, limits))
+    return starts, limits, strides
 
 
 def with_inputs(node: Node, stands_for: dict[int, Value]) -> Node:

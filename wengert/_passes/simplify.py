@@ -9,7 +9,7 @@ from typing import Any
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .._prims import structural as S
-from .rewrite import rewritten
+from .rewrite import rewritten, within_part
 
 
 def simplify(graph: Graph) -> Graph:
@@ -93,14 +93,13 @@ def _slice(node: Node, producers: _Producers) -> Any:
     joined = _producer(node.inputs[0], producers, "concatenate")
     if joined is None:
         return None
-    (axis,), (starts, limits, strides), start = joined.attrs, node.attrs, 0
+    (axis,), (starts, limits, _), start = joined.attrs, node.attrs, 0
     for part in joined.inputs:
         stop = start + part.shape[axis]
         if type(stop) is not int or type(starts[axis]) is not int or type(limits[axis]) is not int:
             return None
         if start <= starts[axis] < limits[axis] <= stop:
-            own = [(*at[:axis], at[axis] - start, *at[axis + 1 :]) for at in (starts, limits)]
-            found = node.remade(S.slice_, (part,), (*own, strides))
+            found = node.remade(S.slice_, (part,), within_part(node.attrs, axis, start))
             return part if _same_type(found, producers) is not None else found
         start = stop
     return None

@@ -74,7 +74,7 @@ MUCH = 80  # ... and the instructions of one from which on most of a vector is b
 WRITTEN_OUT = 128  # items of all iterations of a loop in another one, up to which it is written out
 MOST_SIDE_BY_SIDE = 4  # vectors of iterations
 WITH_REST = 16  # iterations at a time from which on LLVM makes shorter vectors, not calls of each, of those left
-_OF_PLACES = ("add", "sub", "mul")
+_OF_PLACES = ("add", "sub", "mul")  # what places are made of beside quotients
 _PLAIN = (Let, Select, Convert, Get, Set, Load, Store)
 FREE_METADATA = 10  # the number of the first metadata of a loop of its own
 ABSURD = 2**62  # bytes that no machine has: `memory` gives none
@@ -660,6 +660,7 @@ class _Kernel(Values):
         return self.wish(item, 4 + count, f'"llvm.loop.interleave.count", i32 {count}') if count else ""
 
     def is_written_out(self, item: For) -> bool:
+        """Whether LLVM is told to write a loop out: a short one in another one."""
         return self.around > 1 and _is_short(item)
 
     def let(self, item: Let) -> None:

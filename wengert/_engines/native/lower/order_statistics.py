@@ -8,11 +8,11 @@ sorted (Floyd and Rivest's selection). Where the sample was wrong, all are.
 
 from __future__ import annotations
 
-import heapq
-import math
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from ...._core.graph import Graph, Node
+from ...._passes.rewrite import in_order
 from ...patterns import private
 from ..ir.loops import FLOATS, Operand
 from ..plan.schedule import static_size
@@ -38,7 +38,7 @@ def with_few_places(graph: Graph) -> Graph:
     found = {node: partial for node in graph.nodes if _is_long(node) and (partial := _partial(graph, node))}
     if not found or any(node.op.has_effect or node.op.facts.holds or node.op.facts.buffer for node in graph.nodes):
         return graph
-    nodes = _in_order([found.get(node, node) for node in graph.nodes])
+    nodes = in_order([found.get(node, node) for node in graph.nodes])
     if nodes is None:
         return graph
     return Graph.of(graph.name, graph.inputs, nodes, graph.outputs, graph.guards)
@@ -75,26 +75,6 @@ def _partial(graph: Graph, node: Node) -> Node | None:
     return Node(SORTED_AT, inputs, node.outputs, (axis, (*sorted(fixed),)), node.site, node.is_quiet, node.label)
 
 
-def _in_order(nodes: Sequence[Node]) -> list[Node] | None:
-    """The nodes, each after those that it reads and else as they stand; None where some wait for each other."""
-    makers = {v.key: place for place, node in enumerate(nodes) for v in node.outputs}
-    needs = [{makers[v.key] for v in node.inputs if v.key in makers} for node in nodes]
-    readers: list[list[int]] = [[] for _ in nodes]
-    for place, needed in enumerate(needs):
-        for other in needed:
-            readers[other].append(place)
-    ready = [place for place, needed in enumerate(needs) if not needed]
-    waiting, found = [*map(len, needs)], list[Node]()
-    while ready:
-        place = heapq.heappop(ready)
-        found.append(nodes[place])
-        for reader in readers[place]:
-            waiting[reader] -= 1
-            if not waiting[reader]:
-                heapq.heappush(ready, reader)
-    return found if len(found) == len(nodes) else None
-
-
 # -- finding ----------------------------------------------------------------------------------------------------------
 
 
@@ -123,17 +103,8 @@ def _places(block: Block, forms: Sequence[Form]) -> Iterator[Callable[[], Operan
     for form in forms:
         x = block.stored(form)
         shape = [n for n in x.shape if type(n) is int]  # all of them: `_partial` asks for that
-        for flat in range(math.prod(shape)):
-            index = _unravelled(flat, shape)
+        for index in itertools.product(*map(range, shape)):
             yield lambda x=x, index=index: b.convert("i64", x.type, x.at(b, index))
-
-
-def _unravelled(flat: int, shape: Sequence[int]) -> Index:
-    index: list[int] = []
-    for n in reversed(shape):
-        index.insert(0, flat % n)
-        flat //= n
-    return (*index,)
 
 
 class _Search:

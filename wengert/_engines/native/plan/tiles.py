@@ -24,6 +24,7 @@ from ...._core.op import Op
 from ...._core.state import building
 from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
+from ...._passes.rewrite import in_order
 from ..lower.blocks import kind_of
 from ..lower.forms import is_plain
 from .row_rules import RULES, SUMS, Needs, needs_of, op, without
@@ -358,8 +359,9 @@ class _Search:
             if not waiting[id(group)]:
                 made[id(group)] = self.node_of(group)
                 nodes.append(made[id(group)])
-        graph = self.graph
-        return Graph.of(graph.name, graph.inputs, _in_order(nodes, graph.inputs), graph.outputs, graph.guards)
+        graph, ordered = self.graph, in_order(nodes)
+        assert ordered is not None
+        return Graph.of(graph.name, graph.inputs, ordered, graph.outputs, graph.guards)
 
     def node_of(self, group: _Group) -> Node:
         operands, given = self.read(group), self.given(group)
@@ -376,25 +378,6 @@ class _Search:
 
 def _width(value: Value, axis: int) -> int:
     return prod(n if type(n) is int else UNKNOWN for n in without(value.shape, axis))
-
-
-def _in_order(nodes: Sequence[Node], inputs: Sequence[Value]) -> list[Node]:
-    """The nodes so that each comes after what it reads."""
-    made = {v.key for node in nodes for v in node.outputs}
-    known: set[int] = set()
-    result: list[Node] = []
-    waiting = [*nodes]
-    while waiting:
-        later: list[Node] = []
-        for node in waiting:
-            if all(v.key in known or v.key not in made for v in node.inputs):
-                result.append(node)
-                known |= {v.key for v in node.outputs}
-            else:
-                later.append(node)
-        assert len(later) < len(waiting)
-        waiting = later
-    return result
 
 
 def _graph_of_a_row(
