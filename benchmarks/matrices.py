@@ -25,9 +25,9 @@ import libraries
 libraries.limit_threads()
 
 import harness  # noqa: E402  (after the threads are limited)
-import numpy as np  # noqa: E402
+import numpy as np  # noqa: E402  (as above)
 
-import wengert as wg  # noqa: E402
+import wengert as wg  # noqa: E402  (as above)
 
 COUNT = 100  # matrices of a batch, steps of a scan
 WARM = 9  # calls before others are timed: NumPy's kernels look at the flags that the first ones leave set

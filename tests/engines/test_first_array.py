@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,10 +30,10 @@ FIRST = {
 
 
 @pytest.mark.parametrize("first", FIRST)
-def test_whatever_comes_first(first: str, tmp_path: object) -> None:
+def test_whatever_comes_first(first: str, tmp_path: Path) -> None:
     source = f"import sys\nimport numpy as np\nimport wengert as wg\n{FIRST[first]}"
     path = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-    run = subprocess.run([sys.executable, "-c", path + source], cwd=str(tmp_path), capture_output=True, text=True)
+    run = subprocess.run([sys.executable, "-c", path + source], cwd=tmp_path, capture_output=True, text=True)
     assert run.stderr == ""
     assert float(run.stdout) == 0
 
