@@ -15,11 +15,16 @@ Block = Callable[..., Any]
 # -- custom gradients: the block's own derivative, told by a rule -------------------------------------------------------
 
 
+def _pull_back(f: Block, xs: Any) -> tuple[Any, Callable[..., Any]]:
+    """f's value and backward pass, zero where f uses no input: an error would come where forward mode asks, and only there."""
+    return wg.vjp(f, *xs, unconnected_gradients="zero")
+
+
 def ruled(f: Block) -> Block:
     """f with its own derivative as a custom gradient."""
 
     def g(*xs: Any) -> Any:
-        return f(*xs), lambda ct: wg.vjp(f, *xs)[1](ct)
+        return f(*xs), lambda ct: _pull_back(f, xs)[1](ct)
 
     return wg.custom_gradient(g)
 
@@ -28,7 +33,7 @@ def kept(f: Block) -> Block:
     """The same, with what the backward pass needs found in the forward pass."""
 
     def g(*xs: Any) -> Any:
-        y, pull = wg.vjp(f, *xs, unconnected_gradients="zero")  # an error would come where forward mode asks only
+        y, pull = _pull_back(f, xs)
         return y, lambda ct: pull(ct)
 
     return wg.custom_gradient(g)
@@ -39,7 +44,7 @@ def saved(f: Block) -> Block:
 
     def g(*xs: Any, save: Any) -> Any:
         save(*xs)
-        return f(*xs), lambda ct, tensors: [*wg.vjp(f, *tensors)[1](ct)]
+        return f(*xs), lambda ct, tensors: [*_pull_back(f, tensors)[1](ct)]
 
     return wg.custom_grad(g)
 
@@ -48,16 +53,16 @@ def both_ways(f: Block) -> Block:
     """A rule for each mode."""
 
     def g(*xs: Any) -> Any:
-        return f(*xs), lambda ct: wg.vjp(f, *xs)[1](ct)
+        return f(*xs), lambda ct: _pull_back(f, xs)[1](ct)
 
-    return wg.custom_gradient(g, jvp=lambda xs, ts: wg.jvp(f, (*xs,), (*ts,)))
+    return wg.custom_gradient(g, jvp=lambda xs, ts: wg.jvp(f, (*xs,), (*ts,), unconnected_gradients="zero"))
 
 
 def scaled(f: Block) -> Block:
     """A rule that is twice the derivative: differences do not see it."""
 
     def g(*xs: Any) -> Any:
-        return f(*xs), lambda ct: (*[2.0 * t for t in wg.vjp(f, *xs)[1](ct)],)
+        return f(*xs), lambda ct: (*[2.0 * t for t in _pull_back(f, xs)[1](ct)],)
 
     return wg.custom_gradient(g)
 
