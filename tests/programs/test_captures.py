@@ -6,6 +6,7 @@ import abc
 import array
 import collections
 import contextvars
+import copy
 import ctypes
 import dataclasses
 import decimal
@@ -13,6 +14,7 @@ import enum
 import functools
 import gc
 import itertools
+import operator
 import os
 import pathlib
 import random
@@ -495,6 +497,88 @@ def branch_and_loop() -> Made:
     return f, change
 
 
+def _nested() -> Any:
+    return types.SimpleNamespace(inner=types.SimpleNamespace(rate0=2.0, rate1=3.0), name="inner")
+
+
+def _of_nested(read: Callable[[Any], Any]) -> Made:
+    """A function that reads a namespace within another one in some way."""
+    space = _nested()
+
+    def change() -> None:
+        space.inner.rate1 += 1.0
+
+    return lambda x: wg.sum(x * read(space)), change
+
+
+def namespace_in_a_namespace() -> Made:
+    return _of_nested(lambda space: space.inner.rate1)
+
+
+def namespace_under_another_name() -> Made:
+    def read(space: Any) -> Any:
+        same = space.inner
+        return same.rate1
+
+    return _of_nested(read)
+
+
+def namespace_taken_whole() -> Made:
+    return _of_nested(lambda space: sum(vars(space.inner).values()))
+
+
+def namespace_copied() -> Made:
+    return _of_nested(lambda space: sum(vars(copy.copy(space.inner)).values()))
+
+
+def namespace_compared() -> Made:
+    before = _nested()
+    return _of_nested(lambda space: 2.0 if space.inner == before.inner else 3.0)
+
+
+def namespace_as_text() -> Made:
+    return _of_nested(lambda space: len(repr(space.inner)) * (1.0 if "4.0" in f"{space.inner}" else 2.0))
+
+
+def namespace_matched() -> Made:
+    def read(space: Any) -> Any:
+        match space:
+            case types.SimpleNamespace(inner=types.SimpleNamespace(rate1=rate)):
+                return rate
+            case _:
+                return 0.0
+
+    return _of_nested(read)
+
+
+def names_put_together() -> Made:
+    return _of_nested(lambda space: sum(getattr(space.inner, f"rate{i}") for i in range(2)))
+
+
+def name_that_is_read() -> Made:
+    return _of_nested(lambda space: getattr(space, space.name).rate1)
+
+
+def names_of_several_steps() -> Made:
+    return _of_nested(lambda space: operator.attrgetter("inner." + "rate1")(space))
+
+
+def names_of_an_object_put_together() -> Made:
+    model: Any = Options()
+    model.shift0 = model.shift1 = 1.0
+    kind = "ra"
+
+    def f(x: Any) -> Any:
+        shifts = sum(getattr(model, "shift" + str(i)) for i in range(2))
+        return wg.sum(x * getattr(model, f"{kind}te")) + shifts
+
+    def change() -> None:
+        model.rate += 1.0
+        model.shift1 = model.rate
+
+    return f, change
+
+
 SITUATIONS = [
     rebound_number, rebound_global_array, array_written_in_place, array_read_by_numpy, array_in_a_condition,
     view_of_an_array, closure_cell, nested_closure, attribute_of_a_namespace, attribute_of_self, attribute_in_place,
@@ -502,6 +586,9 @@ SITUATIONS = [
     slot_of_an_object, dictionary_entry, array_in_a_dictionary, dictionary_that_grows, list_that_grows, layers_in_a_list,
     set_that_grows, set_of_a_class_of_ones_own, queue_that_moves, default_argument, defaults_replaced, attribute_of_a_function, partial_argument,
     function_in_a_registry, helper_of_the_module, sparse_matrix, bytes_that_change, tensor_rebound, object_array,
+    namespace_in_a_namespace, namespace_under_another_name, namespace_taken_whole, namespace_copied,
+    namespace_compared, namespace_as_text, namespace_matched, names_put_together, name_that_is_read,
+    names_of_several_steps, names_of_an_object_put_together,
     numpy_scalar, integer_becomes_float, sign_of_a_zero, module_attribute, custom_gradient_rule, branch_and_loop,
 ]  # fmt: skip
 
@@ -795,6 +882,19 @@ def test_attributes_that_nobody_reads_cause_no_new_trace() -> None:
         assert f(1.0) == 2.0
         setattr(held, f"log{count}", count)
     assert f.trace_count == 1
+
+
+def test_of_a_namespace_only_what_is_read_is_looked_at() -> None:
+    library = types.SimpleNamespace(np=types.SimpleNamespace(sin=wg.sin, w=np.array([1.0, 2.0])), name="ours")
+    f = wg.function(lambda x: wg.sum(library.np.sin(x) * library.np.w))
+    for count in range(4):
+        library.np.w[0] = count
+        np.testing.assert_allclose(f(X), np.sum(np.sin(X) * library.np.w), rtol=1e-14)
+        setattr(library.np, f"log{count}", count)
+        library.name = f"{count}"
+    assert f.trace_count == 1
+    library.np.sin = wg.cos
+    np.testing.assert_allclose(f(X), np.sum(np.cos(X) * library.np.w), rtol=1e-14)
 
 
 class Kind(enum.Enum):

@@ -13,7 +13,7 @@ import itertools
 import sys
 import weakref
 from abc import ABCMeta, get_cache_token
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from datetime import date
@@ -73,6 +73,10 @@ _MAPPINGS = (dict, MappingProxyType)
 # classes of libraries whose objects hold what users put there, in whatever number
 _HOLDERS = frozenset({("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")})
 _WHOLE = frozenset({"vars", "dir"})  # what reads all attributes of an object
+# what reads attributes by strings, which code may put together
+_BY_STRINGS = frozenset({"getattr", "attrgetter", "getattr_static", "__getattribute__", "__getattr__"})
+# how a value of these classes was found, beside names of attributes: code goes on to an attribute of it; any other way
+_READ, _ANYHOW = "", "*"
 _FRAMES = frozenset({"pandas", "xarray", "polars"})
 SIZES = frozenset({"shape", "ndim", "dtype", "size", "itemsize", "nbytes"})
 
@@ -131,6 +135,8 @@ class Reach:
 
     Attributes:
         names: attributes that some code reads.
+        bare: those of them with whose value some code does something else than to read an attribute of it.
+        fragments: parts of strings in code, which names of attributes may be put together of.
         grown: attributes that some code only calls `append` and the like of.
         writes_text: whether some code makes text of values.
         changes: names of what changes by itself.
@@ -155,6 +161,10 @@ class Reach:
         self._held: list[tuple[set[str], Any]] = []  # what objects of libraries hold, with the names that it goes by
         self._attribute_of: list[tuple[str, Any]] = []  # natives found as attributes
         self.names: set[str] = set()
+        self.bare: set[str] = set()
+        self.fragments: set[str] = set()
+        self._strings: set[str] = set()  # found as values
+        self._goes_by_strings = False
         self.grown: set[str] = set()
         self.writes_text = False
         self.is_cut = False  # at the limit
@@ -163,6 +173,8 @@ class Reach:
         self._types: set[type] = set()
         self._objects: list[tuple[Any, Any, str, set[str]]] = []  # owner, object, path, names looked up so far
         self._queue: deque[Callable[[], None]] = deque()
+        self._holders: list[tuple[Any, Any, str]] = []  # owner, object, path: so far only attributes of it were read
+        self._found_as: defaultdict[int, set[str]] = defaultdict(set)  # of these by `id`, see `_visit`
         self._home = _package_of(f)
         self._codes: list[FunctionType] = []  # functions that are not found at a place which is watched
         self._visit(f, "")
@@ -175,9 +187,16 @@ class Reach:
         while True:
             while self._queue:
                 self._queue.popleft()()
+            strings = len(self._strings)
+            if self._goes_by_strings or not _BY_STRINGS.isdisjoint(self.names):
+                self._goes_by_strings = True
+                self.bare |= self.fragments | self._strings
+                self.names |= self._strings
+                self.names.update(*[self._computed_names(value) for _, value, _, _ in self._objects])
             for entry in [*self._objects]:
                 self._attributes(*entry)
-            if not self._queue:
+            self._read_whole_holders()
+            if not self._queue and len(self._strings) == strings:
                 break
         if self.watches:  # else the call looks at nothing, which is faster
             for f in self._codes:
@@ -216,10 +235,16 @@ class Reach:
 
     # -- values -----------------------------------------------------------------------------------------
 
-    def _visit(self, value: object, path: str, owner: object = None) -> None:
-        """Looks at what a value holds; `owner` is what stands for the value where its identity is not watched."""
+    def _visit(self, value: object, path: str, owner: object = None, found_as: str = _ANYHOW) -> None:
+        """Looks at what a value holds; `owner` is what stands for the value where its identity is not watched.
+
+        `found_as` is the attribute that it was found as, or `_READ` where code goes on to an attribute of the value.
+        """
         if isinstance(value, _ATOMS):
+            self._strings.update((value,) if isinstance(value, str) else ())
             return
+        if _is_holder(type(value)):
+            self._found_as[id(value)].add(found_as)
         if _is_standing(value):
             self._native(value, path).is_loose = True  # where a place was watched, it is not visited
             return
@@ -256,6 +281,7 @@ class Reach:
         elif isinstance(value, _MAPPINGS):
             entries = flat(value)
             self._contents(Entries(owner, None, path, entries), entries[1::2])
+            self._strings.update(key for key in value if isinstance(key, str))
         elif isinstance(value, (set, bytearray)):
             self.watches.append(Contents(owner, same_data, path, value.copy()))
         elif isinstance(value, ContextVar):
@@ -327,13 +353,13 @@ class Reach:
         elif kind.__module__.partition(".")[0] in _FRAMES and hasattr(value, "equals"):
             copy = value.copy() if hasattr(value, "copy") else value.clone()
             self.watches.append(Contents(owner, same_frame, path, copy))
-        elif self._is_users(kind.__module__) or (kind.__module__, kind.__name__) in _HOLDERS:
+        elif self._is_users(kind.__module__) or _is_holder(kind):
             self._objects.append((owner, value, path, set()))
             self._class(kind)
             if value.__class__ is kind:  # a proxy has another one, which may be made anew each time
                 self._watch(Attribute, owner, "__class__", f"the class of {path}", kind)
-            if not self._is_users(kind.__module__):
-                self._everything(owner, value, path)
+            if _is_holder(kind):
+                self._holders.append((owner, value, path))
         elif kind.__module__ not in _WITHOUT_DATA:
             self._library_object(value, path, owner)
 
@@ -368,6 +394,24 @@ class Reach:
         if isinstance(held, dict):
             self._contents(Attributes(owner, None, f"vars({path})", flat(held)), [*held.values()])
 
+    def _read_whole_holders(self) -> None:
+        """Looks at all attributes of those objects that some code handles other than by an attribute of theirs: it may
+        compare or copy them, or hand them to a library.
+        """
+        bare, waiting, self._holders = {_ANYHOW, *self.bare}, self._holders, []
+        for owner, value, path in waiting:
+            if bare.isdisjoint(self._found_as[id(value)]):
+                self._holders.append((owner, value, path))
+            else:
+                self._everything(owner, value, path)
+
+    def _computed_names(self, value: object) -> list[str]:
+        """Attributes of an object whose names code may put together (`getattr(model, f"layer{i}")`)."""
+        held = getattr(value, "__dict__", None)
+        names = [name for name in held if isinstance(name, str)] if isinstance(held, (dict, MappingProxyType)) else []
+        ends = (*self.fragments,)
+        return [name for name in names if not name.startswith("__") and (name.startswith(ends) or name.endswith(ends))]
+
     def _class(self, kind: type) -> None:
         """The methods of a user's class that operators call; the others are attributes of its objects."""
         if type(kind) is not type and self._is_users(type(kind).__module__):
@@ -388,7 +432,8 @@ class Reach:
     def _attributes(self, owner: object, value: object, path: str, looked_up: set[str]) -> None:
         """The attributes of an object, or of a class, that some code names."""
         for name in sorted((self.names | self.grown) - looked_up):
-            if name not in self.names and isinstance(_instance_attribute(value, name), _GROWING):
+            is_grown = name == "__dict__" or isinstance(_instance_attribute(value, name), _GROWING)
+            if name not in self.names and is_grown:
                 continue
             looked_up.add(name)
             if name == "__dict__" and not isinstance(value, type):
@@ -456,7 +501,7 @@ class Reach:
             else:
                 slot.is_loose = True
         if value is not MISSING and site is None and slot is None:
-            self._visit(value, path)
+            self._visit(value, path, found_as=key if kind is Attribute else _ANYHOW)
         if kind is Attribute and site is None and _is_standing(value):
             self._attribute_of.append((key, value))
 
@@ -484,6 +529,8 @@ class Reach:
             self._code(f, f"the code of {f.__name__}")
         reads = reads_of(code)
         self.names |= reads.names
+        self.bare |= reads.bare
+        self.fragments |= reads.fragments
         self.grown |= reads.grown
         self.writes_text |= reads.writes_text
         self.chains += reads.chains
@@ -511,7 +558,7 @@ class Reach:
             value = self._global(chain, names, site)
         else:
             value = sys.modules.get(chain.name, MISSING)
-        path = chain.name
+        path, found_as = chain.name, _ANYHOW
         for taken, step in enumerate(chain.steps, 1):
             if isinstance(value, _GROWING) and step.key in MUTATORS:
                 return  # nothing is read of what it holds
@@ -519,12 +566,13 @@ class Reach:
             if after is None:
                 if step.key in _GIVES_NUMBERS and _is_standing(value):
                     self.is_read.add(id(value))
+                found_as = _ANYHOW if step.is_item else _READ
                 break
             value, path = after
         if not chain.steps:
             self._note(changing_name(None, chain.name, value, chain.calls_bare))
         if value is not MISSING and not chain.is_effect and not is_array(value) and id(value) not in self.standing:
-            self._visit(value, path)
+            self._visit(value, path, found_as=found_as)
 
     def _global(self, chain: Chain, names: dict[str, Any], site: Site) -> Any:
         value = names.get(chain.name, MISSING)
@@ -536,6 +584,7 @@ class Reach:
         if value is MISSING and held is not MISSING:
             if chain.name in _WHOLE:
                 self.names.add("__dict__")
+            self._goes_by_strings |= chain.name in _BY_STRINGS
             self._note(changing_name(None, chain.name, held, False))
         return held
 
@@ -654,6 +703,10 @@ def _instance_data(value: object) -> list[tuple[str, Any]]:
 def _slots(kind: type) -> Iterable[str]:
     slots = vars(kind).get("__slots__", ())
     return [name for name in ((slots,) if isinstance(slots, str) else slots) if not name.startswith("__")]
+
+
+def _is_holder(kind: type) -> bool:
+    return (kind.__module__, kind.__name__) in _HOLDERS
 
 
 def _shows_memory(kind: type) -> bool:

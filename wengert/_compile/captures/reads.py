@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import re
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ Position = tuple[int, int, int, int]  # line, end line, column, end column
 GLOBAL, CELL, LOCAL, IMPORTED = "global", "cell", "local", "imported"
 _GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _CELLS = frozenset({"LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF"})
-_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"})
 _QUIET = frozenset({"CACHE", "PUSH_NULL", "RESUME", "NOT_TAKEN", "EXTENDED_ARG"})
 
 
@@ -57,12 +58,16 @@ class Reads(NamedTuple):
     Attributes:
         chains: with the code object in which each stands.
         names: of attributes, and strings that could be such (`getattr(x, "name")`).
+        bare: those of attributes of which something else is done than to read an attribute; strings are left out.
+        fragments: parts of strings that a name may be put together of.
         grown: names of attributes of which only a method such as `append` is called.
         writes_text: whether values are made text.
     """
 
     chains: tuple[tuple[CodeType, Chain], ...]
     names: frozenset[str]
+    bare: frozenset[str]
+    fragments: frozenset[str]
     grown: frozenset[str]
     writes_text: bool
 
@@ -70,25 +75,38 @@ class Reads(NamedTuple):
 @functools.lru_cache(maxsize=2048)
 def reads_of(code: CodeType) -> Reads:
     """What a function's code reads; inner functions see its variables as their cells."""
-    chains = [(code, chain) for chain in _chains(code)]
     found = _instructions(code)
-    names: set[str] = set()
-    grown: set[str] = set()
-    writes_text = any(map(_writes_text, found))
+    inner = [reads_of(const) for const in code.co_consts if isinstance(const, CodeType)]
+    texts = {text for const in code.co_consts for text in _texts(const)}
+    spelled = {text for text in texts if text.isidentifier()}
+    names, bare, grown = _attributes(found)
+    if any(i.opname == "MATCH_CLASS" for i in found):
+        bare |= spelled
+    chains = [(code, chain) for chain in _chains(code)]
+    for reads in inner:
+        chains += [(where, c) for where, c in reads.chains if c.kind != CELL or c.name in code.co_freevars]
+    return Reads(
+        chains=(*chains,),
+        names=(all_names := names.union(spelled, *[reads.names for reads in inner])),
+        bare=bare.union(*[reads.bare for reads in inner]),
+        fragments=frozenset(_words("%".join(texts))).union(*[reads.fragments for reads in inner]),
+        grown=grown.union(*[reads.grown for reads in inner]) - all_names,
+        writes_text=any(map(_writes_text, found)) or any(reads.writes_text for reads in inner),
+    )
+
+
+def _attributes(found: tuple[dis.Instruction, ...]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The names of attributes that instructions read, those of them that are bare, and those that are grown."""
+    names, bare, grown = set[str](), set[str](), set[str]()
     for place, instruction in enumerate(found):
         if instruction.opname in _ATTRIBUTES and not _counts(found, place + 1, "STORE_ATTR"):
             (grown if _grows(found, place + 1) else names).add(instruction.argval)
-    for const in code.co_consts:
-        names |= {*_texts(const)}
-        if isinstance(const, CodeType):
-            inner = reads_of(const)
-            names |= inner.names
-            grown |= inner.grown
-            writes_text |= inner.writes_text
-            chains += [(where, c) for where, c in inner.chains if c.kind != CELL or c.name in code.co_freevars]
-    return Reads((*chains,), frozenset(names), frozenset(grown - names), writes_text)
+            if place + 1 == len(found) or found[place + 1].opname not in _ATTRIBUTES:
+                bare.add(instruction.argval)
+    return frozenset(names), frozenset(bare), frozenset(grown)
 
 
+_words = re.compile(r"\w+").findall
 _MAKES_TEXT = frozenset({
     "str", "repr", "format", "ascii", "array2string", "array_str", "array_repr", "__str__", "__repr__", "__format__",
     "format_map", "StringIO",
@@ -105,8 +123,9 @@ def _writes_text(instruction: dis.Instruction) -> bool:
 
 
 def _texts(const: object) -> Iterator[str]:
+    """Strings that could be names, or parts of such; prose is none."""
     for value in const if isinstance(const, tuple) else (const,):
-        if isinstance(value, str) and value.isidentifier():
+        if isinstance(value, str) and value and not any(map(str.isspace, value)):
             yield value
 
 
