@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from .._core import dtypes
+from .._core.deep_calls import Deep, run_deep
 from .._core.engine import default_engine
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
@@ -64,7 +65,8 @@ class _Taking:
         self.has_changed = False
         self.producers: dict[int, Node] = {}
         self.readers = Counter(v.key for values in (*(n.inputs for n in graph.nodes), graph.outputs) for v in values)
-        self.constants: dict[int, bool] = {}
+        self.constants: set[int] = set()  # by the keys of values made of constants alone
+        self.joints: dict[int, _Joint] = {}  # how arrays are joined: by a concatenation, or as all they are computed of
         self.slices: dict[int, list[Node]] = {}  # by the key of what they are of
         for node in graph.nodes:
             if node.op is S.slice_:
@@ -85,19 +87,41 @@ class _Taking:
         maker, readers = self.producers.get(x.key), self.slices.get(x.key, [])
         if maker is None or not _is_elementwise(maker) or len(readers) != self.readers[x.key] or self._is_constant(x):
             return None
-        joint = self._joint(x, is_read_by_parts=True)
+        joint = self.joints.get(x.key)
         if joint is None or any(joint.part_of(reader) is None for reader in readers):
             return None
         part = cast(int, joint.part_of(node))
         start = [0, *joint.ends()][part]
         self.has_changed = True
         attrs = within_part(node.attrs, joint.axis, start)
-        return node.remade(S.slice_, (*self._pieces(x, joint, node, part),), attrs)
+        return node.remade(S.slice_, (*run_deep(self._pieces(x, joint, node, part)),), attrs)
 
     def _keep(self, node: Node) -> None:
         self.nodes.append(node)
         for value in node.outputs:
             self.producers[value.key] = node
+        if (_only_places(node) or _is_elementwise(node)) and all(map(self._is_constant, node.inputs)):
+            self.constants.add(node.outputs[0].key)
+        else:
+            self._note_joint(node)
+
+    def _note_joint(self, node: Node) -> None:
+        """Notes how the result of a node is joined."""
+        out = node.outputs[0]
+        if node.op is S.concatenate and _is_countable(out):
+            (axis,) = node.attrs
+            self.joints[out.key] = _Joint(axis, (*[cast(int, v.shape[axis]) for v in node.inputs],))
+        elif _is_elementwise(node):
+            found = {self._operand_joint(v) for v in node.inputs if not self._is_constant(v)}
+            joint = found.pop() if len(found) == 1 else None
+            if joint is not None:
+                self.joints[out.key] = joint
+
+    def _operand_joint(self, value: Value) -> _Joint | None:
+        """How an operand is joined; other readers may have a concatenation, but not what would be computed twice."""
+        maker = self.producers.get(value.key)
+        is_open = self.readers[value.key] == 1 or (maker is not None and maker.op is S.concatenate)
+        return self.joints.get(value.key) if is_open else None
 
     def _taken(self, node: Node) -> Node | None:
         """The last node of those that stand for a gather; None if it stays."""
@@ -124,22 +148,11 @@ class _Taking:
         """Whether the elements of what a node makes can be taken from what it is made of."""
         return _only_places(maker) or self._is_computed(maker) or self._joint(maker.outputs[0]) is not None
 
-    def _joint(self, value: Value, is_operand: bool = False, is_read_by_parts: bool = False) -> _Joint | None:
-        """How an array for nobody else is joined: by a concatenation, or as all that it is computed from, but for
-        constants; operands may have other readers."""
-        maker = self.producers.get(value.key)
-        if maker is None or not _is_countable(value):
-            return None
-        is_own = is_read_by_parts or self.readers[value.key] == 1
-        if maker.op is S.concatenate and (is_own or is_operand):
-            (axis,) = maker.attrs
-            return _Joint(axis, (*[cast(int, v.shape[axis]) for v in maker.inputs],))
-        if not is_own or not _is_elementwise(maker):
-            return None
-        found = {self._joint(v, is_operand=True) for v in maker.inputs if not self._is_constant(v)}
-        return found.pop() if len(found) == 1 else None
+    def _joint(self, value: Value) -> _Joint | None:
+        """How an array for nobody else is joined."""
+        return self.joints.get(value.key) if self.readers[value.key] == 1 else None
 
-    def _pieces(self, value: Value, joint: _Joint, node: Node, only: int | None = None) -> list[Value]:
+    def _pieces(self, value: Value, joint: _Joint, node: Node, only: int | None = None) -> Deep[list[Value]]:
         """The arrays that an array is joined from, or the one of a number alone."""
         maker, chosen = self.producers[value.key], slice(None) if only is None else slice(only, only + 1)
         if self._is_constant(value):
@@ -147,8 +160,11 @@ class _Taking:
             return [self._constant(part, node) for part in np.split(whole, joint.ends()[:-1], joint.axis)[chosen]]
         if maker.op is S.concatenate:
             return [*maker.inputs[chosen]]
-        rows = zip(*[self._pieces(v, joint, node, only) for v in maker.inputs], strict=True)
+        columns: list[list[Value]] = []
+        for operand in maker.inputs:
+            columns.append((yield self._pieces(operand, joint, node, only)))
         dtype = maker.outputs[0].dtype
+        rows = zip(*columns, strict=True)
         return [self._made(maker, maker.op, row, maker.attrs, row[0].shape, dtype) for row in rows]
 
     def _is_computed(self, maker: Node) -> bool:
@@ -161,32 +177,32 @@ class _Taking:
 
     def _is_constant(self, value: Value) -> bool:
         """Whether an array is made of constants alone, by what is followed here."""
-        known = self.constants.get(value.key)
-        if known is None:
-            maker = self.producers.get(value.key)
-            known = maker is not None and (
-                (_only_places(maker) or _is_elementwise(maker)) and all(map(self._is_constant, maker.inputs))
-            )
-            self.constants[value.key] = known
-        return known
+        return value.key in self.constants
 
     def _elements(self, value: Value, places: Places, node: Node) -> Any:
         """The elements of an array at flat places: an array if they are known, otherwise a value."""
+        return run_deep(self._found(value, places, node))
+
+    def _found(self, value: Value, places: Places, node: Node) -> Deep[Any]:
         maker = self.producers.get(value.key)
         if maker is None:
             return self._gathered(value, places, node)
         if maker.op is S.constant:
             return np.asarray(maker.attrs[0]).reshape(-1)[places]
         if _only_moves(maker):
-            return self._elements(maker.inputs[0], _origins(maker).reshape(-1)[places], node)
+            return (yield self._found(maker.inputs[0], _origins(maker).reshape(-1)[places], node))
         if _is_pad(maker):
-            return self._of_padded(maker, places, node)
+            return (yield self._of_padded(maker, places, node))
         fits = places.size <= _size(value)  # otherwise more would be computed than before
         if self._is_constant(value) or (fits and self._is_computed(maker)):
-            return self._computed(maker, [self._elements(v, places, node) for v in maker.inputs], places.shape)
+            operands: list[Any] = []
+            for operand in maker.inputs:
+                operands.append((yield self._found(operand, places, node)))
+            return self._computed(maker, operands, places.shape)
         joint = self._joint(value) if fits or maker.op is S.concatenate else None
         if joint is not None:
-            return self._of_pieces(self._pieces(value, joint, node), joint.axis, places, node)
+            pieces = yield self._pieces(value, joint, node)
+            return (yield self._of_pieces(pieces, joint.axis, places, node))
         return self._gathered(value, places, node)
 
     def _computed(self, maker: Node, operands: list[Any], shape: tuple[int, ...]) -> Any:
@@ -196,14 +212,14 @@ class _Taking:
         inputs = (*[x if isinstance(x, Value) else self._constant(x, maker) for x in operands],)
         return self._made(maker, maker.op, inputs, maker.attrs, shape, maker.outputs[0].dtype)
 
-    def _of_padded(self, maker: Node, places: Places, node: Node) -> Any:
+    def _of_padded(self, maker: Node, places: Places, node: Node) -> Deep[Any]:
         """Elements of an array with zeros around it."""
         (x,) = maker.inputs
         found = np.asarray(_run(maker, [np.arange(1, _size(x) + 1).reshape(x.shape)])).reshape(-1)[places]
         zeros = np.zeros(places.shape, x.dtype)
         if not found.any():
             return zeros
-        inner = self._elements(x, np.maximum(found - 1, 0), node)
+        inner = yield self._found(x, np.maximum(found - 1, 0), node)
         if found.all():
             return inner
         if not isinstance(inner, Value):
@@ -211,7 +227,7 @@ class _Taking:
         inputs = (self._constant(found > 0, node), inner, self._constant(zeros, node))
         return self._made(node, S.select, inputs, (), places.shape, x.dtype)
 
-    def _of_pieces(self, pieces: list[Value], axis: int, places: Places, node: Node) -> Any:
+    def _of_pieces(self, pieces: list[Value], axis: int, places: Places, node: Node) -> Deep[Any]:
         """Elements of arrays joined along an axis, from those that have any of them."""
         ends = [*itertools.accumulate(map(_size, pieces))]
         found = np.concatenate(_numbers(pieces), axis).reshape(-1)[places]
@@ -220,7 +236,7 @@ class _Taking:
         starts = np.array([0, *ends])
         if needed.size == 1:
             piece = int(needed[0])
-            return self._elements(pieces[piece], found - starts[piece], node)
+            return (yield self._found(pieces[piece], found - starts[piece], node))
         pieces = [pieces[k] for k in needed]
         moved = np.zeros(len(ends), np.int64)  # by piece, how far it lies before where it lay
         moved[needed] = starts[needed] - np.array([0, *itertools.accumulate(map(_size, pieces))])[:-1]

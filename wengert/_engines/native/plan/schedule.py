@@ -187,32 +187,40 @@ class _Scheduling:
         return self.kinds[place] in (Kind.MAP, Kind.REPEAT)
 
     def find_inlined(self) -> None:
-        depth: dict[int, int] = {}
-        for place in range(len(self.nodes) - 1, -1, -1):
-            if self.kinds[place] is not Kind.POINT or self.nodes[place].op.name in RUNNING:
-                continue
-            key = self.nodes[place].outputs[0].key
-            readers = self.readers[key]
-            if len(readers) == 1 and key not in self.asked and self.kinds[readers[0]] in _READING:
-                if self.nodes[place].op.facts.cost == "dear" and not self.is_read_once(readers[0]):
-                    continue
-                depth[place] = depth.get(readers[0], 0) + 1
-                if depth[place] <= DEEP:
-                    self.kinds[place] = Kind.INLINE
-
-    def is_read_once(self, place: int) -> bool:
-        """Whether what a reading node gives is read in one place, where all that it computes is computed.
+        """Finds points that are computed where one map or the like reads them.
 
         A function that is computed in two loops need not have the same bits in both, by vectors in one and element by
-        element in the other; and rules ask whether values are equal, as that of a maximum does.
+        element in the other; and rules ask whether values are equal, as that of a maximum does: a dear one is computed
+        only where all that reads it is itself read in one place.
         """
+        depth: dict[int, int] = {}
+        read_once: set[int] = set()  # the reading nodes whose results are read in one place, and so on to its end
+        for place in range(len(self.nodes) - 1, -1, -1):
+            if self.is_inlined(place, depth, read_once):
+                self.kinds[place] = Kind.INLINE
+            if self.kinds[place] in _READING and self.is_read_once(place, read_once):
+                read_once.add(place)
+
+    def is_inlined(self, place: int, depth: dict[int, int], read_once: set[int]) -> bool:
+        if self.kinds[place] is not Kind.POINT or self.nodes[place].op.name in RUNNING:
+            return False
+        key = self.nodes[place].outputs[0].key
+        readers = self.readers[key]
+        if len(readers) != 1 or key in self.asked or self.kinds[readers[0]] not in _READING:
+            return False
+        if self.nodes[place].op.facts.cost == "dear" and readers[0] not in read_once:
+            return False
+        depth[place] = depth.get(readers[0], 0) + 1
+        return depth[place] <= DEEP
+
+    def is_read_once(self, place: int, read_once: set[int]) -> bool:
         if self.kinds[place] is Kind.ASSEMBLE:
             return True
         (value,) = self.nodes[place].outputs
         readers = self.readers[value.key]
         if len(readers) + (value.key in self.asked) > 1:
             return False
-        return all(self.is_read_once(r) for r in readers if self.kinds[r] in _READING)
+        return all(r in read_once for r in readers if self.kinds[r] in _READING)
 
     def is_direct(self, place: int, value: Value) -> bool:
         """Whether a member reads a value at its own index from another member of the same shape."""
@@ -296,12 +304,19 @@ class _Scheduling:
 
     def is_there(self, value: Value, stage: int) -> bool:
         """Whether a value can be read at a stage and later on without being stored for that."""
-        source = self.producer.get(value.key)
-        if source is None or self.kinds[source] in (Kind.SINGLE, Kind.ASSEMBLE, Kind.SMALL, Kind.REDUCE):
-            return True
-        if self.kinds[source] is Kind.POINT:
-            return self.ready[value.key] <= stage
-        return all(self.is_there(v, stage) for v in self.nodes[source].inputs)
+        read, seen = [value], {value.key}
+        while read:
+            value = read.pop()
+            source = self.producer.get(value.key)
+            if source is None or self.kinds[source] in (Kind.SINGLE, Kind.ASSEMBLE, Kind.SMALL, Kind.REDUCE):
+                continue
+            if self.kinds[source] is Kind.POINT:
+                if self.ready[value.key] > stage:
+                    return False
+                continue
+            read += [v for v in self.nodes[source].inputs if v.key not in seen]
+            seen.update(v.key for v in self.nodes[source].inputs)
+        return True
 
     # -- later, where that is no loss -----------------------------------------------------------------------------
 
@@ -438,15 +453,20 @@ class _Scheduling:
     def readers_first(self, nodes: Sequence[Node]) -> list[Node]:
         """Nodes in an order in which what reads a value comes before what might overwrite it, where that can be."""
         found = [*nodes]
+        places = {id(node): place for place, node in enumerate(found)}
         for writer in [n for n in nodes if n.op.facts.writes]:
-            place = found.index(writer)
+            place = places[id(writer)]
             old = writer.inputs[writer.op.operands.index(writer.op.facts.writes)].key
-            if len(self.readers[old]) == 1:
+            reading = [places.get(id(self.nodes[reader]), -1) for reader in self.readers[old]]
+            later = sorted(at for at in reading if at > place)
+            if not later:
                 continue
-            later = [node for node in found[place + 1 :] if any(v.key == old for v in node.inputs)]
-            moved = _with_sources(later, found[place:])
-            if later and writer not in moved:
-                found[place:] = [*moved, *[node for node in found[place:] if node not in moved]]
+            stretch = slice(place, later[-1] + 1)  # all that could have to move: a long program has many writers
+            moved = _with_sources([found[at] for at in later], found[stretch])
+            if all(node is not writer for node in moved):
+                kept = {id(node) for node in moved}
+                found[stretch] = [*moved, *[node for node in found[stretch] if id(node) not in kept]]
+                places.update({id(node): place + k for k, node in enumerate(found[stretch])})
         return found
 
 
