@@ -1,6 +1,7 @@
 # Every target sets up what it needs: a virtual environment in .venv, made anew when pyproject.toml changes.
 #   make demo   trains the digits classifier and writes demo.svg
-#   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (hours); ROWS picks rows
+#   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (half an hour);
+#               ROWS picks rows, MINUTES stops it after so many
 #   make docs   writes the documentation to docs/_build/html; warnings are errors
 #   make release  builds a wheel and a source archive and tries them out as a user would; CONTRIBUTING.md says how
 #   make test      runs a sample of the tests, every feature touched, in a few minutes; SEED=... draws the same sample again,
@@ -26,7 +27,7 @@ demo: $(VENV)/.installed
 	$(BIN)/wengert demo
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/python benchmarks/$(if $(ROWS),run.py $(ROWS),page.py)
+	$(BIN)/python benchmarks/$(if $(ROWS),run.py $(ROWS),page.py $(if $(MINUTES),--minutes $(MINUTES)))
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs 2 docs docs/_build/html

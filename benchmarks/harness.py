@@ -24,6 +24,7 @@ import numpy as np
 
 C_FLAGS = ("-O3", "-march=native", "-ffast-math", "-fopenmp-simd", "-fPIC", "-shared", "-std=c11")
 C_SOURCES = Path(__file__).parent / "c"
+HOPELESS = 5.0  # seconds; a contender whose call takes longer has one turn
 
 
 class Contender(NamedTuple):
@@ -110,24 +111,26 @@ def measure(
     Args:
         contenders: the first one's result is what the others' are compared with.
         seconds: how long one turn takes, about; a call that takes longer is a turn of its own.
-        rounds: how often each contender has its turn.
+        rounds: how often each contender has its turn; fewer, at least twice, where a call takes longer than a turn, so
+            that no contender takes more time than the others, and once where it takes more than `HOPELESS` seconds.
         tolerance: the relative difference that is allowed, of the largest entry.
         clock: what is read before and after; `time.process_time` counts what the processor did for this process only.
     """
     expected = contenders[0].result(contenders[0].call())
     found: list[Measured | None] = [None] * len(contenders)
-    running: list[tuple[int, int]] = []
+    running: list[tuple[int, int, int]] = []  # index, calls in a turn, turns
     for index, contender in enumerate(contenders):
         error = _trouble(contender, expected, tolerance)
         if error is None:
-            running.append((index, _calls_within(contender.call, seconds)))
+            running.append((index, *_paced(contender.call, seconds, rounds)))
         else:
             found[index] = Measured(contender.library, contender.kind, float("nan"), float("nan"), error)
-    times: dict[int, list[float]] = {index: [] for index, _ in running}
+    times: dict[int, list[float]] = {index: [] for index, *_ in running}
     for turn in range(rounds):
         for step in range(len(running)):
-            index, calls = running[(turn + step) % len(running)]
-            times[index].append(_time_of_call(contenders[index].call, calls, clock))
+            index, calls, turns = running[(turn + step) % len(running)]
+            if turn < turns:
+                times[index].append(_time_of_call(contenders[index].call, calls, clock))
     for index, column in times.items():
         c = contenders[index]
         found[index] = Measured(c.library, c.kind, statistics.median(column), min(column))
@@ -149,18 +152,23 @@ def _trouble(contender: Contender, expected: Sequence[np.ndarray], tolerance: fl
     return None
 
 
-def _calls_within(call: Callable[[], Any], seconds: float) -> int:
-    call()
-    started = time.perf_counter()
-    call()
-    once = time.perf_counter() - started
-    if once > seconds / 4:
-        return max(1, int(seconds / once))
-    repeats = max(1, int(seconds / 4 / max(once, 1e-7)))
+def _paced(call: Callable[[], Any], seconds: float, rounds: int) -> tuple[int, int]:
+    """How many calls a turn has, and how many turns there are."""
+    once = _seconds_of(call, 1)
+    if once < HOPELESS:
+        once = _seconds_of(call, 1)  # the one before may have made something ready
+    if once > seconds:
+        return 1, min(rounds, max(1 if once > HOPELESS else 2, int(rounds * seconds / once)))
+    if once < seconds / 4:
+        once = _seconds_of(call, max(1, int(seconds / 4 / max(once, 1e-7))))
+    return max(1, int(seconds / max(once, 1e-9))), rounds
+
+
+def _seconds_of(call: Callable[[], Any], repeats: int) -> float:
     started = time.perf_counter()
     for _ in range(repeats):
         call()
-    return max(1, int(seconds * repeats / max(time.perf_counter() - started, 1e-9)))
+    return (time.perf_counter() - started) / repeats
 
 
 def _time_of_call(call: Callable[[], Any], calls: int, clock: Callable[[], float]) -> float:

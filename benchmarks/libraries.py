@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,18 @@ class Library:
         self.ready: Callable[[Any], Any] = lambda result: result
         self.ndarray: Callable[[Any], np.ndarray] = np.asarray
         self.array: Callable[[np.ndarray], Any] = lambda a: a
-        self.__dict__.update(parts)
+        for part, held in parts.items():
+            setattr(self, part, held)
         self.constant: Callable[[np.ndarray], Any] = parts.get("constant", self.array)
         self.np: Any = parts["np"]
         self.value_and_grad: Callable[[Any, int], Any] = parts["value_and_grad"]
+
+
+def module_of(**names: Any) -> ModuleType:
+    """A module of these names, as programs import one: of a namespace compiled calls compare all that it holds."""
+    made = ModuleType("names")
+    vars(made).update(names)
+    return made
 
 
 def wengert() -> list[Library]:
@@ -98,7 +106,7 @@ def _wengert(name: str, is_bounded: bool, **parts: Any) -> Library:
 def _wengert_names(wg: Any) -> Any:
     import wengert.numpy as names
 
-    return SimpleNamespace(
+    return module_of(
         **{n: getattr(names, n) for n in NAMES if hasattr(names, n)},
         sigmoid=wg.nn.sigmoid,
         relu=wg.nn.relu, logsumexp=wg.ops.logsumexp, max_pool=_wengert_pool(wg), conv=_wengert_conv(wg),
@@ -162,7 +170,7 @@ def jax() -> list[Library]:
     def max_pool(x: Any) -> Any:
         return jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
-    names = SimpleNamespace(
+    names = module_of(
         **{n: getattr(jnp, n) for n in NAMES}, sigmoid=jax.nn.sigmoid,
         relu=jax.nn.relu, logsumexp=jax.scipy.special.logsumexp,
         max_pool=max_pool, conv=conv, float32=jnp.float32, float64=jnp.float64, cast=lambda x, dtype: x.astype(dtype),
@@ -249,7 +257,7 @@ def _torch_names(torch: Any) -> Any:
     def filled(make: Any) -> Any:
         return lambda shape, dtype=torch.float64: make(shape, dtype=dtype, device=DEVICE)
 
-    return SimpleNamespace(
+    return module_of(
         abs=torch.abs, arange=torch.arange, concatenate=lambda xs, axis=0: torch.cat(tuple(xs), dim=axis),
         cos=torch.cos, cumprod=lambda x, axis: torch.cumprod(x, dim=axis),
         einsum=torch.einsum, exp=torch.exp, log=torch.log, matmul=torch.matmul, max=reduced(torch.amax),
@@ -325,7 +333,7 @@ def _tensorflow_names(tf: Any) -> Any:
     def filled(make: Any) -> Any:
         return lambda shape, dtype=tf.float64: make(shape, dtype=dtype)
 
-    return SimpleNamespace(
+    return module_of(
         abs=tf.abs, arange=tf.range, concatenate=lambda xs, axis=0: tf.concat(tuple(xs), axis), cos=tf.cos,
         cumprod=lambda x, axis: tf.math.cumprod(x, axis),
         einsum=tf.einsum, exp=tf.exp, log=tf.math.log, matmul=_tensorflow_matmul(tf), max=tf.reduce_max,
@@ -356,7 +364,7 @@ def autograd() -> list[Library]:
     def value_and_grad(f: Any, arity: int) -> Any:
         return lambda *arguments: differentiate(lambda xs: f(*xs))(tuple(arguments))
 
-    names = SimpleNamespace(
+    names = module_of(
         **{n: getattr(anp, n) for n in NAMES}, sigmoid=lambda x: 1 / (1 + anp.exp(-x)),
         relu=lambda x: anp.maximum(x, 0), logsumexp=special.logsumexp,
         max_pool=None, conv=None, float32=np.float32, float64=np.float64, cast=lambda x, dtype: x.astype(dtype),
@@ -395,7 +403,7 @@ def pytensor() -> list[Library]:
         outputs = pt_module.scan(step, sequences=[pt.arange(n)], outputs_info=list(carry), return_updates=False)
         return tuple(o[-1] for o in (outputs if isinstance(outputs, list) else [outputs]))
 
-    names = SimpleNamespace(
+    names = module_of(
         **{n: getattr(pt, n) for n in NAMES if hasattr(pt, n)}, sigmoid=pt.sigmoid,
         relu=lambda x: pt.maximum(x, 0),
         logsumexp=lambda x, axis: pt.logsumexp(x, axis=axis), max_pool=None, conv=None, float32="float32",

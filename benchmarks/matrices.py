@@ -15,7 +15,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -30,7 +29,8 @@ import numpy as np  # noqa: E402  (as above)
 import wengert as wg  # noqa: E402  (as above)
 
 COUNT = 100  # matrices of a batch, steps of a scan
-WARM = 9  # calls before others are timed: NumPy's kernels look at the flags that the first ones leave set
+# calls before others are timed: NumPy's kernels look at the flags that the first ones leave set
+WARM, WARM_SECONDS = 9, 0.05  # so many, fewer where they take longer than that together
 SIZES = (2, 3, 6, 8, 16, 32, 64)
 FORMS = ("single", "batch", "scan")
 KINDS = ("real", "complex")
@@ -101,7 +101,7 @@ PROGRAMS: dict[str, Function] = {
 
 
 def ours() -> Any:
-    return SimpleNamespace(
+    return libraries.module_of(
         **{n: getattr(np, n) for n in ("sum", "real", "conj", "swapaxes", "matmul", "eye", "linalg")},
         lu=wg.scipy.linalg.lu, expm=wg.scipy.linalg.expm, scan=wg.scan, grad=wg.grad, compiled=wg.function,
         array=lambda a: a, ready=lambda r: r,
@@ -113,7 +113,7 @@ def theirs() -> Any:
 
     jax.config.update("jax_enable_x64", True)
     lu = jax.scipy.linalg.lu
-    return SimpleNamespace(
+    return libraries.module_of(
         **{n: getattr(jax.numpy, n) for n in ("sum", "real", "conj", "swapaxes", "matmul", "eye", "linalg")},
         lu=lambda x: (lu if x.ndim == 2 else jax.vmap(lu))(x), expm=jax.scipy.linalg.expm, scan=jax.lax.scan,
         grad=jax.grad, compiled=jax.jit, array=jax.numpy.asarray, ready=jax.block_until_ready,
@@ -129,8 +129,12 @@ def call_of(module: Any, name: str, form: str, is_gradient: bool, x: np.ndarray)
     program = scanned if form == "scan" else lambda rows: PROGRAMS[name](module, rows)
     compiled = module.compiled(module.grad(program) if is_gradient else program)
     given = module.array(x)
-    for _ in range(WARM):
+    module.ready(compiled(given))
+    end = time.perf_counter() + WARM_SECONDS
+    for _ in range(WARM - 1):
         module.ready(compiled(given))
+        if time.perf_counter() > end:
+            break
     return lambda: module.ready(compiled(given))
 
 

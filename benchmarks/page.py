@@ -1,63 +1,184 @@
-"""Runs all benchmarks, one after another, and writes what they print on one page: `make bench`.
+"""Runs all benchmarks on one quiet machine and writes what they print on one page: `make bench`.
 
-The page is results/COMMIT-all.md: the machine, then for each benchmark what it printed and, where it failed, what it
-said. A benchmark that fails does not end the others. The rows of `run.py` come first; it also writes its own
-table, JSON and plot. Start reading at `main`.
+The page is results/COMMIT-all.md: the machine, then for each benchmark what it printed, how long it took and, where it
+failed, what it said. A benchmark that fails does not end the others. Those that read the clock on the wall run first,
+one after another; those that count the processor's time then run side by side, one on each core, the longest first.
+Turns are so long that all take half an hour on two quiet cores, compilers' time the most of it; none leaves out a row.
+What still runs when `--minutes` are over is stopped, and the page has what it printed until then.
+
+`run.py` and `engines.py` write their figures as JSON, too; `figures.py` makes README's and the site's from them.
+Start reading at `main`.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO, NamedTuple
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from run import machine  # noqa: E402  (beside this file, which is run as a script)
 
-# without `gpu.py`, which wants an accelerator, and `array_api_tests.py`, which fetches a suite
-ALL = (
-    "run", "cliffs", "compile_time", "startup", "overhead", "autograd", "captures", "errstate", "workspace", "leaks",
-    "jacobians", "sorting", "taylor", "writes", "engines", "adopted", "speed", "loop_memory",
-    "matrices", "threads",
-)  # fmt: skip
+
+class Benchmark(NamedTuple):
+    """A program beside this file.
+
+    Attributes:
+        options: what it is given: turns so long that the whole page takes half an hour.
+        is_alone: whether it reads the clock on the wall, so that nothing may run beside it.
+    """
+
+    options: str = ""
+    is_alone: bool = False
+
+
+# In the page's order, without `gpu.py`, which wants an accelerator, and `array_api_tests.py`, which fetches a suite.
+# `startup.py` and `loop_memory.py` are rows of `run.py`. Of those that run side by side the longest begin first.
+ALL = {
+    "run": Benchmark("--seconds 0.1 --rounds 7", is_alone=True),
+    "overhead": Benchmark("--quick", is_alone=True),
+    "threads": Benchmark("--rounds 12", is_alone=True),
+    "matrices": Benchmark("--seconds 0.01 --rounds 3"),
+    "cliffs": Benchmark("--seconds 0.02 --bound 20"),
+    "engines": Benchmark("--seconds 0.1 --rounds 5"),
+    "sorting": Benchmark("--seconds 0.02"),
+    "compile_time": Benchmark(),
+    "jacobians": Benchmark("--quick"),
+    "writes": Benchmark("--count 1000"),
+    "autograd": Benchmark(),
+    "leaks": Benchmark("--quick"),
+    "workspace": Benchmark(),
+    "taylor": Benchmark(),
+    "errstate": Benchmark("--rounds 3"),
+    "adopted": Benchmark(),
+    "captures": Benchmark(),
+}
+TO_FOLDER = ("run", "engines")  # what takes `--output`
+
+
+class Running:
+    """A benchmark that runs, on one core or on all."""
+
+    def __init__(self, name: str, folder: Path, core: int | None) -> None:
+        self.name, self.core = name, core
+        self.began = time.monotonic()
+        self.output: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115  (`section` closes it, after the process)
+        self.complaints: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115  (as above)
+        path = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
+        given = [*ALL[name].options.split(), *(["--output", str(folder)] if name in TO_FOLDER else [])]
+        with kept_to(core):
+            self.process = subprocess.Popen(
+                [sys.executable, f"{name}.py", *given], cwd=HERE, env=os.environ | {"PYTHONPATH": path},
+                stdout=self.output, stderr=self.complaints, start_new_session=True,
+            )  # fmt: skip
+
+    def ended(self, end: float) -> bool:
+        """Whether it has, stopped where the time is over."""
+        if self.process.poll() is None and time.monotonic() > end:
+            os.killpg(self.process.pid, 9)
+            self.process.wait()
+        return self.process.poll() is not None
+
+    def section(self) -> str:
+        """What the page has of it."""
+        code, seconds = self.process.returncode, time.monotonic() - self.began
+        state = "" if code == 0 else ", stopped: the time was over" if code == -9 else f", failed: exit {code}"
+        texts = [_all_of(self.output), _all_of(self.complaints) if code else ""]
+        self.output.close()
+        self.complaints.close()
+        options = " ".join(filter(None, [f"{self.name}.py", ALL[self.name].options]))
+        return f"## {options} ({seconds:.0f} s{state})\n\n```text\n{''.join(texts).rstrip()}\n```"
+
+
+def _all_of(file: IO[str]) -> str:
+    file.seek(0)
+    return file.read()
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="All benchmarks, one after another, on one page.")
+    parser = argparse.ArgumentParser(description="All benchmarks on one page.")
     parser.add_argument("--only", default=",".join(ALL), help="which, with commas")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="when what still runs is stopped")
     parser.add_argument("--output", type=Path, default=HERE / "results", help="where to write (default: results/)")
     options = parser.parse_args()
     names = options.only.split(",")
     unknown = [name for name in names if name not in ALL]
     if unknown:
         parser.error(f"unknown benchmarks: {', '.join(unknown)}; there are {', '.join(ALL)}")
-    options.output.mkdir(exist_ok=True)
-    commit = _output(["git", "rev-parse", "--short", "HEAD"])[1].strip() or "unknown"
-    facts = ", ".join(f"{key} {value}" for key, value in machine().items())
-    parts = [f"# All benchmarks at {commit}", f"On {facts}."]
-    page = options.output / f"{commit}-all.md"
-    failed = 0
-    for name in names:
-        code, text = _output([sys.executable, f"{name}.py"])
-        failed += code != 0
-        parts += [f"## {name}.py" + (f" (failed: exit {code})" if code else ""), f"```text\n{text.rstrip()}\n```"]
-        page.write_text("\n\n".join(parts) + "\n")  # at once: a page so far, should the rest be stopped
-        print(f"{name}: {'failed' if code else 'done'}", flush=True)
-    print(page)
-    return min(failed, 1)
+    folder = options.output.resolve()
+    folder.mkdir(exist_ok=True)
+    end = time.monotonic() + 60 * options.minutes
+    page = Page(folder, names)
+    print(page.path, flush=True)
+    side_by_side = [name for name in names if not ALL[name].is_alone]
+    run_all([name for name in names if ALL[name].is_alone], [None], page, end)
+    run_all(side_by_side, cores() if len(side_by_side) > 1 else [None], page, end)
+    return int(page.has_failures)
 
 
-def _output(command: list[str]) -> tuple[int, str]:
-    """The exit code of a command beside this file, and what it printed; with its complaints where it failed."""
-    path = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
-    done = subprocess.run(
-        command, cwd=HERE, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stdout + (done.stderr if done.returncode else "")
+class Page:
+    """The page, written anew whenever a benchmark has ended: there is a page should the rest be stopped."""
+
+    def __init__(self, folder: Path, names: Sequence[str]) -> None:
+        self.folder, self.names = folder, names
+        command = ["git", "rev-parse", "--short", "HEAD"]
+        found = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
+        commit = found.stdout.strip() or "unknown"
+        self.path = folder / f"{commit}-all.md"
+        self.has_failures = False
+        facts = ", ".join(f"{key} {value}" for key, value in machine().items())
+        self._head = f"# All benchmarks at {commit}\n\nOn {facts}."
+        self._sections: dict[str, str] = {}
+
+    def add(self, running: Running) -> None:
+        self._sections[running.name] = running.section()
+        self.has_failures |= running.process.returncode != 0
+        sections = [self._sections[name] for name in self.names if name in self._sections]
+        self.path.write_text("\n\n".join([self._head, *sections]) + "\n")
+        print(self._sections[running.name].splitlines()[0].removeprefix("## "), flush=True)
+
+
+def run_all(names: Sequence[str], places: Sequence[int | None], page: Page, end: float) -> None:
+    """Runs benchmarks, as many at a time as there are places (cores; None: all of them)."""
+    waiting, free = [*names], [*places]
+    running: list[Running] = []
+    while waiting or running:
+        while waiting and free:
+            running.append(Running(waiting.pop(0), page.folder, free.pop(0)))
+        ended = [one for one in running if one.ended(end)]
+        for one in ended:
+            page.add(one)
+            running.remove(one)
+            free.append(one.core)
+        time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def kept_to(core: int | None) -> Iterator[None]:
+    """Processes that begin in the block stay on a core."""
+    if core is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def cores() -> list[int | None]:
+    """The cores that this process may use; None where they cannot be chosen."""
+    return [*sorted(os.sched_getaffinity(0))] if hasattr(os, "sched_getaffinity") else [None]
 
 
 if __name__ == "__main__":

@@ -71,14 +71,16 @@ def _jax() -> Any:
 def least(call: Callable[[], Any], seconds: float) -> float:
     """Processor time of a call in the fastest of some rounds, all threads together.
 
-    A round is as many calls as take a millisecond: processors' clocks are too coarse for one of a microsecond.
+    A round is as many calls as take a millisecond: processors' clocks are too coarse for one of a microsecond. There
+    are three rounds at least, of a call that takes longer than `seconds` one.
     """
     call()
     began = time.perf_counter()
     call()
-    calls = 1 + int(1e-3 / (time.perf_counter() - began + 1e-9))
+    once = time.perf_counter() - began
+    calls, least_count = 1 + int(1e-3 / (once + 1e-9)), 1 if once > seconds else 3
     end, best, count = time.perf_counter() + seconds, np.inf, 0
-    while count < 3 or time.perf_counter() < end:
+    while count < least_count or time.perf_counter() < end:
         began = time.process_time()
         for _ in range(calls):
             call()

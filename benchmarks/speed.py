@@ -1,7 +1,6 @@
 """The README's picture of speed, drawn from a run's figures: Wengert beside C, JAX and PyTorch, one line a program.
 
-    python benchmarks/speed.py
-
+`figures.py` has it drawn, among what else is made from a run.
 Each program stands with the largest of its cases, so that none is picked for its figures. Times are over Wengert's, on
 a logarithmic axis. Colours follow the reader's light or dark scheme; each library has a shape of its own, too.
 """
@@ -9,13 +8,11 @@ a logarithmic axis. Colours follow the reader's light or dark scheme; each libra
 from __future__ import annotations
 
 import html
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-FIGURES = ROOT / "benchmarks" / "results" / "092fb0d.json"
 PICTURE = ROOT / "docs" / "_static" / "speed.svg"
 
 PROGRAMS = {
@@ -140,7 +137,7 @@ def _foot(figures: dict[str, Any], bottom: float) -> list[str]:
     threads, cores = machine["threads"], machine["cores"]
     where = f"{machine['processor']}, {threads} thread of {cores} cores, Python {machine['python']}"
     how = "C: gradients derived by hand. PyTorch: the quicker of eager and compiled."
-    source = f"{where}; the largest case of each program in {FIGURES.relative_to(ROOT)}."
+    source = f"{where}; the largest case of each program in benchmarks/results/{figures['commit']}.json."
     return [
         _text((LEFT + RIGHT) / 2, bottom + 32, "times Wengert’s (logarithmic)", "faint", anchor="middle"),
         _text(LABEL, bottom + 50, source, "faint", size=11),
@@ -166,12 +163,3 @@ def _text(
     bold = f' font-weight="{weight}"' if weight != 400 else ""
     place = f' text-anchor="{anchor}"' if anchor != "start" else ""
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}"{place}{font}{bold}>{html.escape(text)}</text>'
-
-
-def main() -> None:
-    PICTURE.write_text(draw(json.loads(FIGURES.read_text(encoding="utf-8"))), encoding="utf-8")
-    print(PICTURE.relative_to(ROOT))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,11 @@
-"""Every Python block of README.md runs, in order, and prints what its comments say; its picture is that of the figures."""
+"""Every Python block of README.md runs, in order, and prints what its comments say; figures are those of the run."""
 
 from __future__ import annotations
 
 import json
 
-from benchmarks.speed import FIGURES, PICTURE, draw, times_of
+from benchmarks.figures import BLOCK, SENTENCES, TABLES, files_with_figures, recorded, speed_in_words
+from benchmarks.speed import PICTURE
 from tests.support.paths import ROOT
 from tools.readme import run_blocks
 
@@ -17,11 +18,26 @@ def test_readme_blocks_run_and_print_what_they_say() -> None:
             assert block.printed == block.promised, f"README.md:{block.line}"
 
 
-def test_the_picture_of_speed_is_drawn_from_the_recorded_figures() -> None:
-    figures = json.loads(FIGURES.read_text(encoding="utf-8"))
-    drawn = PICTURE.read_text(encoding="utf-8")
-    assert drawn == draw(figures), "draw it anew: python benchmarks/speed.py"
-    most = max(times["JAX"] / times["ours"] for times in times_of(figures).values())
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"up to {most:.0f} times as fast as JAX" in readme
-    assert PICTURE.relative_to(ROOT).as_posix() in readme
+def test_figures_in_texts_and_pictures_are_those_of_the_recorded_run() -> None:
+    figures = recorded()
+    for path, text in files_with_figures(figures).items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: python benchmarks/figures.py"
+    most, dense = speed_in_words(figures)
+    for path in SENTENCES:
+        text = " ".join(path.read_text(encoding="utf-8").split())
+        assert f"up to {most} times as fast as JAX, in a dense network {dense} times" in text
+        assert PICTURE.name in text
+    tables = TABLES.read_text(encoding="utf-8")
+    assert [name for _, name, _ in BLOCK.findall(tables)] == ["rows", "startup", "engines"]
+    assert f"results/{figures['commit']}.md" in tables
+
+
+def test_figures_follow_the_run() -> None:
+    figures = recorded()
+    slower = json.loads(json.dumps(figures))
+    for row in slower["rows"]:
+        for case in row["cases"]:
+            for time in case["times"]:
+                time["median"] *= 3 if time["library"] == "wengert" else 1
+    before, after = files_with_figures(figures), files_with_figures(slower)
+    assert {path for path in before if before[path] != after[path]} == {PICTURE, TABLES, *SENTENCES}
