@@ -47,7 +47,7 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"12"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"13"  # part of the keys on disk: another number wherever the passes or their options change
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -237,9 +237,12 @@ def emitted(ir: str, title: str, *wanted: Any) -> bytes:
     """As `compiled`, in this process, whatever memory there is; `wanted` are the items of an effort."""
     for effort in _milder(_Effort(*wanted)):
         target = machine(effort.emission, effort.gathers)
-        with _placed(_spared(ir, target, effort) if effort.spares else ir) as module:
+        rest, spared = _parted(ir, target, effort) if effort.spares else (ir, "")
+        with _placed(rest) as module:
             module.verify()
             _optimise(module, target, effort)
+            if spared:
+                module.link_in(llvm().parse_assembly(spared, module._context))
             if not _is_sound(module):
                 continue
             dump("llvm", title, lambda module=module: str(module))
@@ -326,7 +329,8 @@ class _Effort(NamedTuple):
         unrolls: whether it writes out iterations of loops, beyond what vector code needs.
         packs: whether it vectorises straight code.
         is_tidied: at level 0, whether variables become registers all the same.
-        spares: whether functions of much straight code are left to a quick code generator.
+        spares: whether functions of much straight code are left to a quick code generator, without passes: each of them
+            takes quadratic time there, and most such functions call loops that are functions of their own.
         gathers: as `target.machine` takes it.
     """
 
@@ -359,12 +363,12 @@ def _effort_by_length(ir: str) -> _Effort:
     spared = _straight_functions(lines)
     if len(lines) - sum(spared.values()) > HUGE:
         return _Effort(0, 0, is_tidied=True)
-    # a careful code generator takes quadratic time in those, and the passes take the rest in any case
-    return _Effort(2, 0, spares=True) if spared else _Effort(2, 2)
+    return _Effort(2, 2, spares=bool(spared))
 
 
 _function = re.compile(r'define [^@]*@"?([\w.]+)"?\(')
-_definition = re.compile(r'^define [^@]*@"?([\w.]+)"?\(.*(?= \{$)', re.MULTILINE)
+_head = r'^define (?:internal |private )?([^@\n]*@"?([\w.]+)"?\(.*?)'
+_whole = re.compile(_head + r" \{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 
 
 def _straight_functions(lines: list[str]) -> dict[str, int]:
@@ -407,16 +411,29 @@ def _builder(target: object, effort: _Effort) -> Any:
     return builder
 
 
-def _spared(ir: str, target: object, effort: _Effort) -> str:
-    """A module's text in which variables of functions of much straight code are registers, and passes leave these be.
+def _parted(ir: str, target: object, effort: _Effort) -> tuple[str, str]:
+    """A module's text without the functions of much straight code, and another module of these alone, whose variables
+    are registers and of which a quick code generator makes code.
 
-    The attributes are written into the text: llvmlite before 0.48 gives them to what a function returns.
+    Passes do not meet them: of each pass that leaves a function alone, LLVM writes a line to standard error. The
+    attributes are written into the text: llvmlite before 0.48 gives them to what a function returns.
     """
     names = _straight_functions(ir.split("\n"))
     with _placed(ir) as module:
         _tidy([module.get_function(name) for name in names], _builder(target, effort))
         text = str(module)
-    return _definition.sub(lambda found: found[0] + (" noinline optnone" if found[1] in names else ""), text)
+    rest = _whole.sub(lambda found: _function_text(found, found[2] not in names), text)
+    spared = _whole.sub(lambda found: _function_text(found, found[2] in names, " noinline optnone"), text)
+    return rest, spared
+
+
+def _function_text(found: re.Match[str], is_here: bool, attributes: str = "") -> str:
+    """A function as it stands in a module where it is or is not: other modules see it, but nothing outside of them."""
+    if not is_here:
+        return f"declare {found[1]}\n"
+    is_hidden = found[0].startswith(("define internal", "define private"))
+    body = found[0][found.end(1) - found.start() :]
+    return f"define {'hidden ' if is_hidden else ''}{found[1]}{attributes}{body}"
 
 
 def _optimise(module: Any, target: object, effort: _Effort) -> None:
