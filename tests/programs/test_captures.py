@@ -32,6 +32,7 @@ import pytest
 import scipy.sparse
 
 import wengert as wg
+from wengert._compile.captures import inputs
 
 X = np.array([1.0, 2.0])
 
@@ -644,6 +645,25 @@ def test_arrays_that_ops_take_are_inputs() -> None:
     model.w = np.array([1.0, 1.0])
     w = np.array([9.0, 1.0])
     assert f(X) == np.sum(X * w) + np.sum(b.T @ X) + np.sum(b[0] * X) + np.sum(X * model.w) * 0.5
+    assert f.trace_count == 1
+
+
+def test_equal_views_of_an_array_are_one_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    w, rows = np.eye(2), np.ones((3, 2))
+
+    def steps(x: Any) -> Any:
+        for row in rows:
+            x = w.T @ x + w[0] + row
+        return wg.sum(x)
+
+    found: list[Any] = []
+    made = inputs.tensor_around
+    monkeypatch.setattr(inputs, "tensor_around", lambda array: found.append(array) or made(array))
+    f = wg.function(steps)
+    f(X)
+    assert len(found) == 5  # w.T, w[0], and the three rows
+    w[0, 1] = 5.0
+    np.testing.assert_allclose(f(X), steps(X), rtol=1e-14)
     assert f.trace_count == 1
 
 

@@ -125,6 +125,15 @@ def test_structures_of_any_size(shape: str) -> None:
         f(p, p)
 
 
+def test_results_in_many_places_cost_no_call_for_each() -> None:
+    p = {f"layer{i}": {"w": np.full(2, float(i)), "b": np.ones(2)} for i in range(100)}
+    f = wg.function(lambda p: {name: {"w": 2.0 * layer["w"], "b": layer["b"] + 1.0} for name, layer in p.items()})
+    warm(f, p)
+    assert len(python_calls(lambda: f(p))) <= 7
+    assert [*f(p)] == [*p]
+    np.testing.assert_array_equal(f(p)["layer7"]["w"], [14.0, 14.0])
+
+
 def test_what_the_function_reads_is_read_at_each_call() -> None:
     weights, by = np.ones(3), {"by": 2.0}
     f = wg.function(lambda p: p["x"] * weights * by["by"])

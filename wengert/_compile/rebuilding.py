@@ -16,7 +16,7 @@ from .trace import Static
 
 Rebuild = Callable[[tuple[Any, ...]], Any]
 
-_LONGEST, _DEEPEST = 64, 16  # places and levels that an expression has; larger structures take their time anyway
+_LONGEST, _DEEPEST = 4096, 16  # places and levels that an expression has; CPython takes some 10 us to compile a place
 
 
 def rebuilder(spec: Spec | None, places: Sequence[Any]) -> Rebuild:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -53,7 +53,7 @@ class Inputs:
         self._ran = ran
         # who opened the trace, and waits for its end: what stands there is none of f's doing
         self._outside = id(sys._getframe(2))
-        self._tensors: dict[int, tuple[Any, Tensor]] = {}
+        self._tensors: dict[Hashable, tuple[Any, Tensor]] = {}
         self.taken: dict[int, tuple[Slot, bool]] = {}
         # by slot the places from which an op took its array, and those of the calls that led there
         self._seen: defaultdict[int, set[tuple[CodeType, Position]]] = defaultdict(set)
@@ -70,12 +70,16 @@ class Inputs:
         if array.dtype.kind == "b" or not dtypes.is_supported(array.dtype):
             return None  # masks stay constants: shapes depend on them
         self._note(slot)
-        known = self._tensors.get(id(array))
+        # code that runs again makes other views of the same memory (`w.T`): they are one input
+        is_view = array is not slot.value
+        start, _ = array.__array_interface__["data"]
+        key = (id(slot), is_view, start, array.shape, array.strides, array.dtype, type(array))
+        known = self._tensors.get(key)
         if known is None:
             require_plain(type(array))
             tensor = tensor_around(array)
-            known = self._tensors[id(array)] = (array, tensor)
-            self.taken[tensor._key] = (slot, array is not slot.value)
+            known = self._tensors[key] = (array, tensor)
+            self.taken[tensor._key] = (slot, is_view)
             value = Value(tuple(array.shape), array.dtype, graph.serial, slot.path)
             graph.captures[tensor._key] = (tensor, value)
         return symbol(graph.value_of(known[1]))

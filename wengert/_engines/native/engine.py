@@ -403,7 +403,9 @@ class Code:
 
 def _plain_array(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Any:
     """An array without gaps, aligned, of exactly NumPy's own dtype."""
-    found = np.require(x, None, ("C", "A"))
+    found = np.asanyarray(x)
+    if not (found.flags.c_contiguous and found.flags.aligned):  # `np.require` takes ten times as long
+        found = found.copy("C")
     return found if found.dtype is dtype else found.view(dtype)
 
 
