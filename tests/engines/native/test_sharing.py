@@ -18,7 +18,7 @@ import wengert as wg
 import wengert.numpy as wnp
 from tests.support import naive_loops as naive
 from tests.support.native_checks import noted_modules, numpy_only
-from wengert._engines.native.ir import accesses, sharing
+from wengert._engines.native.ir import accesses, sharing, stretches
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import Apply, Function, Operand, function_text, pieces_of, verify
 from wengert._engines.native.ir.renaming import walk
@@ -38,6 +38,13 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WENGERT_CACHE_DIR", "")
     for name in ("LONG", "ALONE", "FEWEST"):
         monkeypatch.setattr(sharing, name, 1)
+
+
+@pytest.fixture
+def cut_up(everywhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Straight code is cut, too, however short and however different."""
+    for name, value in {"MUCH": 1, "LEAST": 2, "MOST": 9, "ONE_IN": 4, "AGAIN": 0}.items():
+        monkeypatch.setattr(stretches, name, value)
 
 
 @pytest.fixture
@@ -184,16 +191,36 @@ def parts(x: Any) -> Any:
     return wg.sum(y)
 
 
-PROGRAMS: list[Callable[[Any], Any]] = [rolled, until, branches, chosen, scattered, parts]
+def numbers(x: Any) -> Any:
+    """Straight code of floats, integers and booleans."""
+    a, b, n = x[0], x[1], wg.argmax(x)
+    for k in range(5):
+        a, b = wg.where(a > b, wg.sin(a) * b, a - b), wg.where(n > k, a * 0.3, wg.exp(-b * b))
+        n = wg.where(b > 0.2, n + k, n - 1)
+    return a * b * n
 
 
-@pytest.mark.usefixtures("everywhere")
+def matrices(x: Any) -> Any:
+    p = wg.reshape(x[:9], (3, 3))
+    for _ in range(4):
+        p = p @ p.T * 0.1 + wg.linalg.inv(p + 5.0 * np.eye(3))
+    return wg.linalg.det(p) + wg.sum(p)
+
+
+PROGRAMS: list[Callable[[Any], Any]] = [rolled, until, branches, chosen, scattered, parts, numbers, matrices]
+
+
+@pytest.mark.parametrize("how", ["everywhere", "cut_up"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-def test_programs_in_pieces_give_the_same_results(program: Any, modules: list[str]) -> None:
-    value, slope = wg.function(wg.value_and_grad(program))(X)
+def test_programs_in_pieces_give_the_same_results(
+    program: Any, how: str, modules: list[str], request: pytest.FixtureRequest
+) -> None:
+    request.getfixturevalue(how)
+    x = X if how == "everywhere" else X[:11]  # code that is loaded is not made again
+    value, slope = wg.function(wg.value_and_grad(program))(x)
     assert accesses.is_on() or any("@piece" in ir for ir in modules)
     with numpy_only():
-        wanted_value, wanted_slope = wg.value_and_grad(program)(X)
+        wanted_value, wanted_slope = wg.value_and_grad(program)(x)
     np.testing.assert_allclose(value, wanted_value, rtol=1e-12)  # sums in another order
     np.testing.assert_allclose(slope, wanted_slope, rtol=1e-11, atol=1e-13)  # sums in another order, which cancel
 
@@ -265,6 +292,33 @@ def test_steps_that_repeat_are_written_once(modules: list[str]) -> None:
         assert len(re.findall(r"call i32 @piece", longest)) > length
         found.append((len(pieces), sum(len(piece.split("\n")) for piece in pieces)))
     assert found[0] == found[1]
+
+
+@unchecked
+def test_straight_code_that_comes_again_is_written_once(modules: list[str]) -> None:
+    """Products of small matrices are written out, without a loop; twice as many steps take no other functions."""
+    f, h = 0.3 * np.random.default_rng(1).normal(size=(2, 4, 4))
+
+    def stepping(steps: int) -> Callable[[Any], Any]:
+        def loss(p: Any) -> Any:
+            for _ in range(steps):
+                p = f @ p @ f.T + h
+                p = p - p @ h @ p.T
+            return wg.sum(p)
+
+        return wg.grad(loss)
+
+    p, found = np.eye(4), list[int]()
+    for steps in (40, 80):
+        modules.clear()
+        slope = wg.function(stepping(steps))(p)
+        with numpy_only():
+            np.testing.assert_allclose(slope, stepping(steps)(p), rtol=1e-9, atol=1e-12)
+        longest = max(modules, key=len)
+        found.append(len(re.findall(r"^define internal i32 @piece", longest, re.MULTILINE)))
+        assert longest.count("call i32 @piece") > 5 * steps
+    assert found[0] <= found[1] + 2
+    assert found[1] < 20
 
 
 @unchecked

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from itertools import compress
 from typing import Any, NamedTuple
 
+from . import stretches
 from .loops import (
     FLOATS,
     ITEM,
@@ -49,7 +50,7 @@ from .loops import (
     written_by,
 )
 from .outlining import var_uses
-from .renaming import reads, walk
+from .renaming import reads, renewed, walk
 
 LONG = 300  # instructions: what is shorter LLVM sees whole, and optimises across its loops
 LARGEST = 2_000  # of a piece: LLVM's time in it is bounded
@@ -64,7 +65,7 @@ _DEFINES = {For: "index", Lanes: "index"}  # besides `out`
 def shared(function: Function, fresh: Callable[[str], Reg]) -> None:
     """Changes a long function in place. `fresh` makes registers that it does not have yet, by type."""
     if length(function.body) >= LONG:
-        _Sharing(function, fresh).run()
+        _Sharing(function, fresh, stretches.cut(function, fresh)).run()
 
 
 def length(block: Block) -> int:
@@ -122,9 +123,10 @@ class _Place(NamedTuple):
 
 
 class _Sharing:
-    def __init__(self, function: Function, fresh: Callable[[str], Reg]) -> None:
+    def __init__(self, function: Function, fresh: Callable[[str], Reg], straight: set[int]) -> None:
         self.function = function
         self.fresh = fresh
+        self.straight = straight  # loops of one iteration, by `id`
         self.variables = var_uses(function.body)
         self.arrays = Counter(x for item in walk(function.body) for x in reads(item) if type(x) is Array)
         self.alike: dict[Any, list[_Place]] = {}
@@ -172,6 +174,8 @@ class _Sharing:
         inner = [*walk([item])]
         if is_in_threads and (made or _may_fail(inner)):
             return False
+        if any(id(x) in self.straight for x in inner[1:]):  # those are pieces in any case
+            return False
         if any(type(x) in _STAYS for x in inner) or any(type(a.count) is not int or a.zero for a in made):
             return False
         return not made or all(type(x) is not For or x.work is None for x in inner)
@@ -188,7 +192,9 @@ class _Sharing:
             register = self.fresh(first.holes[k].type)
             first.holes[k].put(register)
             registers.append(register)
-        body = [places[0].item]
+        item = places[0].item
+        # the registers of a stretch have their names outside of it, too
+        body = renewed(item.body, {}, self.fresh) if id(item) in self.straight else [item]
         _leave_out(places[0].made, body)
         piece = Piece(self.count, body, first.arrays, registers, places[0].outer, first.written)
         self.count += 1
