@@ -100,6 +100,8 @@ class _Taking:
         self.nodes.append(node)
         for value in node.outputs:
             self.producers[value.key] = node
+        if not node.outputs:  # what is run for its effect alone
+            return
         if (_only_places(node) or _is_elementwise(node)) and all(map(self._is_constant, node.inputs)):
             self.constants.add(node.outputs[0].key)
         else:
