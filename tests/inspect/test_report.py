@@ -67,6 +67,75 @@ def test_what_an_op_is_expanded_into_has_its_line() -> None:
     assert {line.partition(":")[2] for line in re.findall(r"test_report.py:\d+", str(report))} == {str(first + 1)}
 
 
+def squares(x: Any) -> Any:
+    y = np.sin(x)
+    return (y**2).sum()
+
+
+@pytest.mark.parametrize(
+    ("derivative", "argument"),
+    [
+        (wg.grad(squares), np.ones(5)),
+        (wg.grad(lambda x: wg.grad(squares)(x).sum()), np.ones(5)),
+        (wg.vmap(wg.grad(squares)), np.ones((3, 5))),
+        (wg.hessian(squares), np.ones(5)),
+        (wg.jacobian(lambda x: squares(x) * x, mode="forward"), np.ones(5)),
+    ],
+    ids=["gradient", "second order", "vmap", "hessian", "forward"],
+)
+def test_derivatives_of_a_line_are_told_with_it(derivative: Any, argument: Any) -> None:
+    report = wg.function(derivative).report(argument)
+    first = squares.__code__.co_firstlineno
+    of_lines = {
+        p.line.rpartition(":")[2]: p for p in report.parts if p.source in ("y = np.sin(x)", "return (y**2).sum()")
+    }
+    assert {*of_lines} <= {str(first + 1), str(first + 2)}
+    assert "cos" in of_lines[str(first + 1)].ops
+    told = sum(part.seconds for part in of_lines.values())
+    assert told > 0.5 * sum(part.seconds for part in report.parts)
+
+
+def test_what_a_rule_of_the_users_makes_has_its_own_line() -> None:
+    @wg.custom_gradient
+    def rule(x: Any) -> Any:
+        def pulled(upstream: Any) -> Any:
+            return upstream * np.cosh(x)
+
+        return np.sin(x), pulled
+
+    def loss(x: Any) -> Any:
+        return rule(x * x).sum()
+
+    report = wg.function(wg.grad(loss)).report(np.ones(5))
+    assert "cosh" in next(p for p in report.parts if p.source == "return upstream * np.cosh(x)").ops
+    assert {*next(p for p in report.parts if p.source == "return rule(x * x).sum()").ops} == {"mul", "add"}
+
+
+def test_a_backward_pass_that_leaves_its_loop_names_the_op_and_warns() -> None:
+    def stepped(x: Any) -> Any:
+        return wg.scan(lambda c, t: (on_host(np.tanh(c)) * t, c.sum()), x, np.arange(5.0))[1].sum()
+
+    with pytest.warns(RuntimeWarning, match="report_doubled in it has no machine code"):
+        report = wg.function(wg.grad(stepped)).report(np.ones(3))
+    (back,) = [p for p in parts_of(report, NUMPY) if "loop_back" in p.ops]
+    assert "report_doubled" in back.ops
+    assert back.why == "report_doubled: a kernel of the user's own"
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch"])
+def test_a_frameworks_program_is_told_by_line(framework: str) -> None:
+    module = pytest.importorskip({"jax": "jax.numpy", "torch": "torch"}[framework], reason="not installed")
+
+    def wave(x: Any) -> Any:
+        y = wg.sin(x) * x
+        return wg.sum(y)
+
+    report = wg.function(wg.grad(wave)).report(module.ones(10))
+    assert {*report.by()} == {framework}
+    assert all(part.is_shared for part in report.parts)
+    assert "cos" in next(p for p in report.parts if p.source == "y = wg.sin(x) * x").ops
+
+
 def test_functions_of_libraries_are_named() -> None:
     def fitted(a: Any) -> Any:
         return np.linalg.cholesky(a).sum()

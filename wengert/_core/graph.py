@@ -122,6 +122,9 @@ class Graph:
         self.lock = forking.long_lock()  # held while the graph changes: another thread may run it
         self._names: dict[str, int] = {}
         self._last_site: Site | None = None
+        self._origin: tuple[Site | None, Site] | None = None  # set by `Origins`
+        self._indexed: dict[int, Site | None] = {}  # by value where it was made, of the first `_indexed_nodes` nodes
+        self._indexed_nodes = 0
         self.lines: Lines | None = None  # counts what the user's places make, in a trace of the user's own functions
         _open[self.serial] = self
 
@@ -166,7 +169,8 @@ class Graph:
             outputs = (*[self._new_value(t[0], t[1]) for t in types],)
             label = None if self.scope is None else self.scope.label(op.name)
             site = self._site()
-            self.nodes.append(Node(op, inputs, outputs, attrs, site, STATE.is_quiet, label))
+            origin = site if self._origin is None or site != self._origin[0] else self._origin[1]
+            self.nodes.append(Node(op, inputs, outputs, attrs, origin, STATE.is_quiet, label))
             if self.lines is not None and site is not None and not STATE.is_quiet:
                 self.lines.note(site, op.name)
         outs = (*map(symbol, outputs),)
@@ -191,6 +195,13 @@ class Graph:
         if site != self._last_site:
             self._last_site = site
         return self._last_site
+
+    def site_of(self, key: int) -> Site | None:
+        """Where the user made a value of this graph; None where that is not known."""
+        for node in self.nodes[self._indexed_nodes :]:
+            self._indexed.update((value.key, node.site) for value in node.outputs)
+        self._indexed_nodes = len(self.nodes)
+        return self._indexed.get(key)
 
     def _carry_cuts(self, op: object, operands: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
         for operand in operands:
@@ -329,6 +340,36 @@ def symbol(value: Value) -> Tensor:
 def open_graph(serial: int) -> Graph | None:
     """The graph with a serial number, if it exists still."""
     return _open.get(serial)
+
+
+class Origins:
+    """Context manager: lines of the user's that nodes are made on behalf of, in the graph under construction.
+
+    Derivatives of a line, and what is made of it when a program is run anew, belong to that line, not to the one that
+    has asked for them. What code of the user's makes meanwhile, such as a rule of a custom gradient, has its own.
+    """
+
+    __slots__ = ("before", "builder", "caller")
+
+    def __enter__(self) -> Origins:
+        builder = self.builder = STATE.builder
+        if builder is not None:
+            self.before, self.caller = builder._origin, builder._site()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.builder is not None:
+            self.builder._origin = self.before
+
+    def at(self, site: Site | None) -> None:
+        """What the caller's line makes from now on belongs to this one; with None to that before the block."""
+        if self.builder is not None:
+            self.builder._origin = self.before if site is None else (self.caller, site)
+
+    def of(self, keys: Sequence[int]) -> None:
+        """The same for the line that made values of the graph, if any."""
+        if self.builder is not None and keys:
+            self.at(self.builder.site_of(keys[0]))
 
 
 class quietly:

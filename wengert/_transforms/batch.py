@@ -11,7 +11,7 @@ from typing import Any
 from .._core.dims import Atom, Dim, DimLike, Shape
 from .._core.dtypes import HISTORY
 from .._core.extents import require_late
-from .._core.graph import Graph, Node
+from .._core.graph import Graph, Node, Origins
 from .._core.op import repeat
 from .._core.state import building
 from .._core.tensor import Tensor, Value
@@ -77,7 +77,8 @@ def _of_node(node: Node, operands: tuple[Tensor, ...], flags: tuple[bool, ...], 
         return run_again(node, operands, attrs)
     if node.op.batch_rule is None:
         raise NotImplementedError(at_user_line(f"{node.op.name} has no batch rule"))
-    with as_quiet_as(node):
+    with Origins() as origins, as_quiet_as(node):
+        origins.at(node.site)
         return node.op.batch_rule(node.op, operands, flags, attrs)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core.graph import Graph, Node
-from .._core.state import building
+from .._core.graph import Graph, Node, Origins
+from .._core.state import STATE, building
 from .._core.tensor import Tensor
 from .forward import Tangents
 from .recorded_ops import RecordedOp
@@ -34,13 +34,15 @@ class LinearPart:
         targets: Sequence[Tensor],
         may_hold_zeros: bool = False,
     ) -> None:
-        graph = Graph("linear part")
-        with building(graph):
+        graph, outer = Graph("linear part"), STATE.builder
+        with building(graph), Origins() as origins:
             tangents = Tangents()
             for x in sources:
                 tangents.set(x, graph.add_input(x.shape, x.dtype), may_hold_zeros)
             for step in steps:
+                origins.at(outer.site_of(step.outs[0]._key) if outer is not None and step.outs else None)
                 tangents.follow(*step)
+            origins.at(None)
             self._found = [*map(tangents.of, targets)]
             graph.finish([dot for dot in self._found if isinstance(dot, Tensor)])
         self._inputs, self._outputs = graph.inputs, graph.outputs

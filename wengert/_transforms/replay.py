@@ -11,7 +11,7 @@ from .._core import dims
 from .._core.apply import apply_prepared
 from .._core.dims import Atom, Dim, DimLike, Shape
 from .._core.extents import require_late
-from .._core.graph import Graph, Node, quietly
+from .._core.graph import Graph, Node, Origins, quietly
 from .._core.tensor import Tensor, Value
 from .._core.unrolled import unwatched
 
@@ -29,7 +29,8 @@ def run_again(node: Node, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) 
     Branches, loops and calls are prepared for the tapes that are open now (outside of traces: in one, a sweep asks them
     for more results when it comes to them), and what was quiet stays so.
     """
-    with as_quiet_as(node):
+    with Origins() as origins, as_quiet_as(node):
+        origins.at(node.site)
         results = apply_prepared(node.op, operands, attrs)
     # what was prepared has further results, for the tapes
     return results[: len(node.outputs)] if node.op.is_multi else results

@@ -15,6 +15,7 @@ from typing import Any
 from .._core.apply import apply
 from .._core.dtypes import is_inexact
 from .._core.engine import ENGINE_OF, ENGINES, KERNELS_OF, Kernel
+from .._core.graph import Origins
 from .._core.op import ZERO, Op
 from .._core.repeat_cache import UNKNOWN
 from .._core.state import SERIALS, STATE, next_serial
@@ -153,7 +154,10 @@ def _sweep(
     wanted = set(sources)
     # of a few entries their own formulas are found sooner than that of a stretch
     is_short = len(entries) <= (FEW if kernels is not None else 1) and all(map(_goes_alone, entries))
-    if is_short or cts.holds or sparse or STATE.builder is not None:
+    if STATE.builder is not None:
+        with Origins() as origins:
+            _back_over(entries, wanted, cts, None, sparse, origins)
+    elif is_short or cts.holds or sparse:
         _back_over(entries, wanted, cts, None if cts.holds else kernels, sparse)
     else:
         parts = stretches(entries, kernels is None)
@@ -173,8 +177,9 @@ def _sweep(
 
 
 def _back_over(
-    entries: Sequence[Entry], wanted: set[int], cts: Cotangents, kernels: dict[str, Kernel] | None, sparse: bool
-) -> None:
+    entries: Sequence[Entry], wanted: set[int], cts: Cotangents, kernels: dict[str, Kernel] | None, sparse: bool,
+    origins: Origins | None = None,
+) -> None:  # fmt: skip
     """Sweeps over entries one by one."""
     holds, terms = cts.holds, cts.terms
     is_lazy, may_be_told = sparse or not holds, not holds and STATE.builder is None
@@ -183,6 +188,8 @@ def _back_over(
     try:
         for entry in reversed(entries):
             op = entry[0]
+            if origins is not None:
+                origins.of(entry[5])
             if Written.are_there and (Written in map(type, entry[7]) or tuple in map(type, entry[7])):
                 entry = entry._replace(saved=as_recorded(entry[7]))
             if holds:

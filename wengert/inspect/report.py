@@ -192,11 +192,14 @@ def _of_framework(
     """The report of a program that a framework runs as a whole."""
     graph = compiled.program.graph
     seconds, _ = _clocked(call, bool(compiled.written) or _has_effects(graph))
-    count, is_least = _flops(graph, Known({}, {}))
-    size = sum(_bytes(x) for x in natives)
-    ops = (*dict.fromkeys(node.op.name for node in graph.nodes),)
-    part = Part(engine, ops, "one program of the framework", "", "", seconds, False, size, count, is_least)
-    return Report(name, seconds, [part], 0, stages, traces)
+    known, why = Known({}, {}), "one program of the framework"
+    groups = _by_line(graph.nodes)
+    sizes = dict(zip((v.key for v in graph.inputs), map(_bytes, natives), strict=False))
+    parts = [
+        _part_of_line(engine, nodes, why, seconds * share, len(groups) > 1, sizes, known)
+        for nodes, share in zip(groups, _shares(groups, known), strict=True)
+    ]
+    return Report(name, seconds, parts, 0, stages, traces)
 
 
 def _stages_of(node: Node) -> dict[str, float]:
@@ -323,34 +326,53 @@ class _Meter:
         libraries = {name for code in segment.codes for name in code.libraries}
         refused = "its code does not take these arguments" if self._refusals.get(place) else ""
         why = refused or ("" if segment.codes else "compiling it failed")
-        groups: dict[str, list[Node]] = {}
-        for node in graph.nodes:
-            line = str(node.site) if node.site else ""
-            groups.setdefault(line, []).append(node)
-        if len(groups) > 1 and "" in groups:  # what no line of the user's asks for belongs to the one before
-            rest = groups.pop("")
-            groups[next(iter(groups))] += rest
-        weights = [_work(nodes, self._known) for nodes in groups.values()]
-        total = sum(weights) or 1.0
+        groups = _by_line(graph.nodes)
+        shares = _shares(groups, self._known)
         sizes = dict(zip((v.key for v in (*graph.inputs, *graph.outputs)), (*taken, *given), strict=False))
         parts: list[Part] = []
-        for nodes, weight in zip(groups.values(), weights, strict=True):
-            names = (*dict.fromkeys(node.op.name for node in nodes if node.op.facts.cost != "free"),)
+        for nodes, share in zip(groups, shares, strict=True):
             called = sorted(n for n in libraries if any(_calls(node, n) for node in nodes))
             called += sorted({f"NumPy's kernel of {name}" for node in nodes for name in called_within(node)})
             by = NUMPY if why else LIBRARY if called else MACHINE_CODE
-            flops = [_flops_of(node, self._known) for node in nodes]
-            touched = {v.key for node in nodes for v in (*node.inputs, *node.outputs)}
-            parts.append(Part(
-                by, names, why or ", ".join(called), *_line(nodes[0].site), self._seconds[place] * weight / total,
-                len(groups) > 1, sum(size for key, size in sizes.items() if key in touched),
-                sum(n for n, _ in flops), any(flag for _, flag in flops),
-            ))  # fmt: skip
+            seconds, why_so = self._seconds[place] * share, why or ", ".join(called)
+            parts.append(_part_of_line(by, nodes, why_so, seconds, len(groups) > 1, sizes, self._known))
         return parts
 
 
 def _bytes(x: ArrayLike) -> int:
     return int(getattr(x, "nbytes", 8))
+
+
+def _by_line(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Nodes by the user's line that asks for them; what no line asks for belongs to the first."""
+    groups: dict[str, list[Node]] = {}
+    for node in nodes:
+        groups.setdefault(":".join(_line(node.site)), []).append(node)
+    if len(groups) > 1 and ":" in groups:
+        rest = groups.pop(":")
+        groups[next(iter(groups))] += rest
+    return [*groups.values()]
+
+
+def _shares(groups: Sequence[Sequence[Node]], known: Known) -> list[float]:
+    """The share of each line in the time of them all."""
+    weights = [_work(nodes, known) for nodes in groups]
+    total = sum(weights)
+    return [w / total if total else 1 / len(weights) for w in weights]
+
+
+def _part_of_line(
+    by: str, nodes: Sequence[Node], why: str, seconds: float, is_shared: bool, sizes: Mapping[int, int], known: Known
+) -> Part:  # fmt: skip
+    """A line of a program that runs as a whole; `sizes` are the bytes of what the program takes and gives."""
+    names = (*dict.fromkeys(node.op.name for node in nodes if node.op.facts.cost != "free"),)
+    flops = [_flops_of(node, known) for node in nodes]
+    touched = {v.key for node in nodes for v in (*node.inputs, *node.outputs)}
+    size = sum(n for key, n in sizes.items() if key in touched)
+    return Part(
+        by, names, why, *_line(nodes[0].site), seconds, is_shared, size, sum(n for n, _ in flops),
+        any(flag for _, flag in flops),
+    )  # fmt: skip
 
 
 def _why(node: Node) -> tuple[str, Site | None, str | None]:

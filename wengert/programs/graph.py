@@ -548,9 +548,9 @@ class Function(Generic[P, R]):
 
         Calls the function, and then runs its parts some times more, under a clock; what these runs would write to
         Variables and buffers is dropped. Printed it is a table, in a notebook a picture with it. For each part it tells
-        the user's line, time, bytes of arrays taken and given, and operations; beside that the most memory taken, how
-        long each stage of compiling took, and why each trace was made. The time of lines that are one function of
-        machine code is shared out by their operations (`~`).
+        the user's line (derivatives of a line belong to it), time, bytes of arrays taken and given, and operations;
+        beside that the most memory taken, how long each stage of compiling took, and why each trace was made. The time
+        of lines that are one function of machine code is shared out by their operations (`~`).
 
         Args:
             *args: as for a call.

@@ -420,11 +420,12 @@ def refine(graph: Graph, plain: Plain) -> Graph:
     if len(found) == 1 and is_whole and {v.key for v in found[0].inputs} == {v.key for v in prepared.inputs}:
         # then it takes and gives what the graph does, in this order, and calls can go straight to it
         found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
+    for node in (node for part in found if not part.is_native for node in part.nodes):
+        if node.op.facts.holds in ("a loop", "a loop's backward pass"):
+            _warn_of_loop(node)
     if not any(part.is_native for part in found):
         return graph
     nodes: list[Node] = []
-    for part in found:
-        _warn_of_loop(part)
     for number, part in enumerate(found):
         is_one = part.is_native and _can_be_passed(part)
         nodes += [_compiled(part, f"{graph.name}.{number}", plain)] if is_one else part.nodes
@@ -436,11 +437,8 @@ def refine(graph: Graph, plain: Plain) -> Graph:
 _warned: set[str] = set()  # lines
 
 
-def _warn_of_loop(part: Part) -> None:
+def _warn_of_loop(node: Node) -> None:
     """Warns, once for a line, of a loop whose steps run in Python for the sake of one op."""
-    node = part.nodes[0]
-    if part.is_native or node.op.facts.holds != "a loop":
-        return
     culprit = culprit_of(node)
     line = str(culprit.site or node.site)
     if line in _warned:

@@ -34,7 +34,7 @@ def may_be_called(node: Node) -> bool:
     op = node.op
     told = {atom for v in node.inputs for atom in atoms_in(v.shape)}
     return (
-        not op.has_effect and not op.facts.holds and not op.facts.buffer and _is_ours(op)
+        not op.has_effect and not op.facts.holds and not op.facts.buffer and is_ours(op)
         and all(v.dtype in TYPE_OF for v in (*node.inputs, *node.outputs))
         and all(atoms_in(v.shape) <= told for v in node.outputs)
         and atoms_named((node,)) <= atoms_told(node.inputs)
@@ -42,7 +42,8 @@ def may_be_called(node: Node) -> bool:
     )  # fmt: skip
 
 
-def _is_ours(op: Op) -> bool:
+def is_ours(op: Op) -> bool:
+    """Whether a primitive is one of the library's."""
     return REGISTRY.get(op.name) is op
 
 

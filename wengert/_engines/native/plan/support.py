@@ -6,7 +6,7 @@ branches machine code calls their kernels where it can (`numpy_calls.py`), and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...._control.call import Program
@@ -25,7 +25,7 @@ from ..llvm.numpy_transforms import transforms
 from ..lower import incomplete, polygamma
 from ..lower.blocks import is_lowered, takes_complex, takes_halves
 from ..lower.forms import TYPE_OF
-from .numpy_calls import called, may_be_called
+from .numpy_calls import called, is_ours, may_be_called
 from .pooling import pooled
 from .prepare import ready
 from .rare_cases import without_rare
@@ -46,7 +46,8 @@ def reason_against(node: Node) -> str:
     name = node.op.name
     if not is_lowered(name):
         is_complex = any(value.dtype.kind == "c" for value in node.inputs)
-        return HANDED.get(name, "complex numbers" if is_complex else "no lowering")
+        by_whom = "no lowering" if is_ours(node.op) else "a kernel of the user's own"
+        return HANDED.get(name, "complex numbers" if is_complex else by_whom)
     takes_histories = node.op.facts.holds or name in _NO_HISTORIES
     for value in (*node.inputs, *node.outputs):
         if value.dtype not in TYPE_OF and not (value.is_history and takes_histories):
@@ -87,11 +88,20 @@ def _is_gone(node: Node) -> bool:
 
 def culprit_of(node: Node) -> Node:
     """The node for which a loop or a branch is not machine code: one inside, at whatever depth, or itself."""
-    for graph in programs_of(node):
+    for graph in (*_programs_of_loop(node), *programs_of(node)):
         for inner in graph.nodes:
             if not (_is_gone(inner) or may_be_called(inner)) and reason_against(inner):
                 return culprit_of(inner)
     return node
+
+
+def _programs_of_loop(node: Node) -> Iterator[Graph]:
+    """The programs of the loop that a backward pass belongs to, whose steps it may run again."""
+    if node.op.facts.holds == "a loop's backward pass":
+        spec: Loop = node.attrs[0].spec
+        yield spec.body.graph
+        if spec.condition is not None:
+            yield spec.condition.graph
 
 
 def is_native(node: Node) -> bool:
