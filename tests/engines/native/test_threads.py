@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import subprocess
 import sys
 import threading
 import weakref
@@ -87,6 +88,65 @@ def test_a_child_of_fork_has_threads_too() -> None:
         ran = bool((run_notes(10, 2)[:, 0] == 1).all())
         os._exit(0 if ran else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+# Elementwise loops of ours, LAPACK from machine code and NumPy's products, beside each other, and again in a child of fork.
+BESIDE_BLAS = """
+import os, signal, threading
+import numpy as np, wengert as wg
+
+rng = np.random.default_rng(0)
+x, a = rng.normal(size=2_000_000), rng.normal(size=(300, 300)) + 300 * np.eye(300)
+ours = wg.function(wg.value_and_grad(lambda x: (x * np.sin(x)).sum()))
+lapack = wg.function(wg.grad(lambda a: np.linalg.solve(a @ a.T, a[0]).sum() + np.linalg.cholesky(a @ a.T).sum()))
+
+
+def bits():
+    value, gradient = ours(x)
+    return value.tobytes() + gradient.tobytes() + lapack(a).tobytes()
+
+
+def beside(product, count):
+    ends = threading.Event()
+
+    def products():
+        while not ends.is_set():
+            assert np.allclose(a @ a, product)
+
+    workers = [threading.Thread(target=products) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    found = {bits() for _ in range(count)}
+    ends.set()
+    for worker in workers:
+        worker.join()
+    return found
+
+
+signal.alarm(240)  # a lock that is held for ever ends it
+product, alone = a @ a, bits()
+assert beside(product, 5) == {alone}
+child = os.fork()
+if child == 0:
+    signal.alarm(120)
+    os._exit(0 if beside(product, 3) == {alone} else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert beside(product, 3) == {alone}
+"""
+
+
+@THREADS
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_threads_of_ours_and_of_blas_run_beside_each_other_and_after_fork() -> None:
+    environment = os.environ | {"WENGERT_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", BESIDE_BLAS],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 X = np.random.default_rng(3).normal(size=400_003)

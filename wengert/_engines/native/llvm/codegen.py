@@ -82,7 +82,9 @@ ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 16 * 1024  # ... while they are no more than this together
 TOGETHER = 16 * 1024  # bytes up to which arrays that only pieces use lie in one block
 ALIGNED = 64  # bytes: where each of them begins
-WORTH_THREADS = 150_000  # elements from which on a loop runs in threads: to start one takes about 20 us
+# Elements from which on a loop runs in threads. To start and join one takes 20 us, as long again of processor time in
+# it, and what one core has written has to come to the other: 250,000 sums or products of numbers are not worth it.
+WORTH_THREADS = 300_000
 STRAYED = "-1"  # what a part that would reach beyond an array puts where the number of an array that failed goes
 LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
 
