@@ -32,7 +32,8 @@ from .loops import (
 from .renaming import reads, walk
 
 MUCH = 2_500  # straight instructions of a block, from which on they are cut: more than sharing.LARGEST
-LEAST, MOST = 200, 800  # of a stretch: more than sharing.ALONE, so that each becomes a function
+LEAST = 60  # of a stretch: more than sharing.ALONE, so that each becomes a function
+ENOUGH, MOST = 200, 800  # from which on one may end, and from which on it does
 SEEN = 6  # instructions that decide whether a stretch ends behind them ...
 ONE_IN = 64  # ... which so many places do
 AGAIN = 10  # stretches that are alike, on the average: of fewer LLVM's haste with straight code takes less time
@@ -79,7 +80,7 @@ def _stretches(block: Block) -> list[Block]:
     seen = [""] * SEEN
     for item in block:
         part = found[-1]
-        if part and (_is_plain(item) != _is_plain(part[-1]) or (_is_stretch(part) and _ends(part, seen))):
+        if part and (_is_plain(item) != _is_plain(part[-1]) or (_is_plain(item) and _ends(part, seen))):
             part = []
             found.append(part)
         part.append(item)
@@ -94,7 +95,7 @@ def _token(item: Any) -> str:
 
 def _ends(stretch: Block, seen: list[str]) -> bool:
     """Whether a stretch ends behind the instructions that were seen last."""
-    return len(stretch) >= MOST or zlib.crc32("".join(seen[-SEEN:]).encode()) % ONE_IN == 0
+    return len(stretch) >= MOST or (len(stretch) >= ENOUGH and zlib.crc32("".join(seen[-SEEN:]).encode()) % ONE_IN == 0)
 
 
 def _come_again(stretches: list[Block]) -> bool:
