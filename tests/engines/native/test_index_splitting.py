@@ -43,6 +43,35 @@ def test_pieces_give_what_numpy_gives() -> None:
     np.testing.assert_allclose(wg.function(shifted)(X), expected, rtol=1e-14)
 
 
+REPEATED = {
+    "product": lambda x: wg.repeat(x, 2) * 3,
+    "sum": lambda x: wg.sum(wg.repeat(x, 3) ** 2),
+    "gradient": wg.grad(lambda x: wg.sum((wg.repeat(x, 8) + wg.repeat(x[::-1], 8)) ** 3)),
+}
+
+
+@pytest.mark.parametrize("function", REPEATED.values(), ids=[*REPEATED])
+def test_repeated_elements_are_found_without_division(function: Any) -> None:
+    assert "div.i64" not in loops_of(function, X)
+    np.testing.assert_allclose(wg.function(function)(X), function(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [64 * 700, 8 * 1234 + 4])
+@pytest.mark.parametrize("by", [2, 3, 4, 8])
+def test_repeated_elements_of_loops_in_parts(size: int, by: int) -> None:
+    x = np.arange(float(size))
+    np.testing.assert_array_equal(wg.function(lambda x: wg.repeat(x, by) * 2)(x), np.repeat(x, by) * 2)
+
+
+def test_functions_that_take_long_are_computed_before_elements_are_repeated() -> None:
+    loops = loops_of(lambda x: wg.tanh(2 * wg.repeat(x, 3) + 1), X)
+    assert "for" in loops.split("tanh")[0]
+    assert "0 .. 120" not in loops.split("tanh")[0]
+    np.testing.assert_allclose(
+        wg.function(lambda x: wg.tanh(2 * wg.repeat(x, 3) + 1))(X), np.tanh(2 * np.repeat(X, 3) + 1), rtol=1e-14
+    )
+
+
 def test_all_iterations_are_run() -> None:
     """Once, but for those of a last vector that overlaps the one before it: here they only write."""
     b = Builder()

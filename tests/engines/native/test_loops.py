@@ -16,11 +16,14 @@ import wengert as wg
 from tests.support import naive_loops as naive
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import OPS, Function, Let, Load, Return, Select, Store, verify
-from wengert._engines.native.llvm import jit, target
+from wengert._engines.native.llvm import jit, target, vectormath
 from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.llvm.values import constant
+from wengert._engines.native.lower.functions import lowered
+from wengert._engines.native.plan.prepare import ready
 from wengert._engines.native.run import entry
 from wengert._engines.native.run.callable import CALLABLE
+from wengert._passes import optimise
 
 
 def compiled(function: Function, inputs: list[Any], outputs: list[Any], sizes: Any = ()) -> int:
@@ -287,6 +290,38 @@ def test_vectors_lie_side_by_side_where_functions_wait(size: int | None, in_a_ro
         b.store(out, i, b.let("add", "f64", *values))
     text = module_text(b.function("waiting", [x], [out], [] if size else [n]), "entry")
     assert f'"llvm.loop.interleave.count", i32 {side_by_side}}}' in text
+
+
+@pytest.mark.skipif(not vectormath.variants("tanh", "f64") and not target.is_x86(), reason="wants vector functions")
+@pytest.mark.parametrize("size", [10, 12, 16, 20])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_steps_of_few_elements_call_vector_functions(size: int, dtype: str) -> None:
+    """Of loops that it writes out, and of arrays whose memory is swapped, LLVM made calls of single numbers."""
+    rows = np.random.default_rng(0).normal(size=(5, size)).astype(dtype)
+
+    def steps(x: Any) -> Any:
+        return wg.scan(lambda c, row: (wg.tanh(c * 0.5 + row), None), wg.zeros(size, dtype), x)[0]
+
+    function = lowered(ready(optimise(wg.function(steps).trace(rows))), "f").function
+    assert "callq\ttanh" not in jit.assembly(module_text(function, "entry"))
+    expected = np.zeros(size, dtype)
+    for row in rows:
+        expected = np.tanh(expected * np.asarray(0.5, dtype) + row)
+    tolerance = 8 * float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(wg.function(steps)(rows), expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize(("behind", "stride", "is_apart"), [(0, 1, True), (1, 1, False), (0, 0, False)])
+def test_llvm_is_told_which_iterations_need_no_others(behind: int, stride: int, is_apart: bool) -> None:
+    b = Builder()
+    x, out = b.array("f64", "in"), b.array("f64", "out")
+    with b.loop(2, 40) as i:
+        read = b.load(out, b.sub(i, behind) if behind else i)
+        b.store(out, b.mul(i, stride) if not stride else i, b.let("add", "f64", read, b.load(x, i)))
+    function = b.function("steps", [x], [out], [])
+    assert ("parallel_accesses" in module_text(function, "entry")) == is_apart
+    rng = np.random.default_rng(0)
+    both_ways(function, [rng.normal(size=40)], [rng.normal(size=40)])
 
 
 @pytest.mark.skipif(not target.is_amd(), reason="gathers are slow on AMD's processors")

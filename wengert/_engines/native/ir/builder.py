@@ -92,6 +92,7 @@ class Builder:
         self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
         self._chosen: dict[Operand, Select] = {}  # registers that are a number or another register
         self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
+        self._places: dict[Operand, tuple[Operand, int, Operand]] = {}  # what `place` made, and of what
         self.prologue: Block = []  # what is done first of all
         self.node = ""  # what is being lowered, where accesses are checked
         self.doing: Any = None  # the node that is being lowered
@@ -230,17 +231,44 @@ class Builder:
         """The product of two i64."""
         return self.let("mul", "i64", x, y)
 
+    def place(self, row: Operand, length: Operand, i: Operand) -> Operand:
+        """row * length + i of i64 that are not negative, i less than the length: neither takes a division to find."""
+        found = self.add(self.mul(row, length), i)
+        if type(found) is Reg and type(length) is int and found is not row and found is not i:
+            self._places[found] = row, length, i
+        return found
+
     def divided(self, x: Operand, y: Operand) -> Operand:
         """x // y of two i64 that are not negative."""
         if type(x) is int and type(y) is int:
             return x // y
-        return x if type(y) is int and y == 1 else self.let("div", "i64", x, y)
+        if type(y) is int:
+            if y == 1:
+                return x
+            row, length, i = self._places.get(x, (x, 0, 0))
+            if length == y:
+                return row
+            if length and length % y == 0:
+                return self.place(row, length // y, self.divided(i, y))
+            if length and y % length == 0:
+                return self.divided(row, y // length)
+        return self.let("div", "i64", x, y)
 
     def remainder(self, x: Operand, y: Operand) -> Operand:
         """x % y of two i64 that are not negative."""
         if type(x) is int and type(y) is int:
             return x % y
-        return 0 if type(y) is int and y == 1 else self.let("rem", "i64", x, y)
+        if type(y) is int:
+            if y == 1:
+                return 0
+            row, length, i = self._places.get(x, (x, 0, 0))
+            if length == y:
+                return i
+            if length and length % y == 0:
+                return self.remainder(i, y)
+            if length and y % length == 0:
+                return self.place(self.remainder(row, y // length), length, i)
+        return self.let("rem", "i64", x, y)
 
     def both(self, x: Operand, y: Operand) -> Operand:
         """x and y, of booleans."""

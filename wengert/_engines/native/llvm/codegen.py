@@ -72,6 +72,7 @@ from .vectormath import ONE_OPERAND, TWO_OPERANDS
 FEW = 16  # iterations of a loop, fewer than which may not fill a vector ...
 MUCH = 80  # ... and the instructions of one from which on most of a vector is better than none
 WRITTEN_OUT = 128  # items of all iterations of a loop in another one, up to which it is written out
+LEAST_CALLED = 4  # iterations that a vector function is called for: the fewest that there is one for
 MOST_SIDE_BY_SIDE = 4  # vectors of iterations
 WITH_REST = 16  # iterations at a time from which on LLVM makes shorter vectors, not calls of each, of those left
 _OF_PLACES = ("add", "sub", "mul")  # what places are made of beside quotients
@@ -640,7 +641,10 @@ class _Kernel(Values):
             self.known.add(item.index)
         if self.around > 1 and _is_dear(item):
             self.lines.append(GATHERS.rstrip())
+        begin = len(self.lines)
         self.block(item.body)
+        if _is_apart(item):
+            self.set_apart(item, begin)
         self.lines += [
             f"  br label %{latch}",
             f"{latch}:",
@@ -655,11 +659,16 @@ class _Kernel(Values):
         and several vectors side by side use the time. Functions that wait for none keep the machine busy themselves:
         as each call saves all that is in registers, one vector at a time is best, or two where iterations are left
         that LLVM would compute one by one. With one call, sums in parts gain more than that costs. A short loop in
-        another one is written out: vectors are made of innermost loops only."""
+        another one is written out, as vectors are made of innermost loops only; but one that calls is kept from it, as
+        of calls in straight code LLVM seldom makes vectors."""
         if self.is_written_out(item):
-            return self.wish(item, 3, '"llvm.loop.unroll.full"')
-        count = _side_by_side(item)
-        return self.wish(item, 4 + count, f'"llvm.loop.interleave.count", i32 {count}') if count else ""
+            return self.wish(item, '"llvm.loop.unroll.full"')
+        wishes = [f'"llvm.loop.parallel_accesses", !{_group_of(item)}'] if _is_apart(item) else []
+        if _is_vector_of_calls(item):
+            wishes.append('"llvm.loop.unroll.disable"')
+        if count := _side_by_side(item):
+            wishes.append(f'"llvm.loop.interleave.count", i32 {count}')
+        return self.wish(item, *wishes) if wishes else ""
 
     def is_written_out(self, item: For) -> bool:
         """Whether LLVM is told to write a loop out: a short one in another one."""
@@ -693,11 +702,23 @@ class _Kernel(Values):
             return True
         return all(self.is_found_out(x, by, depth - 1) for x in made.args)
 
-    def wish(self, item: For, kind: int, text: str) -> str:
+    def wish(self, item: For, *texts: str) -> str:
+        """What is written at a loop's end to tell LLVM something of it."""
         number = FREE_METADATA + cast(int, item.index.number)
-        self.declare(f"!{number}", f"!{number} = distinct !{{!{number}, !{kind}}}")
-        self.declare(f"!{kind}", f"!{kind} = !{{!{text}}}")
+        told = ", ".join(f"!{{!{text}}}" for text in texts)
+        self.declare(f"!{number}", f"!{number} = distinct !{{!{number}, {told}}}")
         return f", !llvm.loop !{number}"
+
+    def set_apart(self, item: For, begin: int) -> None:
+        """Tells LLVM of what a loop's body reads and writes that no iteration needs what another writes: arrays whose
+        memory is swapped it would compare, which it does not for a few iterations, and in vain where the two parts of
+        complex numbers lie side by side."""
+        group = _group_of(item)
+        self.declare(f"!{group}", f"!{group} = distinct !{{}}")
+        for place in range(begin, len(self.lines)):
+            line = self.lines[place]
+            if " = load " in line or line.startswith("  store "):
+                self.lines[place] = f"{line}, !llvm.access.group !{group}"
 
     def repeat(self, item: While) -> None:
         head, body, after = self.label(), self.label(), self.label()
@@ -864,9 +885,43 @@ class _PieceKernel(_Kernel):
 
 def _is_short(item: For) -> bool:
     """Whether a loop has few iterations of few plain items."""
-    if type(item.start) is not int or type(item.stop) is not int:
-        return False
-    return (item.stop - item.start) * len(item.body) <= WRITTEN_OUT and all(type(x) in _PLAIN for x in item.body)
+    count = _count_of(item)
+    is_short = count is not None and count * len(item.body) <= WRITTEN_OUT
+    return is_short and all(type(x) in _PLAIN for x in item.body) and not _is_vector_of_calls(item)
+
+
+def _is_vector_of_calls(item: For) -> bool:
+    """Whether a loop has few iterations, but enough for a vector, none of which needs another, and which call functions
+    that there are for vectors."""
+    count = _count_of(item)
+    is_few = count is not None and LEAST_CALLED <= count <= FEW
+    return is_few and any(map(_is_function, item.body)) and _is_apart(item)
+
+
+def _is_apart(item: For) -> bool:
+    """Whether a loop reads and writes, and no iteration of it what another one writes."""
+    steps = {item.index, *[x.out for x in item.body if type(x) is Let and x.op == "add" and item.index in x.args]}
+    written = {id(x.array): x.index for x in item.body if type(x) is Store}
+    return (
+        bool(written)
+        and any(type(x) is Load for x in item.body)
+        and all(
+            type(x) in (Let, Select, Convert)
+            or (type(x) is Load and written.get(id(x.array), x.index) == x.index)
+            or (type(x) is Store and x.index in steps and written[id(x.array)] == x.index)
+            for x in item.body
+        )
+    )
+
+
+def _group_of(item: For) -> int:
+    """The number of what a loop reads and writes, a free one: that of what it reads first."""
+    return FREE_METADATA + next(cast(int, x.out.number) for x in item.body if type(x) is Load)
+
+
+def _count_of(item: For) -> int | None:
+    """The iterations of a loop, where they are known."""
+    return item.stop - item.start if type(item.start) is int and type(item.stop) is int else None
 
 
 def _is_dear(item: For) -> bool:
@@ -884,7 +939,7 @@ def _side_by_side(item: For) -> int:
     if len(calls) < 2:
         return 0
     lanes = vector_bits() // (8 * WIDTHS[calls[0].type])
-    count = item.stop - item.start if type(item.start) is int and type(item.stop) is int else None
+    count = _count_of(item)
     if _calls_in_a_row(item.body) < 2:
         leaves_rest = count is None or (count >= WITH_REST and count % lanes)
         return 2 if leaves_rest and 2 * lanes == WITH_REST else 1

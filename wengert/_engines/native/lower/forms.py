@@ -289,7 +289,7 @@ def flat_place(b: Builder, shape: Extents, index: Index) -> Operand:
     """The number of an element in row-major order."""
     place: Operand = 0
     for i, n in zip(index, shape, strict=True):
-        place = b.add(b.mul(place, n), i)
+        place = b.place(place, n, i)
     return place
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import cast
 
 from ..ir.builder import Builder
-from ..ir.loops import Block, Convert, For, Let, Load, Operand, Select, Store, blocks_of
+from ..ir.loops import Block, Convert, For, Get, Let, Load, Operand, Select, Set, Store, blocks_of
 from ..llvm.codegen import WRITTEN_OUT
 from ..llvm.vectormath import ONE_OPERAND
 
@@ -20,16 +20,28 @@ MOST = 12  # pieces of a loop
 VECTOR = 8  # numbers of a vector, of the widest there are
 FEW = 64  # iterations up to which the last of them make a difference
 _PLAIN = (Let, Select, Convert, Load)
+_WRITTEN = (*_PLAIN, Store, Get, Set)
+MOST_SHARED = 8  # iterations that are written out for what they share: as many vectors are put together in one
 LONGEST = 400  # instructions of a body from which on there is one piece
 
 
-def iterations(b: Builder, start: Operand, stop: Operand, body: Callable[[Operand], None]) -> None:
-    """`for index in range(start, stop): body(index)`; `body` emits, and may be asked to more than once."""
-    if type(start) is not int or type(stop) is not int:
-        with b.loop(start, stop) as index:
-            body(index)
+def iterations(b: Builder, start: Operand, stop: Operand, body: Callable[[Operand], None], multiple: int = 1) -> None:
+    """`for index in range(start, stop): body(index)`; `body` emits, and may be asked to more than once.
+
+    Args:
+        multiple: what start and stop are multiples of where they are not known.
+    """
+    if type(start) is int and type(stop) is int:
+        _split(b, start, stop, body, MOST)
         return
-    _split(b, start, stop, body, MOST)
+    made = For(b.reg("i64"), start, stop, [])
+    with b.inside(made.body):
+        body(made.index)
+    count = _shared(made)
+    if count and multiple % count == 0:
+        _emit_shares(b, made, count, body)
+    else:
+        b.emit(made)
 
 
 def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], most: int) -> int:
@@ -65,6 +77,10 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
     """
     start, stop = cast(int, made.start), cast(int, made.stop)
     count = stop - start
+    shared = _shared(made)
+    if shared and start % shared == stop % shared == 0 and count > shared:
+        _emit_shares(b, made, shared, body)
+        return 1
     if not 3 <= count <= FEW or count in (4, VECTOR) or _length(made.body) > LONGEST:
         b.emit(made)
         return 1
@@ -85,6 +101,31 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
         with b.loop(first, last) as index, b.spanning(index, first, last):  # what was decided for all is so for a part
             body(index)
     return len(ranges)
+
+
+def _shared(made: For) -> int:
+    """How many iterations in a row share a place, as where elements are repeated; 0 if none do, or too many.
+
+    Nothing is left to divide where each such row is one iteration. LLVM would divide, and of quotients by odd numbers
+    it makes vectors badly, of functions of them none.
+    """
+    found = {
+        item.args[1]
+        for item in made.body
+        if type(item) is Let and item.op in ("div", "rem") and item.type == "i64" and item.args[0] is made.index
+    }
+    if len(found) != 1 or any(type(item) not in _WRITTEN for item in made.body):
+        return 0
+    (count,) = found
+    return count if type(count) is int and count <= MOST_SHARED and count * len(made.body) <= WRITTEN_OUT else 0
+
+
+def _emit_shares(b: Builder, made: For, count: int, body: Callable[[Operand], None]) -> None:
+    """Emits a loop whose iterations are so many of the given one's."""
+    with b.loop(b.divided(made.start, count), b.divided(made.stop, count)) as row:
+        for i in range(count):
+            with b.scope():
+                body(b.place(row, count, i))
 
 
 def gains(b: Builder, count: int, body: Callable[[Operand], object]) -> bool:

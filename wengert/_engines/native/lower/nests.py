@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from math import prod
+from math import gcd, prod
 from typing import Any, cast
 
 from ..ir.builder import Builder
@@ -293,7 +293,9 @@ class _Nest:
         """The elements of a range, by number."""
         b, first_ones = self.b, called_first(self.b, self.forms, start, stop)
         if not first_ones:
-            index_splitting.iterations(b, start, stop, self.place)
+            count = count_of(b, self.shape)
+            multiple = gcd(count, ROUND) if type(count) is int else 1
+            index_splitting.iterations(b, start, stop, self.place, multiple)
             return
         held = [b.local(form.type, STRIP) for form in first_ones]
         with b.loop(0, b.divided(b.add(b.sub(stop, start), STRIP - 1), STRIP)) as strip:
@@ -409,10 +411,9 @@ class _Nest:
         b, depth = self.b, len(index)
         first: Operand = 0
         for i, extent in zip(index, self.shape, strict=False):
-            first = b.add(b.mul(first, extent), i)
+            first = b.place(first, extent, i)
         row = count_of(b, self.shape[depth:])
-        first = b.mul(first, row)
-        index_splitting.iterations(b, 0, row, lambda i: self.place(b.add(first, i)))
+        index_splitting.iterations(b, 0, row, lambda i: self.place(b.place(first, row, i)))
 
     def is_short(self, depth: int) -> bool:
         """Whether the last loop is written out: in lanes, where the compiler does not."""

@@ -1,13 +1,14 @@
 """A graph pass: an expensive function of a broadcast value is computed before the broadcast, so once.
 
 A number that is broadcast to an array, and a function that takes long of it alone, as the logarithm of a normalising
-constant is in a density: the function is computed of the number, and what was found is broadcast. Called by
-`prepare.py`.
+constant is in a density: the function is computed of the number, and what was found is broadcast. Elements that are
+repeated one by one are broadcast along an axis of their own, and reshaped. Called by `prepare.py`.
 """
 
 from __future__ import annotations
 
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,11 +34,19 @@ def _takes_long(node: Node) -> bool:
     return node.op.kind == "elementwise" and node.op.facts.cost == "dear"
 
 
+class _Repeated(NamedTuple):
+    """The shape of what a value repeats, () of one number, and the shape that it is broadcast to before the value's own
+    is made of it; None: that is its own."""
+
+    shape: tuple[int, ...]
+    wide: tuple[int, ...] | None = None
+
+
 class _Narrowing:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.makers: dict[int, Node] = {}
-        self.repeated: dict[int, tuple[int, ...] | None] = {}  # what `_repeats` says of each value so far
+        self.repeated: dict[int, _Repeated | None] = {}  # what `_repeats` says of each value so far
         self.narrow: dict[tuple[int, tuple[int, ...]], Value] = {}  # by the key of what repeats them, and their shape
         self.has_changed = False
 
@@ -46,35 +55,50 @@ class _Narrowing:
         found = self._computed(node) if _takes_long(node) else None
         if found is not None:
             self.has_changed = True
-            (out,) = node.outputs
-            node = Node(REGISTRY["broadcast_to"], (found,), (out,), (out.shape,), node.site, node.is_quiet, node.label)
-        self._note(node)
-        self.nodes.append(node)
+            self._add(self._spread(node, *found))
+        else:
+            self._add(node)
+
+    def _spread(self, node: Node, found: Value, wide: tuple[int, ...] | None) -> Node:
+        """What makes a node's result of what it repeats."""
+        (out,) = node.outputs
+        name, shape = "broadcast_to", out.shape
+        if wide is not None:
+            about = (wide,), node.site, node.is_quiet, node.label
+            found, name = self._made(Node(REGISTRY[name], (found,), (_like(out, wide),), *about)), "reshape"
+        return Node(REGISTRY[name], (found,), (out,), (shape,), node.site, node.is_quiet, node.label)
 
     def _note(self, node: Node) -> None:
         for value in node.outputs:
             self.makers[value.key] = node
             self.repeated[value.key] = self._repeats(value, node)
 
-    def _computed(self, node: Node) -> Value | None:
-        """The result of an elementwise node on what its operands repeat; None if that is not much less."""
+    def _computed(self, node: Node) -> tuple[Value, tuple[int, ...] | None] | None:
+        """The result of an elementwise node on what its operands repeat, and the shape that it is broadcast to; None if
+        it is not much less."""
         (out,) = node.outputs
-        shape = _shape_of_all([self.repeated.get(v.key) for v in node.inputs])
-        if shape is None or not _is_less(shape, out.shape):
+        repeated = _one_of_all([self.repeated.get(v.key) for v in node.inputs])
+        if repeated is None or not _is_less(repeated.shape, out.shape):
             return None
+        shape, wide = repeated
         inputs = (*[self._of_shape(v, shape) for v in node.inputs],)
-        return self._made(Node(node.op, inputs, (_like(out, shape),), node.attrs, node.site, node.is_quiet, node.label))
+        made = Node(node.op, inputs, (_like(out, shape),), node.attrs, node.site, node.is_quiet, node.label)
+        self.add(made)
+        return made.outputs[0], wide
 
-    def _repeats(self, value: Value, node: Node) -> tuple[int, ...] | None:
-        """The shape of what a value repeats, () of one number; None if it does not, or a size is not known."""
+    def _repeats(self, value: Value, node: Node) -> _Repeated | None:
+        """What a value repeats; None if nothing, or a size is not known."""
         if not _is_known(value.shape):
             return None
         if node.op.name == "broadcast_to":
-            return node.inputs[0].shape if _is_known(node.inputs[0].shape) else None
+            return _Repeated(node.inputs[0].shape) if _is_known(node.inputs[0].shape) else None
+        if node.op.name == "reshape":
+            found = self.repeated.get(node.inputs[0].key)
+            return found and found._replace(wide=(found.wide or node.inputs[0].shape) if found.shape else None)
         if _number_of(node) is not None:
-            return ()
+            return _Repeated(())
         if node.op.name in SCALARS and not node.op.is_multi:
-            return _shape_of_all([self.repeated.get(v.key) for v in node.inputs])
+            return _one_of_all([self.repeated.get(v.key) for v in node.inputs])
         return None
 
     def _of_shape(self, value: Value, shape: tuple[int, ...]) -> Value:
@@ -98,6 +122,8 @@ class _Narrowing:
         node = self.makers[value.key]
         if node.op.name == "broadcast_to" and node.inputs[0].shape == shape:
             return node.inputs[0]
+        if node.op.name == "reshape":
+            return self.narrow[node.inputs[0].key, shape]
         number = node.inputs[0] if node.op.name == "broadcast_to" else _number_of(node)
         if isinstance(number, Value):  # one number among arrays
             made = Node(node.op, (number,), (_like(value, shape),), (shape,), node.site, node.is_quiet, node.label)
@@ -110,9 +136,12 @@ class _Narrowing:
         return self._made(made)
 
     def _made(self, node: Node) -> Value:
+        self._add(node)
+        return node.outputs[0]
+
+    def _add(self, node: Node) -> None:
         self._note(node)
         self.nodes.append(node)
-        return node.outputs[0]
 
 
 def _like(value: Value, shape: tuple[int, ...]) -> Value:
@@ -128,14 +157,14 @@ def _is_less(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
     return _is_known(whole) and 2 * prod(shape) <= prod(whole) and prod(whole) > 0
 
 
-def _shape_of_all(shapes: list[tuple[int, ...] | None]) -> tuple[int, ...] | None:
-    """The one shape of several that are no numbers; None if there are two, or one that is not there."""
-    found: tuple[int, ...] = ()
-    for shape in shapes:
-        if shape is None or (shape and found and shape != found):
+def _one_of_all(found: list[_Repeated | None]) -> _Repeated | None:
+    """The one of several that are no numbers; None if there are two, or one that is not there."""
+    one = _Repeated(())
+    for repeated in found:
+        if repeated is None or (repeated.shape and one.shape and repeated != one):
             return None
-        found = found or shape
-    return found
+        one = one if one.shape else repeated
+    return one
 
 
 def _number_of(node: Node) -> object:
