@@ -667,6 +667,19 @@ def test_equal_views_of_an_array_are_one_input(monkeypatch: pytest.MonkeyPatch) 
     assert f.trace_count == 1
 
 
+def test_views_of_captured_views_are_inputs() -> None:
+    """Of those NumPy tells whose memory they are, and not the view that they were made of."""
+    memory = np.arange(12.0)
+    w, b = memory[:8].reshape(4, 2), memory[8:][::-1]
+    f = wg.function(lambda x: wg.sum(w.T[:, 1:3] @ x) + wg.sum(b[1:3] * x))
+    for change in range(4):
+        np.testing.assert_allclose(f(X), np.sum(w.T[:, 1:3] @ X) + np.sum(b[1:3] * X), rtol=1e-14)
+        memory[change::4] -= 2.5
+    assert f.trace_count == 1
+    w = memory[4:].reshape(4, 2)
+    np.testing.assert_allclose(f(X), np.sum(w.T[:, 1:3] @ X) + np.sum(b[1:3] * X), rtol=1e-14)
+
+
 def test_arrays_that_helpers_take_are_inputs() -> None:
     data, targets = np.arange(6.0).reshape(3, 2), np.arange(3.0)
 

@@ -54,6 +54,9 @@ class Inputs:
         # who opened the trace, and waits for its end: what stands there is none of f's doing
         self._outside = id(sys._getframe(2))
         self._tensors: dict[Hashable, tuple[Any, Tensor]] = {}
+        self._owners: defaultdict[int, list[Slot]] | None = (
+            None  # by whose memory they are views of; made when asked for
+        )
         self.taken: dict[int, tuple[Slot, bool]] = {}
         # by slot the places from which an op took its array, and those of the calls that led there
         self._seen: defaultdict[int, set[tuple[CodeType, Position]]] = defaultdict(set)
@@ -112,14 +115,27 @@ class Inputs:
             if variable is None:
                 self.taken[tensor._key] = (slot, array is not slot.value)
 
-    def _slot_of(self, array: object) -> Slot | None:
-        held = array
+    def _slot_of(self, array: np.ndarray[Any, Any]) -> Slot | None:
+        held: Any = array
+        owner = array
         while isinstance(held, np.ndarray):
             slot = self._slots.get(id(held))
             if slot is not None:
                 return slot
-            held = held.base
-        return None
+            owner, held = held, held.base
+        # of a view of a view NumPy tells the owner of the memory, and not the view that it was made of
+        around = [slot for slot in self._of_owner(owner) if _is_within(array, slot.value)]
+        return around[0] if len(around) == 1 else None
+
+    def _of_owner(self, owner: np.ndarray[Any, Any]) -> list[Slot]:
+        """The captured arrays that are views of an array's memory."""
+        if self._owners is None:
+            self._owners = defaultdict(list)
+            for slot in self._slots.values():
+                base = slot.value.base if isinstance(slot.value, np.ndarray) else None
+                if isinstance(base, np.ndarray):
+                    self._owners[id(base)].append(slot)
+        return self._owners.get(id(owner), [])
 
     def _note(self, slot: Slot) -> None:
         """Where the user's code stands, and which of its variables hold the array now."""
@@ -138,7 +154,7 @@ class Inputs:
     def forget(self) -> None:
         """Lets go of the arrays; the graphs of branches and loops may still know this object."""
         self._slots, self._tensors, self._chains, self.taken, self._locals = {}, {}, [], {}, {}
-        self._standing = {}
+        self._standing, self._owners = {}, None
         self._graph = None
 
     def is_proved(self, slot: Slot) -> bool:
@@ -232,6 +248,19 @@ class Inputs:
 def tensor_around(array: np.ndarray[Any, Any]) -> Tensor:
     """A concrete tensor of an array's memory, whatever is being traced."""
     return Tensor(default_engine().from_numpy(array.view(np.ndarray)), next_serial())
+
+
+def _is_within(part: np.ndarray[Any, Any], whole: np.ndarray[Any, Any]) -> bool:
+    """Whether an array lies in the memory between another one's first byte and its last."""
+    (first, last), (start, stop) = _bounds(part), _bounds(whole)
+    return part.size > 0 and start <= first and last <= stop
+
+
+def _bounds(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """Where an array's memory begins, and where it ends."""
+    start, _ = array.__array_interface__["data"]
+    reached = [(n - 1) * step for n, step in zip(array.shape, array.strides, strict=True)]
+    return start + sum(r for r in reached if r < 0), start + sum(r for r in reached if r > 0) + array.itemsize
 
 
 def _is_view(step: Access) -> bool:
