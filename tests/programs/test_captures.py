@@ -564,6 +564,26 @@ def names_of_several_steps() -> Made:
     return _of_nested(lambda space: operator.attrgetter("inner." + "rate1")(space))
 
 
+def names_in_a_getter() -> Made:
+    getter = operator.attrgetter("rate", "inner.rate")
+    model = Model()
+
+    def change() -> None:
+        model.inner.rate += 1.0
+
+    return lambda x: wg.sum(x) * sum(getter(model)), change
+
+
+def name_in_a_partial() -> Made:
+    model: Any = Options()
+    read = functools.partial(getattr, model, "rate")
+
+    def change() -> None:
+        model.rate += 1.0
+
+    return lambda x: wg.sum(x) * read(), change
+
+
 def names_of_an_object_put_together() -> Made:
     model: Any = Options()
     model.shift0 = model.shift1 = 1.0
@@ -589,7 +609,7 @@ SITUATIONS = [
     function_in_a_registry, helper_of_the_module, sparse_matrix, bytes_that_change, tensor_rebound, object_array,
     namespace_in_a_namespace, namespace_under_another_name, namespace_taken_whole, namespace_copied,
     namespace_compared, namespace_as_text, namespace_matched, names_put_together, name_that_is_read,
-    names_of_several_steps, names_of_an_object_put_together,
+    names_of_several_steps, names_of_an_object_put_together, names_in_a_getter, name_in_a_partial,
     numpy_scalar, integer_becomes_float, sign_of_a_zero, module_attribute, custom_gradient_rule, branch_and_loop,
 ]  # fmt: skip
 

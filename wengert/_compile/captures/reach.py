@@ -19,6 +19,7 @@ from contextvars import ContextVar
 from datetime import date
 from enum import Enum
 from numbers import Number
+from operator import attrgetter
 from types import (
     BuiltinFunctionType,
     BuiltinMethodType,
@@ -265,7 +266,12 @@ class Reach:
             self._visit(value.__self__, path.rpartition(".")[0] or "self")
         elif isinstance(value, functools.partial):
             self._all(path, (value.func, *value.args, *value.keywords.values()))
+        elif isinstance(value, attrgetter):
+            parts = {part for name in value.__reduce__()[1] for part in name.split(".")}
+            self.names |= parts
+            self.bare |= parts
         elif isinstance(value, ModuleType) or kind in (BuiltinFunctionType, BuiltinMethodType):
+            self._goes_by_strings |= value is getattr
             self._source(path, getattr(value, "__self__", None))
         elif is_array(value):
             self._slot(value, path).is_loose = True  # where a place was watched, the array is not visited
