@@ -47,7 +47,9 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"13"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"14"  # part of the keys on disk: another number wherever the passes or their options change
+
+APART = ".apart"  # what names of functions end in that have been in a module of their own
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -368,6 +370,8 @@ def _effort_by_length(ir: str) -> _Effort:
 
 _function = re.compile(r'define [^@]*@"?([\w.]+)"?\(')
 _head = r'^define (?:internal |private )?([^@\n]*@"?([\w.]+)"?\(.*?)'
+_internal = re.compile(r'^define (?:internal|private) [^@\n]*@"?([\w.]+)"?\(', re.MULTILINE)
+_mentioned = re.compile(r"@([\w.]+)")
 _whole = re.compile(_head + r" \{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 
 
@@ -422,8 +426,12 @@ def _parted(ir: str, target: object, effort: _Effort) -> tuple[str, str]:
     with _placed(ir) as module:
         _tidy([module.get_function(name) for name in names], _builder(target, effort))
         text = str(module)
-    rest = _whole.sub(lambda found: _function_text(found, found[2] not in names), text)
-    spared = _whole.sub(lambda found: _function_text(found, found[2] in names, " noinline optnone"), text)
+    # where LLVM links a function to its declaration, it has a name such as `kernel.2` meanwhile, which may be another's
+    own = names.keys() & {found[1] for found in _internal.finditer(text)}
+    text = _mentioned.sub(lambda found: found[0] + APART * (found[1] in own), text)
+    is_spared = {name + APART * (name in own) for name in names}
+    rest = _whole.sub(lambda found: _function_text(found, found[2] not in is_spared), text)
+    spared = _whole.sub(lambda found: _function_text(found, found[2] in is_spared, " noinline optnone"), text)
     return rest, spared
 
 
