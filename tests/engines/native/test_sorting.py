@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._engines.native.llvm import numpy_functions
 from wengert._engines.native.lower import order_statistics, sorting
+from wengert._engines.native.lower.functions import lowered
+from wengert._engines.native.plan.prepare import ready
+from wengert._passes import optimise
 
 DTYPES = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
 SHAPES = (
@@ -254,6 +258,17 @@ def test_a_median_of_many_keys_sorts_few_of_them() -> None:
     assert any(node.op.name == "sort" for node in kernels.nodes)
     rewritten = order_statistics.with_few_places(kernels)
     assert not any(node.op.name == "sort" for node in rewritten.nodes)
+
+
+def test_samples_are_of_all_parts_of_a_lane() -> None:
+    """Else a lane in order has few of its last keys in the sample, and was sorted whole."""
+    size = 1_000_001
+    compiled = wg.function(lambda x: wg.numpy.median(x))
+    for x in (np.arange(float(size)), np.random.default_rng(0).permutation(np.arange(float(size)))):
+        assert compiled(x) == size // 2
+    loops = str(lowered(ready(optimise(compiled.trace(x))), "f").function)
+    places = re.findall(rf"mul.i64 %\d+, {size}\n +%\d+: i64 = div.i64 %\d+, {order_statistics._MOST_SAMPLED}\n", loops)
+    assert len(places) == 1, loops
 
 
 def test_places_that_depend_on_the_sort_have_it_whole() -> None:

@@ -18,7 +18,8 @@ from ..ir.loops import FLOATS, Operand
 from ..plan.schedule import static_size
 from .blocks import Block, singles
 from .forms import TYPE_OF, Form, Index, Stored, with_place
-from .nests import between, poll_often
+from .nests import between
+from .ranges import smaller
 from .scatters import over
 from .sorting import Keys, Sorter, order_number, result_room, zeros_in_order
 
@@ -28,6 +29,8 @@ FEWEST = 512  # keys of a lane, below which they are sorted in less time than a 
 MOST_PLACES = 8  # that are read, at most: each may take a pass
 _TYPES = ("f64", "f32", "i64", "i32")  # shorter keys are counted
 _EACH, _MOST_SAMPLED = 16, 1 << 15  # one of so many keys is in the sample, and no more than so many
+_WIDER = 8  # times as far in the sample the bounds are where the key was not between them
+_CHUNK = 1024  # keys between two looks whether to stop
 _SPREAD = 1.5  # square roots of the sample's size: three deviations of what stands in it before a key, at most
 
 # -- which sorts ------------------------------------------------------------------------------------------------------
@@ -121,14 +124,15 @@ class _Search:
         self.sorter = Sorter(block, x.type, n, is_descending=False, has_places=False)
         self.sample = Keys.of(b, x.type, self.sampled, has_places=False)
         self.sample_sorter = Sorter(block, x.type, self.sampled, is_descending=False, has_places=False)
+        self.is_taken = b.local("bool", _CHUNK)
         self.first, self.stop = b.var("i64"), b.var("i64")  # the places that are sorted already
 
     def begin(self, index: Index) -> None:
         """Starts on another lane."""
         b = self.b
-        apart = b.divided(self.n, self.sampled)
-        with b.loop(0, b.select("i64", b.let("lt", "i64", apart, 1), 0, self.sampled)) as i:
-            self.sample.set_key(b, i, self._key(index, b.mul(i, apart)))
+        with b.loop(0, b.select("i64", b.let("lt", "i64", self.n, 1), 0, self.sampled)) as i:
+            # as far apart as they can be: of a lane in order the sample would have too few of the last keys
+            self.sample.set_key(b, i, self._key(index, b.divided(b.mul(i, self.n), self.sampled)))
         self.sample_sorter.run(self.sample)
         b.set(self.first, 0)
         b.set(self.stop, 0)
@@ -150,7 +154,7 @@ class _Search:
 
             def attempt() -> None:
                 self._gather(index, place, b.get(spread))
-                b.set(spread, self.sampled)
+                b.set(spread, b.add(b.mul(b.get(spread), _WIDER), 1))
 
             b.repeat(lambda: b.negated(self._is_sorted(place)), attempt)
             self._sort(index)
@@ -171,15 +175,21 @@ class _Search:
         rank = b.divided(b.mul(place, self.sampled), self.n)
         least, most = self._bound(b.sub(rank, spread), -1), self._bound(b.add(rank, b.add(spread, 1)), 1)
         held, below = b.var("i64", 0), b.var("i64", 0)
-        with b.loop(0, self.n) as i:
-            key, at = self._key(index, i), b.get(held)
-            number = self._number(key)
-            is_below = b.let("lt", bits, number, least)
-            self.room.set_key(b, at, key)
-            is_taken = b.both(b.negated(is_below), b.let("le", bits, number, most))
-            b.set(held, b.add(at, b.convert("i64", "bool", is_taken)))
-            b.set(below, b.add(b.get(below), b.convert("i64", "bool", is_below)))
-            poll_often(b, self.n)
+        with b.loop(0, b.divided(b.add(self.n, _CHUNK - 1), _CHUNK)) as chunk:
+            begin = b.mul(chunk, _CHUNK)
+            end = smaller(b, b.add(begin, _CHUNK), self.n)
+            with b.loop(begin, end) as i:  # vectors: nothing here waits for the key before
+                number = self._number(self._key(index, i))
+                is_below = b.let("lt", bits, number, least)
+                is_taken = b.both(b.negated(is_below), b.let("le", bits, number, most))
+                b.store(self.is_taken, b.sub(i, begin), is_taken)
+                b.set(below, b.add(b.get(below), b.convert("i64", "bool", is_below)))
+            with b.loop(begin, end) as i:
+                at = b.get(held)
+                self.room.set_key(b, at, self._key(index, i))
+                taken = b.load(self.is_taken, b.sub(i, begin))
+                b.set(held, b.add(at, b.convert("i64", "bool", taken)))
+            b.poll(1)
         b.set(self.first, b.get(below))
         b.set(self.stop, b.add(b.get(below), b.get(held)))
 
