@@ -160,3 +160,86 @@ def test_one_who_follows_and_the_eager_switch_are_served_by_ops() -> None:
         wg.grad(lambda x: jacobian(x).sum())(X)
     with wg.eager():
         np.testing.assert_allclose(jacobian(X).toarray(), wg.jacobian(springs)(X), rtol=1e-12)
+
+
+# -- constants, and entries in an order that comes again ----------------------------------------------------------------
+
+
+def plan_of_steps(z: Any) -> Any:
+    """Steps whose states go on linearly in part, between rows of other kinds."""
+    states, forces = z[:42].reshape(21, 2), z[42:]
+    angles, speeds = states[:-1, 0], states[:-1, 1]
+    rates = np.stack([speeds, np.sin(angles) * forces - speeds**2], -1)
+    defects = (states[1:] - states[:-1] - 0.1 * rates).reshape(-1)
+    return np.concatenate([states[0] * 2, defects, states[-1] ** 2, z[:1] * z[-1:]])
+
+
+PLACES = np.array([0, 0, 1, 2, 2, 2, 5])
+
+PARTLY_CONSTANT: dict[str, tuple[Callable[[Any], Any], int]] = {
+    "steps": (plan_of_steps, 62),
+    "all constant": (lambda x: 3 * x[1:] - x[:-1] / 4, 12),
+    "none constant": (lambda x: np.sin(x[1:]) * x[:-1], 12),
+    "both in one entry": (lambda x: np.sin(x) * 2 + 5 * x, 12),
+    "one column twice": (lambda x: x[PLACES] * 2 + np.sin(x[PLACES]) * x[PLACES[::-1]], 9),
+    "rows of zeros": (lambda x: np.concatenate([x[:3] * 0, np.tanh(x[3:]) + 0 * x[3:]]), 12),
+    "cancelled": (lambda x: np.concatenate([x[:2] - x[:2] + np.sin(x[4:6]), x[:4] - x[4:8]]), 12),
+    "by values": (lambda x: np.where(x > 0.3, x**2 + x[::-1], -2 * x), 12),
+    "by places": (lambda x: np.where(np.arange(12) % 3 == 0, x**2, x * 5), 12),
+    "sums": (lambda x: (x.reshape(-1, 2) * np.array([1.0, -2.0])).sum(1) + np.exp(x[::2]), 12),
+    "padded": (lambda x: x**3 + np.pad(x, (1, 2))[3:], 12),
+    "a full row": (lambda x: np.concatenate([x[::-1] * 2 + np.cos(x), x.sum()[None]]), 12),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", PARTLY_CONSTANT)
+def test_entries_that_are_constant_in_part(name: str, dtype: Any) -> None:
+    f, size = PARTLY_CONSTANT[name]
+    bound = 1e-12 if dtype is np.float64 else 1e-5
+    rng = np.random.default_rng(6)
+    points = rng.normal(size=(3, size)).astype(dtype)
+    weights = rng.normal(size=f(points[0]).shape).astype(dtype)
+    loss = lambda x: (f(x) * weights).sum() + 2 * (x[1:] * x[:-1]).sum() + 0.5 * (x**2).sum()
+    for derivative, g in ((wg.jacobian, f), (wg.hessian, loss)):
+        by_ops, dense = derivative(g, sparsity="detect")(points[0]), derivative(g)
+        program = wg.function(derivative(g, sparsity="detect"))
+        for x in points:
+            data = program(x)
+            assert data.dtype == dtype
+            found = sp.csr_array((data, by_ops.indices, by_ops.indptr), shape=by_ops.shape)
+            np.testing.assert_allclose(found.toarray(), dense(x), rtol=bound, atol=bound)
+
+
+def test_entries_that_are_constant_in_part_are_differentiated() -> None:
+    for f, size in PARTLY_CONSTANT.values():
+        x = np.random.default_rng(7).normal(size=size)
+        found = wg.function(wg.grad(lambda x, f=f: (wg.jacobian(f, sparsity="detect")(x) ** 3).sum()))(x)
+        wanted = wg.grad(lambda x, f=f: (wg.jacobian(f)(x) ** 3).sum())(x)
+        np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-10)
+
+
+def test_constants_share_no_pass_and_are_exact() -> None:
+    """Beside a constant of 1 a small entry of the same row and colour keeps all of its digits."""
+    f = lambda x: np.sin(x[:-1] * 1e-20) + x[1:]
+    x = np.linspace(0.5, 2.0, 9)
+    data = wg.function(wg.jacobian(f, sparsity="detect"))(x)
+    np.testing.assert_allclose(data.reshape(8, 2), np.tile([1e-20, 1.0], (8, 1)), rtol=1e-15)
+
+
+def test_passes_of_a_program_are_those_of_what_is_no_constant(monkeypatch: pytest.MonkeyPatch) -> None:
+    from wengert.differentiation import _sparse_entries
+
+    counts: list[int] = []
+    original = _sparse_entries.entries_of
+
+    def counting(run: Any, x: Any, pattern: Any, curved: Any, plan: Any) -> Any:
+        counts.append(plan.forward if curved.nnz else 0)
+        return original(run, x, pattern, curved, plan)
+
+    monkeypatch.setattr(sparse, "entries_of", counting)
+    z = np.random.default_rng(8).normal(size=62)
+    assert wg.coloring(wg.sparsity(plan_of_steps)(z)).count > 3
+    wg.function(wg.jacobian(plan_of_steps, sparsity="detect"))(z)
+    wg.function(wg.jacobian(lambda x: x[1:] - 2 * x[:-1], sparsity="detect"))(z)
+    assert counts == [3, 0]

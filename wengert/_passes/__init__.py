@@ -14,6 +14,8 @@ from .drop_rules import drop_rules
 from .known_places import take_known_places
 from .simplify import simplify
 
+_MOST_TAKINGS = 3  # what was gathered may be joined parts afterwards, of which slices are taken then
+
 
 def optimise(graph: Graph) -> Graph:
     """The graph after all passes, in order; where tests run, it is verified."""
@@ -22,8 +24,10 @@ def optimise(graph: Graph) -> Graph:
     if folded is not simple:  # with constants there may be more to simplify
         folded = simplify(folded)
     found = drop_unused(share_common(folded))
-    taken = take_known_places(found)
-    if taken is not found:
+    for _ in range(_MOST_TAKINGS):
+        taken = take_known_places(found)
+        if taken is found:
+            break
         found = drop_unused(share_common(simplify(taken)))
     if verifier.VERIFIES_PROGRAMS:
         verifier.verify(found, is_inner=True)

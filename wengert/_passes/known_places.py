@@ -27,6 +27,8 @@ from .._prims.indexing import gather
 from .rewrite import with_nodes, within_part
 
 _MOST_NUMBERED = 2**24  # elements of an array whose places are counted through while a program is compiled
+_MOST_RUNS = 16  # of places with one step, of which each is taken by itself
+_LEAST_OF_RUN = 16
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -138,11 +140,20 @@ class _Taking:
         if places is None or places.size == 0:
             return None
         self.has_changed = True
-        found = self._elements(x, places.reshape(-1), node)
+        found = self._by_runs(x, places.reshape(-1), node)
         out = node.outputs[0]
         if not isinstance(found, Value):
             return node.remade(S.constant, (), (found.reshape(out.shape),))
         return node.remade(S.reshape, (found,), (out.shape,))
+
+    def _by_runs(self, x: Value, places: Places, node: Node) -> Any:
+        """The elements of an array at flat places: each run by itself, which may lie in one part of many."""
+        runs = _runs(places)
+        if not 1 < len(runs) <= _MOST_RUNS or min(map(len, runs)) < _LEAST_OF_RUN:
+            return self._elements(x, places, node)
+        found = [self._elements(x, run, node) for run in runs]
+        rows = [f if isinstance(f, Value) else self._constant(f, node) for f in found]
+        return self._made(node, S.concatenate, (*rows,), (0,), places.shape, x.dtype)
 
     # -- what elements are taken from -------------------------------------------------------------------------------
 
@@ -263,7 +274,12 @@ class _Taking:
     # -- new nodes --------------------------------------------------------------------------------------------------
 
     def _gathered(self, value: Value, places: Places, node: Node) -> Value:
-        flat = self._shaped(value, (_size(value),), node)
+        flat, step = self._shaped(value, (_size(value),), node), _step(places)
+        if step:
+            first, stop = int(places[0]), int(places[-1]) + 1
+            is_all = step == 1 and (first, stop) == (0, _size(value))
+            attrs = (first,), (stop,), (step,)
+            return flat if is_all else self._made(node, S.slice_, (flat,), attrs, places.shape, value.dtype)
         return self._made(node, gather, (flat, self._constant(places, node)), (), places.shape, value.dtype)
 
     def _constant(self, array: np.ndarray[Any, Any], near: Node) -> Value:
@@ -279,6 +295,26 @@ class _Taking:
         out = Value(shape, dtype, near.outputs[0].graph)
         self._keep(Node(op, inputs, (out,), attrs, near.site, near.is_quiet, near.label))
         return out
+
+
+def _runs(places: Places) -> list[Places]:
+    """Places in pieces of one step each, from the first to the last."""
+    steps = np.diff(places)
+    ends = [0]
+    for change in np.flatnonzero(np.diff(steps)) + 2:  # places from which on the step is another one
+        if change - ends[-1] >= 2:
+            ends.append(int(change))
+        if len(ends) > _MOST_RUNS:
+            break
+    return np.split(places, ends[1:])
+
+
+def _step(places: Places) -> int:
+    """The step of places that go up by the same one; 0 for others."""
+    if places.size < 2:
+        return 0
+    steps = np.diff(places)
+    return int(steps[0]) if steps[0] > 0 and bool(np.all(steps == steps[0])) else 0
 
 
 def _size(value: Value) -> int:

@@ -1,7 +1,7 @@
 """The linear part of a computation, for `wg.linearize`: a map of tangents, with all that depends on primals done once.
 
-`LinearPart` pushes symbolic tangents through what `Steps` has kept, into a graph, and runs at once what does not depend
-on the tangents.
+`LinearPart` pushes symbolic tangents through what `Steps` has kept, into a graph, and `TangentMap` runs at once what
+does not depend on the tangents.
 """
 
 from __future__ import annotations
@@ -17,7 +17,29 @@ from .recorded_ops import RecordedOp
 from .replay import known_environment, run_again, store
 
 
-class LinearPart:
+class TangentMap:
+    """What tangents come to, by a graph that takes them.
+
+    Args:
+        graph: finished; an output for each tensor among what was found.
+        found: the targets' tangents: a tensor, ZERO, or None where a target does not depend on the sources.
+    """
+
+    def __init__(self, graph: Graph, found: Sequence[Any]) -> None:
+        self._found = found
+        self._inputs, self._outputs = graph.inputs, graph.outputs
+        self._known, self._nodes = _run_ahead(graph)
+
+    def __call__(self, tangents: Sequence[Tensor]) -> list[Any]:
+        """The targets' tangents: a tensor, ZERO, or None where a target does not depend on the sources."""
+        env = {**self._known, **{v.key: x for v, x in zip(self._inputs, tangents, strict=True)}}
+        for node in self._nodes:
+            store(env, node, run_again(node, (*[env[v.key] for v in node.inputs],), node.attrs))
+        outs = iter(self._outputs)
+        return [env[next(outs).key] if isinstance(dot, Tensor) else dot for dot in self._found]
+
+
+class LinearPart(TangentMap):
     """From tangents of sources to tangents of targets.
 
     Args:
@@ -43,18 +65,9 @@ class LinearPart:
                 origins.at(outer.site_of(step.outs[0]._key) if outer is not None and step.outs else None)
                 tangents.follow(*step)
             origins.at(None)
-            self._found = [*map(tangents.of, targets)]
-            graph.finish([dot for dot in self._found if isinstance(dot, Tensor)])
-        self._inputs, self._outputs = graph.inputs, graph.outputs
-        self._known, self._nodes = _run_ahead(graph)
-
-    def __call__(self, tangents: Sequence[Tensor]) -> list[Any]:
-        """The targets' tangents: a tensor, ZERO, or None where a target does not depend on the sources."""
-        env = {**self._known, **{v.key: x for v, x in zip(self._inputs, tangents, strict=True)}}
-        for node in self._nodes:
-            store(env, node, run_again(node, (*[env[v.key] for v in node.inputs],), node.attrs))
-        outs = iter(self._outputs)
-        return [env[next(outs).key] if isinstance(dot, Tensor) else dot for dot in self._found]
+            found = [*map(tangents.of, targets)]
+            graph.finish([dot for dot in found if isinstance(dot, Tensor)])
+        super().__init__(graph, found)
 
 
 def _run_ahead(graph: Graph) -> tuple[dict[int, Tensor], list[Node]]:

@@ -20,7 +20,7 @@ from .._core.state import STATE, pausing
 from .._core.tensor import Tensor, Value, hears_of_twins
 from .._core.types import type_of
 from .._core.user_line import at_user_line
-from .._prims.structural import add, mul, scale, zeros_of
+from .._prims.structural import add, mul, neg, scale, sub, zeros_of
 
 
 class Masked(NamedTuple):
@@ -144,6 +144,9 @@ def _sum(terms: Any) -> Any:
 
 def _push_linear(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], dots: list[Any]) -> Any:
     """The op itself, applied to tangents; operands that it is not linear in (indices, conditions) stay."""
+    if op in (add, sub) and not all(map(_is_tensor, dots)):
+        first, second = dots
+        return first if _is_tensor(first) else second if op is add else neg(second)
     tangents = [
         x if op.rules[op.position(i)] is None else d if _is_tensor(d) else zeros_of(type_of(x))
         for i, (x, d) in enumerate(zip(operands, dots, strict=True))

@@ -94,23 +94,30 @@ def pattern(graph: Graph, sources: Sequence[bool]) -> list[Rows]:
 
 def interpret(graph: Graph, inputs: Sequence[Known], width: int) -> list[Known]:
     """What is known of a graph's outputs, from what is known of its inputs."""
+    env = environment(graph, inputs)
+    for node in needed_for(graph.nodes, [v.key for v in graph.outputs])[0]:
+        operands = [env[v.key] for v in node.inputs]
+        for value, known in zip(node.outputs, results_of(node, operands, width), strict=True):
+            env[value.key] = known
+    return [env[value.key] for value in graph.outputs]
+
+
+def environment(graph: Graph, inputs: Sequence[Known]) -> dict[int, Known]:
+    """What is known of a graph's free values, by their keys: the inputs, captured tensors, Variables."""
     env = {value.key: known for value, known in zip(graph.inputs, inputs, strict=True)}
     for tensor, value in graph.captures.values():
         env[value.key] = _given(tensor)
     for variable, value in graph.reads.values():
         env[value.key] = _given(variable._held)
-    for node in needed_for(graph.nodes, [v.key for v in graph.outputs])[0]:
-        operands = [env[v.key] for v in node.inputs]
-        for value, known in zip(node.outputs, _results(node, operands, width), strict=True):
-            env[value.key] = known
-    return [env[value.key] for value in graph.outputs]
+    return env
 
 
 def _given(tensor: Tensor) -> Known:
     return UNKNOWN if type(tensor._data) is Value else Known(tensor, None)
 
 
-def _results(node: Node, operands: Sequence[Known], width: int) -> Sequence[Known]:
+def results_of(node: Node, operands: Sequence[Known], width: int) -> Sequence[Known]:
+    """What is known of a node's results, from what is known of its operands."""
     op = node.op
     if all(known.value is not None for known in operands):
         return _computed(node, [known.value for known in operands])
@@ -179,7 +186,7 @@ def stacked(parts: Sequence[Rows], sizes: Sequence[int], width: int) -> Rows:
     from scipy.sparse import vstack
 
     found = [nothing(size, width) if rows is None else rows for rows, size in zip(parts, sizes, strict=True)]
-    return found[0] if len(found) == 1 else vstack(found, format="csr", dtype=bool)
+    return found[0] if len(found) == 1 else vstack(found, format="csr")
 
 
 def picked(rows: Rows, places: Array) -> Rows:

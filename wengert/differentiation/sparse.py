@@ -41,8 +41,10 @@ from .._transforms import sparsity as structure
 from .._transforms.linearize import LinearPart
 from .._transforms.recorded_ops import Steps
 from .._transforms.reverse import sweep
+from .._transforms.straight_rows import Bends, BentRun, is_plain
 from .._transforms.tape import Tape
 from ..errors import LostGradientError
+from ._sparse_entries import entries_of
 from ._sparse_programs import Repeated, Unfit
 from .functional import chosen_arguments, grad, of_scalar, parameters
 
@@ -56,6 +58,7 @@ _MODES = {
 }  # fmt: skip
 _MOST_ELEMENTS = 2**15  # of the directions that go at once, where no chunk is given: more leave the caches
 _MOST_COMPILED = 2**24  # of those of a program
+_MOST_SEEDS = 2**22  # of what begins passes of a program at several places
 
 
 class Coloring:
@@ -256,6 +259,7 @@ class _SparseCall:
         self.args = [array_argument(a) for a in args]
         self.kwargs = {k: array_argument(v) for k, v in kwargs.items()}
         others = flatten(([a for i, a in enumerate(self.args) if i != place], self.kwargs))[0]
+        self._graph: Graph | None = None  # f's, once its pattern has been found
         self.has_other_arrays = any(isinstance(leaf, Tensor) for leaf in others)
 
     def run(self, x: Tensor) -> Tensor:
@@ -273,6 +277,7 @@ class _SparseCall:
             x = graph.add_input(self.x.shape, self.x.dtype)
             y = self.run(x)
             graph.finish([y])
+        self._graph = graph
         (found,) = pattern(graph, [True])
         if found is None:
             found = structure.nothing(structure.size_of(y), structure.size_of(x))
@@ -288,6 +293,12 @@ class _SparseCall:
             may_turn: whether rows may be taken where forward mode is not defined.
         """
         plan = coloring._plan
+        bent = self._bent_plan(coloring, may_turn) if type(self.x._data) is Value and chunk is None else None
+        if bent is not None:
+            run, own = BentRun(bent[0], self.x), Owned()
+            self.y = run.y
+            entries = attach(entries_of(run, self.x, coloring.pattern, *bent[1:]), self.y)
+            return self.caller.result(self.y, own), self.caller.result(entries, own)
         self._record(forward=plan.forward > 0, backward=plan.backward > 0)
         wanted = (structure.size_of(self.y), structure.size_of(self.x))
         if coloring.pattern.shape != wanted:
@@ -312,6 +323,26 @@ class _SparseCall:
         if self.is_traced:
             return value, self.caller.result(found, own)
         return value, _matrix(found, coloring.pattern)
+
+    def _bent_plan(self, coloring: Coloring, may_turn: bool) -> tuple[Bends, Matrix, plans.Plan] | None:
+        """How to get the entries that are no constants; None where all are to be pushed, or there is no telling.
+
+        Returns:
+            What is known of f's graph, the pattern of these entries, and which columns share a pass.
+        """
+        graph, whole = self._graph, coloring._plan
+        if graph is None or not (may_turn or whole.mode in ("column", "symmetric")) or not is_plain(graph):
+            return None
+        bends = Bends(graph)
+        pattern = structure.nothing(*coloring.pattern.shape) if bends.curved is None else bends.curved
+        if whole.mode == "symmetric":
+            if bends.straight is not None and (bends.straight != bends.straight.T).nnz:
+                return None  # then the rest is not symmetric, either
+            pattern = _mirrored(pattern, self.name)
+        pattern.sum_duplicates()
+        plan = plans.symmetric_plan(pattern) if whole.mode == "symmetric" else plans.column_plan(pattern)
+        fits = plan.forward * bends.entered <= _MOST_SEEDS
+        return (bends, pattern, plan) if fits and 2 * plan.forward <= 2 * whole.forward + 3 * whole.backward else None
 
     def _record(self, forward: bool, backward: bool) -> None:
         """Runs f under the recorders that these passes need."""

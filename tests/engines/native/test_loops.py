@@ -381,3 +381,14 @@ def test_shares_in_short_loops_are_not_hidden() -> None:
         place = b.add(b.mul(i, 2), j)
         b.store(out, place, b.load(x, b.let("div", "i64", place, 2)))
     assert "externally_initialized" not in module_text(b.function("short", [x], [out], [n]), "entry")
+
+
+def test_loops_that_nobody_reads_leave_the_rest_compiled(caplog: pytest.LogCaptureFixture) -> None:
+    def program(x: Any, v: Any) -> Any:
+        wg.map(lambda s: wg.sum((v * x).at[1].set(s)), wg.stack([x]))  # its last write may raise: the loop stays
+        return wg.concatenate([x + v, v]).reshape(2, -1)
+
+    x, v = np.array(0.7), np.array([0.3, 0.4, 0.5])
+    found = wg.function(program)(x, v)
+    assert not caplog.records, caplog.text
+    np.testing.assert_array_equal(found, [x + v, v])

@@ -175,6 +175,7 @@ class Block:
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
         self.heirs: dict[int, int] = {}  # by the key of what is read last by a member, the key of what takes its place
         self.left_by: dict[int, int] = {}  # the other way round
+        self.joined: set[int] = set()  # outputs, or parts of them, that are put together from parts in memory
         self.assembled: set[int] = set()  # what is put together from parts in memory
         self.filled: set[Array] = set()  # results that are where they belong
         self.lasting: dict[int, Any] = {}  # histories among the outputs that what follows must not overwrite
@@ -381,6 +382,8 @@ class Block:
 
     def _kind(self, node: Node) -> Kind:
         """As `kind_of`; in lanes running totals go with the loops of others, which are no vector code in any case."""
+        if node.op.name == "concatenate" and node.outputs[0].key in self.joined:
+            return Kind.SMALL if is_small(node.outputs[0]) else Kind.ASSEMBLE
         if self.b.width < 2 or node.op.name not in RUNNING or is_small(node.outputs[0]):
             return kind_of(node)
         axis, is_reversed = node.attrs
@@ -389,14 +392,19 @@ class Block:
         return Kind.POINT if is_member else kind_of(node)
 
     def _hand_targets_on(self) -> None:
-        """What a single gives, and an output is another shape of, or is added to it where it lies, goes to where the
-        output is to be stored."""
-        singles = {v.key for node in self.graph.nodes if node.op.name in SINGLES for v in node.outputs}
+        """What a single gives, or is put together from parts, and an output is another shape of, or is added to it
+        where it lies, goes to where the output is to be stored."""
+        self.joined = _joined(self.graph)
+        singles = {v.key for node in self.graph.nodes if node.op.name in SINGLES for v in node.outputs} | self.joined
         reads = Counter(v.key for node in self.graph.nodes for v in node.inputs)
         reads.update(v.key for v in self.graph.outputs)
         for node in reversed(self.graph.nodes):
-            target = self.targets.get(node.outputs[0].key) if node.op.name in IN_PLACE else None
+            target = self.targets.get(node.outputs[0].key) if node.outputs else None
             if target is None or not target.is_dense:
+                continue
+            if node.outputs[0].key in self.joined:
+                self._hand_parts_on(node, target, reads)
+            if node.op.name not in IN_PLACE:
                 continue
             source = node.inputs[0]
             is_free = reads[source.key] == 1 or node.op.name == "reshape"
@@ -404,6 +412,15 @@ class Block:
                 shape = self.shape(source)
                 found = Stored(shape, target.array, target.offset, strides_of(self.b, shape), True)
                 self.targets.setdefault(source.key, found)
+
+    def _hand_parts_on(self, node: Node, target: Stored, reads: Counter[int]) -> None:
+        """What is joined of flat parts has them where they are to be."""
+        offset = target.offset
+        for part in node.inputs:
+            shape = self.shape(part)
+            if reads[part.key] == 1 and len(shape) == 1 and part.key not in self.targets and not is_small(part):
+                self.targets[part.key] = Stored(shape, target.array, offset, strides_of(self.b, shape), True)
+            offset = self.b.add(offset, count_of(self.b, shape))
 
     def _release(self, key: int, array: Array) -> None:
         count = count_of(self.b, self.forms[key].shape)
@@ -576,9 +593,16 @@ class Block:
             return target
         (axis,) = attrs
         offset = target.offset
+        writes = list[nests.Write]()
         for part in forms:
-            nests.copy(b, part, part_of(target, part, axis, offset))
+            writes.append(nests.Write(part, part_of(target, part, axis, offset)))
             offset = b.add(offset, b.mul(part.shape[axis], target.strides[axis]))
+        if are_columns(forms, axis):  # written in one loop, each line of memory once
+            nests.emit(b, forms[0].shape, writes, [])
+        else:
+            for form, place in ((w.form, w.target) for w in writes):
+                if not (type(form) is Stored and form.array is place.array):  # else it is there already
+                    nests.copy(b, form, place)
         return target
 
     # -- groups ---------------------------------------------------------------------------------------------------
@@ -643,6 +667,13 @@ def part_of(whole: Stored, part: Form, axis: int, offset: Operand) -> Stored:
     return Stored(part.shape, whole.array, offset, whole.strides, is_dense)
 
 
+def are_columns(parts: Sequence[Form], axis: int) -> bool:
+    """Whether parts are joined of which each has one number between two of the others."""
+    return all(is_numbers(x.shape) and x.shape[axis:] == (1,) * (len(x.shape) - axis) for x in parts) and (
+        len({x.shape for x in parts}) == 1
+    )
+
+
 def is_assembled(node: Node) -> bool:
     """Whether a node's result is put together from parts in memory; few parts are read from where they are, by loops
     that have a piece for each (`index_splitting.py`)."""
@@ -653,6 +684,44 @@ def is_assembled(node: Node) -> bool:
         return False
     low, high, _ = node.attrs if node.op.name == "pad" else ((None,), (), ())
     return all(type(n) is int and n >= 0 for n in (*low, *high))
+
+
+def _joined(graph: Graph) -> set[int]:
+    """Outputs, and what they are a shape or a part of, that are to be put together in memory: columns that are flat
+    then, and what is joined of such; by an index into them it would be asked of each element which column it is in."""
+    readers: dict[int, list[Node]] = {}
+    for node in graph.nodes:
+        for value in node.inputs:
+            readers.setdefault(value.key, []).append(node)
+    leaving = {v.key for v in graph.outputs}
+    found = set[int]()
+    for node in reversed(graph.nodes):
+        if node.op.name not in ("reshape", "concatenate") or not _is_static(node):
+            continue
+        key = node.outputs[0].key
+        if key in leaving or all(r.outputs and r.outputs[0].key in leaving for r in readers.get(key, [])):
+            leaving.add(key)
+    flat = {n.inputs[0].key for n in graph.nodes if n.op.name == "reshape" and len(n.outputs[0].shape) == 1}
+    for node in graph.nodes:
+        key = node.outputs[0].key if node.outputs else -1
+        is_shape = node.op.name == "reshape" and node.inputs[0].key in found
+        is_whole = node.op.name == "concatenate" and (is_assembled(node) or _is_of_columns(node, flat, found))
+        if key in leaving and _is_static(node) and (is_shape or is_whole):
+            found.add(key)
+    return found
+
+
+def _is_static(node: Node) -> bool:
+    return all(is_numbers(v.shape) for v in (*node.inputs, *node.outputs))
+
+
+def _is_of_columns(node: Node, flat: set[int], joined: set[int]) -> bool:
+    """Whether a node joins columns that become flat, or flat arrays of which one is joined of columns."""
+    out = node.outputs[0]
+    (axis,) = node.attrs
+    if len(out.shape) == 1:
+        return any(v.key in joined for v in node.inputs)
+    return out.key in flat and axis == len(out.shape) - 1 and all(v.shape[axis:] == (1,) for v in node.inputs)
 
 
 def _counted(node: Node, through: dict[int, tuple[int, ...]], ended: Sequence[int]) -> dict[int, int]:
