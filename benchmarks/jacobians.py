@@ -228,7 +228,8 @@ def cart_pole(np: Any, steps: int) -> tuple[Callable[[Any, Any], Any], Callable[
 
 
 def control_cases(steps: int) -> Iterator[Case]:
-    """Optimal control; beside it the blocks of the Jacobian alone, by a product for each column of a step's."""
+    """Optimal control; beside it the blocks of the Jacobian, by a product for each column of a step's, alone and in a
+    matrix with the zeros that they hold."""
     rng = np.random.default_rng(5)
     z, weights = rng.normal(size=5 * steps + 4) * 0.3, rng.normal(size=4 * steps)
     step, defects = cart_pole(np, steps)
@@ -239,9 +240,19 @@ def control_cases(steps: int) -> Iterator[Case]:
         units = [(np.tile(row[:4], (steps, 1)), np.full(steps, row[4])) for row in np.eye(5)]
         return np.stack([wg.jvp(step, given, unit)[1] for unit in units], 1)
 
+    @wg.function
+    def entries(z: Any) -> Any:
+        found = blocks(z).transpose(0, 2, 1)
+        return np.concatenate([-found[..., :4], np.ones((steps, 4, 1)), -found[..., 4:]], -1).reshape(-1)
+
+    first, row = 4 * np.arange(steps)[:, None, None], np.arange(4)[:, None]
+    of_states, of_force = first + np.arange(4) + 0 * row, first // 4 + 4 * steps + 4 + 0 * row
+    columns = np.concatenate([of_states, first + 4 + row, of_force], -1).reshape(-1)
+    starts, shape = 6 * np.arange(4 * steps + 1), (4 * steps, 5 * steps + 4)
     yield Case(f"Jacobian of a cart-pole's {steps} steps", [
         of_wengert("wengert, detect each time", wg.jacobian(defects, sparsity="detect"), z),
         Way("wengert, blocks by hand", lambda: blocks(z), None),
+        whole("the same in a matrix", lambda: sp.csr_array((entries(z), columns, starts), shape=shape)),
     ])  # fmt: skip
     lagrangian = wg.hessian(lambda z: defects(z) @ weights + (z[4 * steps + 4 :] ** 2).sum(), sparsity="detect")
     yield Case(f"Hessian of its Lagrangian, {steps} steps", [of_wengert("wengert, detect each time", lagrangian, z)])
