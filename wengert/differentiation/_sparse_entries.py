@@ -89,16 +89,14 @@ def _constant(array: Array, near: Tensor) -> Tensor:
 
 def _places_in(pattern: Matrix, part: Matrix) -> Array:
     """The numbers of a part's entries among those of a pattern, which has them all."""
-    keys, wanted = _keys(pattern), _keys(part)
+    keys, wanted = [_keys(m.indptr, m.indices, m.shape[1]) for m in (pattern, part)]
     order = np.argsort(keys)
     return order[np.searchsorted(keys, wanted, sorter=order)]
 
 
-def _keys(pattern: Matrix) -> Array:
+def _keys(starts: Array, columns: Array, width: int) -> Array:
     """A number for each entry, by its row and column."""
-    counts: Any = np.diff(pattern.indptr)
-    rows: Any = np.repeat(np.arange(pattern.shape[0]), counts)
-    return rows * pattern.shape[1] + pattern.indices
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts)) * width + columns
 
 
 def _added(constants: Array, places: Array, pushed: Tensor) -> Tensor:
