@@ -230,7 +230,8 @@ class Compiled:
                 natives[place] = Moving(self.uploads.mover(place, array, home.enter(arguments[0]), home), array)
         make = partial(guarded, ()) if self.captures is None else self.captures.guarded
         conditions = (("not {}.reading", STATE),) if self._sources else ()  # nobody waits to hear what is read
-        return make(ready.run, natives, Alike(ready, arguments, own, self.rebuild, conditions))
+        rebuild = None if self.form is None else self.rebuild
+        return make(ready.run, natives, Alike(ready, arguments, own, rebuild, conditions))
 
     def run(self, arguments: Sequence[Tensor], caller: Caller, engine: Engine | None = None) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success.

@@ -22,19 +22,20 @@ class Ready(NamedTuple):
     Attributes:
         run: from such arrays to outputs.
         attributes: the names of an array's attributes that say how it looks.
-        changing: those of them that one and the same array may change.
+        looking: of arrays (those captured too, which may change in place) a function of such that says in one call
+            whether they look alike; None where the attributes say that.
         conditions: what else must hold at a call: an expression with `{}` where a value stands, and the value.
         own: what makes outputs the caller's own, where they may not be.
-        written: the call of `run` as source, of its operands as source and of what gives values names; None where there
-            is nothing in it that can be written where it is called.
+        written: the call of `run` as source, of its operands as source, of what gives values names, and of whether the
+            first output alone is wanted; None where there is nothing in it that can be written where it is called.
     """
 
     run: Callable[..., tuple[Any, ...]]
-    attributes: tuple[str, ...]
-    changing: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
+    looking: Callable[[Sequence[Any]], Callable[..., bool]] | None = None
     conditions: tuple[tuple[str, Any], ...] = ()
     own: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None
-    written: Callable[[Sequence[str], Callable[[object], str]], str] | None = None
+    written: Callable[[Sequence[str], Callable[[object], str], bool], str] | None = None
 
 
 class Engine:

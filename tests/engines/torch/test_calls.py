@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -211,6 +212,75 @@ def test_warm_nodes_of_what_a_transform_has_left_behind() -> None:
     left: list[Any] = []
     torch.func.grad(lambda y: (left.append(y), (y * y).sum())[1])(x)
     torch.testing.assert_close(torch.autograd.grad(f(left[0]), x)[0], torch.cos(x).detach())
+
+
+def _block(of: Any) -> Callable[..., Any]:
+    """Keeps what is neither operand nor result, and reads of the last operand nothing but what follows from it."""
+    return lambda x, w, z: (of.sin(of.tanh(x @ w) * of.exp(of.tanh(z))).sum(), of.cos(x).sum())
+
+
+@pytest.mark.parametrize("kind", ["leaves", "followed", "parameters"])
+@pytest.mark.parametrize("is_batched", [False, True], ids=["one", "vmap"])
+def test_derivatives_of_every_order_of_what_a_warm_node_keeps(kind: str, is_batched: bool) -> None:
+    f = wg.function(_block(wg))
+    start = [torch.linspace(0.1, 0.9, 4, dtype=torch.float64).reshape(2, 2) + i / 10 for i in range(3)]
+    make: Callable[[Any], Any] = torch.nn.Parameter if kind == "parameters" else lambda x: x.clone().requires_grad_()
+    for turn in range(4):
+        found: list[Any] = []
+        for g in (f, _block(torch)):
+            sources = [*map(make, start)]
+            loss = sum(g(*([x * 1 for x in sources] if kind == "followed" else sources)))
+            if is_batched:
+                seeds = torch.tensor([1.0, 2.0], dtype=torch.float64)
+                pull = partial(torch.autograd.grad, loss, sources, create_graph=True)
+                first = [x.sum(0) for x in torch.func.vmap(lambda ct, pull=pull: pull(ct))(seeds)]
+            else:
+                first = torch.autograd.grad(loss, sources, create_graph=turn > 0)
+            found += [x.detach() for x in first]
+            if turn or is_batched:
+                second = torch.autograd.grad(sum((x * x).sum() for x in first), sources, create_graph=True)
+                third = torch.autograd.grad(sum((x * x).sum() for x in second), sources)
+                found += [x.detach() for x in (*second, *third)]
+        torch.testing.assert_close(found[: len(found) // 2], found[len(found) // 2 :])
+
+
+def test_a_leaf_that_a_warm_node_does_not_read_may_be_written_to_before_a_second_derivative() -> None:
+    f = wg.function(lambda x: wg.sin(wg.tanh(x)).sum())
+    x = tensor(0.3, 0.4, requires_grad=True)
+    warm(f, x)
+    y = f(x)
+    with torch.no_grad():
+        x.add_(1.0)
+    (first,) = torch.autograd.grad(y, x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    t = torch.tanh(tensor(0.3, 0.4))
+    torch.testing.assert_close(first.detach(), torch.cos(t) * (1 - t * t))
+    torch.testing.assert_close(second, -torch.sin(t) * (1 - t * t) ** 2 - 2 * t * torch.cos(t) * (1 - t * t))
+
+
+def test_warm_calls_in_modes_that_torch_dispatches_by() -> None:
+    modes = importlib.import_module("torch.utils._python_dispatch")
+    seen: list[Any] = []
+
+    class Watching(modes.TorchDispatchMode):
+        def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(op)
+            return op(*args, **(kwargs or {}))
+
+    f = wg.function(lambda x: wg.sin(x) * 2)
+    plain, conjugated = tensor(0.3, 0.4), torch.tensor([0.3 + 1j, 0.4])
+    for _ in range(3):
+        warm(f, plain)
+        seen.clear()
+        with Watching():
+            warm(f, plain)
+        assert seen
+        with torch.inference_mode():
+            torch.testing.assert_close(f(plain * 1), torch.sin(plain) * 2)
+        with torch.autocast("cpu"):
+            torch.testing.assert_close(f(plain), torch.sin(plain) * 2)
+        for x in (conjugated, conjugated.conj(), plain):
+            torch.testing.assert_close(f(x), torch.sin(x) * 2)
 
 
 def test_half_floats_in_products_beside_whole_ones() -> None:

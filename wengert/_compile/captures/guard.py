@@ -53,21 +53,22 @@ class Alike:
     Attributes:
         ready: the program.
         count: how many arguments there are.
-        rebuild: from its outputs to what a call gives.
+        rebuild: from its outputs to what a call gives; None for the first of them.
         conditions: further ones, as those of the program.
     """
 
     def __init__(
-        self, ready: Ready, arguments: Sequence[object], captured: Sequence[object], rebuild: Callable[..., Any],
-        conditions: tuple[tuple[str, Any], ...],
+        self, ready: Ready, arguments: Sequence[object], captured: Sequence[object],
+        rebuild: Callable[..., Any] | None, conditions: tuple[tuple[str, Any], ...],
     ) -> None:  # fmt: skip
         self.ready = ready
         self.count = len(arguments)
         self.rebuild = rebuild
         self.conditions = (*ready.conditions, *conditions)
         self._captured = captured
-        of_arguments = [getattr(x, name) for x in arguments for name in ready.attributes]
-        self._held = (*of_arguments, *[getattr(x, name) for x in captured for name in ready.changing])
+        self._held = (*[getattr(x, name) for x in arguments for name in ready.attributes],)
+        arrays = [*arguments, *captured]
+        self._are_alike = ready.looking(arrays) if arrays and ready.looking is not None else None
 
     def arguments(self) -> list[str]:
         """The names of the arguments in the code."""
@@ -77,15 +78,19 @@ class Alike:
         """The test as an expression."""
         parts = [text.format(bind(value)) for text, value in self.conditions]
         if self._held:
-            looks = [f"_wga{place}.{name}" for place in range(self.count) for name in self.ready.attributes]
-            looks += [f"{bind(x)}.{name}" for x in self._captured for name in self.ready.changing]
+            looks = [f"{name}.{attribute}" for name in self.arguments() for attribute in self.ready.attributes]
             parts.append(f"({', '.join(looks)},) == {bind(self._held)}")
+        if self._are_alike is not None:
+            parts.append(f"{bind(self._are_alike)}({', '.join([*self.arguments(), *map(bind, self._captured)])})")
         return " and ".join(parts) or "True"
 
-    def result(self, call: str, bind: Bind) -> str:
-        """What is given, of the text of the call."""
-        own = self.ready.own
-        return f"{bind(self.rebuild)}({call if own is None else f'{bind(own)}({call})'})"
+    def result(self, run: Callable[..., Any], operands: Sequence[str], bind: Bind) -> str:
+        """What is given, of what runs the program and of its operands."""
+        own, written = self.ready.own, self.ready.written
+        is_one = self.rebuild is None
+        call = f"{bind(run)}({', '.join(operands)})" if written is None else written(operands, bind, is_one)
+        outs = call if own is None else f"{bind(own)}({call})"
+        return f"{outs}[0]" if is_one else f"{bind(self.rebuild)}({outs})"
 
 
 def guarded(
@@ -100,17 +105,17 @@ def guarded(
         return run
     binder = _binder(tests)
     moves, captured = _captured(natives, binder)
-    names, unpacked, written = ["*arguments"], "", None
+    names, unpacked = ["*arguments"], ""
     if alike is not None:
-        names, tests, written = alike.arguments(), [*tests, alike], alike.ready.written
+        names, tests = alike.arguments(), [*tests, alike]
         unpacked = f"   {''.join(f'{name}, ' for name in names).strip() or '()'} = arguments\n"
     operands = [*names, *captured]
-    call = f"{binder(run)}({', '.join(operands)})" if written is None else written(operands, binder)
+    result = f"{binder(run)}({', '.join(operands)})" if alike is None else alike.result(run, operands, binder)
     other = binder(NotImplemented)
     text = (
         f"(*arguments):\n  try:\n{unpacked}   if not ({_test(tests, binder)}): return {other}\n{moves}"
         f"  except {binder(_ERRORS)}: return {other}\n"
-        f"  return {call if alike is None else alike.result(call, binder)}"
+        f"  return {result}"
     )
     return made("call", text, binder)
 

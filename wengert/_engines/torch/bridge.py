@@ -1,7 +1,8 @@
 """Programs in torch's own differentiation: one `torch.autograd.Function` node with our rule.
 
 The node's results are the program's and, behind them, what its backward half reads that is neither an operand nor a
-result. A node keeps what that half reads and nothing else, so that users may write to the rest in place.
+result. A node keeps what that half reads and nothing else, so that users may write to the rest in place. (Results cost
+torch time: nodes of small programs have the program's alone, and a second derivative makes the others, `_Afterwards`.)
 The backward pass runs that half as a node of its own, so that second derivatives come from our rules, too; a cotangent
 of what was kept (which only a second derivative has) is pulled back by a further split of the program. Under
 `torch.func` the same node has our forward derivative and our batch rule.
@@ -374,7 +375,51 @@ def node_of(held: _Held, device: torch.device) -> Callable[..., tuple[Any, ...]]
 def _pulled_slowly(held: _Held, ctx: Any, *cts: torch.Tensor | None) -> Any:
     """The backward pass of a light node, whatever is asked of it."""
     ctx.held, ctx.places = held, held.saved
-    return _Node.backward(ctx, *cts)[1:]
+    if len(cts) == len(held.forward.graph.outputs) or not torch.is_grad_enabled() or are_none(cts):
+        return _Node.backward(ctx, *cts)[1:]
+    return (*_pulled(held, _Afterwards.told(held, ctx), held.likes, cts),)
+
+
+class _Afterwards(torch.autograd.Function):
+    """What a light node has kept beside its results, as a function of the operands: a second derivative asks for it."""
+
+    @staticmethod
+    def told(held: _Held, node: Any) -> dict[int, Any]:
+        """What a node's backward pass reads, by its places, with what torch is to know of it."""
+        found = _kept(node)
+        operands = [
+            found[i] if i in found else node.next_functions[i][0].variable if is_active else None  # which is of a leaf
+            for i, is_active in enumerate(held.active)
+        ]  # fmt: skip
+        places = [place for place in held.saved if place >= len(held.active) + held.count]
+        # within torch.func, too: nothing of this belongs to a transform that is at work now
+        was_allowed = _functorch.get_single_level_autograd_function_allowed()
+        _functorch.set_single_level_autograd_function_allowed(True)
+        try:
+            kept: Any = super(torch.autograd.Function, _Afterwards).apply(held, places, found, *operands)
+        finally:
+            _functorch.set_single_level_autograd_function_allowed(was_allowed)
+        return found | dict(zip(places, kept, strict=True))
+
+    @staticmethod
+    def forward(ctx: Any, held: _Held, places: Sequence[int], found: dict[int, Any], *operands: Any) -> Any:
+        kept = (*[found[place].detach() for place in places],)
+        ctx.held, ctx.outputs = held, [place - len(held.active) for place in places]
+        ctx.set_materialize_grads(False)
+        _set_apart(ctx, kept, [held.reached[i] for i in ctx.outputs])
+        _keep(ctx, found | dict(zip(places, kept, strict=True)), held.saved)
+        return kept
+
+    @staticmethod
+    @left_out
+    def backward(ctx: Any, *cts: torch.Tensor | None) -> Any:
+        held = ctx.held
+        if are_none(cts):
+            return None, None, *held.nothing
+        given: list[torch.Tensor | None] = [None] * len(held.forward.graph.outputs)
+        for place, ct in zip(ctx.outputs, cts, strict=True):
+            given[place] = ct
+        return None, None, None, *_further(held, _kept(ctx), held.likes, given)
 
 
 class _Node(torch.autograd.Function):

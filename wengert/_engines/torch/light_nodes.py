@@ -23,24 +23,55 @@ if TYPE_CHECKING:
 _functorch = torch._C._functorch  # pyright: ignore[reportAttributeAccessIssue]  # not in torch's stubs
 
 
+Apply = Callable[..., tuple[Any, ...]]
 _alive = _functorch.unwrap_if_dead  # what a transform that has ended has left behind as what it stood for
 
 
 class LightNode:
-    """What makes a node of a light program, from operands to its results."""
+    """What makes a node of a light program, from operands to its results.
 
-    def __init__(self, apply: Callable[..., tuple[Any, ...]], held: _Held) -> None:
-        self._apply = apply
+    What is kept beside these is no result of the node, each of which costs torch as much as a kernel does. A second
+    derivative takes it for one afterwards, for which it needs the operands, or at least where their cotangents go:
+    that is known of those which the node keeps, and of leaves. For other operands the node has more results.
+    """
+
+    def __init__(self, held: _Held, makes: Callable[[bool], Apply]) -> None:
         self._count = held.count
-        self._is_cut = held.count < len(held.forward.graph.outputs)
+        self._unkept = [i for i, is_active in enumerate(held.active) if is_active and i not in held.saved]
+        self._has_more = held.count < len(held.forward.graph.outputs)
+        self._lean = makes(True)
+        self._full = self._lean
+        if self._has_more and self._unkept:
+            self._full = _when_called(lambda: makes(False))
 
     def __call__(self, *operands: torch.Tensor) -> tuple[Any, ...]:
-        return self._apply(*map(_alive, operands))[: self._count]
+        operands = (*map(_alive, operands),)
+        apply = self._lean if all(operands[i].is_leaf for i in self._unkept) else self._full
+        return apply(*operands)[: self._count]
 
-    def written(self, operands: Sequence[str], bind: Callable[[object], str]) -> str:
-        """The same as source, for code that is generated around it: of operands as source, with what names values."""
-        given = ", ".join(f"{bind(_alive)}({x})" for x in operands)
-        return f"{bind(self._apply)}({given}){f'[:{self._count}]' if self._is_cut else ''}"
+    def written(self, operands: Sequence[str], bind: Callable[[object], str], is_one: bool) -> str:
+        """The same as source, for code that is generated around it: of operands as source, with what names values.
+
+        None of them is of a transform: the code looks at what torch dispatches by.
+        """
+        given = f"({', '.join(operands)})"
+        if self._full is self._lean:
+            return f"{bind(self._lean)}{given}"
+        are_leaves = " and ".join(f"{operands[i]}.is_leaf" for i in self._unkept)
+        cut = "" if is_one else f"[:{self._count}]"
+        return f"({bind(self._lean)} if {are_leaves} else {bind(self._full)}){given}{cut}"
+
+
+def _when_called(make: Callable[[], Apply]) -> Apply:
+    """A function that is made when it is called first."""
+    made: list[Apply] = []
+
+    def call(*operands: torch.Tensor) -> tuple[Any, ...]:
+        if not made:
+            made.append(make())
+        return made[0](*operands)
+
+    return call
 
 
 def light_node(
@@ -54,6 +85,12 @@ def light_node(
         slow: the backward pass in general, from a node and the cotangents.
         placed: the cotangent of an operand of gathered rows.
     """
+    return LightNode(held, lambda is_lean: _made(held, forms, slow, placed, is_lean))
+
+
+def _made(
+    held: _Held, forms: tuple[Form, Form], slow: Callable[..., Any], placed: Callable[..., Any], is_lean: bool
+) -> Apply:
     forward, backward = forms
     names: dict[str, Any] = {
         "Function": torch.autograd.Function, "follows": torch.is_grad_enabled,
@@ -67,19 +104,26 @@ def light_node(
         return run(*operands)
 
     names["back"] = back
-    text = "\n".join(_source(held, forward))
+    text = "\n".join(_source(held, forward, held.count if is_lean else len(held.forward.graph.outputs)))
     exec(compile(text, f"<wengert node of {held.forward.graph.name}>", "exec"), names)
-    return LightNode(names["apply"], held)
+    return names["apply"]
 
 
-def _source(held: _Held, form: Form) -> list[str]:
+def _source(held: _Held, form: Form, count: int) -> list[str]:
+    """The class of a node.
+
+    Args:
+        held: the program.
+        form: of its forward half.
+        count: how many of its outputs are results of the node.
+    """
     stage = held.stage
     assert stage is not None
     operands = [f"x{i}" for i in range(len(held.active))]
     outs = [f"y{i}" for i in range(len(held.forward.graph.outputs))]
-    cts = [f"ct{i}" for i in range(len(outs))]
+    cts = [f"ct{i}" for i in range(count)]
     values = [*operands, *outs]
-    apart = [y for y, is_reached in zip(outs, held.reached, strict=True) if not is_reached]
+    apart = [y for y, is_reached in zip(outs[:count], held.reached, strict=False) if not is_reached]
     are_others = [f"{y}._is_view()" for y, may_be in zip(outs, form.may_be_views(), strict=True) if may_be]
     if not form.are_owned:
         are_others = ["True"]
@@ -104,7 +148,7 @@ def _source(held: _Held, form: Form) -> list[str]:
         "        ctx.materialize_grads = False",
         *([f"        ctx.non_differentiable = {_listed(apart)}"] if apart else []),
         f"        ctx.to_save = ({_listed([values[place] for place in held.saved])})",
-        f"        return {_listed(outs)}",
+        f"        return {_listed(outs[:count])}",
         "    @staticmethod",
         "    @left_out",
         f"    def backward(ctx, {_listed(cts)}):",
