@@ -5,6 +5,7 @@ It runs at each call, so it is compiled to one Python expression. Used by `cache
 
 from __future__ import annotations
 
+import builtins
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
@@ -34,7 +35,7 @@ def rebuilder(spec: Spec | None, places: Sequence[Any]) -> Rebuild:
             return make
     if len(places) > _LONGEST or _depth(spec) > _DEEPEST:
         return lambda outs: unflatten(spec, [p.value if isinstance(p, Static) else outs[p] for p in places])
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {"__builtins__": builtins}
     return FunctionType(_code(_text(spec, iter(places), names)), names)
 
 

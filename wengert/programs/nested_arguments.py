@@ -72,7 +72,7 @@ def through(structure: Any, run: Callable[..., Any]) -> Callable[..., Any]:
 
     It is code made for the structure: at ten elements a call of Python for each container costs as much as the program.
     """
-    binder, lines = Binder({}), list[str]()
+    binder, lines = Binder(), list[str]()
     other = binder(NotImplemented)
     leaves = _unpacking(structure, "args", lines, binder)
     text = f"(*args):\n  try:\n{indent(chr(10).join(lines), '   ')}\n  except ValueError: return {other}\n"

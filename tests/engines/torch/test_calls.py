@@ -395,3 +395,23 @@ def test_torchs_traces_of_cold_and_warm_functions_are_alike(kind: str, calls: in
         torch.testing.assert_close(recorded(x * 2), torch.sin(x * 2) * number)
         with pytest.raises(wg.TracingError, match="would keep what it gives"):
             record(made(lambda x: wg.special.betainc(2.0, 3.0, x)))
+
+
+@pytest.mark.parametrize("kind", ["custom", "function", "nested", "from_jax"])
+def test_warm_calls_under_anomaly_detection(kind: str) -> None:
+    """For which torch imports a module of Python's under each call."""
+    f: Any = wg.custom_gradient(lambda x: (x**3, lambda dy: dy * 7.0 * x))
+    if kind == "function":
+        f = wg.function(lambda x: wg.sum(wg.sin(x)) * 7.0)
+    elif kind == "nested":
+        nested = wg.function(lambda p: {"sum": p["x"] * p["x"] * 3.5, "both": [p["x"], p["x"] + 1]})
+        f = lambda x: nested({"x": x})["sum"]  # noqa: E731
+    elif kind == "from_jax":
+        pytest.importorskip("jax", reason="JAX is not installed")
+        f = wg.from_jax(lambda x: x * x * 3.5)
+    x = torch.tensor([0.3, 0.8], requires_grad=True)
+    slopes = [torch.autograd.grad(f(x).sum(), x)[0] for _ in range(4)]
+    with pytest.warns(UserWarning, match="Anomaly Detection"), torch.autograd.detect_anomaly():
+        slopes += [torch.autograd.grad(f(x).sum(), x)[0] for _ in range(2)]
+    for slope in slopes:
+        torch.testing.assert_close(slope, slopes[0])

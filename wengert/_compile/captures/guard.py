@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -136,11 +137,15 @@ Test = Watch | Unwritten | Alike
 
 
 class Binder:
-    """Gives values names in the code, and says whose globals can be read by their own."""
+    """Gives values names in the code, and says whose globals can be read by their own.
 
-    def __init__(self, home: dict[str, Any]) -> None:
+    Args:
+        home: these globals. By default none: what C imports under such code, as torch does, asks for `__builtins__`.
+    """
+
+    def __init__(self, home: dict[str, Any] | None = None) -> None:
         self.cells: list[CellType] = []
-        self.home = home
+        self.home = {"__builtins__": builtins} if home is None else home
         self._names: dict[int, str] = {}
 
     def __call__(self, value: object) -> str:
@@ -153,9 +158,9 @@ class Binder:
 
 def _binder(tests: Sequence[Test]) -> Binder:
     owners = [w.owner for w in tests if isinstance(w, Item)]
-    homes = Counter(map(id, owners))
+    homes = Counter(id(owner) for owner in owners if type(owner) is dict and "__builtins__" in owner)
     commonest = homes.most_common(1)[0][0] if homes else 0
-    return Binder(next((owner for owner in owners if id(owner) == commonest and type(owner) is dict), {}))
+    return Binder(next((owner for owner in owners if id(owner) == commonest), None))
 
 
 def _test(tests: Sequence[Test], binder: Binder) -> str:
