@@ -103,7 +103,15 @@ def test_numbers_that_are_arguments(engine: str) -> None:
     f = wg.function(lambda x, by: wg.sin(x) * by)
     rule = wg.custom_gradient(lambda x, by: (x * by, lambda u: (u * by, wg.sum(u * x))))
     for g in (f, getattr(f, f"to_{engine}")(), rule):
-        assert [name_of(g(x, by).dtype) for by in (2.0, TWO, np.int64(2))] == ["float32"] * 3
+        for by in (2.0, TWO, np.int64(2)):
+            assert name_of(g(x, by).dtype) == "float32"
+            if g in (f, rule):
+                assert name_of(wg.grad(lambda x, by=by, g=g: wg.sum(g(x, by)))(x).dtype) == "float32"
+            if engine == "torch":
+                followed = x.clone().requires_grad_()
+                y = g(followed, by)
+                y.sum().backward()
+                assert name_of(y.dtype) == name_of(followed.grad.dtype) == "float32"
 
 
 @pytest.mark.parametrize("name", ["grad", "vmap"])

@@ -117,6 +117,7 @@ def _notes_as_documented(torch: Any) -> bool:
 # a name that is matched -> the framework, and whether it has it
 HAS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "aval": ("jax", lambda jax: jax.numpy.ones(2).aval == jax.typeof(jax.numpy.zeros(2))),
+    "aval.weak_type": ("jax", lambda jax: jax.numpy.asarray(0.5).aval.weak_type and not jax.numpy.ones(2).aval.weak_type),
     "ArrayImpl": ("jax", lambda jax: type(jax.numpy.ones(2)).__name__ == "ArrayImpl"),
     "ShardingTypeError": ("jax", lambda jax: "class ShardingTypeError" in _source_of("jax._src.core")),
     "array_constructors.py": ("jax", lambda jax: _file_of(jax.numpy.asarray) == "array_constructors.py"),

@@ -17,7 +17,7 @@ from .._core.constant import constant
 from .._core.engine import ENGINE_OF, FRAMEWORK_ENGINES, FRAMEWORKS, array_of, framework_of
 from .._core.kinds import ARRAYS
 from .._core.public import public
-from .._core.scalars import beside
+from .._core.scalars import beside, take_for_numbers
 from .._core.state import STATE
 from .._core.structure import flatten
 from .._core.tensor import Tensor, Value, entered
@@ -71,13 +71,12 @@ def as_program(
     """
     caller = caller or caller_of((*args, *kwargs.values()))
     leaves, spec = flatten((tuple(args), kwargs))
-    tensors: list[Tensor] = []
+    arrays = [*map(_array_in, leaves)]
+    take_for_numbers(leaves, arrays)
     keys: list[Any] = []
-    for leaf in leaves:
-        tensor = _array_in(leaf)
-        keys.append(Static(leaf) if tensor is None else with_dims(array_key(tensor), len(keys)))
-        if tensor is not None:
-            tensors.append(tensor)
+    for leaf, array in zip(leaves, arrays, strict=True):
+        keys.append(Static(leaf) if array is None else with_dims(array_key(array), len(keys)))
+    tensors = [x for x in arrays if x is not None]
     with beside(tensors):
         traced = trace(f, spec, keys, name)
     return Compiled(traced).run(tensors, caller)

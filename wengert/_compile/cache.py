@@ -17,6 +17,7 @@ from .._core.dims import Atom, Dim, evaluate
 from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine, array_of, framework_of
 from .._core.kinds import ARRAYS
 from .._core.moving import moved
+from .._core.scalars import Rule
 from .._core.state import STATE, next_serial
 from .._core.structure import LEAF, Spec, maker_of
 from .._core.tensor import Tensor, entered, held_now, source_of
@@ -57,7 +58,7 @@ class Compiled:
     ) -> None:
         graph = traced.graph
         self.seconds = seconds or {}
-        self.scalars: bool | None = None
+        self.scalars: Rule | None = None
         self.limits: dict[int, Bounds] | None = None
         self.traced = traced
         self.graph = graph

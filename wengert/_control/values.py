@@ -16,6 +16,7 @@ from .._core.dims import Atom, Dim, is_late
 from .._core.dtypes import promote, python_type, weak_promote
 from .._core.engine import is_native
 from .._core.kinds import ARRAYS
+from .._core.scalars import are_one_dtype
 from .._core.state import STATE
 from .._core.structure import (
     LEAF,
@@ -240,6 +241,11 @@ def met_dtype(first: Tensor, second: Tensor) -> np.dtype[Any]:
     return weak_promote(python_type(weak.dtype), strong.dtype)
 
 
+def do_meet(first: Tensor, second: Tensor) -> bool:
+    """Whether two values may take one dtype: a weak one gives way, and what is wide may be narrow where it runs."""
+    return first._weak or second._weak or are_one_dtype(first.dtype, second.dtype)
+
+
 def _is_alike(before: Tensor, after: ArrayLike) -> bool:
     """Whether a loop variable is a tensor of the very type that it had before."""
     if type(after) is not Tensor:
@@ -303,7 +309,7 @@ class Carried:
     def fitted(self, index: int, before: Tensor, after: Tensor) -> Tensor:
         """One loop variable after a step, weak numbers converted."""
         dtype = met_dtype(before, after)
-        if dtype != after.dtype and (after._weak or before._weak):
+        if dtype != after.dtype and do_meet(before, after):
             after = weakened(cast(after, dtype), after._weak and before._weak)
         free = self.free[index]
         is_same = len(before.shape) == len(after.shape) and all(
@@ -375,6 +381,6 @@ def _shapes_in(value: Any) -> list[Any]:
 
 
 __all__ = [
-    "Carried", "Leaves", "attached", "connected", "is_number_list", "leaf_tensor", "met_dtype",
+    "Carried", "Leaves", "attached", "connected", "do_meet", "is_number_list", "leaf_tensor", "met_dtype",
     "require_same_structure", "require_same_type", "same_but_late", "strong_unless", "with_extents",
 ]  # fmt: skip

@@ -59,6 +59,8 @@ class Engine:
         leave: native -> array, the very one.
         give: native -> array, the caller's own: it shares memory with nothing.
         copy: native -> one that no caller can change.
+        is_weak: whether an array has the dtype of a plain number, which gives way to that of others; None where no
+            array has.
         is_followed: whether the framework's own differentiation, batching or compilation takes part in what happens to
             a native or array.
         run_plain: `run_plain(arrays, program)` -> the arrays that a program gives, the caller's own.
@@ -89,6 +91,7 @@ class Engine:
         leave: Callable[[Any], Any] = lambda native: native,
         give: Callable[[Any], Any] = lambda native: native,
         copy: Callable[[Any], Any] = lambda native: native,
+        is_weak: Callable[[Any], bool] | None = None,
         is_followed: Callable[[Any], bool] | None = None,
         run_plain: Callable[..., tuple[Any, ...]] | None = None,
         looks: Callable[[Any], Any] = lambda arrays: None,
@@ -115,6 +118,7 @@ class Engine:
         self.leave = leave
         self.give = give
         self.copy = copy
+        self.is_weak = is_weak
         self.is_followed: Callable[[Any], bool] = is_followed or (lambda native: not is_concrete(native))
         self.run_plain = self._run_plain if run_plain is None else run_plain
         self.looks = looks
@@ -185,6 +189,14 @@ def register_host_kernel(name: str, for_engine: Callable[[Engine], Kernel]) -> N
     HOST_KERNELS[name] = for_engine
     for engine in ENGINES.values():
         engine.kernels.setdefault(name, for_engine(engine))
+
+
+def look_of(array: Any) -> tuple[Any, ...]:
+    """What of a plain array decides how it is traced."""
+    kind = type(array)
+    home = PLAIN_TYPES.get(kind)
+    is_weak = home is not None and home.is_weak is not None and home.is_weak(array)
+    return kind, array.shape, array.dtype, is_weak
 
 
 def array_of(x: object) -> Any:

@@ -1,39 +1,48 @@
-"""Promotion of NumPy's scalars beside tensors of torch and TensorFlow: these take them for plain numbers, so they are
-weak there.
+"""Promotion that differs from framework to framework: torch and TensorFlow take NumPy's scalars for plain numbers, so
+they are weak there; JAX has nothing wider than 32 bits unless its user asks for that.
 
-A trace serves every engine, so it is told which of them it is for, and notes whether that made a difference: if so,
-what it gives is used for arrays of this kind only.
+A trace serves every engine, so it is told which of them it is for, and notes what of that made a difference: if
+anything did, what it gives is used for arrays of this kind only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
-from .engine import ENGINE_OF, FRAMEWORK_ENGINES
+from . import dtypes
+from .engine import ENGINE_OF, FRAMEWORK_ENGINES, Engine
 from .state import STATE
 from .tensor import Tensor, Value
 
+Rule = tuple[bool | None, bool | None]
+
 
 class Scalars:
-    """Whether NumPy's scalars are weak in the trace under way, and whether that mattered.
+    """Whether NumPy's scalars are weak in the trace under way and wide numbers narrow, and whether that mattered.
 
     Attributes:
-        give_way: whether they take the dtype of the arrays beside them.
+        give_way: whether NumPy's scalars take the dtype of the arrays beside them.
         were_met: whether that, either way, made a difference.
+        is_narrow: whether what is 64 bits wide has 32 where the trace runs.
+        was_wide: the same of this.
     """
 
-    __slots__ = ("give_way", "were_met")
+    __slots__ = ("give_way", "is_narrow", "was_wide", "were_met")
 
-    def __init__(self, give_way: bool) -> None:
-        self.give_way = give_way
-        self.were_met = False
+    def __init__(self, tensors: Iterable[Tensor]) -> None:
+        engines = _engines_of(tensors)
+        self.give_way = any(e.has_weak_scalars for e in engines)
+        self.is_narrow = any(e.canonical_dtype(dtypes.float64) != dtypes.float64 for e in engines)
+        self.were_met = self.was_wide = False
 
     @property
-    def rule(self) -> bool | None:
-        """For which arrays the trace is: where scalars give way, where they do not, or None, for all."""
-        return self.give_way if self.were_met else None
+    def rule(self) -> Rule | None:
+        """For which arrays the trace is: what of both made a difference, as it was; None, for all."""
+        found = (self.give_way if self.were_met else None, self.is_narrow if self.was_wide else None)
+        return None if found == (None, None) else found
 
 
 class beside:
@@ -47,27 +56,66 @@ class beside:
     def __enter__(self) -> Scalars:
         self._before = STATE.scalars
         if STATE.builder is None or self._before is None:
-            STATE.scalars = Scalars(are_among_weak(self._tensors))
+            STATE.scalars = Scalars(self._tensors)
         return STATE.scalars
 
     def __exit__(self, *exc: object) -> None:
         STATE.scalars = self._before
 
 
-def suits(rule: bool | None) -> bool:
+def suits(rule: Rule | None) -> bool:
     """Whether a trace with this rule is for the arrays at hand."""
+    if rule is None:
+        return True
+    gave_way, was_narrow = rule
     scalars = STATE.scalars
-    if rule is None or scalars is None:
-        return not rule
-    scalars.were_met |= rule == scalars.give_way
-    return rule == scalars.give_way
+    if scalars is None:
+        return not gave_way and not was_narrow
+    does = gave_way in (None, scalars.give_way) and was_narrow in (None, scalars.is_narrow)
+    if does:
+        scalars.were_met |= gave_way is not None
+        scalars.was_wide |= was_narrow is not None
+    return does
+
+
+def has_dtype(x: Tensor, dtype: np.dtype[Any]) -> bool:
+    """Whether a tensor has a dtype, as far as its engine has one as wide; in a trace, the engine that it is for."""
+    data = x._data
+    if type(data) is Value:
+        return are_one_dtype(data.dtype, dtype)
+    return data.dtype == dtype or ENGINE_OF[type(data)].canonical_dtype(dtype) == data.dtype
+
+
+def are_one_dtype(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
+    """Whether two dtypes are one where the trace under way runs: what is wide may be narrow there."""
+    scalars = STATE.scalars
+    if dtype == other or scalars is None or _NARROWED.get(dtype, dtype) != _NARROWED.get(other, other):
+        return dtype == other
+    scalars.was_wide = True
+    return scalars.is_narrow
+
+
+_NARROWED = {dtypes.float64: dtypes.float32, dtypes.complex128: dtypes.complex64}
+
+
+def _engines_of(tensors: Iterable[Tensor]) -> set[Engine]:
+    """The engines of what has values among some tensors, where frameworks are in use."""
+    if not FRAMEWORK_ENGINES:
+        return set()
+    return {ENGINE_OF[type(t._data)] for t in tensors if type(t._data) is not Value}
 
 
 def are_among_weak(tensors: Iterable[Tensor]) -> bool:
     """Whether arrays beside which NumPy's scalars give way are among some tensors."""
-    return bool(FRAMEWORK_ENGINES) and any(
-        type(t._data) is not Value and ENGINE_OF[type(t._data)].has_weak_scalars for t in tensors
-    )
+    return any(engine.has_weak_scalars for engine in _engines_of(tensors))
+
+
+def take_for_numbers(leaves: Sequence[Any], tensors: Sequence[Tensor | None]) -> None:
+    """Has NumPy's scalars among some leaves be weak, as tensors that were just made, where such arrays are beside."""
+    if are_among_weak(t for t in tensors if t is not None):
+        for leaf, tensor in zip(leaves, tensors, strict=True):
+            if tensor is not None and isinstance(leaf, np.generic):
+                tensor._weak = True
 
 
 def waiving(tensors: list[Tensor]) -> list[bool]:
@@ -91,4 +139,7 @@ def give_way(tensors: list[Tensor]) -> bool:
     return scalars.give_way
 
 
-__all__ = ["Scalars", "are_among_weak", "beside", "give_way", "suits", "waiving"]
+__all__ = [
+    "Rule", "Scalars", "are_among_weak", "are_one_dtype", "beside", "give_way", "has_dtype", "suits",
+    "take_for_numbers", "waiving",
+]  # fmt: skip

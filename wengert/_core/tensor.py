@@ -539,7 +539,9 @@ def entered(array: object) -> Tensor:
     """A new tensor around a framework's array; of a variable that was read before, the one from then."""
     if stands_in(type(array)):
         return _read(array)
-    return Tensor(ENGINE_OF[type(array)].enter(array_of(array)), next_serial())
+    engine = ENGINE_OF[type(array)]
+    is_weak = engine.is_weak
+    return Tensor(engine.enter(array_of(array)), next_serial(), None, is_weak is not None and is_weak(array))
 
 
 def _read(variable: object) -> Tensor:

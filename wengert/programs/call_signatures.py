@@ -17,11 +17,11 @@ from .._compile.statics import Pinned, unpinned
 from .._compile.trace import ArrayKey, Static, array_key
 from .._core import dtypes
 from .._core.bare_integers import noted_if_bare
-from .._core.constant import given_constant, number, weakened
+from .._core.constant import given_constant, number
 from .._core.engine import Engine, is_native
 from .._core.kinds import ARRAYS, SEQUENCES
 from .._core.moving import require_movable
-from .._core.scalars import are_among_weak
+from .._core.scalars import take_for_numbers
 from .._core.state import next_serial
 from .._core.structure import Spec, describe, flatten, is_number_list, paths, unflatten
 from .._core.tensor import Tensor, entered, is_tensor_or_variable, tensor_in
@@ -81,10 +81,7 @@ def tensors_in(leaves: Sequence[Any], spec: Spec | None, f: Callable[..., Any]) 
                 raise
             path = argument_paths(f, spec)[index]
             raise ValueError(at_user_line(f"function: {path}: {error}")) from None
-    if are_among_weak(t for t in found if t is not None):
-        for leaf, tensor in zip(leaves, found, strict=True):
-            if tensor is not None and isinstance(leaf, np.generic):
-                weakened(tensor)
+    take_for_numbers(leaves, found)
     return found
 
 

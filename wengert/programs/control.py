@@ -26,6 +26,7 @@ from .._control.values import (
     Carried,
     Leaves,
     connected,
+    do_meet,
     met_dtype,
     require_same_structure,
     require_same_type,
@@ -251,7 +252,7 @@ def _make_agree(bodies: list[Body], results: list[Leaves], names: Sequence[str],
         column = [r.tensors[place] for r in results]
         wanted = _leading(column)
         for index, (body, x) in enumerate(zip(bodies, column, strict=True)):
-            if x.dtype != wanted.dtype and (x._weak or wanted._weak):
+            if x.dtype != wanted.dtype and do_meet(wanted, x):
                 with building(body.graph):
                     x = S.cast(x, met_dtype(wanted, x))
                 body.results[place] = body.graph.value_of(x)

@@ -29,7 +29,7 @@ from .._core import dtypes, forking
 from .._core.caller import TENSORS, caller_of, caller_with, strong_result
 from .._core.derived import SIGNATURE, Derived, derived, kept
 from .._core.dims import is_late
-from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, transferred
+from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, look_of, transferred
 from .._core.graph import Graph
 from .._core.moving import moved
 from .._core.public import public
@@ -207,7 +207,7 @@ class Function(Generic[P, R]):
                     elif kind in PLAIN_TYPES and (home is not None or len(key) == 1):
                         array = a
                         home = PLAIN_TYPES[kind]
-                        key += (kind, array.shape, array.dtype)
+                        key += look_of(array)
                         natives.append(a)
                     elif kind is float:
                         key.append(float)
@@ -335,7 +335,7 @@ class Function(Generic[P, R]):
             if type(a) is np.ndarray and dtypes.is_supported(a.dtype) and a.dtype.isnative:
                 key += [a.shape, a.dtype]
             elif type(a) in PLAIN_TYPES:
-                key += [type(a), a.shape, a.dtype]
+                key += look_of(a)
             elif type(a) is float and self._signature is None:  # which may ask for another dtype
                 key.append(float)
             elif type(a) is int and compiled.limits is not None and place in compiled.limits:

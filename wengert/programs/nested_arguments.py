@@ -17,7 +17,7 @@ import numpy as np
 
 from .._compile.captures import Binder, made
 from .._core import dtypes
-from .._core.engine import PLAIN_TYPES, Engine
+from .._core.engine import PLAIN_TYPES, Engine, look_of
 from .._core.structure import flatten
 
 CONTAINERS = frozenset({dict, list, tuple})
@@ -42,7 +42,7 @@ class Opened:
         """What decides which program runs."""
         looks: list[Any] = []
         for x in self.arrays:
-            looks += (type(x), x.shape, x.dtype)
+            looks += look_of(x)
         return dtypes._default_float, self.structure, *looks
 
     def are_leaves_of(self, args: tuple[Any, ...], count: int) -> bool:

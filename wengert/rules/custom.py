@@ -39,6 +39,7 @@ from .._core.labelled import family_of
 from .._core.op import Op
 from .._core.public import public
 from .._core.recorder import Observer, Recorder
+from .._core.scalars import has_dtype, waiving
 from .._core.state import STATE, next_serial, observing_reads, pausing, pinning, recording, watchers
 from .._core.structure import LEAF, Spec, describe, flatten, is_number_list, is_plain_dict, opens_itself, unflatten
 from .._core.tensor import Tensor, is_tensor_or_variable
@@ -581,7 +582,7 @@ def _weakly(pull: Pull, flags: list[bool]) -> Pull:
 class _Wanted:
     """What a gradient function must return for the arguments: how many, in which structure, of which types."""
 
-    __slots__ = ("name", "places", "spec", "total", "types")
+    __slots__ = ("name", "places", "spec", "total", "types", "weak")
 
     def __init__(self, name: str, call: _CustomCall) -> None:
         self.name = name
@@ -589,13 +590,15 @@ class _Wanted:
         self.total = call.total
         self.places = call.places
         self.types = [type_of(x) for x in call.inputs]
+        gives_way = waiving(call.inputs) or [False] * len(call.inputs)
+        self.weak = [x._weak or waived for x, waived in zip(call.inputs, gives_way, strict=True)]
 
     def checked(self, returned: object) -> list[Tensor | None]:
         """One cotangent an input."""
         found = self._leaves(returned)
         return [
-            checked_gradient(found[place], t, f"{self.name}: the gradient for input {place}")
-            for place, t in zip(self.places, self.types, strict=True)
+            checked_gradient(found[place], t, f"{self.name}: the gradient for input {place}", is_weak)
+            for place, t, is_weak in zip(self.places, self.types, self.weak, strict=True)
         ]
 
     def _leaves(self, returned: Any) -> Sequence[Any]:
@@ -681,7 +684,10 @@ def checked_gradient(value: Any, wanted: TensorType, what: str, is_weak: bool = 
         raise ValueError(at_user_line(f"{what} has shape {given.shape}, wanted {wanted.shape}"))
     if given.dtype == wanted.dtype:
         return given
-    if (is_plain or given._weak or is_weak) and (dtypes.is_complex(wanted.dtype) or not dtypes.is_complex(given.dtype)):
+    if has_dtype(given, wanted.dtype):
+        return cast(given, wanted.dtype) if given.is_symbolic else given
+    is_free = is_plain or given._weak or is_weak
+    if is_free and (dtypes.is_complex(wanted.dtype) or not dtypes.is_complex(given.dtype)):
         return cast(given, wanted.dtype)
     raise TypeError(at_user_line(f"{what} has dtype {given.dtype.name}, wanted {wanted.dtype.name}"))
 

@@ -405,7 +405,7 @@ def test_warm_calls_under_anomaly_detection(kind: str) -> None:
         f = wg.function(lambda x: wg.sum(wg.sin(x)) * 7.0)
     elif kind == "nested":
         nested = wg.function(lambda p: {"sum": p["x"] * p["x"] * 3.5, "both": [p["x"], p["x"] + 1]})
-        f = lambda x: nested({"x": x})["sum"]  # noqa: E731
+        f = lambda x: nested({"x": x})["sum"]
     elif kind == "from_jax":
         pytest.importorskip("jax", reason="JAX is not installed")
         f = wg.from_jax(lambda x: x * x * 3.5)

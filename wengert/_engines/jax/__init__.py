@@ -7,6 +7,7 @@ switch of the user makes of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import jax
@@ -39,7 +40,7 @@ def _device(x: jax.Array) -> str:
 
 JAX = Engine(
     "jax", (jax.Array, jax.core.Tracer, XlaHistory), to_numpy=_to_numpy, from_numpy=jnp.asarray, device=_device,
-    is_concrete=is_concrete, canonical_dtype=canonical, is_framework=True,
+    is_concrete=is_concrete, is_weak=attrgetter("aval.weak_type"), canonical_dtype=canonical, is_framework=True,
     host_call=host_call, looks=looks, ready=ready,
 )  # fmt: skip
 JAX.kernels = KERNELS
