@@ -45,6 +45,18 @@ def test_large_arrays_of_constants_are_made_by_the_code() -> None:
         assert ({part.by for part in compiled.report(x).parts} == {"machine code"}) == is_ours
 
 
+@pytest.mark.parametrize(("function", "is_compiled"), [
+    (lambda x: wg.repeat(x, 3), True), (lambda x: wg.repeat(x, 2, axis=1), True), (lambda x: wg.tile(x, 3), False),
+    (lambda x: wg.reshape(x, (6, 10)), False),
+])  # fmt: skip
+def test_elements_that_are_repeated_one_by_one_are_copied_by_the_code(function: Any, is_compiled: bool) -> None:
+    """Of whole rows NumPy makes copies that are as fast."""
+    x = np.arange(60.0).reshape(12, 5)
+    compiled = wg.function(function)
+    np.testing.assert_array_equal(compiled(x), function(x))
+    assert ({part.by for part in compiled.report(x).parts} == {"machine code"}) == is_compiled
+
+
 def test_sums_of_sums_are_one_sum() -> None:
     x = np.random.default_rng(3).normal(size=(4, 5, 6))
 

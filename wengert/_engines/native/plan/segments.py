@@ -128,7 +128,8 @@ def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
     result: list[Part] = []
     for level in sorted(found):
         nodes = found[level]
-        if level % 2 or not any(map(_computes, nodes)):
+        repeated = {v.key for node in nodes if _repeats_one_by_one(node) for v in node.outputs}
+        if level % 2 or not any(_computes(node) or _copies_repeated(node, repeated) for node in nodes):
             result += [Part([node], False, [*node.inputs], [*node.outputs]) for node in nodes]
             continue
         made = {v.key: v for node in nodes for v in node.outputs}
@@ -177,6 +178,20 @@ def _untold_outside(graph: Graph, result: Iterable[Part]) -> set[Any]:
 
 _COPIES = ("full", "concatenate", "pad")
 _LARGE = 64 * 1024  # bytes from which on an array of NumPy's may be mapped anew at each call, and ours are kept
+
+
+def _repeats_one_by_one(node: Node) -> bool:
+    """Whether equal elements lie side by side in what a node makes."""
+    return node.op.name == "broadcast_to" and node.inputs[0].shape[-1:] == (1,) and node.outputs[0].shape[-1:] != (1,)
+
+
+def _copies_repeated(node: Node, repeated: set[int]) -> bool:
+    """Whether a node copies elements that lie side by side, of which NumPy copies each by itself: a reshape that is no
+    view, as several axes come into one."""
+    if node.op.name != "reshape":
+        return False
+    (x,), (out,) = node.inputs, node.outputs
+    return x.key in repeated and len(out.shape) < len(x.shape)
 
 
 def _computes(node: Node) -> bool:
