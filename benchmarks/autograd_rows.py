@@ -1,4 +1,5 @@
-"""Rows of `autograd.py`: HIPS/autograd's own benchmark programs, its examples, and fits by packages that depend on it.
+"""Rows of `beside_autograd.py`: HIPS/autograd's own benchmark programs, its examples, and fits by packages that depend
+on it.
 
 Each function takes the name of a package with autograd's modules, and gives calls by name.
 """

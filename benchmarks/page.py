@@ -1,10 +1,11 @@
 """Runs all benchmarks on one quiet machine and writes what they print on one page: `make bench`.
 
 The page is results/COMMIT-all.md: the machine, then for each benchmark what it printed, how long it took and, where it
-failed, what it said. A benchmark that fails does not end the others. Those that read the clock on the wall run first,
-one after another; those that count the processor's time then run side by side, one on each core, the longest first.
-Turns are so long that all take half an hour on two quiet cores, compilers' time the most of it; none leaves out a row.
-What still runs when `--minutes` are over is stopped, and the page has what it printed until then.
+failed, what it said. A benchmark that fails does not end the others. `run.py` and `threads.py` run first, one after the
+other, with nothing beside them; those that count the processor's time, or the least of many, then run side by side, one
+on each core. Turns are so long that all take little more than half an hour on two quiet cores, compilers' time the most
+of it; none leaves out a row. What still runs when `--minutes` are over is stopped, and the page has what it printed
+until then.
 
 `run.py` and `engines.py` write their figures as JSON, too; `figures.py` makes README's and the site's from them.
 Start reading at `main`.
@@ -42,25 +43,26 @@ class Benchmark(NamedTuple):
 
 
 # In the page's order, without `gpu.py`, which wants an accelerator, and `array_api_tests.py`, which fetches a suite.
-# `startup.py` and `loop_memory.py` are rows of `run.py`. Of those that run side by side the longest begin first.
+# `startup.py` and `loop_memory.py` are rows of `run.py`. Of those that run side by side the longest begins first, next
+# to it the short ones; what tells each row as it has it is last, should the time be over.
 ALL = {
-    "run": Benchmark("--seconds 0.1 --rounds 7", is_alone=True),
-    "overhead": Benchmark("--quick", is_alone=True),
-    "threads": Benchmark("--rounds 12", is_alone=True),
+    "run": Benchmark("--seconds 0.1 --rounds 5", is_alone=True),
+    "threads": Benchmark("--rounds 10", is_alone=True),
     "matrices": Benchmark("--seconds 0.01 --rounds 3"),
-    "cliffs": Benchmark("--seconds 0.02 --bound 20"),
-    "engines": Benchmark("--seconds 0.1 --rounds 5"),
-    "sorting": Benchmark("--seconds 0.02"),
-    "compile_time": Benchmark(),
+    "captures": Benchmark(),
+    "errstate": Benchmark("--rounds 3"),
+    "taylor": Benchmark(),
+    "adopted": Benchmark(),
+    "workspace": Benchmark(),
+    "leaks": Benchmark("--quick"),
     "jacobians": Benchmark("--quick"),
     "writes": Benchmark("--count 1000"),
-    "autograd": Benchmark(),
-    "leaks": Benchmark("--quick"),
-    "workspace": Benchmark(),
-    "taylor": Benchmark(),
-    "errstate": Benchmark("--rounds 3"),
-    "adopted": Benchmark(),
-    "captures": Benchmark(),
+    "beside_autograd": Benchmark(),
+    "overhead": Benchmark("--quick"),
+    "compile_time": Benchmark(),
+    "engines": Benchmark("--seconds 0.1 --rounds 5"),
+    "sorting": Benchmark("--seconds 0.02"),
+    "cliffs": Benchmark("--seconds 0.02 --bound 20"),
 }
 TO_FOLDER = ("run", "engines")  # what takes `--output`
 

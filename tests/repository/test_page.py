@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import harness, page
+from benchmarks import harness, libraries, page
 
 SCRIPTS = {
     "good": "print('a figure')",
@@ -57,6 +57,12 @@ def test_what_runs_when_the_time_is_over_is_stopped_and_told(folder: Path, monke
     assert "stopped" not in good
     assert ", stopped: the time was over)" in slow
     assert "so far" in slow
+
+
+def test_benchmarks_are_there_and_none_bears_a_peers_name() -> None:
+    found = {path.stem for path in page.HERE.glob("*.py")}
+    assert {*page.ALL} <= found
+    assert not found & {*libraries.LIBRARIES}  # Python looks beside a script first, and the peer would be absent
 
 
 def test_a_contender_whose_call_is_long_has_fewer_turns() -> None:

@@ -1,6 +1,6 @@
 """Programs of HIPS/autograd's kind, by autograd itself and by `wengert.compat.autograd`, both in one process.
 
-    python benchmarks/autograd.py [--compiled] [--only TEXT]
+    python benchmarks/beside_autograd.py [--compiled] [--only TEXT]
 
 Programs of our choice come first, then autograd's own benchmarks and examples, and fits by packages that depend on it,
 where those are installed (tests/compat/requirements.txt). Each row is one call: the least processor time of several
@@ -22,11 +22,9 @@ from typing import Any
 
 import numpy as onp
 
-# this file bears autograd's name, and Python looks beside a script first
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:] = [*(path for path in sys.path if pathlib.Path(path or ".").resolve() != HERE), str(HERE.parent)]
-import wengert as wg  # noqa: E402  (after the path of modules is set)
-from benchmarks import autograd_rows  # noqa: E402  (as above)
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+import wengert as wg
+from benchmarks import autograd_rows
 
 HOMES = ("autograd", "wengert.compat.autograd")
 
