@@ -22,7 +22,7 @@ from ..lower.reduces import RUNNING
 from .fission import NEAR, pieces
 
 SMALL = 8  # elements up to which a value is in registers
-LONG = 1000  # nodes from which on fewer elements are few
+LONG = 400  # nodes from which on fewer elements are few
 MOST_READS = 3  # of an array near the processor that is joined from parts: each has a piece of code for each part
 DEEP = 30  # points that one map may compute one from the other
 HEAVY = 16  # maps that one map may read through others before it is stored
