@@ -30,7 +30,7 @@ def loaded(name: str) -> Any:
 
 
 def test_these_are_all() -> None:
-    assert [*EXAMPLES] == ["fixed_point", "kalman", "newton", "ode_fit", "pendulum", "train"]
+    assert [*EXAMPLES] == ["cart_pole", "fixed_point", "kalman", "newton", "ode_fit", "pendulum", "train"]
 
 
 def test_newton(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,6 +74,20 @@ def test_fixed_point_gradient_is_that_of_differences() -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="there is no C compiler")
+def test_cart_pole(capsys: pytest.CaptureFixture[str]) -> None:
+    example = loaded("cart_pole")
+    plan = example.main([])
+    np.testing.assert_allclose(plan.states[[0, -1]], [example.START, example.END], atol=1e-6)
+    steps, unknowns = len(plan.forces), np.concatenate([plan.states.reshape(-1), plan.forces])
+    jacobian = wg.jacobian(example.defects, sparsity="detect")(unknowns, steps).toarray()
+    gradient = wg.grad(example.effort)(unknowns, steps)
+    left = gradient - jacobian.T @ np.linalg.lstsq(jacobian.T, gradient, rcond=None)[0]
+    assert (
+        abs(left).max() < 1e-4 * abs(gradient).max()
+    )  # no direction that the constraints leave open lowers the effort
+    assert "largest force" in capsys.readouterr().out
+
+
 def test_pendulum(tmp_path: Path) -> None:
     flight = loaded("pendulum").flown(tmp_path, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     assert np.cos(flight.angle) < -0.999  # it stands on its head

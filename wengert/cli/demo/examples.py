@@ -37,5 +37,6 @@ EXAMPLES = (
     Example("examples/kalman", "A Kalman filter by scan"),
     Example("examples/ode_fit", "Parameters of an ODE"),
     Example("examples/train", "Training without a framework"),
+    Example("examples/cart_pole", "Optimal control"),
     Example("examples/pendulum", "A controller in C"),
 )
