@@ -122,7 +122,7 @@ def measure(
     for index, contender in enumerate(contenders):
         error = _trouble(contender, expected, tolerance)
         if error is None:
-            running.append((index, *_paced(contender.call, seconds, rounds)))
+            running.append((index, *_paced(contender.call, seconds, rounds, clock)))
         else:
             found[index] = Measured(contender.library, contender.kind, float("nan"), float("nan"), error)
     times: dict[int, list[float]] = {index: [] for index, *_ in running}
@@ -152,23 +152,27 @@ def _trouble(contender: Contender, expected: Sequence[np.ndarray], tolerance: fl
     return None
 
 
-def _paced(call: Callable[[], Any], seconds: float, rounds: int) -> tuple[int, int]:
-    """How many calls a turn has, and how many turns there are."""
-    once = _seconds_of(call, 1)
+def _paced(call: Callable[[], Any], seconds: float, rounds: int, clock: Callable[[], float]) -> tuple[int, int]:
+    """How many calls a turn has, and how many turns there are.
+
+    By the clock of the measurement: a call that waits for the processor is no long one, and a turn of one call alone
+    would tell what it takes with cold caches.
+    """
+    once = _seconds_of(call, 1, clock)
     if once < HOPELESS:
-        once = _seconds_of(call, 1)  # the one before may have made something ready
+        once = _seconds_of(call, 1, clock)  # the one before may have made something ready
     if once > seconds:
         return 1, min(rounds, max(1 if once > HOPELESS else 2, int(rounds * seconds / once)))
     if once < seconds / 4:
-        once = _seconds_of(call, max(1, int(seconds / 4 / max(once, 1e-7))))
+        once = _seconds_of(call, max(1, int(seconds / 4 / max(once, 1e-7))), clock)
     return max(1, int(seconds / max(once, 1e-9))), rounds
 
 
-def _seconds_of(call: Callable[[], Any], repeats: int) -> float:
-    started = time.perf_counter()
+def _seconds_of(call: Callable[[], Any], repeats: int, clock: Callable[[], float]) -> float:
+    started = clock()
     for _ in range(repeats):
         call()
-    return (time.perf_counter() - started) / repeats
+    return (clock() - started) / repeats
 
 
 def _time_of_call(call: Callable[[], Any], calls: int, clock: Callable[[], float]) -> float:
