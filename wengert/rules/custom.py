@@ -582,7 +582,7 @@ def _weakly(pull: Pull, flags: list[bool]) -> Pull:
 class _Wanted:
     """What a gradient function must return for the arguments: how many, in which structure, of which types."""
 
-    __slots__ = ("name", "places", "spec", "total", "types", "weak")
+    __slots__ = ("beside", "name", "places", "spec", "total", "types", "weak")
 
     def __init__(self, name: str, call: _CustomCall) -> None:
         self.name = name
@@ -592,12 +592,19 @@ class _Wanted:
         self.types = [type_of(x) for x in call.inputs]
         gives_way = waiving(call.inputs) or [False] * len(call.inputs)
         self.weak = [x._weak or waived for x, waived in zip(call.inputs, gives_way, strict=True)]
+        # what is weak may have a gradient of the dtype of what it gives way to, and of no other
+        self.beside = {x.dtype for x, is_weak in zip(call.inputs, self.weak, strict=True) if not is_weak}
 
     def checked(self, returned: object) -> list[Tensor | None]:
         """One cotangent an input."""
         found = self._leaves(returned)
         return [
-            checked_gradient(found[place], t, f"{self.name}: the gradient for input {place}", is_weak)
+            checked_gradient(
+                found[place],
+                t,
+                f"{self.name}: the gradient for input {place}",
+                is_weak and getattr(found[place], "dtype", None) in self.beside,
+            )
             for place, t, is_weak in zip(self.places, self.types, self.weak, strict=True)
         ]
 
