@@ -54,6 +54,7 @@ ALL = {
     "taylor": Benchmark(),
     "adopted": Benchmark(),
     "workspace": Benchmark(),
+    "xla_loops": Benchmark(),
     "leaks": Benchmark("--quick"),
     "jacobians": Benchmark("--quick"),
     "writes": Benchmark("--count 1000"),
