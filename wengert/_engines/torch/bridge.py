@@ -396,7 +396,8 @@ class _Afterwards(torch.autograd.Function):
         was_allowed = _functorch.get_single_level_autograd_function_allowed()
         _functorch.set_single_level_autograd_function_allowed(True)
         try:
-            kept: Any = super(torch.autograd.Function, _Afterwards).apply(held, places, found, *operands)
+            above: Any = super(torch.autograd.Function, _Afterwards)
+            kept = above.apply(held, places, found, *operands)
         finally:
             _functorch.set_single_level_autograd_function_allowed(was_allowed)
         return found | dict(zip(places, kept, strict=True))
@@ -407,7 +408,9 @@ class _Afterwards(torch.autograd.Function):
         ctx.held, ctx.outputs = held, [place - len(held.active) for place in places]
         ctx.set_materialize_grads(False)
         _set_apart(ctx, kept, [held.reached[i] for i in ctx.outputs])
-        _keep(ctx, found | dict(zip(places, kept, strict=True)), held.saved)
+        values = found | dict(zip(places, kept, strict=True))
+        count = len(held.active) + len(held.forward.graph.outputs)
+        _keep(ctx, [values.get(place) for place in range(count)], held.saved)
         return kept
 
     @staticmethod
