@@ -26,17 +26,25 @@ class Scalars:
     Attributes:
         give_way: whether NumPy's scalars take the dtype of the arrays beside them.
         were_met: whether that, either way, made a difference.
-        is_narrow: whether what is 64 bits wide has 32 where the trace runs.
-        was_wide: the same of this.
+        was_wide: the same of `is_narrow`.
     """
 
-    __slots__ = ("give_way", "is_narrow", "was_wide", "were_met")
+    __slots__ = ("_engines", "give_way", "was_wide", "were_met")
 
     def __init__(self, tensors: Iterable[Tensor]) -> None:
-        engines = _engines_of(tensors)
-        self.give_way = any(e.has_weak_scalars for e in engines)
-        self.is_narrow = any(e.canonical_dtype(dtypes.float64) != dtypes.float64 for e in engines)
-        self.were_met = self.was_wide = False
+        self._engines = set[Engine]()
+        self.give_way = self.were_met = self.was_wide = False
+        if FRAMEWORK_ENGINES:
+            for tensor in tensors:
+                if type(tensor._data) is not Value:
+                    engine = ENGINE_OF[type(tensor._data)]
+                    self._engines.add(engine)
+                    self.give_way |= engine.has_weak_scalars
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether what is 64 bits wide has 32 where the trace runs."""
+        return any(engine.canonical_dtype(dtypes.float64) != dtypes.float64 for engine in self._engines)
 
     @property
     def rule(self) -> Rule | None:
@@ -98,21 +106,19 @@ def are_one_dtype(dtype: np.dtype[Any], other: np.dtype[Any]) -> bool:
 _NARROWED = {dtypes.float64: dtypes.float32, dtypes.complex128: dtypes.complex64}
 
 
-def _engines_of(tensors: Iterable[Tensor]) -> set[Engine]:
-    """The engines of what has values among some tensors, where frameworks are in use."""
-    if not FRAMEWORK_ENGINES:
-        return set()
-    return {ENGINE_OF[type(t._data)] for t in tensors if type(t._data) is not Value}
-
-
-def are_among_weak(tensors: Iterable[Tensor]) -> bool:
+def are_among_weak(tensors: Iterable[Tensor | None]) -> bool:
     """Whether arrays beside which NumPy's scalars give way are among some tensors."""
-    return any(engine.has_weak_scalars for engine in _engines_of(tensors))
+    if FRAMEWORK_ENGINES:
+        for tensor in tensors:  # no generator: each call of a framework's function asks
+            kind = Value if tensor is None else type(tensor._data)
+            if kind is not Value and ENGINE_OF[kind].has_weak_scalars:
+                return True
+    return False
 
 
 def take_for_numbers(leaves: Sequence[Any], tensors: Sequence[Tensor | None]) -> None:
     """Has NumPy's scalars among some leaves be weak, as tensors that were just made, where such arrays are beside."""
-    if are_among_weak(t for t in tensors if t is not None):
+    if are_among_weak(tensors):
         for leaf, tensor in zip(leaves, tensors, strict=True):
             if tensor is not None and isinstance(leaf, np.generic):
                 tensor._weak = True
