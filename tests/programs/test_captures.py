@@ -33,6 +33,7 @@ import scipy.sparse
 
 import wengert as wg
 from wengert._compile.captures import inputs
+from wengert._compile.captures.reads import reads_of
 
 X = np.array([1.0, 2.0])
 
@@ -1176,3 +1177,14 @@ def test_settings_of_libraries_are_told() -> None:
     for f, name in rows:
         with pytest.warns(UserWarning, match=f"reads {name}, which changes by itself"):
             wg.function(f)(1.0)
+
+
+def test_names_of_arguments_are_no_parts_of_names() -> None:
+    def computed(o: Any, k: int) -> Any:
+        return o.method(shape=1, initializer=2) + getattr(o, f"w{k}")
+
+    def both(o: Any) -> Any:
+        return o.method(shape=1, size=2) + sum(getattr(o, "of_" + k) for k in ("shape", "size"))
+
+    assert reads_of(computed.__code__).fragments == {"w"}
+    assert reads_of(both.__code__).fragments >= {"of_", "shape", "size"}

@@ -140,6 +140,7 @@ ENGINES: dict[str, Engine] = {}
 STAND_INS: dict[
     type, Callable[[Any], Any]
 ] = {}  # types that stand for an array (variables of TensorFlow and Keras) -> which one
+WITHOUT_VALUES: set[type] = set()  # types among these whose objects are symbols of a program to come
 PLAIN_TYPES: dict[type, Engine] = {}  # types of a framework's arrays that always hold values
 FRAMEWORK_ENGINES: list[Engine] = []  # those of frameworks that are in use
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 from weakref import WeakValueDictionary
 
-from .._core.engine import ENGINE_OF, STAND_INS
+from .._core.engine import ENGINE_OF, STAND_INS, WITHOUT_VALUES
 from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic
 from . import engine_named
@@ -160,3 +160,4 @@ for _kind, _read in ((_keras.Variable, lambda x: x.value), (_keras.KerasTensor, 
     # what keras.Variable derives from is common to the backends
     ENGINE_OF[_kind] = _backend
     STAND_INS[_kind] = _read
+WITHOUT_VALUES.add(_keras.KerasTensor)

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from ..._core.adopted_names import home_of
-from ..._core.engine import is_native
+from ..._core.engine import WITHOUT_VALUES, is_native
 from ..._core.kinds import SEQUENCES
 from ..._core.tensor import Tensor
 from ..._core.user_line import is_library_file
@@ -246,6 +246,8 @@ class Reach:
             return
         if _is_holder(type(value)):
             self._found_as[id(value)].add(found_as)
+        if type(value) in WITHOUT_VALUES:
+            return  # of layers: a function that reads one is told so where a chain of names leads to it
         if _is_standing(value):
             self._native(value, path).is_loose = True  # where a place was watched, it is not visited
             return

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 import re
 from collections.abc import Iterator
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 Position = tuple[int, int, int, int]  # line, end line, column, end column
 
@@ -78,6 +79,8 @@ def reads_of(code: CodeType) -> Reads:
     found = _instructions(code)
     inner = [reads_of(const) for const in code.co_consts if isinstance(const, CodeType)]
     texts = {text for const in code.co_consts for text in _texts(const)}
+    keywords = _keywords(code, found)
+    parts = {text for const in code.co_consts if const not in keywords for text in _texts(const)}
     spelled = {text for text in texts if text.isidentifier()}
     names, bare, grown = _attributes(found)
     if any(i.opname == "MATCH_CLASS" for i in found):
@@ -89,10 +92,21 @@ def reads_of(code: CodeType) -> Reads:
         chains=(*chains,),
         names=(all_names := names.union(spelled, *[reads.names for reads in inner])),
         bare=bare.union(*[reads.bare for reads in inner]),
-        fragments=frozenset(_words("%".join(texts))).union(*[reads.fragments for reads in inner]),
+        fragments=frozenset(_words("%".join(parts))).union(*[reads.fragments for reads in inner]),
         grown=grown.union(*[reads.grown for reads in inner]) - all_names,
         writes_text=any(map(_writes_text, found)) or any(reads.writes_text for reads in inner),
     )
+
+
+def _keywords(code: CodeType, found: tuple[dis.Instruction, ...]) -> set[object]:
+    """The tuples of strings that only name arguments in calls, of which no names of attributes are put together."""
+    naming, others = set[object](), set[object]()
+    for instruction, after in itertools.pairwise(found):
+        if instruction.opname == "KW_NAMES":
+            naming.add(code.co_consts[cast(int, instruction.arg)])  # `argval` does not say in 3.11
+        elif instruction.opname == "LOAD_CONST" and type(instruction.argval) is tuple:
+            (naming if after.opname == "CALL_KW" else others).add(instruction.argval)
+    return naming - others
 
 
 def _attributes(found: tuple[dis.Instruction, ...]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
