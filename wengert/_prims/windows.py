@@ -197,6 +197,12 @@ def _along_type(name: str, x: TensorType, index: TensorType, length: Any) -> Ten
     return tensor_type((*x.shape[:-1], length), x.dtype)
 
 
+def _add_along_type(x: TensorType, index: TensorType, size: Any) -> TensorType:
+    if not same_shape(x.shape, index.shape):
+        raise ValueError(f"add_along: x has shape {x.shape} and index has shape {index.shape}")
+    return _along_type("add_along", x, index, size)
+
+
 def _indices(rng: np.random.Generator) -> Any:
     return rng.integers(0, 4, (2, 3))
 
@@ -210,7 +216,7 @@ take_along = linear(
     doc="for each place along the last axis the element at a position of its own, not negative",
 )  # fmt: skip
 add_along = linear(
-    "add_along", "x index", attrs="size", type=lambda x, index, size: _along_type("add_along", x, index, size),
+    "add_along", "x index", attrs="size", type=_add_along_type,
     transpose=(lambda ct, index: take_along(ct, index), None), batch=batch_elementwise, dtypes="number",
     leaves_zeros=True,
     can_raise=True, samples=[(((2, 3), _indices), (4,)), (((3,), lambda rng: [1, 3, 1]), (4,))],
