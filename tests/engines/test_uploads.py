@@ -9,6 +9,7 @@ import pytest
 
 import wengert as wg
 from tests.support.engines import engine_named, every_users_engine, native
+from tests.support.wide_jax import x64
 from wengert._compile import uploads
 
 X = np.array([1.0, 2.0, 3.0], np.float32)
@@ -108,11 +109,7 @@ def test_jaxs_64_bit_switch_is_part_of_what_is_kept() -> None:
     jax = pytest.importorskip("jax")
     weights = np.array([1.0 + 1e-12, 3.0, 5.0])
     f = wg.function(lambda v: v * weights)
-    before = jax.config.jax_enable_x64
-    try:
-        for is_wide in (False, True, False, True):
-            jax.config.update("jax_enable_x64", is_wide)
+    for is_wide in (False, True, False, True):
+        with x64(is_wide):
             found = np.asarray(f(jax.numpy.ones(3, "float32")))
-            assert (found[0] != 1.0) == is_wide
-    finally:
-        jax.config.update("jax_enable_x64", before)
+        assert (found[0] != 1.0) == is_wide

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 import wengert as wg
 from tests.support.profiled import python_calls
 from tests.support.threads import in_threads
+from tests.support.wide_jax import x64
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
@@ -25,16 +25,6 @@ X = np.array([0.3, 0.4], np.float32)
 def warm(f: Callable[..., Any], *arguments: Any) -> None:
     for _ in range(3):
         f(*arguments)
-
-
-@contextmanager
-def x64(is_on: bool) -> Iterator[None]:
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", is_on)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_enable_x64", before)
 
 
 @wg.custom_gradient

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.wide_jax import x64
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
@@ -18,10 +19,8 @@ X = np.array([0.1, 0.2])
 @pytest.fixture(autouse=True)
 def narrow() -> Any:
     """JAX as it is where nobody asks for 64 bits; other tests do."""
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", False)
-    yield
-    jax.config.update("jax_enable_x64", before)
+    with x64(False):
+        yield
 
 
 product = wg.from_jax(lambda x, y: jnp.sin(x) * y)

@@ -11,6 +11,7 @@ import pytest
 
 import wengert as wg
 from tests.support.plain_calls import PLAIN
+from tests.support.wide_jax import x64
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 export = pytest.importorskip("jax.export")
@@ -49,9 +50,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_exported_and_run_at_any_size(name: str) -> None:
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    try:
+    with x64(True):
         f = PROGRAMS[name] if name in ("custom gradient", "recomputation") else wg.function(PROGRAMS[name])
         run = jax.value_and_grad(lambda x, w: (f(x, w) ** 2).sum(), (0, 1))
         rows = jax.ShapeDtypeStruct(export.symbolic_shape("rows, 3"), jnp.float64)
@@ -61,8 +60,6 @@ def test_exported_and_run_at_any_size(name: str) -> None:
             wanted = wg.value_and_grad(lambda x, w: wg.sum(f(x, w) ** 2), (0, 1))(x, W)
             for got, want in zip(jax.tree.leaves(made.call(x, W)), jax.tree.leaves(wanted), strict=True):
                 np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
-    finally:
-        jax.config.update("jax_enable_x64", before)
 
 
 X = np.linspace(0.1, 0.9, 12, dtype=np.float32).reshape(4, 3)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.wide_jax import x64
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
-
-
-@contextmanager
-def x64(is_on: bool) -> Iterator[None]:
-    before = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", is_on)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_enable_x64", before)
 
 
 scaled = wg.custom_gradient(lambda x, s: (x * s, lambda dy: (3 * dy * s, wg.sum(dy * x))))

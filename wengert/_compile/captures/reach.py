@@ -242,7 +242,8 @@ class Reach:
         `found_as` is the attribute that it was found as, or `_READ` where code goes on to an attribute of the value.
         """
         if isinstance(value, _ATOMS):
-            self._strings.update((value,) if isinstance(value, str) else ())
+            if isinstance(value, str):
+                self._strings.add(value)
             return
         if _is_holder(type(value)):
             self._found_as[id(value)].add(found_as)
