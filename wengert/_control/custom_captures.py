@@ -1,8 +1,8 @@
 """Finds what the function of a custom gradient uses beside its arguments, as far as its results depend on it.
 
 No gradient flows there: the rule answers for the arguments only. So a tensor that is being differentiated and is used
-this way is refused (`rules/custom.py`, `custom.py`). Tapes and traces keep what they see, and are asked afterwards;
-under other recorders `Outside` listens while the function runs.
+this way is refused (`rules/custom_call.py`, `custom.py`). Tapes and traces keep what they see, and are asked
+afterwards; under other recorders `Outside` listens while the function runs.
 """
 
 from __future__ import annotations

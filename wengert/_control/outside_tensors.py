@@ -1,7 +1,7 @@
 """Recorders that collect the tensors from outside that an eager loop, or a custom gradient's function, uses.
 
 Tensors are told apart by their serial numbers: those made before the run began are from outside. Used by the eager
-loops (`eager_loop`, `eager_history`, `eager_back`) and `rules/custom.py`.
+loops (`eager_loop`, `eager_history`, `eager_back`) and `rules/recomputed.py`.
 """
 
 from __future__ import annotations
