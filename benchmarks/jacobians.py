@@ -293,18 +293,27 @@ def require_agreement(case: Case) -> None:
 
 
 def medians(case: Case, rounds: int) -> list[float]:
-    """The median time of each way; the ways take turns, in an order that rotates."""
-    for way in case.ways:
-        way.call()
+    """The median time of each way's calls; the ways take turns, in an order that rotates."""
+    counts = [max(1, int(TURN / timed(way, 1))) for way in case.ways]
     times: list[list[float]] = [[] for _ in case.ways]
     for turn in range(rounds):
         for step in range(len(case.ways)):
             which = (turn + step) % len(case.ways)
-            gc.collect()
-            start = time.perf_counter()
-            case.ways[which].call()
-            times[which].append((time.perf_counter() - start) * case.ways[which].scale)
+            times[which].append(timed(case.ways[which], counts[which]) * case.ways[which].scale)
     return [statistics.median(column) for column in times]
+
+
+TURN = 0.01  # seconds: of one call alone, most is to bring its code and its arrays back into the caches
+
+
+def timed(way: Way, count: int) -> float:
+    """The seconds of a call, of so many in a row after one that is not counted."""
+    gc.collect()
+    way.call()
+    start = time.perf_counter()
+    for _ in range(count):
+        way.call()
+    return (time.perf_counter() - start) / count
 
 
 def main() -> None:
