@@ -1,6 +1,6 @@
 # Every target sets up what it needs: a virtual environment in .venv, made anew when pyproject.toml changes.
 #   make demo   trains the digits classifier and writes demo.svg
-#   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (half an hour);
+#   make bench  runs the benchmarks beside other libraries and C; writes benchmarks/results/ (as much as two hours);
 #               ROWS picks rows, MINUTES stops it after so many
 #   make docs   writes the documentation to docs/_build/html; warnings are errors
 #   make release  builds a wheel and a source archive and tries them out as a user would; CONTRIBUTING.md says how

@@ -3,9 +3,10 @@
 The page is results/COMMIT-all.md: the machine, then for each benchmark what it printed, how long it took and, where it
 failed, what it said. A benchmark that fails does not end the others. `run.py` and `threads.py` run first, one after the
 other, with nothing beside them; those that count the processor's time, or the least of many, then run side by side, one
-on each core. Turns are so long that all take little more than half an hour on two quiet cores, compilers' time the most
-of it; none leaves out a row. What still runs when `--minutes` are over is stopped, and the page has what it printed
-until then.
+on each core. None leaves out a row, and the most of the time is compilers': `run.py` and `threads.py` take 20 minutes
+on two quiet cores, `matrices.py` and `cliffs.py` as much as an hour, all the others 20 minutes. What still runs when
+`--minutes` are over is stopped, and the page has what it printed until then. A run of some (`--only`) keeps what the
+page of the same commit has of the others, so that a page can be made in parts.
 
 `run.py` and `engines.py` write their figures as JSON, too; `figures.py` makes README's and the site's from them.
 Start reading at `main`.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -120,7 +122,7 @@ def main() -> int:
     folder = options.output.resolve()
     folder.mkdir(exist_ok=True)
     end = time.monotonic() + 60 * options.minutes
-    page = Page(folder, names)
+    page = Page(folder)
     print(page.path, flush=True)
     side_by_side = [name for name in names if not ALL[name].is_alone]
     run_all([name for name in names if ALL[name].is_alone], [None], page, end)
@@ -131,8 +133,8 @@ def main() -> int:
 class Page:
     """The page, written anew whenever a benchmark has ended: there is a page should the rest be stopped."""
 
-    def __init__(self, folder: Path, names: Sequence[str]) -> None:
-        self.folder, self.names = folder, names
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         command = ["git", "rev-parse", "--short", "HEAD"]
         found = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=False)
         commit = found.stdout.strip() or "unknown"
@@ -140,14 +142,20 @@ class Page:
         self.has_failures = False
         facts = ", ".join(f"{key} {value}" for key, value in machine().items())
         self._head = f"# All benchmarks at {commit}\n\nOn {facts}."
-        self._sections: dict[str, str] = {}
+        self._sections = sections_of(self.path.read_text()) if self.path.exists() else {}
 
     def add(self, running: Running) -> None:
         self._sections[running.name] = running.section()
         self.has_failures |= running.process.returncode != 0
-        sections = [self._sections[name] for name in self.names if name in self._sections]
+        sections = [self._sections[name] for name in ALL if name in self._sections]
         self.path.write_text("\n\n".join([self._head, *sections]) + "\n")
         print(self._sections[running.name].splitlines()[0].removeprefix("## "), flush=True)
+
+
+def sections_of(text: str) -> dict[str, str]:
+    """What a page has of each benchmark, by name."""
+    parts = re.split(r"^(?=## \w+\.py)", text, flags=re.MULTILINE)[1:]
+    return {part[3 : part.index(".py")]: part.rstrip() for part in parts}
 
 
 def run_all(names: Sequence[str], places: Sequence[int | None], page: Page, end: float) -> None:

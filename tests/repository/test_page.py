@@ -25,9 +25,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run_page(monkeypatch: pytest.MonkeyPatch, folder: Path, minutes: float, **ran: page.Benchmark) -> tuple[int, str]:
+def run_page(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, minutes: float, *options: str, **ran: page.Benchmark
+) -> tuple[int, str]:
     monkeypatch.setattr(page, "ALL", ran)
-    monkeypatch.setattr(sys, "argv", ["page.py", "--minutes", str(minutes), "--output", str(folder / "results")])
+    given = ["page.py", "--minutes", str(minutes), "--output", str(folder / "results"), *options]
+    monkeypatch.setattr(sys, "argv", given)
     code = page.main()
     (written,) = (folder / "results").glob("*-all.md")
     return code, written.read_text()
@@ -57,6 +60,21 @@ def test_what_runs_when_the_time_is_over_is_stopped_and_told(folder: Path, monke
     assert "stopped" not in good
     assert ", stopped: the time was over)" in slow
     assert "so far" in slow
+
+
+def test_a_page_is_made_in_parts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = {"good": page.Benchmark(), "other": page.Benchmark(), "bad": page.Benchmark()}
+    (folder / "other.py").write_text("print('## of its own')")
+    run_page(monkeypatch, folder, 1, "--only", "other,bad", **ran)
+    (folder / "bad.py").write_text("print('mended')")
+    code, text = run_page(monkeypatch, folder, 1, "--only", "bad,good", **ran)
+    assert code == 0
+    sections = page.sections_of(text)
+    assert [*sections] == [*ran]
+    assert "a figure" in sections["good"]
+    assert "## of its own" in sections["other"]
+    assert "mended" in sections["bad"]
+    assert "failed" not in sections["bad"]
 
 
 def test_benchmarks_are_there_and_none_bears_a_peers_name() -> None:
