@@ -86,6 +86,9 @@ ALIGNED = 64  # bytes: where each of them begins
 # Elements from which on a loop runs in threads. To start and join one takes 20 us, as long again of processor time in
 # it, and what one core has written has to come to the other: 250,000 sums or products of numbers are not worth it.
 WORTH_THREADS = 300_000
+# As many arrays as may have a variable each for an address that changes. Loops that swap arrays run a fifth slower where
+# these addresses are read from a table, since LLVM takes each write for one that may change them.
+FEW_CELLS = 64
 STRAYED = "-1"  # what a part that would reach beyond an array puts where the number of an array that failed goes
 LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
 
@@ -258,21 +261,30 @@ class _Kernel(Values):
         if array in self.cells:
             return
         name = self.cells[array] = f"%c{array.number}"
-        self.top.append(f"  {name} = getelementptr ptr, ptr %cells, i64 {len(self.cells) - 1}")
         if array.place == "grown":
             self.top += [f"  {name}.room = alloca i64", f"  store i64 0, ptr {name}.room"]
 
-    def tabulate(self) -> None:
+    def make_cells(self) -> None:
+        """Makes the slots of addresses: variables, which LLVM holds in registers, or one table where there are many."""
+        if not self.cells:
+            return
+        self.declare("drop", "declare void @wengert_drop(ptr nocapture)")
+        if len(self.cells) > FEW_CELLS:
+            self.tabulate(len(self.cells))
+            return
+        for name in self.cells.values():
+            self.top += [f"  {name} = alloca ptr", f"  store ptr null, ptr {name}"]
+            held = self.temp()
+            self.frees += [f"  {held} = load ptr, ptr {name}", f"  call void @wengert_drop(ptr {held})"]
+
+    def tabulate(self, count: int) -> None:
         """Makes the table of cells, and the loop that frees what they hold: variables would meet at the exit, each with
         a value for each failure that leads there."""
-        count = len(self.cells)
-        if not count:
-            return
         self.declare("memset", "declare void @llvm.memset.p0.i64(ptr nocapture, i8, i64, i1)")
-        self.declare("drop", "declare void @wengert_drop(ptr nocapture)")
         self.top[:0] = [
             f"  %cells = alloca [{count} x ptr]",
             f"  call void @llvm.memset.p0.i64(ptr %cells, i8 0, i64 {count * 8}, i1 false)",
+            *(f"  {name} = getelementptr ptr, ptr %cells, i64 {i}" for i, name in enumerate(self.cells.values())),
         ]
         self.frees += [
             "  br label %drop",
@@ -294,7 +306,7 @@ class _Kernel(Values):
 
     def allocate(self) -> None:
         """The arrays of known size, all at the start, with one check for all."""
-        self.tabulate()
+        self.make_cells()
         taken: list[tuple[str, int, int]] = []  # names, the numbers that a want of memory tells, bytes
         for item in self.statics:
             if item.array not in self.pointers:
