@@ -15,8 +15,8 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 import wengert as wg
 from tests.support import naive_loops as naive
 from wengert._engines.native.ir.builder import Builder
-from wengert._engines.native.ir.loops import OPS, Function, Let, Load, Return, Select, Store, verify
-from wengert._engines.native.llvm import jit, target, vectormath
+from wengert._engines.native.ir.loops import OPS, Alloc, Function, Let, Load, Return, Select, Store, verify
+from wengert._engines.native.llvm import codegen, jit, target, vectormath
 from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.llvm.values import constant
 from wengert._engines.native.lower.functions import lowered
@@ -270,6 +270,35 @@ def test_short_loops_in_loops_are_written_out_in_long_modules_too() -> None:
     if not target.is_x86():
         pytest.skip("the names of x86's instructions are looked for")
     assert "sqrtpd" in text, text
+
+
+@pytest.mark.parametrize(("rows", "columns", "is_written_out"), [
+    (None, 2, True), (None, 7, True), (None, 8, False), (None, 16, False), (16, 2, True), (15, 2, False), (5, 2, False),
+])  # fmt: skip
+def test_short_loops_are_written_out_in_long_ones(rows: int | None, columns: int, is_written_out: bool) -> None:
+    """Written out, a loop of a whole vector's iterations is code without vectors, and so is one in a short loop."""
+    b = Builder()
+    x, out, n = b.array("f64", "in"), b.array("f64", "out"), rows or b.reg("i64")
+    with b.loop(0, n) as row, b.loop(0, columns) as column:
+        place = b.add(b.mul(row, columns), column)
+        b.store(out, place, b.let("sqrt", "f64", b.load(x, place)))
+    text = module_text(b.function("rows", [x], [out], [] if rows else [n]), "entry")
+    assert ("llvm.loop.unroll.full" in text) == is_written_out
+
+
+@pytest.mark.parametrize("count", [codegen.FEW_CELLS, codegen.FEW_CELLS + 1])
+def test_addresses_that_change_are_variables_where_there_are_few(count: int) -> None:
+    """LLVM holds variables in registers; what is read from a table it reads again after each write."""
+    b = Builder()
+    x, out, n = b.array("f64", "in"), b.array("f64", "out"), b.reg("i64")
+    for _ in range(count):
+        made = b.array("f64", "heap")
+        b.emit(Alloc(made, n))
+        b.store(made, 0, b.load(x, 0))
+        b.store(out, 0, b.load(made, 0))
+    text = module_text(b.function("swapping", [x], [out], [n]), "entry")
+    assert ("%cells" in text) == (count > codegen.FEW_CELLS)
+    assert text.count("@wengert_drop(ptr %") >= (1 if count > codegen.FEW_CELLS else count)
 
 
 PAIR = 2 if target.vector_bits() == 512 else 1  # as many as leave no iteration to calls of its own

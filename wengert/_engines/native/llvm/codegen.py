@@ -71,7 +71,8 @@ from .vectormath import ONE_OPERAND, TWO_OPERANDS
 
 FEW = 16  # iterations of a loop, fewer than which may not fill a vector ...
 MUCH = 80  # ... and the instructions of one from which on most of a vector is better than none
-WRITTEN_OUT = 128  # items of all iterations of a loop in another one, up to which it is written out
+WRITTEN_OUT = 128  # items of all iterations of a loop in another one, up to which it is written out ...
+FILLING = 8  # ... unless it has so many iterations, which make vectors themselves as fast as the loop around would
 LEAST_CALLED = 4  # iterations that a vector function is called for: the fewest that there is one for
 MOST_SIDE_BY_SIDE = 4  # vectors of iterations
 WITH_REST = 16  # iterations at a time from which on LLVM makes shorter vectors, not calls of each, of those left
@@ -86,8 +87,8 @@ ALIGNED = 64  # bytes: where each of them begins
 # Elements from which on a loop runs in threads. To start and join one takes 20 us, as long again of processor time in
 # it, and what one core has written has to come to the other: 250,000 sums or products of numbers are not worth it.
 WORTH_THREADS = 300_000
-# As many arrays as may have a variable each for an address that changes. Loops that swap arrays run a fifth slower where
-# these addresses are read from a table, since LLVM takes each write for one that may change them.
+# As many arrays as may have a variable each for an address that changes. Loops that swap arrays run a fifth slower
+# where these addresses are read from a table, since LLVM takes each write for one that may change them.
 FEW_CELLS = 64
 STRAYED = "-1"  # what a part that would reach beyond an array puts where the number of an array that failed goes
 LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
@@ -120,7 +121,7 @@ class _Kernel(Values):
         self.room = 0  # the bytes of that block
         self.vars: set[Var] = set()
         self.labels = 0
-        self.around = 0  # loops around what is being written
+        self.around: list[For] = []  # the loops around what is being written
         self.temps = 0
         self.stack = 0
         self.has_poll = False
@@ -648,10 +649,10 @@ class _Kernel(Values):
             f"  br i1 {index}.more, label %{body}, label %{after}",
             f"{body}:",
         ]
-        self.around += 1
+        self.around.append(item)
         if self.is_written_out(item):
             self.known.add(item.index)
-        if self.around > 1 and _is_dear(item):
+        if len(self.around) > 1 and _is_dear(item):
             self.lines.append(GATHERS.rstrip())
         begin = len(self.lines)
         self.block(item.body)
@@ -664,7 +665,7 @@ class _Kernel(Values):
             f"  br label %{head}{self.wishes(item)}",
             f"{after}:",
         ]
-        self.around -= 1
+        self.around.pop()
 
     def wishes(self, item: For) -> str:
         """What LLVM is told of a loop. Where functions are called of what others gave, each waits for the one before,
@@ -683,8 +684,11 @@ class _Kernel(Values):
         return self.wish(item, *wishes) if wishes else ""
 
     def is_written_out(self, item: For) -> bool:
-        """Whether LLVM is told to write a loop out: a short one in another one."""
-        return self.around > 1 and _is_short(item)
+        """Whether LLVM is told to write a loop out: a short one in a long one, of which vectors are made then."""
+        if len(self.around) < 2 or not _is_short(item):
+            return False
+        outer = _count_of(self.around[-2])
+        return outer is None or outer >= FEW
 
     def let(self, item: Let) -> None:
         if item.type == "i64" and item.op in _OF_PLACES:
@@ -896,10 +900,17 @@ class _PieceKernel(_Kernel):
 
 
 def _is_short(item: For) -> bool:
-    """Whether a loop has few iterations of few plain items."""
+    """Whether a loop has few iterations of few plain items: too few to fill vectors of their own."""
     count = _count_of(item)
-    is_short = count is not None and count * len(item.body) <= WRITTEN_OUT
-    return is_short and all(type(x) in _PLAIN for x in item.body) and not _is_vector_of_calls(item)
+    if count is None or count * len(item.body) > WRITTEN_OUT or not all(type(x) in _PLAIN for x in item.body):
+        return False
+    return (count < FILLING or 2 * count <= _lanes_of(item)) and not _is_vector_of_calls(item)
+
+
+def _lanes_of(item: For) -> int:
+    """How many elements the widest vector holds of what a loop reads and writes."""
+    widths = [WIDTHS[x.array.type] for x in item.body if type(x) is Load or type(x) is Store]
+    return vector_bits() // (8 * max(widths, default=8))
 
 
 def _is_vector_of_calls(item: For) -> bool:
