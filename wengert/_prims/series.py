@@ -58,13 +58,14 @@ def given(terms: Iterable[Term], masked: bool = False) -> Series:
 
 
 def total(terms: Iterable[Term]) -> Term:
-    """The sum of terms."""
+    """The sum of terms: of neighbours, then of neighbouring sums, as a sum of many that each wait for the one before it
+    takes longer than the products."""
     add = REGISTRY["add"]
-    found: Term = None
-    for term in terms:
-        if term is not None:
-            found = term if found is None else add(found, term)
-    return found
+    found = [term for term in terms if term is not None]
+    while len(found) > 1:
+        pairs = [add(x, y) for x, y in zip(found[::2], found[1::2], strict=False)]
+        found = [*pairs, *found[2 * len(pairs) :]]
+    return found[0] if found else None
 
 
 def product(k: int, x: Series, y: Series, first: int = 0, times: Callable[..., Tensor] | None = None) -> Term:
