@@ -104,3 +104,25 @@ def test_parts_of_what_is_moved_are_constants() -> None:
     nodes = optimise(graph).nodes
     assert [node.op.name for node in nodes] == ["constant", "mul"]
     assert nodes[0].attrs[0].tolist() == [606.0, 607.0, 608.0, 609.0]
+
+
+def unknowns(x: Any) -> Any:
+    """Three unknowns that are joined, computed with as one, and taken apart again, in many steps."""
+    rows = [x]
+    for k in range(1, 150):
+        a, b, c = rows[-1]
+        rows.append(np.stack([np.sin(b) - a * 0.4, a * (0.6 - c) - b * 0.3, a * b - c * 0.5]) / (1 + 0.001 * k))
+    return np.stack(rows).sum(0) + rows[-1] * rows[7]
+
+
+def test_unknowns_of_long_programs_are_computed_one_by_one() -> None:
+    x = np.array([0.3, -0.2, 0.7])
+    graph = optimise(wg.function(unknowns).trace(x))
+    makers = {v.key: node.op.name for node in graph.nodes for v in node.outputs}
+    of_what = {makers.get(node.inputs[0].key) for node in graph.nodes if node.op.name == "slice"}
+    assert len(graph.nodes) > 800
+    assert "times_number" not in of_what
+    assert "div" not in of_what
+    np.testing.assert_allclose(wg.function(unknowns)(x), unknowns(x), rtol=1e-13)
+    forward = wg.function(wg.jacobian(unknowns, mode="forward"))(x)
+    np.testing.assert_allclose(forward, wg.jacobian(unknowns, mode="reverse")(x), rtol=1e-12, atol=1e-14)

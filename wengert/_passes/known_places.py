@@ -29,6 +29,8 @@ from .rewrite import with_nodes, within_part
 _MOST_NUMBERED = 2**24  # elements of an array whose places are counted through while a program is compiled
 _MOST_RUNS = 16  # of places with one step, of which each is taken by itself
 _LEAST_OF_RUN = 16
+_FEW = 256  # elements of what is computed in parts because some of these are read by themselves ...
+_LONG = 800  # ... in graphs of more nodes, where they would meet in memory: in others they are in registers
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -65,6 +67,7 @@ class _Taking:
     def __init__(self, graph: Graph) -> None:
         self.nodes: list[Node] = []
         self.has_changed = False
+        self.is_long = len(graph.nodes) > _LONG
         self.producers: dict[int, Node] = {}
         self.readers = Counter(v.key for values in (*(n.inputs for n in graph.nodes), graph.outputs) for v in values)
         self.constants: set[int] = set()  # by the keys of values made of constants alone
@@ -80,7 +83,36 @@ class _Taking:
             node = self._taken(node) or node
         elif node.op is S.slice_:
             node = self._sliced(node) or node
+        elif node.outputs and _is_elementwise(node):
+            node = self._apart(node) or node
         self._keep(node)
+
+    def _apart(self, node: Node) -> Node | None:
+        """A concatenation of the parts in which a few numbers are computed, where they were joined and are taken apart
+        again by some who read them: the parts of equations for a few unknowns would meet in memory otherwise. None if
+        the node stays."""
+        out = node.outputs[0]
+        joint = self._joint_of(node)
+        if joint is None or _size(out) > _FEW or not self.is_long:
+            return None
+        if not any(joint.part_of(reader) is not None for reader in self.slices.get(out.key, [])):
+            return None
+        self.has_changed = True
+        columns = [run_deep(self._pieces(operand, joint, node)) for operand in node.inputs]
+        pieces = [self._before_shaping(node, row) for row in zip(*columns, strict=True)]
+        return node.remade(S.concatenate, (*pieces,), (joint.axis,))
+
+    def _before_shaping(self, node: Node, row: tuple[Value, ...]) -> Value:
+        """What an elementwise op gives for these operands: computed in the shape that they had before they were parts
+        to be joined, in which what is taken of the result goes on."""
+        joined = shape = row[0].shape
+        makers = {v.key: self.producers.get(v.key) for v in row if not self._is_constant(v)}
+        given = {k: m.inputs[0] for k, m in makers.items() if m is not None and m.op is S.reshape}
+        shapes = {v.shape for v in given.values()}
+        if len(given) == len(makers) and len(shapes) == 1:
+            shape = shapes.pop()
+            row = (*[given[v.key] if v.key in given else self._shaped(v, shape, node) for v in row],)
+        return self._shaped(self._made(node, node.op, row, node.attrs, shape, node.outputs[0].dtype), joined, node)
 
     def _sliced(self, node: Node) -> Node | None:
         """The slice of one of the parts that an array is computed in, if all that is read of it are such slices; None
@@ -116,10 +148,14 @@ class _Taking:
             (axis,) = node.attrs
             self.joints[out.key] = _Joint(axis, (*[cast(int, v.shape[axis]) for v in node.inputs],))
         elif _is_elementwise(node):
-            found = {self._operand_joint(v) for v in node.inputs if not self._is_constant(v)}
-            joint = found.pop() if len(found) == 1 else None
+            joint = self._joint_of(node)
             if joint is not None:
                 self.joints[out.key] = joint
+
+    def _joint_of(self, node: Node) -> _Joint | None:
+        """How all that an elementwise op reads is joined, if it is and in one way."""
+        found = {self._operand_joint(v) for v in node.inputs if not self._is_constant(v)}
+        return found.pop() if len(found) == 1 else None
 
     def _operand_joint(self, value: Value) -> _Joint | None:
         """How an operand is joined; other readers may have a concatenation, but not what would be computed twice."""
