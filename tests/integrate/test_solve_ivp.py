@@ -304,6 +304,29 @@ def test_taylor_has_second_derivatives() -> None:
     assert np.isclose(wg.grad(wg.grad(f))(w), exact, rtol=1e-4)
 
 
+def _scales_in(graph: Any) -> int:
+    """How often a tangent that may hold structural zeros is multiplied by a slope, in loops too."""
+    inner = [
+        program.graph for node in graph.nodes for program in getattr(node.attrs[0] if node.attrs else 0, "inner", ())
+    ]
+    return sum(node.op.name == "scale" for node in graph.nodes) + sum(map(_scales_in, inner))
+
+
+def test_taylors_steps_multiply_tangents_by_finite_slopes() -> None:
+    def field(t: Any, y: Any, p: Any) -> Any:
+        return wg.stack([y[1], -y[0] * (1 + wg.sqrt(p))])
+
+    def end(y0: Any, p: Any) -> Any:
+        return solve_ivp(field, (0.0, 1.0), y0, method="taylor", args=(p,), rtol=1e-8).y[:, -1]
+
+    y0 = np.array([1.0, 0.5])
+    of_start, of_both = wg.jacobian(end, mode="forward"), wg.jacobian(end, (0, 1), mode="forward")
+    assert _scales_in(wg.function(of_start).trace(y0, 0.0)) < 20  # before the steps, where lengths are chosen
+    # a parameter's slope may be infinite all the same: beside it the start's tangents stay as they are
+    for found in (wg.function(of_start)(y0, 0.0), wg.function(of_both)(y0, 0.0)[0]):
+        np.testing.assert_allclose(found, [[np.cos(1), np.sin(1)], [-np.sin(1), np.cos(1)]], rtol=1e-6)
+
+
 def test_a_pole_ends_taylors_method() -> None:
     options: dict[str, Any] = {"method": "taylor", "t_eval": np.array([0.5, 2.0])}
     with np.errstate(all="ignore"):

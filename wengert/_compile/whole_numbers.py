@@ -190,7 +190,7 @@ _RULES: dict[str, Callable[..., Bounds]] = {
     "right_shift": lambda a, b: _shifted(a, b, lambda x, y: x >> y),
     "bitwise_and": _of_bits, "bitwise_or": _of_bits, "bitwise_xor": _of_bits,
     "bitwise_not": lambda a: (~a[1], ~a[0]),
-    "alias": _same, "stop_gradient": _same, "convert": _same, "barrier": _same,
+    "alias": _same, "regular": _same, "stop_gradient": _same, "convert": _same, "barrier": _same,
 }  # fmt: skip
 _BY_NUMBER = {"times_number": "mul", "add_number": "add", "power_number": "power"}
 

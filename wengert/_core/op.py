@@ -104,6 +104,8 @@ class Facts(NamedTuple):
         places: whether the result is of integers that count from 0: positions of elements along an axis.
         operator: the operator of Python's that computes the same, of arrays and of numbers.
         grounds: of sums the operands without which an element may be 0 that has nothing else in it (None: all).
+        regular: whether what is computed of the result has no infinite slope, so that its tangents count as holding no
+            structural zeros.
         exact: whether a result is always a number of its dtype, which nothing has to round.
         in_float32: whether float16 and bfloat16 are computed in float32 and rounded once, at the end, on every engine.
         flops: of ops that take more than one operation on numbers an element: from the shapes of the result and of the
@@ -130,6 +132,7 @@ class Facts(NamedTuple):
     places: bool = False
     operator: str = ""
     grounds: tuple[str, ...] | None = None
+    regular: bool = False
     exact: bool = False
     in_float32: bool = False
     flops: Callable[..., float] | None = None
@@ -151,7 +154,7 @@ def stated(op: Op, attrs: tuple[Any, ...]) -> Any:
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "moves": get_args(Moves), "mixes": get_args(Mixes), "holds": get_args(Holds),
     "cost": get_args(Cost), "operator": ("", *ARITHMETIC, *COMPARISONS),
-    **dict.fromkeys(("places", "exact", "in_float32"), (False, True)),
+    **dict.fromkeys(("places", "regular", "exact", "in_float32"), (False, True)),
 }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ def over_axes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 PASSING: dict[str, Any] = {
     "alias": lambda x: x,
+    "regular": lambda x: x,
     "rarely": lambda x: x,
     "attach": lambda x, *sources: x,
     "limit_value": lambda value, where, x: value,

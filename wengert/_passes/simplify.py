@@ -149,6 +149,7 @@ def _reduce(node: Node, producers: _Producers) -> Any:
 
 _RULES: dict[str, Callable[[Node, _Producers], Any]] = {
     "alias": _identity,
+    "regular": _identity,
     "attach": _identity,
     "limit_value": _identity,
     "stop_gradient": _identity,

@@ -623,6 +623,11 @@ alias = linear(
     cost="free", moves="same",
     doc="x under a new identity: a differentiated argument is a value of its own",
 )  # fmt: skip
+regular = linear(
+    "regular", "x", transpose=lambda ct: ct, type=_identity_type, batch=batch_elementwise, dtypes="any",
+    cost="free", moves="same", regular=True,
+    doc="x, of which nothing is computed with an infinite slope that would be used",
+)  # fmt: skip
 barrier = linear(
     "barrier", "*xs", outs="*outs", transpose=lambda ct: ct, takes_missing=True, batch=batch_elementwise, dtypes="any",
     moves="same",

@@ -101,7 +101,7 @@ def push(
         return (ZERO,) * len(outs), (False,) * len(outs)
     if op.kind == "not_differentiable" or (op.kind in ("general", "custom") and op.jvp is None):
         raise LookupError(at_user_line(f"no forward derivative is defined for the op {op.name}, which is on the path"))
-    is_masked = op.leaves_zeros or any(masked)
+    is_masked = op.leaves_zeros or (any(masked) and not op.facts.regular)
     if op.kind == "linear":
         is_masked = is_masked or lacks_tangents(op, dots)
         result = _push_linear(op, operands, attrs, dots)

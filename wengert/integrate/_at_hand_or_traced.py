@@ -16,7 +16,7 @@ from .._core.argument_types import ArrayLike
 from .._core.engine import ndarray_of
 from .._core.state import pausing, watchers
 from .._core.tensor import Tensor
-from .._prims.structural import full, stop_gradient
+from .._prims.structural import full, regular, stop_gradient
 from ..ops.promotion import as_tensor, stack_rows
 from ..programs.control import cond, while_loop
 from ..programs.graph import Function
@@ -108,6 +108,10 @@ class AtHand:
     def stacked(self, rows: ArrayLike) -> Any:
         """The rows of a step as a state holds them."""
         return rows
+
+    def regular(self, y: Any) -> Any:
+        """The solution, for a step that is rejected where anything computed of it has an infinite slope."""
+        return y
 
     def guarded(self, field: Field, y: ArrayLike) -> Field:
         """The right-hand side for a step from y that may be rejected."""
@@ -204,6 +208,9 @@ class InTrace(AtHand):
 
     def stacked(self, rows: list[Any]) -> Tensor:
         return stack_rows(rows)
+
+    def regular(self, y: Any) -> Tensor:
+        return regular(as_tensor(y))  # infinite terms make no step
 
     def guarded(self, field: Field, y: Any) -> Guard:
         return Guard(field, y)

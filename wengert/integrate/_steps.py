@@ -270,7 +270,7 @@ class OfSeries(Attempts):
 
     def attempt(self, s: State) -> State:
         p, at, method = self.problem, self.at, self.method
-        held, t, y = at.held, s["t"], s["y"]
+        held, t, y = at.held, s["t"], at.regular(s["y"])
         terms = p.field.terms(t, y, method.order)
         least = at.least(held(t), p.direction)
         with at.quietly():

@@ -140,6 +140,7 @@ GONE = {
     "dim_value",
     "absent",
     "alias",
+    "regular",
     "attach",
     "limit_value",
     "stop_gradient",

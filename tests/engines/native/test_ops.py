@@ -167,5 +167,5 @@ def test_the_table_of_what_numpy_runs_only_shrinks() -> None:
 
 
 # gone before anything is lowered; `expm` where it is of real matrices
-RENAMED = {"alias", "attach", "limit_value", "stop_gradient", "reassign", "barrier", "custom", "conj", "real", "unstack",
+RENAMED = {"alias", "regular", "attach", "limit_value", "stop_gradient", "reassign", "barrier", "custom", "conj", "real", "unstack",
            "logsumexp", "softmax", "log_softmax", "expm"}  # fmt: skip

@@ -64,6 +64,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "flip": a.flip,
     "concatenate": concatenate,
     "alias": _first,
+    "regular": _first,
     "barrier": lambda *xs: xs,
     "stop_gradient": _first,
     "attach": _first,
