@@ -161,3 +161,24 @@ def test_an_interrupted_number_of_steps_is_the_same_for_both() -> None:
 
     way = wg.hessian(f)
     np.testing.assert_allclose(wg.function(way)(X), way(X), rtol=1e-11)
+
+
+@pytest.mark.parametrize("count", range(1, 10))
+def test_directions_that_fill_a_vector_are_no_part_of_the_result(count: int) -> None:
+    x = np.linspace(-0.5, 0.9, count)
+
+    def step(k: Any, v: Any) -> Any:
+        for _ in range(170):  # long steps: those of few ops are computed number by number
+            v = wg.sin(v + v[0]) * 0.5 + v[-1] * x
+        return k + 1, v
+
+    def f(x: Any) -> Any:
+        return wg.while_loop(lambda k, v: k < 3, step, (0, x))[1]
+
+    traced = wg.function(wg.jacobian(f, mode="forward")).trace(x)
+    (loop,) = (node for node in optimise(traced).nodes if node.op.name == "loop")
+    lanes = {v.shape[0] for v in loop.inputs if len(v.shape) == 2}
+    assert lanes == {{2: 4, 3: 4, 5: 8, 6: 8, 7: 8}.get(count, count)}
+    found = wg.function(wg.jacobian(f, mode="forward"))(x)
+    assert found.shape == (count, count)
+    np.testing.assert_allclose(found, wg.jacobian(f, mode="reverse")(x), rtol=1e-12, atol=1e-14)

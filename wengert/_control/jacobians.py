@@ -11,13 +11,16 @@ from .._core.op import repeat
 from .._core.tensor import Tensor
 from .._core.types import tensor_type, type_of
 from .._prims.discrete import eq
+from .._prims.piecewise import minimum
 from .._prims.structural import (
     add_number,
     broadcast_to,
     concatenate,
     convert,
+    full,
     iota,
     reshape,
+    slice_,
     transpose,
     unstack,
     zeros_of,
@@ -27,7 +30,9 @@ from .per_example import Example
 Linear = Callable[[Tensor], "Sequence[Tensor | None]"]  # from a (co)tangent to others
 
 
-def images(linear: Linear, x: Tensor, chunk: int | None, name: str, shared: int = 0) -> list[Tensor | None]:
+def images(
+    linear: Linear, x: Tensor, chunk: int | None, name: str, shared: int = 0, fills_vectors: bool = False
+) -> list[Tensor | None]:  # fmt: skip
     """A linear function's results for each unit vector of x's space, along a new first axis.
 
     Args:
@@ -36,11 +41,25 @@ def images(linear: Linear, x: Tensor, chunk: int | None, name: str, shared: int 
         chunk: how many unit vectors go at once (None: all).
         name: for listings.
         shared: how many of x's leading axes the unit vectors repeat along: they are those of the axes behind.
+        fills_vectors: whether the last of a few unit vectors goes several times, so that as many go as processors
+            compute at once.
 
     Returns:
         For each result a tensor with an axis for the unit vectors before its own; None where the result is None.
     """
-    return products(linear, x, _units(x, shared, chunk), name)
+    count = size_of(x.shape[shared:])
+    if not fills_vectors or chunk is not None or count not in _UNEVEN:
+        return products(linear, x, _units(x, shared, chunk), name)
+    units = _some_units(x, shared, 0, _UNEVEN[count], count)
+    return [None if found is None else _first(found, count) for found in products(linear, x, [units], name)]
+
+
+_UNEVEN: dict[DimLike, int] = {2: 4, 3: 4, 5: 8, 6: 8, 7: 8}  # to how many numbers that make a vector
+
+
+def _first(x: Tensor, count: DimLike) -> Tensor:
+    starts, ones = (0,) * len(x.shape), (1,) * len(x.shape)
+    return slice_(x, starts=starts, limits=(count, *x.shape[1:]), strides=ones)
 
 
 def products(linear: Linear, x: Tensor, directions: Iterable[Tensor], name: str) -> list[Tensor | None]:
@@ -97,6 +116,8 @@ def _some_units(x: Tensor, shared: int, start: int, many: DimLike, count: DimLik
     rows = iota(size=many, dtype=dtypes.int64)
     if start:
         rows = add_number(rows, number=start)
+    if isinstance(many, int) and isinstance(count, int) and many > count:
+        rows = minimum(rows, full(shape=(many,), value=count - 1, dtype=dtypes.int64))
     wide = broadcast_to(reshape(rows, shape=(many, 1)), shape=(many, count))
     columns = broadcast_to(reshape(iota(size=count, dtype=dtypes.int64), shape=(1, count)), shape=(many, count))
     units = reshape(convert(eq(wide, columns), dtype=x.dtype), shape=(many, *(1,) * shared, *own))

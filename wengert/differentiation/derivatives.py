@@ -44,7 +44,7 @@ from .._core.user_line import at_user_line
 from .._prims.structural import attach, cast, conj, convert, zeros_of
 from .._transforms.forward import Tangents
 from .._transforms.linearize import LinearPart
-from .._transforms.recorded_ops import Steps
+from .._transforms.recorded_ops import RecordedOp, Steps
 from .._transforms.reverse import sweep
 from .._transforms.tape import Tape
 from ..errors import DisconnectedError
@@ -58,6 +58,10 @@ __all__ = [
     "ValueAndJacobian", "hessian", "hvp", "jacobian", "jvp", "linear_transpose", "linearize", "value_and_jacobian",
     "vjp",
 ]  # fmt: skip
+
+
+LONG_STEP = 1000  # nodes of a loop's step: of fewer, the tangents of a few numbers are in registers, one by one
+FEW_NUMBERS = 64  # of what a loop takes: of more, vectors are made along these
 
 
 class ValueAndJacobian(NamedTuple):
@@ -792,7 +796,7 @@ class _JacobianRun:
                     for t, y in zip(part([dot]), self.floats, strict=True)
                 ]
 
-            found = images(push, x, self.wish.chunk, self.name)
+            found = images(push, x, self.wish.chunk, self.name, fills_vectors=_has_long_steps(self.steps.steps))
             columns.append(
                 [
                     None if image is None else as_columns(image, y, x)
@@ -800,6 +804,14 @@ class _JacobianRun:
                 ]
             )
         return [[column[i] for column in columns] for i in range(len(self.floats))]
+
+
+def _has_long_steps(steps: Sequence[RecordedOp]) -> bool:
+    """Whether loops on a few numbers ran whose steps are long: vectors are made along directions, or not at all."""
+    loops = [step for step in steps if step.op.facts.holds == "a loop"]
+    sizes = [size_of(x.shape) for step in loops for x in step.operands]
+    lengths = [len(program.graph.nodes) for step in loops for program in step.attrs[0].inner]
+    return max(lengths, default=0) >= LONG_STEP and all(isinstance(n, int) and n <= FEW_NUMBERS for n in sizes)
 
 
 def _total(tensors: Sequence[Tensor]) -> DimLike:
