@@ -107,6 +107,42 @@ def rows_of_jax(f: Any, x: Any, size: int, count: int) -> Callable[[], Any]:
     return lambda: np.stack([np.asarray(row(x, i)) for i in range(count)])
 
 
+def rows_and_sum(np: Any) -> Callable[[Any], Any]:
+    """Rows that depend on two parameters and an element each, and one that depends on all."""
+
+    def f(x: Any) -> Any:
+        rows = np.sin(x) * x[0] + np.exp(-x * x) / (2 + np.cos(x[1]))
+        return np.append(rows, np.sum(np.tanh(x) * np.exp(np.sin(x * x)) * x[1]))
+
+    return f
+
+
+def tall_and_wide(np: Any) -> Callable[[Any], Any]:
+    """Many rows that depend on few parameters, and few that depend on many."""
+    grid = np.linspace(-1, 1, 500)
+
+    def f(x: Any) -> Any:
+        p, z = x[:3], x[3:]
+        tall = p[0] * np.tanh(grid * p[1]) + np.exp(-grid * grid * p[2])
+        return np.concatenate([tall, np.stack([np.sum(np.sin(z) * p[0]), np.sum(np.tanh(z) ** 2 * z)])])
+
+    return f
+
+
+def blocks_case(title: str, make: Callable[[Any], Callable[[Any], Any]], size: int) -> Case:
+    f, x = make(np), np.random.default_rng(6).normal(size=size)
+    ways = [
+        of_wengert(f"wengert, {mode}, compiled", wg.function(wg.jacobian(f, mode=mode)), x)
+        for mode in ("auto", "forward", "reverse")
+    ]
+    if jax is not None:
+        of_jax, point = make(jnp), jnp.asarray(x)
+        for name, transform in (("jacfwd", jax.jacfwd), ("jacrev", jax.jacrev)):
+            g = jax.jit(transform(of_jax))
+            ways.append(whole(f"jax, jit {name}", blocked(lambda g=g: g(point))))
+    return Case(f"Jacobian of {title}, {f(x).size} x {size}", ways)
+
+
 def hessian_case(size: int) -> Case:
     rng = np.random.default_rng(1)
     weights = [rng.normal(size=(64, size)) / np.sqrt(size), rng.normal(size=(32, 64)) / 8]
@@ -262,6 +298,8 @@ def cases(quick: bool) -> Iterator[Case]:
     yield dense_case(64, 64)
     yield dense_case(1000, 10)
     yield dense_case(10, 1000)
+    yield blocks_case("rows and a sum over all", rows_and_sum, 500)
+    yield blocks_case("a tall and a wide part", tall_and_wide, 500)
     yield hessian_case(200)
     size = 10_000 if quick else 100_000
     yield sparse_case("Banded Jacobian", banded, np.random.default_rng(3).normal(size=size))

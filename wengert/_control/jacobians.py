@@ -20,6 +20,7 @@ from .._prims.structural import (
     full,
     iota,
     reshape,
+    select,
     slice_,
     transpose,
     unstack,
@@ -113,6 +114,12 @@ def _units(x: Tensor, shared: int, chunk: int | None) -> Iterator[Tensor]:
 
 def _some_units(x: Tensor, shared: int, start: int, many: DimLike, count: DimLike) -> Tensor:
     own = x.shape[shared:]
+    units = reshape(convert(_diagonal(start, many, count), dtype=x.dtype), shape=(many, *(1,) * shared, *own))
+    return beside(broadcast_to(units, shape=(many, *x.shape)), x)
+
+
+def _diagonal(start: int, many: DimLike, count: DimLike) -> Tensor:
+    """Where, in so many rows from one on, the diagonal of a square matrix is; rows behind its last are like that."""
     rows = iota(size=many, dtype=dtypes.int64)
     if start:
         rows = add_number(rows, number=start)
@@ -120,8 +127,7 @@ def _some_units(x: Tensor, shared: int, start: int, many: DimLike, count: DimLik
         rows = minimum(rows, full(shape=(many,), value=count - 1, dtype=dtypes.int64))
     wide = broadcast_to(reshape(rows, shape=(many, 1)), shape=(many, count))
     columns = broadcast_to(reshape(iota(size=count, dtype=dtypes.int64), shape=(1, count)), shape=(many, count))
-    units = reshape(convert(eq(wide, columns), dtype=x.dtype), shape=(many, *(1,) * shared, *own))
-    return beside(broadcast_to(units, shape=(many, *x.shape)), x)
+    return eq(wide, columns)
 
 
 def as_rows(image: Tensor | None, y: Tensor, x: Tensor) -> Tensor:
@@ -137,3 +143,13 @@ def as_columns(image: Tensor | None, y: Tensor, x: Tensor) -> Tensor:
         return zeros_of(tensor_type(shape, y.dtype))
     count = len(image.shape)
     return reshape(transpose(image, perm=(*range(1, count), 0)), shape=shape)
+
+
+def as_diagonal(image: Tensor, y: Tensor, x: Tensor) -> Tensor:
+    """What pushing ones forward has given for y, as a block of the Jacobian, where each element of y depends on the one
+    of x at the same place alone."""
+    count = size_of(y.shape)
+    square = (count, count)
+    wide = broadcast_to(reshape(image, shape=(count, 1)), shape=square)
+    block = select(beside(_diagonal(0, count, count), y), wide, zeros_of(type_of(wide)))
+    return reshape(block, shape=(*y.shape, *x.shape))

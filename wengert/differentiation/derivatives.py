@@ -50,6 +50,7 @@ from .._transforms.tape import Tape
 from ..errors import DisconnectedError
 from ..inspect.explain import disconnection
 from ..ops.promotion import as_tensor
+from ._jacobian_blocks import Blocks
 from .functional import checked_seed, chosen_arguments, grad, of_scalar, parameters, positions_of, unconnected_mode
 from .recorded_function import Recorded
 from .sparse import sparse_function
@@ -342,7 +343,8 @@ def jacobian(
         argnums: which positional argument to differentiate with respect to, or several; an argument may be a nested
             structure.
         mode: "reverse" pulls the unit vectors of the result back, "forward" pushes those of the arguments along;
-            "auto" takes whichever are fewer.
+            "auto" takes whichever are fewer. Of a large result that is joined from parts (`concatenate`) it chooses for
+            each part, and a part of which each element depends on one element of an argument takes one direction.
         sparsity: None for a dense Jacobian; a SciPy sparse matrix that has an entry wherever the Jacobian may have one;
             "detect", to find that pattern on f's graph (`sparsity`); or a `Coloring` (`coloring`), which saves the
             search for columns that share a pass. Of one real array by one real array. Forward passes are taken
@@ -733,6 +735,9 @@ class _JacobianRun:
     def _found(self) -> list[list[Tensor | None]]:
         mode = self.wish.mode
         if mode == "auto":
+            found = self._by_blocks()
+            if found is not None:
+                return found
             mode = "forward if possible" if self._prefers_forward() else "reverse"
         if mode == "reverse":
             return self._backward()
@@ -750,6 +755,23 @@ class _JacobianRun:
             return self._forward()
         except LookupError:  # an op or a custom gradient without a forward derivative
             return self._backward()
+
+    def _by_blocks(self) -> list[list[Tensor | None]] | None:
+        """The Jacobian by parts of the results, where that takes less than one mode for all of it."""
+        tape, steps = self.tape, self.steps
+        if tape is None or steps is None or not Blocks.apply_to(self.tensors, self.floats):
+            return None
+        blocks = Blocks(steps.steps, self.tensors, self.floats)
+        if not blocks.are_cheaper(self._prefers_forward()):
+            return None
+
+        def pulled(part: Tensor, seed: Tensor) -> list[Tensor | None]:
+            return _pulled(tape, [(part, seed)], self.tensors, masks=_total([part]) != 1)
+
+        try:
+            return blocks.found(pulled, self.wish.chunk, self.name)
+        except LookupError:  # an op or a custom gradient without a forward derivative
+            return None
 
     def _is_real_of_complex(self) -> bool:
         return not self.wish.holomorphic and any(dtypes.is_complex(x.dtype) for x in self.tensors)
