@@ -198,6 +198,37 @@ def test_orders_of_short_integers_are_stable_whatever_their_bytes(dtype: str, is
             np.testing.assert_array_equal(ordered, np.take_along_axis(keys, order, axis))
 
 
+def wide_keys(dtype: str, shape: tuple[int, ...]) -> list[Any]:
+    """Keys of all bits, of few, of the first ones only, and of two values far apart."""
+    rng = np.random.default_rng(14)
+    if dtype[0] == "f":
+        whole = (rng.normal(size=shape) * 10.0 ** rng.integers(-30, 30, shape)).astype(dtype)
+        ends = rng.choice([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0], size=shape).astype(dtype)
+        return [whole, np.floor(rng.normal(size=shape) * 50).astype(dtype), ends, np.where(whole > 0, whole, ends)]
+    limits = np.iinfo(dtype)
+    whole = rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+    ends = rng.choice(np.array([limits.min, limits.max], dtype), size=shape)
+    return [whole, rng.integers(5, 900, shape).astype(dtype), whole >> 20 << 20, ends]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u8", "u4"])
+@pytest.mark.parametrize("is_descending", [False, True])
+def test_orders_of_long_lanes_are_stable_whatever_their_bits(dtype: str, is_descending: bool) -> None:
+    for shape, axis in (((1000,), 0), ((3, 256), 1), ((300, 2), 0), ((70_000,), 0)):
+        order = wg.function(lambda x, axis=axis: wg.argsort(x, axis=axis, descending=is_descending))
+        for x in wide_keys(dtype, shape):
+            wanted = wg.argsort(x, axis=axis, descending=True) if is_descending else np.argsort(x, axis, kind="stable")
+            np.testing.assert_array_equal(order(x), wanted)
+
+
+def test_orders_of_lanes_of_any_length_go_by_digits_where_these_are_long() -> None:
+    signature = [wg.TensorSpec((None, None), np.float64)]
+    order = wg.function(lambda x: wg.argsort(x, axis=1), input_signature=signature)
+    for n in (0, 1, 2, 255, 256, 257, 4000):
+        x = np.random.default_rng(n).normal(size=(3, n))
+        np.testing.assert_array_equal(order(x), np.argsort(x, 1, kind="stable"))
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1"])
 def test_sorts_and_orders_of_what_a_loop_carries(dtype: str) -> None:
     x = (np.random.default_rng(13).normal(size=300) * 10 + 60).astype(dtype)

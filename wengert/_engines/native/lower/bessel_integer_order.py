@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import math
 
+from numpy.polynomial import chebyshev
+
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from . import special
@@ -17,7 +19,7 @@ from .scalars import Rule, f64
 
 MOST = 4  # the highest order that the recurrence serves
 _FROM = 8.0
-_TERMS = 27
+_TERMS, _TERMS_SHORT = 27, 16
 
 _FAR = (
     (
@@ -41,6 +43,9 @@ _FAR = (
 )  # fmt: skip
 
 
+_FAR_SHORT = (*[(*chebyshev.cheb2poly(chebyshev.poly2cheb(c)[:9]).tolist(),) for c in _FAR],)  # to 1e-10
+
+
 def _horner(b: Builder, x: Operand, coefficients: tuple[float, ...]) -> Operand:
     total: Operand = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
@@ -48,22 +53,23 @@ def _horner(b: Builder, x: Operand, coefficients: tuple[float, ...]) -> Operand:
     return total
 
 
-def _near(b: Builder, x: Operand, order: int) -> Operand:
+def _near(b: Builder, x: Operand, order: int, is_short: bool) -> Operand:
     """I(x) for 0 <= x < 8: (x/2)^n times a series in (x/2)^2."""
     half = f64(b, "mul", x, 0.5)
-    terms = (*[1.0 / (math.factorial(k) * math.factorial(k + order)) for k in range(_TERMS)],)
+    count = _TERMS_SHORT if is_short else _TERMS
+    terms = (*[1.0 / (math.factorial(k) * math.factorial(k + order)) for k in range(count)],)
     found = _horner(b, f64(b, "mul", half, half), terms)
     for _ in range(order):
         found = f64(b, "mul", found, half)
     return found
 
 
-def _far(b: Builder, x: Operand, order: int) -> Operand:
+def _far(b: Builder, x: Operand, order: int, is_short: bool) -> Operand:
     """sqrt(x) e^-x I(x) for x >= 8."""
-    place = f64(b, "sub", f64(b, "div", 16.0, x), 1.0)
+    place, tables = f64(b, "sub", f64(b, "div", 16.0, x), 1.0), _FAR_SHORT if is_short else _FAR
     if order < 2:
-        return _horner(b, place, _FAR[order])
-    before, here = (_horner(b, place, coefficients) for coefficients in _FAR)
+        return _horner(b, place, tables[order])
+    before, here = (_horner(b, place, coefficients) for coefficients in tables)
     for n in range(1, order):
         before, here = here, f64(b, "sub", before, f64(b, "mul", f64(b, "div", 2.0 * n, x), here))
     return here
@@ -77,7 +83,9 @@ def modified(b: Builder, t: str, x: Operand, order: int, is_scaled: bool) -> Ope
     near, far = b.select("f64", is_near, size, 0.0), b.select("f64", is_near, _FROM, size)
     # e^x is asked for once, and in two halves: it overflows before I(x) does
     power = f64(b, "exp", f64(b, "neg", near) if is_scaled else f64(b, "mul", far, 0.5))
-    low, high = _near(b, near, order), f64(b, "div", _far(b, far, order), f64(b, "sqrt", far))
+    is_short = t == "f32"  # of which fewer terms make all digits
+    low = _near(b, near, order, is_short)
+    high = f64(b, "div", _far(b, far, order, is_short), f64(b, "sqrt", far))
     if is_scaled:
         value = b.select("f64", is_near, f64(b, "mul", low, power), high)
     else:

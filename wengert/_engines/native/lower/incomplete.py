@@ -8,21 +8,22 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...special_numerics import FALL, FROM, NEAR, NODES, beta_start, beyond_stirling
+from ...special_numerics import FALL, FROM, LEAST_SUM, MOST_SUM, NEAR, NODES, beta_start, beyond_stirling
 from ...taylor import Taylor
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from . import special
-from .formulas import RULES, Formulas, Scope, call_own, rule_of
+from .formulas import RULES, Formulas, Scope, call_own
 from .numbers import (
     EULER,
     Number,
     Some,
     choose,
+    choose_all,
     exp,
     expm1,
     first_of,
@@ -44,6 +45,7 @@ _TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, w
 _DIGAMMA = (0.0, 1 / 2, 1 / 12, 0.0, -1 / 120, 0.0, 1 / 252)
 _LARGE = 10.0  # from here on Stirling's series is exact
 _MOST_STEPS = 100_000.0
+_HUGE = 2.0**300
 
 Orders = tuple[int, int]
 
@@ -121,29 +123,47 @@ def _summed(b: Builder, orders: Orders, factor: Callable[[Number], Taylor]) -> T
 def _fraction(
     b: Builder, orders: Orders, first: Taylor, rounds: Callable[[Number], list[tuple[Taylor, Taylor]]]
 ) -> Taylor:
-    """first + a1/(b1 + a2/(b2 + ...)) by Lentz's method; `rounds(m)` gives the next pairs (a, b), from m = 1 on."""
+    """first + a1/(b1 + a2/(b2 + ...)); `rounds(m)` gives the next pairs (a, b), from m = 1 on.
+
+    By the recurrence of numerators and denominators, in which no step waits for a quotient of the one before.
+    """
     size = len(_entries(first))
+    one, zero = _variable(1.0, orders, (0, 0)), _variable(0.0, orders, (0, 0))
 
     def step(m: Number, _: Number, *entries: Number) -> list[Some]:
-        value, c, d = _packed([*entries], orders)
-        change: Any = None
-        for above, below in rounds(m):
-            d = (below + above * d).reciprocal()
-            c = below + above / c
-            change = c * d
-            value = value * change
-        off: Some = 0.0
-        for x in _entries(change - 1.0):
-            off = larger(abs(x), off)
-        return [m + 1.0, off, *_entries(value), *_entries(c), *_entries(d)]
+        last, above, below, above_before, below_before = _packed([*entries], orders)
+        for a, c in rounds(m):
+            above, above_before = c * above + a * above_before, above
+            below, below_before = c * below + a * below_before, below
+        value = above / below
+        held = _moderate(below.c[0][0], [x for t in (above, below, above_before, below_before) for x in _entries(t)])
+        return [m + 1.0, _moved(last, value), *_entries(value), *held]
 
     def goes_on(m: Number, off: Number, *entries: Number) -> Any:
         return (off > 3e-16 * (1 + size)) & (m < _MOST_STEPS)
 
-    # d of 0 makes of the first step what it should be
-    start = [*_entries(first), *_entries(first), *[0.0] * size]
-    found = repeated(b, [1.0, 1.0, *start], goes_on, step)
+    start = [first, first, one, one, zero]
+    found = repeated(b, [1.0, 1.0, *[x for t in start for x in _entries(t)]], goes_on, step)
     return _packed(found[2 : 2 + size], orders)[0]
+
+
+def _moved(last: Taylor, value: Taylor) -> Some:
+    """How far the coefficients of a series have moved, in units of themselves or of the first one."""
+    off: Some = 0.0
+    for x, y in zip(_entries(last), _entries(value), strict=True):
+        off = larger(abs(y - x) / larger(abs(y), abs(value.c[0][0])), off)
+    return off
+
+
+def _moderate(size: Number, numbers: list[Some]) -> list[Some]:
+    """Numbers of which only ratios count, so that they stay within the range."""
+    is_huge = abs(size) > _HUGE
+    return choose_all(
+        is_huge, lambda: [x * (1.0 / _HUGE) for x in numbers],
+        lambda: choose_all(
+            abs(size) < 1.0 / _HUGE, lambda: [x * _HUGE for x in numbers], lambda: numbers, len(numbers)
+        ), len(numbers),
+    )  # fmt: skip
 
 
 # -- quadrature over a tail of large parameters ------------------------------------------------------------------------
@@ -200,20 +220,75 @@ def _gamma_tail(s: Scope, a: Number, x: Number, order: int) -> Number:
 # -- incomplete gamma --------------------------------------------------------------------------------------------------
 
 
+# gamma(2 + f) for f from 0 to 1 is the quotient of these, after Cephes's `gamma`
+_ABOVE = (
+    1.0, 4.94214826801497100753e-1, 2.07448227648435975150e-1, 4.76367800457137231464e-2, 1.04213797561761569935e-2,
+    1.19135147006586384913e-3, 1.60119522476751861407e-4,
+)  # fmt: skip
+_BELOW = (
+    1.0, 7.14304917030273074085e-2, -2.34591795718243348568e-1, 3.58236398605498653373e-2, 1.18139785222060435552e-2,
+    -4.45641913851797240494e-3, 5.39605580493303397842e-4, -2.31581873324120129819e-5,
+)  # fmt: skip
+_OFF = (0.0, *[1 / (2 * k + 1) for k in range(1, 18)])  # of artanh(t) / t - 1 in t^2, to all digits for t^2 up to 1/9
+_VANISHED = 1e-140  # of smaller shares of large numbers no density is left
+
+
+def _over_gamma(a: Number) -> tuple[Number, Number]:
+    """1 / gamma(a) for 0 < a <= 10, as a quotient."""
+    whole = a.of("floor")
+    rest = a - whole
+    above = horner(rest, _BELOW) * where(a < 2.0, a, 1.0) * where(a < 1.0, a + 1.0, 1.0)
+    below = horner(rest, _ABOVE)
+    for k in range(1, int(_LARGE) - 1):
+        below = below * where(a >= k + 2.0, a - float(k), 1.0)
+    return above, below
+
+
+def _apart(a: Number, x: Number, line: Number) -> Number:
+    """x - a - a line for large a, where `line` is log(x / a); near a by its series in (x - a) / (x + a)."""
+    half = 0.5 * (x - a)
+    t = half / (0.5 * x + 0.5 * a)
+    near = 2.0 * t * (half - a * horner(t * t, _OFF))
+    return where(abs(half) < 0.25 * a, near, (x - a) - a * line)
+
+
+class _Size(NamedTuple):
+    """A number in parts: e^exponent times a factor over a divisor, none of which leaves the range before the number."""
+
+    exponent: Number
+    factor: Number
+    divisor: Number
+
+
+def _size_in_parts(a: Number, x: Number) -> _Size:
+    """x^(a-1) e^-x / gamma(a) of numbers above 0.
+
+    For large a it is made of what x lies off a, and of Stirling's series; for small a of x^a, which loses no digits
+    where x is near 0.
+    """
+    is_large, is_small = a > _LARGE, a < 0.5
+    share = x / where(is_large, a, 1.0)
+    is_gone = is_large & (share < _VANISHED)
+    line = log(where(is_gone, _VANISHED, share))
+    large, moved = where(is_large, a, _LARGE), where(is_large, x, _LARGE)
+    far = -_apart(large, moved, line) - beyond_stirling(large)
+    plain, place = where(is_large, 1.0, a), where(is_large, 1.0, x)
+    near = where(is_small, plain, plain - 1.0) * line - place
+    above, below = _over_gamma(plain)
+    factor = where(is_large, sqrt((0.5 / math.pi) * large), above)
+    factor = factor / where(is_gone, 1.0, where(is_large, moved, below))
+    return _Size(where(is_large, far, near), factor, where(is_small, x, 1.0))
+
+
 @FORMULAS.add("gamma_size", 2)
 def _gamma_size(s: Scope, a: Number, x: Number) -> Some:
-    """x^(a-1) e^-x / gamma(a)."""
-    is_large = (a > _LARGE) & (a < math.inf) & (x > 0.1 * a) & (x < 10.0 * a)
-
-    def large() -> Number:
-        size = exp(-a * _off((x - a) / a) - beyond_stirling(a))
-        return size * sqrt(a / (2 * math.pi)) / x
-
-    def plain() -> Number:
-        power = where(a == 1.0, 0.0 * x, (a - 1.0) * log(x))
-        return where((x == math.inf) & (a < math.inf), 0.0, exp(power - x - log_gamma(a)))
-
-    return choose(is_large, large, plain)
+    """x^(a-1) e^-x / gamma(a), without branches."""
+    is_inside = (a > 0.0) & (x > 0.0) & (a < math.inf) & (x < math.inf)
+    size = _size_in_parts(where(is_inside, a, 1.0), where(is_inside, x, 1.0))
+    found = exp(size.exponent) * size.factor / size.divisor
+    at_zero = where(a < 1.0, math.inf, where(a == 1.0, 1.0, 0.0))
+    is_valid = (a >= 0.0) & (x >= 0.0) & ((a > 0.0) | (x > 0.0)) & ((a < math.inf) | (x < math.inf))
+    return where(is_inside, found, where(is_valid, where(x == 0.0, at_zero, 0.0), math.nan))
 
 
 @FORMULAS.add("gamma_share", 2)
@@ -335,6 +410,35 @@ def _gammaincc(s: Scope, a: Number, x: Number) -> Some:
 
 
 # -- incomplete beta ---------------------------------------------------------------------------------------------------
+
+
+@FORMULAS.add("beta_size", 3)
+def _beta_size(s: Scope, a: Number, b: Number, x: Number) -> Some:
+    """x^(a-1) (1-x)^(b-1) / beta(a, b), without branches.
+
+    Of two gamma variables whose sum is a + b, the first one's share of it has the beta distribution; what all three
+    densities are taken at may have any common factor, here one that keeps it from vanishing.
+    """
+    is_inside = (a > 0.0) & (b > 0.0) & (x > 0.0) & (x < 1.0)
+    is_inside &= (a + b > LEAST_SUM) & (a + b < MOST_SUM)
+    first, second, place = (where(is_inside, v, 0.5) for v in (a, b, x))
+    total = first + second
+    factor = where(total > 1.0, total, 1.0)
+    one, two, both = (
+        _size_in_parts(*parts)
+        for parts in ((first, factor * place), (second, factor * (1.0 - place)), (total, factor))
+    )  # fmt: skip
+    size = exp(one.exponent + two.exponent - both.exponent) * one.factor * (factor / both.factor) * two.factor
+    found = size / (one.divisor * two.divisor)  # of both none, since they are taken at 1 where it is small
+    return where(is_inside, found, _beta_size_at_ends(a, b, x))
+
+
+def _beta_size_at_ends(a: Number, b: Number, x: Number) -> Number:
+    steep = where((a > 0.0) & (b > 0.0), math.inf, math.nan)
+    at_zero = where(a < 1.0, steep, where(a == 1.0, b, 0.0))
+    at_one = where(b < 1.0, steep, where(b == 1.0, a, 0.0))
+    is_valid = (a >= 0.0) & (b >= 0.0) & (x >= 0.0) & (x <= 1.0) & (a < math.inf) & (b < math.inf)
+    return where(is_valid, where(x == 0.0, at_zero, where(x == 1.0, at_one, 0.0)), math.nan)
 
 
 @FORMULAS.add("beta_share", 3)
@@ -642,9 +746,14 @@ def _zeta(scope: Scope, s: Number, q: Number, order: int) -> Some:
     return first_of([*cases, (~is_valid, lambda: math.nan), (q == math.inf, lambda: 0.0)], lambda: found.below(q))
 
 
-def _zeta_in_place(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
-    s, q = (Number(b, b.convert("f64", t, x)) for x in xs)
-    return b.convert(t, "f64", operand(_zeta(Scope(b), s, q, *attrs)))
+def _in_place(name: str) -> Rule:
+    """A formula where a call of it would stand: what has no branches becomes vector code."""
+
+    def rule(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
+        numbers = [Number(b, b.convert("f64", t, x)) for x in xs]
+        return b.convert(t, "f64", operand(FORMULAS[name].make(Scope(b), *numbers, *attrs)))
+
+    return rule
 
 
 def _with_slopes(name: str) -> Rule:
@@ -660,7 +769,6 @@ def _with_slopes(name: str) -> Rule:
 
 
 IN_PROCESS = {
-    "zeta": _zeta_in_place,
-    "gamma_size": rule_of("gamma_size"),
+    **{name: _in_place(name) for name in ("zeta", "gamma_size", "beta_size")},
     **{name: _with_slopes(name) for name in ("gammainc", "betainc")},
 }

@@ -9,26 +9,30 @@ sorted (Floyd and Rivest's selection). Where the sample was wrong, all are.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 from ...._core.graph import Graph, Node
 from ...._passes.rewrite import in_order
 from ...patterns import private
-from ..ir.loops import FLOATS, Operand
+from ..ir.loops import FLOATS, Operand, Var
 from ..plan.schedule import static_size
 from .blocks import Block, singles
+from .digit_orders import order_number
 from .forms import TYPE_OF, Form, Index, Stored, with_place
 from .nests import between
 from .ranges import smaller
+from .scalars import larger
 from .scatters import over
-from .sorting import Keys, Sorter, order_number, result_room, zeros_in_order
+from .sorting import Keys, Sorter, result_room, zeros_in_order
 
 SORTED_AT = private("native sorted_at", "x *places", ("axis", "fixed"))
 
 FEWEST = 512  # keys of a lane, below which they are sorted in less time than a few of them are found
 MOST_PLACES = 8  # that are read, at most: each may take a pass
 _TYPES = ("f64", "f32", "i64", "i32")  # shorter keys are counted
-_EACH, _MOST_SAMPLED = 16, 1 << 15  # one of so many keys is in the sample, and no more than so many
+_EACH, _MOST_SAMPLED = 64, 1 << 12  # one of so many keys is in the sample, and no more than so many
+_NARROWED = 128  # keys of a sample of those that were gathered, and no fewer are in the first one
 _WIDER = 8  # times as far in the sample the bounds are where the key was not between them
 _CHUNK = 1024  # keys between two looks whether to stop
 _SPREAD = 1.5  # square roots of the sample's size: three deviations of what stands in it before a key, at most
@@ -117,49 +121,43 @@ class _Search:
         b = self.b = block.b
         self.x, self.axis, self.target = x, axis, target
         n = self.n = x.shape[axis]
-        self.sampled = between(b, b.divided(n, _EACH), 1, _MOST_SAMPLED)
+        self.sampled = between(b, b.divided(n, _EACH), _NARROWED, _MOST_SAMPLED)
         self.bits = x.type.replace("f", "i")
+        self.end = 2 ** (int(self.bits[1:]) - 1)
         # one more than there are keys: each is stored before it is known whether it stays
         self.room = Keys.of(b, x.type, b.add(n, 1), has_places=False)
         self.sorter = Sorter(block, x.type, n, is_descending=False, has_places=False)
         self.sample = Keys.of(b, x.type, self.sampled, has_places=False)
         self.sample_sorter = Sorter(block, x.type, self.sampled, is_descending=False, has_places=False)
         self.is_taken = b.local("bool", _CHUNK)
-        self.first, self.stop = b.var("i64"), b.var("i64")  # the places that are sorted already
+        self.first, self.stop = b.var("i64"), b.var("i64")  # the places whose keys are in the room
 
     def begin(self, index: Index) -> None:
         """Starts on another lane."""
-        b = self.b
-        with b.loop(0, b.select("i64", b.let("lt", "i64", self.n, 1), 0, self.sampled)) as i:
-            # as far apart as they can be: of a lane in order the sample would have too few of the last keys
-            self.sample.set_key(b, i, self._key(index, b.divided(b.mul(i, self.n), self.sampled)))
-        self.sample_sorter.run(self.sample)
-        b.set(self.first, 0)
-        b.set(self.stop, 0)
-
-    def _spread(self) -> Operand:
-        """How far in the sample the bounds are from a key's place: at first, and of few keys beyond its ends."""
-        b = self.b
-        root = b.let("sqrt", "f64", b.convert("f64", "i64", self.sampled))
-        near = b.convert("i64", "f64", b.let("mul", "f64", root, _SPREAD))
-        return b.select("i64", b.let("lt", "i64", self.n, FEWEST), self.sampled, near)
+        self.b.set(self.first, 0)
+        self.b.set(self.stop, 0)
 
     def find(self, index: Index, place: Operand) -> None:
         """Puts the key of a place there, if it is one: what reads the others tells what is wrong with them."""
         b = self.b
         place = b.select("i64", b.let("lt", "i64", place, 0), b.add(place, self.n), place)
         is_one = b.both(b.let("le", "i64", 0, place), b.let("lt", "i64", place, self.n))
-        with b.when(b.both(is_one, b.negated(self._is_sorted(place)))):
-            spread = b.var("i64", self._spread())
+        is_done = b.var("bool", b.either(b.negated(is_one), self._is_there(place)))
+        with b.when(b.both(b.negated(b.get(is_done)), b.let("eq", "i64", place, b.sub(self.n, 1)))):
+            self._put_last(index, is_done)
+        with b.when(b.negated(b.get(is_done))):
+            self._take_sample(self.sampled, self.n, lambda i: self._key(index, i))
+            spread = b.var("i64", self._spread(self.sampled))
 
             def attempt() -> None:
                 self._gather(index, place, b.get(spread))
                 b.set(spread, b.add(b.mul(b.get(spread), _WIDER), 1))
 
-            b.repeat(lambda: b.negated(self._is_sorted(place)), attempt)
+            b.repeat(lambda: b.negated(self._is_there(place)), attempt)
+            self._narrow(place)
             self._sort(index)
 
-    def _is_sorted(self, place: Operand) -> Operand:
+    def _is_there(self, place: Operand) -> Operand:
         b = self.b
         return b.both(b.let("le", "i64", b.get(self.first), place), b.let("lt", "i64", place, b.get(self.stop)))
 
@@ -169,19 +167,83 @@ class _Search:
     def _number(self, key: Operand) -> Operand:
         return order_number(self.b, self.x.type, self.bits, key) if self.x.type in FLOATS else key
 
+    def _in_chunks(self, count: Operand, look: Callable[[Operand, Operand], None]) -> None:
+        b = self.b
+        with b.loop(0, b.divided(b.add(count, _CHUNK - 1), _CHUNK)) as chunk:
+            begin = b.mul(chunk, _CHUNK)
+            look(begin, smaller(b, b.add(begin, _CHUNK), count))
+            b.poll(1)
+
+    # -- the last place -----------------------------------------------------------------------------------------------
+
+    def _put_last(self, index: Index, is_done: Var) -> None:
+        """Puts the largest key, which who looks for NaN asks for, at its place; a zero only its sign tells apart."""
+        b, t = self.b, self.bits
+        most = b.var(t, -self.end)
+
+        def look(begin: Operand, end: Operand) -> None:
+            with b.loop(begin, end) as i:
+                b.set(most, larger(b, t, b.get(most), self._number(self._key(index, i))))
+
+        self._in_chunks(self.n, look)
+        number = b.get(most)
+        is_told: Operand = True
+        if self.x.type in FLOATS:
+            is_told = b.let("ne", t, number, 0)
+            word = b.select(t, b.let("lt", t, number, 0), b.let("sub", t, -self.end, number), number)
+            number = b.convert(self.x.type, t, word, bits=True)
+        with b.when(is_told):
+            self.target.store(b, with_place(index, self.axis, b.sub(self.n, 1)), number)
+            b.set(is_done, True)
+
+    # -- around a place -----------------------------------------------------------------------------------------------
+
+    def _take_sample(self, size: Operand, count: Operand, key: Callable[[Operand], Operand]) -> None:
+        b = self.b
+        with b.loop(0, size) as i:
+            # as far apart as they can be: of a lane in order the sample would have too few of the last keys
+            self.sample.set_key(b, i, key(b.divided(b.mul(i, count), size)))
+        self.sample_sorter.n = size
+        self.sample_sorter.run(self.sample)
+
+    def _spread(self, size: Operand) -> Operand:
+        """How far in the sample the bounds are from a key's place: of few keys beyond its ends."""
+        b = self.b
+        if type(size) is int:
+            near: Operand = int(_SPREAD * math.sqrt(size))
+        else:
+            root = b.let("sqrt", "f64", b.convert("f64", "i64", size))
+            near = b.convert("i64", "f64", b.let("mul", "f64", root, _SPREAD))
+        return b.select("i64", b.let("lt", "i64", self.n, FEWEST), size, near)
+
+    def _bounds(self, place: Operand, count: Operand, size: Operand, spread: Operand) -> tuple[Operand, Operand]:
+        """The numbers of two keys of a sample, between which the one at a place of so many is."""
+        b = self.b
+        rank = b.divided(b.mul(place, size), count)
+        return self._bound(b.sub(rank, spread), size, -1), self._bound(b.add(rank, b.add(spread, 1)), size, 1)
+
+    def _bound(self, rank: Operand, size: Operand, side: int) -> Operand:
+        """The number of a key of the sample, or beyond its ends the last number that there is."""
+        b = self.b
+        number = self._number(self.sample.key(b, between(b, rank, 0, b.sub(size, 1))))
+        is_beyond = b.let("lt", "i64", rank, 0) if side < 0 else b.let("ge", "i64", rank, size)
+        return b.select(self.bits, is_beyond, -self.end if side < 0 else self.end - 1, number)
+
+    def _compared(self, key: Operand, least: Operand, most: Operand) -> tuple[Operand, Operand]:
+        """Whether a key is below two bounds, and whether it is between them."""
+        b, number = self.b, self._number(key)
+        is_below = b.let("lt", self.bits, number, least)
+        return is_below, b.both(b.negated(is_below), b.let("le", self.bits, number, most))
+
     def _gather(self, index: Index, place: Operand, spread: Operand) -> None:
         """Takes the keys between two of the sample, and counts those before them."""
-        b, bits = self.b, self.bits
-        rank = b.divided(b.mul(place, self.sampled), self.n)
-        least, most = self._bound(b.sub(rank, spread), -1), self._bound(b.add(rank, b.add(spread, 1)), 1)
+        b = self.b
+        least, most = self._bounds(place, self.n, self.sampled, spread)
         held, below = b.var("i64", 0), b.var("i64", 0)
-        with b.loop(0, b.divided(b.add(self.n, _CHUNK - 1), _CHUNK)) as chunk:
-            begin = b.mul(chunk, _CHUNK)
-            end = smaller(b, b.add(begin, _CHUNK), self.n)
+
+        def look(begin: Operand, end: Operand) -> None:
             with b.loop(begin, end) as i:  # vectors: nothing here waits for the key before
-                number = self._number(self._key(index, i))
-                is_below = b.let("lt", bits, number, least)
-                is_taken = b.both(b.negated(is_below), b.let("le", bits, number, most))
+                is_below, is_taken = self._compared(self._key(index, i), least, most)
                 b.store(self.is_taken, b.sub(i, begin), is_taken)
                 b.set(below, b.add(b.get(below), b.convert("i64", "bool", is_below)))
             with b.loop(begin, end) as i:
@@ -189,19 +251,63 @@ class _Search:
                 self.room.set_key(b, at, self._key(index, i))
                 taken = b.load(self.is_taken, b.sub(i, begin))
                 b.set(held, b.add(at, b.convert("i64", "bool", taken)))
-            b.poll(1)
+
+        self._in_chunks(self.n, look)
         b.set(self.first, b.get(below))
         b.set(self.stop, b.add(b.get(below), b.get(held)))
 
-    def _bound(self, rank: Operand, side: int) -> Operand:
-        """The number of a key of the sample, or beyond its ends the last number that there is."""
-        b, end = self.b, 2 ** (int(self.bits[1:]) - 1)
-        number = self._number(self.sample.key(b, between(b, rank, 0, b.sub(self.sampled, 1))))
-        is_beyond = b.let("lt", "i64", rank, 0) if side < 0 else b.let("ge", "i64", rank, self.sampled)
-        return b.select(self.bits, is_beyond, -end if side < 0 else end - 1, number)
+    def _narrow(self, place: Operand) -> None:
+        """Keeps of what was gathered the keys around the place, again and again, while these are many and get fewer."""
+        b, goes_on = self.b, self.b.var("bool", True)
+        spread = int(_SPREAD * math.sqrt(_NARROWED))
+
+        def narrow() -> None:
+            first, count = b.get(self.first), b.sub(b.get(self.stop), b.get(self.first))
+            self._take_sample(_NARROWED, count, lambda i: self.room.key(b, i))
+            least, most = self._bounds(b.sub(place, first), count, _NARROWED, spread)
+            below, amid = self._counted(count, least, most)
+            start = b.add(first, below)
+            is_inside = b.both(b.let("le", "i64", start, place), b.let("lt", "i64", place, b.add(start, amid)))
+            b.set(goes_on, b.both(is_inside, b.let("lt", "i64", b.mul(amid, 2), count)))
+            with b.when(b.get(goes_on)):
+                self._keep(count, least, most)
+                b.set(self.first, start)
+                b.set(self.stop, b.add(start, amid))
+
+        def is_wide() -> Operand:
+            count = b.sub(b.get(self.stop), b.get(self.first))
+            return b.both(b.get(goes_on), b.let("lt", "i64", 4 * _NARROWED, count))
+
+        b.repeat(is_wide, narrow)
+
+    def _counted(self, count: Operand, least: Operand, most: Operand) -> tuple[Operand, Operand]:
+        """How many keys of the room are below two bounds, and between them."""
+        b, below, amid = self.b, self.b.var("i64", 0), self.b.var("i64", 0)
+
+        def look(begin: Operand, end: Operand) -> None:
+            with b.loop(begin, end) as i:
+                is_below, is_taken = self._compared(self.room.key(b, i), least, most)
+                b.set(below, b.add(b.get(below), b.convert("i64", "bool", is_below)))
+                b.set(amid, b.add(b.get(amid), b.convert("i64", "bool", is_taken)))
+
+        self._in_chunks(count, look)
+        return b.get(below), b.get(amid)
+
+    def _keep(self, count: Operand, least: Operand, most: Operand) -> None:
+        """Moves the keys between two bounds to the beginning of the room."""
+        b, held = self.b, self.b.var("i64", 0)
+
+        def look(begin: Operand, end: Operand) -> None:
+            with b.loop(begin, end) as i:
+                key, at = self.room.key(b, i), b.get(held)
+                self.room.set_key(b, at, key)
+                _, is_taken = self._compared(key, least, most)
+                b.set(held, b.add(at, b.convert("i64", "bool", is_taken)))
+
+        self._in_chunks(count, look)
 
     def _sort(self, index: Index) -> None:
-        """Sorts what was gathered, where it belongs; zeros keep the order of their signs."""
+        """Sorts what the room holds, where it belongs; zeros keep the order of their signs."""
         b = self.b
         first = b.get(self.first)
         count = b.sub(b.get(self.stop), first)

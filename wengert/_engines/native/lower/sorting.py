@@ -2,7 +2,8 @@
 
 Of a few elements each is compared with each: how many stand before one is its place. Longer lanes are sorted by
 NumPy's own functions (`llvm/numpy_functions.py`), some million elements at a time, and these parts are merged; integers
-of one or two bytes are sorted by counting (`counting_sort.py`). NumPy's
+of one or two bytes are sorted by counting (`counting_sort.py`), and the places that sort longer keys are found by their
+digits (`digit_orders.py`). NumPy's
 functions leave the order of equal elements open, and ours is stable: places of equal keys are sorted afterwards, and so
 are zeros of both signs, the only equal keys that differ. Where only the first places of an order are read, they are
 selected.
@@ -17,11 +18,12 @@ from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, Address, Array, Operand, Typed, Var
 from ..llvm import numpy_functions
+from . import digit_orders
 from .blocks import Block
 from .counting_sort import counts_keys, digit_of, is_one_digit, passes, places_of_digits
+from .digit_orders import order_number
 from .forms import Form, Index, Stored, with_place
 from .nests import at_most, poll_often
-from .scalars import is_nan
 from .scatters import over
 from .standalone import is_alone
 
@@ -45,18 +47,6 @@ def before(
         bits = t.replace("f", "i")
         return b.let(name, bits, order_number(b, t, bits, x), order_number(b, t, bits, y))
     return b.let(name, t, x, y)
-
-
-def order_number(b: Builder, t: str, bits: str, x: Operand) -> Operand:
-    """An integer in whose order numbers stand, the same for all NaN, and for zeros of both signs.
-
-    Floats that are compared by less, NaN among them, leave the flag of an invalid operation set, and NumPy would be
-    asked what it has to tell of that.
-    """
-    least = -(2 ** (int(bits[1:]) - 1))
-    word = b.convert(bits, t, x, bits=True)
-    value = b.select(bits, b.let("lt", bits, word, 0), b.let("sub", bits, least, word), word)
-    return b.select(bits, is_nan(b, t, x), -1 - least, value)
 
 
 class Keys(NamedTuple):
@@ -582,7 +572,32 @@ def _order(block: Block, x: Stored, axis: int, is_descending: bool, target: Stor
     b, n = block.b, x.shape[axis]
     if counts_keys(x.type, n, has_places=True) and target.strides[axis] == 1:
         _counted_order(block, x, axis, is_descending, target)
-        return
+    elif not digit_orders.serves(x.type, n):
+        _compared_order(block, x, axis, is_descending, target)
+    elif type(n) is int:
+        _digit_order(block, x, axis, is_descending, target)
+    else:
+        with b.when(b.let("le", "i64", digit_orders.FEWEST, n)) as branch:
+            _digit_order(block, x, axis, is_descending, target)
+        with b.inside(branch.other):
+            _compared_order(block, x, axis, is_descending, target)
+
+
+def _digit_order(block: Block, x: Stored, axis: int, is_descending: bool, target: Stored) -> None:
+    b = block.b
+    order = digit_orders.DigitOrder(block, x.type, x.shape[axis], is_descending)
+
+    def lane(index: Index) -> None:
+        order.run(
+            lambda i: x.at(b, with_place(index, axis, i)),
+            lambda i, place: target.store(b, with_place(index, axis, i), place),
+        )
+
+    over(b, with_place(x.shape, axis, 1), lane)
+
+
+def _compared_order(block: Block, x: Stored, axis: int, is_descending: bool, target: Stored) -> None:
+    b, n = block.b, x.shape[axis]
     sorter = Sorter(block, x.type, n, is_descending, has_places=True)
     given = Keys.of(b, x.type, n, has_places=True)
 
@@ -645,4 +660,4 @@ def searchsorted(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     return [target]
 
 
-__all__ = ["Keys", "Sorter", "argsort", "order_number", "result_room", "searchsorted", "sort", "zeros_in_order"]
+__all__ = ["Keys", "Sorter", "argsort", "result_room", "searchsorted", "sort", "zeros_in_order"]

@@ -73,7 +73,7 @@ class _Preparing:
             name = "matmul with ones"
         elif name == "matmul" and inputs[0].shape[-1] == 1 and inputs[0].dtype.kind == "f":
             name = "matmul of columns with rows"
-        expand = _EXPANSIONS.get(name, node.op.body)
+        expand = None if name in _LOWERED else _EXPANSIONS.get(name, node.op.body)
         inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, expand, inputs, attrs)
         if inner is None and node.op.facts.in_float32 and any(is_half(v.dtype) for v in inputs):
             inner = _in_float32(node, inputs, attrs)
@@ -157,6 +157,7 @@ def _expansion(
 
 
 _MOVES = ("unstack",)
+_LOWERED = ("beta_size",)  # of whose bodies machine code would compute the same parts again and again
 
 
 def _in_float32(node: Node, inputs: Sequence[Value], attrs: tuple[Any, ...]) -> Graph:
