@@ -26,6 +26,7 @@ from types import FrameType
 from typing import Any
 
 from . import system
+from .tracebacks import entries_of
 
 _PATIENCE = 60.0  # seconds that a fork waits for imports and short locks; a deadlock among them must not stop it
 
@@ -148,11 +149,7 @@ def _put_signals_back() -> None:
 
 def _number_of(error: BaseException, handlers: dict[int, Any]) -> int:
     """The signal whose handler has raised an error: the one whose code is in the traceback, else that of Ctrl-C."""
-    codes: set[object] = set()
-    step = error.__traceback__
-    while step is not None:
-        codes.add(step.tb_frame.f_code)
-        step = step.tb_next
+    codes = {entry.tb_frame.f_code for entry in entries_of(error.__traceback__)}
     return next((n for n, h in handlers.items() if getattr(h, "__code__", None) in codes), signal.SIGINT)
 
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from ..errors import LostGradientError
 from .adopted_names import home_of
+from .tracebacks import entries_of, is_raised_there
 from .user_line import Site, foreign_callee, is_library_file, is_wengert_file, public_module, site_of, user_frame
 
 # The module that users call, what they write for ours, and the name of our module, which loads for the message.
@@ -317,15 +318,13 @@ def reworded(error: BaseException | None, swallowed: str = "") -> LostGradientEr
     while cause is not None and not isinstance(cause, LostGradientError):
         seen.append(cause)
         cause = None if cause.__cause__ in seen else cause.__cause__
-    trace = error.__traceback__
-    if trace is None:
+    entries = entries_of(error.__traceback__)
+    if not entries:
         return None
     if cause is None:
         is_of_jax = isinstance(error, TypeError) and "JAX value" in str(error) and "wengert." in str(error)
         return LostGradientError(swallowed).with_traceback(error.__traceback__) if swallowed and is_of_jax else None
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code
-    if not is_library_file(code.co_filename) and dis.opname[code.co_code[trace.tb_lasti]] == "RAISE_VARARGS":
+    end = entries[-1]
+    if not is_library_file(end.tb_frame.f_code.co_filename) and is_raised_there(end):
         return None
     return cause.with_traceback(error.__traceback__)

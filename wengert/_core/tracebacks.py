@@ -26,6 +26,20 @@ _PUBLIC = PACKAGE_DIR + os.path.join("_core", "public.py")  # nobody looks for a
 _FAULTS = (AssertionError, AttributeError, NameError, KeyError, RecursionError)
 
 
+def entries_of(trace: TracebackType | None) -> list[TracebackType]:
+    """The entries of a traceback, the innermost frame's last."""
+    found: list[TracebackType] = []
+    while trace is not None:
+        found.append(trace)
+        trace = trace.tb_next
+    return found
+
+
+def is_raised_there(entry: TracebackType) -> bool:
+    """Whether a `raise` is what runs in an entry's frame."""
+    return opname[entry.tb_frame.f_code.co_code[entry.tb_lasti]] == "RAISE_VARARGS"
+
+
 def fold(error: BaseException) -> None:
     """Takes the package's frames out of the traceback of an error, and of every error that it comes with.
 
@@ -51,12 +65,8 @@ def fold(error: BaseException) -> None:
 
 def _without_ours(trace: TracebackType | None, keeps_end: bool) -> TracebackType | None:
     """The traceback without our entries, but for those at its end where they are wanted."""
-    entries: list[TracebackType] = []
-    while trace is not None:
-        entries.append(trace)
-        trace = trace.tb_next
     folded: TracebackType | None = None
-    for entry in reversed(entries):
+    for entry in reversed(entries_of(trace)):
         if _is_ours(entry.tb_frame.f_code.co_filename):
             if not keeps_end or entry.tb_frame.f_code.co_filename == _PUBLIC:
                 continue
@@ -76,12 +86,9 @@ def _is_ours(filename: str) -> bool:
 
 def _is_fault(error: BaseException) -> bool:
     """Whether the error began in our code, and not by a `raise` of ours."""
-    trace = error.__traceback__
-    if trace is None or not isinstance(error, _FAULTS) or type(error).__module__ == "wengert.errors":
+    entries = entries_of(error.__traceback__)
+    if not entries or not isinstance(error, _FAULTS) or type(error).__module__ == "wengert.errors":
         return False
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    code = trace.tb_frame.f_code
-    if not _is_ours(code.co_filename):
+    if not _is_ours(entries[-1].tb_frame.f_code.co_filename):
         return False
-    return isinstance(error, AssertionError) or opname[code.co_code[trace.tb_lasti]] != "RAISE_VARARGS"
+    return isinstance(error, AssertionError) or not is_raised_there(entries[-1])

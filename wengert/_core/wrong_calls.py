@@ -27,6 +27,7 @@ import numpy as np
 
 from .state import STATE
 from .structure import flatten
+from .tracebacks import entries_of
 from .user_line import is_library_file, is_wengert_file, public_name, site_of, spoken_by, user_frame
 
 _KINDS = (TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError)
@@ -153,12 +154,7 @@ def _is_ours_to_tell(error: Exception) -> bool:
     """Whether the error was raised in library code about arguments, rather than by a function that was handed in."""
     if not isinstance(error, _KINDS) or isinstance(error, Symbolic) or type(error).__module__ == "wengert.errors":
         return False
-    trace = error.__traceback__
-    while trace is not None:
-        if not is_library_file(trace.tb_frame.f_code.co_filename):
-            return False
-        trace = trace.tb_next
-    return True
+    return all(is_library_file(entry.tb_frame.f_code.co_filename) for entry in entries_of(error.__traceback__))
 
 
 def _told(error: Exception, name: str, given: Mapping[str, Any]) -> Exception:
@@ -204,12 +200,10 @@ def _speaks_of(head: str, argument: str) -> bool:
 
 def _to_blame(error: Exception, given: Mapping[str, Any]) -> list[str]:
     """The arguments that the expression reads which failed, if it reads any as they came."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or not is_wengert_file(trace.tb_frame.f_code.co_filename):
+    entries = entries_of(error.__traceback__)
+    if not entries or not is_wengert_file(entries[-1].tb_frame.f_code.co_filename):
         return []
-    read = _read(trace)
+    read = _read(entries[-1])
     found = [{key for key, value in given.items() if _is_same(key, value, *item)} for item in read.items()]
     if not all(found):  # what was made of the arguments may be at fault
         return []
