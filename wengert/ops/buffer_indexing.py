@@ -28,7 +28,7 @@ from .shapes import permuted, reshaped
 from .subscript import BOUNDS, NewAxis, Single, Whole, addressed, has_arrays, index_place, read
 
 
-class Place(NamedTuple):
+class PlaceInBuffer(NamedTuple):
     """Where b[index] lies, and how it gets there from the order of the primitives."""
 
     template: tuple[Any, ...]
@@ -39,7 +39,7 @@ class Place(NamedTuple):
     perm: tuple[int, ...]  # and the axes of index arrays at their place
 
 
-def take(b: Tensor, index: Index, what: str, place: Place | None = None) -> Tensor:
+def take(b: Tensor, index: Index, what: str, place: PlaceInBuffer | None = None) -> Tensor:
     """What stands at b[index], a copy; or at a place that stands for the index."""
     plain = plain_place(b.shape, index) if place is None else None
     if plain is not None:
@@ -51,17 +51,17 @@ def take(b: Tensor, index: Index, what: str, place: Place | None = None) -> Tens
     return permuted(reshaped(taken, place.wide), place.perm)
 
 
-def put(b: Tensor, index: Index, value: ArrayLike, what: str, place: Place | None = None) -> Tensor:
+def put(b: Tensor, index: Index, value: ArrayLike, what: str, place: PlaceInBuffer | None = None) -> Tensor:
     """The version of b with a value at b[index], or at a place that stands for the index."""
     return _written(buffer_set, b, index, value, what, place)
 
 
-def add(b: Tensor, index: Index, value: ArrayLike, what: str, place: Place | None = None) -> Tensor:
+def add(b: Tensor, index: Index, value: ArrayLike, what: str, place: PlaceInBuffer | None = None) -> Tensor:
     """The version of b with a value added at b[index], as often as the index addresses an element."""
     return _written(buffer_add, b, index, value, what, place)
 
 
-def _written(op: Op, b: Tensor, index: Index, value: ArrayLike, what: str, place: Place | None) -> Tensor:
+def _written(op: Op, b: Tensor, index: Index, value: ArrayLike, what: str, place: PlaceInBuffer | None) -> Tensor:
     if type(value) is not Tensor or value.dtype != b.dtype:
         value = fitting(promotion.tensors_of(b, value, what)[1], b, what)
     updates: Tensor = value
@@ -208,7 +208,7 @@ def from_the_front(index: Tensor, size: int) -> np.ndarray[Any, Any] | None:
     return number if least >= 0 else np.where(number < 0, number + size, number)
 
 
-def place_of(b: Tensor, index: Index, what: str) -> Place:
+def place_of(b: Tensor, index: Index, what: str) -> PlaceInBuffer:
     """Where b[index] lies."""
     _refuse_lone_truth(index, what)
     _, entries = read(b, index, what)
@@ -235,10 +235,10 @@ def place_of(b: Tensor, index: Index, what: str) -> Place:
     place = index_place(entries) if arrays else 0
     after = range(rank, len(wide))
     perm = (*after[:place], *range(rank), *after[place:])
-    return Place(tuple(template), tuple(arrays), tuple(core), tuple(flipped), tuple(wide), perm)
+    return PlaceInBuffer(tuple(template), tuple(arrays), tuple(core), tuple(flipped), tuple(wide), perm)
 
 
-def elements_of(place: Place, strides: tuple[int, ...], offset: int = 0) -> np.ndarray[Any, Any]:
+def elements_of(place: PlaceInBuffer, strides: tuple[int, ...], offset: int = 0) -> np.ndarray[Any, Any]:
     """The numbers of a place's elements, in its own order, in an array of which it knows what a step along an axis is.
 
     Its index arrays must be known.
@@ -256,7 +256,7 @@ def elements_of(place: Place, strides: tuple[int, ...], offset: int = 0) -> np.n
     return numbers
 
 
-def counted_from_the_front(place: Place, shape: Shape, what: str) -> Place:
+def counted_from_the_front(place: PlaceInBuffer, shape: Shape, what: str) -> PlaceInBuffer:
     """A place of known index arrays with none of them negative; an IndexError where one is out of bounds."""
     axes = [axis for axis, entry in enumerate(place.template) if entry is None]
     found: list[Tensor] = []

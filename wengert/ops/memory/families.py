@@ -192,7 +192,7 @@ class Location:
         layout = self.layout if plain[2] else None
         return None if layout is None else layouts.place_in(layout, self.family.blank, plain)
 
-    def reached(self, index: Index) -> buffer_indexing.Place | None:
+    def reached(self, index: Index) -> buffer_indexing.PlaceInBuffer | None:
         """The place, in the memory, of what an index with arrays addresses here, where it is known without a run."""
         return layouts.reached(self.layout, self.family.blank, index, "x[...]") if STATE.builder is None else None
 

@@ -166,7 +166,7 @@ def read(held: Tensor, layout: np.ndarray[Any, Any], blank: Any) -> Tensor:
     return complex_parts.imag(taken) if part else complex_parts.real(taken)
 
 
-def reached(layout: Any, blank: Any, index: Any, what: str) -> buffer_indexing.Place | None:
+def reached(layout: Any, blank: Any, index: Any, what: str) -> buffer_indexing.PlaceInBuffer | None:
     """The place, in the array, of what index arrays address in a view of it: at the cost of what they address.
 
     None where an index is not known, or is none that a place has.

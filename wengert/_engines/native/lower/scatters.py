@@ -88,7 +88,7 @@ def _scatter(join: Join) -> Callable[[Block, Node, list[Form]], list[Form]]:
 # -- buffers ----------------------------------------------------------------------------------------------------------
 
 
-class Place:
+class Chosen:
     """What a template and index arrays choose: the index arrays' axes first, then those that slices leave."""
 
     def __init__(self, block: Block, held: Form, indices: Sequence[Form], node: Node) -> None:
@@ -128,7 +128,7 @@ def _buffer_new(block: Block, node: Node, forms: list[Form]) -> list[Form]:
 
 def _buffer_get(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     held, *indices = forms
-    place = Place(block, held, indices, node)
+    place = Chosen(block, held, indices, node)
     place.check()
     out = node.outputs[0]
     shape = block.shape(out)
@@ -143,7 +143,7 @@ def _buffer_put(join: Join) -> Callable[[Block, Node, list[Form]], list[Form]]:
     def lower(block: Block, node: Node, forms: list[Form]) -> list[Form]:
         value, held, *indices = forms
         b = block.b
-        place = Place(block, held, indices, node)
+        place = Chosen(block, held, indices, node)
         place.check()
         if type(value) is not Elements:
             value = block.stored(value)
