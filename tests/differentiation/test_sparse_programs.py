@@ -138,6 +138,31 @@ def test_programs_that_cannot_be() -> None:
     require_as_dense(factors, wg.jacobian(fails), (good,))
 
 
+def test_a_program_outlives_values_that_it_refuses(searches: list[str]) -> None:
+    factors = wg.jacobian(lambda x: wg.linalg.cholesky(x.reshape(2, 2)).reshape(-1), sparsity="detect")
+    good = np.array([2.0, 0.5, 0.5, 1.0])
+    for _ in range(2):
+        factors(good)
+    with pytest.raises(np.linalg.LinAlgError):
+        factors(-good)
+    factors(good)
+    assert len(searches) == 2
+
+
+def test_faults_of_traces_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    jacobian = wg.jacobian(springs, sparsity="detect")
+    jacobian(X)
+    monkeypatch.setattr(sparse, "_require_program", None)
+    with pytest.raises(TypeError, match="not callable"):
+        jacobian(X)
+
+
+def test_sizes_that_depend_on_values_are_left_to_the_ops() -> None:
+    chosen = lambda x: x[x > 1.0] ** 2
+    jacobian = wg.jacobian(chosen, sparsity=np.eye(6)[2:])
+    require_as_dense(jacobian, wg.jacobian(chosen), *[(X,)] * 3)
+
+
 def test_colorings_words_and_names() -> None:
     def f(x: Any, way: str, *, power: int = 2, weights: Any = None) -> Any:
         y = x**power if way == "powers" else np.sin(x)

@@ -19,6 +19,9 @@ import numpy as np
 from .._core.state import STATE
 from .._core.structure import flatten
 from .._core.tensor import Tensor
+from .._core.tracebacks import entries_of
+from .._core.user_line import is_library_file
+from ..errors import TracingError
 from ..programs.graph import Function
 
 _MOST_SIGNATURES = 64  # that one derivative remembers; the oldest goes first
@@ -55,8 +58,10 @@ class Repeated:
             self._function = _strict(self._traced)
         try:
             return self._function(*args, **kwargs)
-        except Exception:  # whatever it is: the ops do without a program, or say what is wrong
-            self._seen[key] = False
+        except Exception as error:
+            if not _is_of_the_trace(error):
+                raise
+            self._seen[key] = False  # the ops do without a program, or say what is wrong
             return None
 
     def _comes_again(self, key: Key) -> bool:
@@ -68,6 +73,14 @@ class Repeated:
                 self._seen.popitem(last=False)
             return False
         return known
+
+
+def _is_of_the_trace(error: Exception) -> bool:
+    """Whether a trace failed, as some do of functions that the ops can run: where f, given symbols, fails in its own
+    code, and where a size depends on values. A fault of ours is none, nor is what a program finds in its values."""
+    if isinstance(error, Unfit | TracingError) or type(error) is ValueError:
+        return True
+    return not all(is_library_file(entry.tb_frame.f_code.co_filename) for entry in entries_of(error.__traceback__))
 
 
 def _key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Key | None:
