@@ -14,7 +14,7 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.constant import constant
-from wengert._engines.native.lower import determinants
+from wengert._engines.native.lower import cofactors
 from wengert._prims import decompositions as prims
 from wengert._prims import linalg
 
@@ -121,11 +121,30 @@ def test_cofactors_of_long_and_of_short_rows_are_the_same_numbers(dtype: str, mo
     a[0] = np.round(2 * a[0])  # pivots that are equal
     a[1, 3] = a[1, 4]
     found: list[Any] = []
+    monkeypatch.setattr(cofactors, "MODEST", 0.0)  # by pivots, however far from singular
     for long in (0, 1000):
-        monkeypatch.setattr(determinants, "LONG", long)
+        monkeypatch.setattr(cofactors, "LONG", long)
         found.append(np.asarray(wg.function(lambda a: prims.cofactor(a))(a.astype(dtype))))
     np.testing.assert_array_equal(*found)
     assert np.any(found[0])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
+@pytest.mark.parametrize("n", [5, 6, 8, 13, 32, 33])
+def test_cofactors_by_exchanges_and_by_pivots_agree(n: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = RNG.normal(size=(6, n, n)) + (1j * RNG.normal(size=(6, n, n)) if dtype[0] == "c" else 0)
+    a = (a / np.sqrt(n) + np.eye(n) * np.linspace(1, 3, n)).astype(dtype)
+    for k in range(3):  # all rows elsewhere, with either sign
+        a[k] = a[k][RNG.permutation(n)]
+    a[3] *= 2
+    a[4] /= 2
+    rounding = 1e-13 if dtype in ("float64", "complex128") else 1e-6
+    found: list[Any] = []
+    for modest in (1e6, 0.0):
+        monkeypatch.setattr(cofactors, "MODEST", modest)
+        found.append(np.asarray(wg.function(lambda a: prims.cofactor(a))(a)))
+    for this, other in zip(*found, strict=True):
+        np.testing.assert_allclose(this, other, 0, abs(other).max() * rounding)
 
 
 @pytest.mark.parametrize("n", [2, 4, 6, 8])

@@ -1,19 +1,13 @@
-"""Determinants, cofactors, and inverses that are infinite where there are none.
+"""Determinants, and rows of matrices in an order.
 
 A determinant is the product of the pivots of Gauss's elimination; only where that leaves the range of its type is it
-added up by logarithms, as NumPy has it always. Cofactors, the gradient of determinants, are right at singular matrices,
-too: of few rows they are minors, written out, of more they come from an elimination with the largest pivot of all rows
-and columns. That gives A = P L D U Q with triangles of entries up to 1, whose inverses are tame, and
-
-    cof(A) = det(P) det(Q) P L^-T diag(prod of all d but d_i) U^-T Q
-
-holds no division by a pivot.
+added up by logarithms, as NumPy has it always. `cofactors.py` has the gradient.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
@@ -22,11 +16,8 @@ from ..ir.loops import COMPLEX, ITEM, Operand, Status, Var
 from .blocks import Block, singles
 from .complex_scalars import COMPLEX_SCALARS
 from .elimination import Written, is_little, size_of, system
-from .factorisations import Columns, fill_matrix, is_wild, loops_over, matrix_at, of_identity, scratch
+from .factorisations import Columns, loops_over, matrix_at
 from .forms import Form, Index, Stored
-
-LONG = 25  # rows from which on their entries are gone over side by side: below that, it takes longer
-At = Callable[[Operand, Operand], Operand]  # an element by row and column
 
 # -- determinants -----------------------------------------------------------------------------------------------------
 
@@ -48,7 +39,7 @@ def _det(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     found, wild, is_far = system(b, t, n, 0), b.var("bool", False), b.var("bool", False)
     with loops_over(b, a.shape[:-2]) as index:
         _eliminate(b, found, matrix_at(b, a, index), wild)
-        total = _Product(b, t, found.sign)
+        total = Product(b, t, found.sign)
         found.pivots(total.join)
         target.store(b, index, total.value())
         if type(found) is Written:
@@ -56,14 +47,14 @@ def _det(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         else:
             with b.when(total.is_far()):
                 by_size(index, *_by_logarithms(b, t, found))
-    _require_tame(b, wild)
+    require_none_wild(b, wild)
     if type(found) is Written:  # a branch in the loop above would keep it from being vector code
         with b.when(b.get(is_far)):
             _little_sizes(b, a, by_size)
     return [target]
 
 
-class _Product:
+class Product:
     """The product of pivots, and whether it was far from 1 at some step."""
 
     def __init__(self, b: Builder, t: str, sign: Operand) -> None:
@@ -122,7 +113,7 @@ def _little_sizes(b: Builder, a: Stored, store: Callable[[Index, Operand, Operan
     with loops_over(b, a.shape[:-2]) as index:
         _eliminate(b, found, matrix_at(b, a, index), wild)
         store(index, *_by_logarithms(b, a.type, found))
-    _require_tame(b, wild)
+    require_none_wild(b, wild)
 
 
 def _eliminate(b: Builder, found: Any, matrix: Stored, wild: Var) -> None:
@@ -130,7 +121,8 @@ def _eliminate(b: Builder, found: Any, matrix: Stored, wild: Var) -> None:
     b.set(wild, b.either(b.get(wild), found.wild))
 
 
-def _require_tame(b: Builder, wild: Var) -> None:
+def require_none_wild(b: Builder, wild: Var) -> None:
+    """Ends the function if a matrix was not finite."""
     with b.when(b.get(wild)):
         b.leave(Status.LINALG)
 
@@ -186,287 +178,6 @@ def _scaled(b: Builder, t: str, x: Operand, factor: Operand) -> Any:
     return Pair(*[b.let("mul", ITEM[t], part, factor) for part in (parts.re, parts.im)])
 
 
-# -- cofactors --------------------------------------------------------------------------------------------------------
-
-_WRITTEN_OUT = 4  # rows of matrices whose minors are written out
-
-
-def _cofactor(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
-    b, a = block.b, block.stored(forms[0])
-    target = block.room(node.outputs[0])
-    n, wild = a.shape[-1], b.var("bool", False)
-    by_pivots = None if _is_written(n) else _Cofactors.of(block, n, a.type)
-    with loops_over(b, a.shape[:-2]) as index:
-        matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
-        b.set(wild, b.either(b.get(wild), is_wild(b, matrix)))
-        if by_pivots is None:
-            _minors(b, matrix, lambda i, j, x, out=out: out.store(b, (i, j), x))
-        else:
-            by_pivots.find(matrix, lambda i, j, x, out=out: out.store(b, (i, j), x))
-    _require_tame(b, wild)
-    return [target]
-
-
-def _is_written(n: Operand) -> bool:
-    return type(n) is int and n <= _WRITTEN_OUT
-
-
-def _minors(b: Builder, a: Stored, keep: Callable[[int, int, Operand], None]) -> None:
-    n, t = a.shape[-1], a.type
-    assert type(n) is int
-    rows = [[a.at(b, (i, j)) for j in range(n)] for i in range(n)]
-    known: dict[tuple[tuple[int, ...], tuple[int, ...]], Operand] = {}
-
-    def minor(down: tuple[int, ...], across: tuple[int, ...]) -> Operand:
-        """The determinant of some rows and columns, by the first of the rows."""
-        if not down:
-            return 1.0
-        if len(down) == 1:
-            return rows[down[0]][across[0]]
-        found = known.get((down, across))
-        if found is None:
-            for place, j in enumerate(across):
-                term = b.let("mul", t, rows[down[0]][j], minor(down[1:], (*across[:place], *across[place + 1 :])))
-                found = term if found is None else b.let("sub" if place % 2 else "add", t, found, term)
-            assert found is not None
-            known[down, across] = found
-        return found
-
-    everywhere = (*range(n),)
-    for i in everywhere:
-        for j in everywhere:
-            x = minor((*everywhere[:i], *everywhere[i + 1 :]), (*everywhere[:j], *everywhere[j + 1 :]))
-            keep(i, j, b.let("neg", t, x) if (i + j) % 2 else x)
-
-
-class _Cofactors:
-    """Cofactors by an elimination with the largest pivots of all rows and columns, in double precision."""
-
-    def __init__(self, block: Block, n: Operand, type_: str) -> None:
-        b = self.b = block.b
-        self.n, self.type = n, "c128" if type_ in COMPLEX else "f64"
-        self.packed = scratch(block, self.type, n, n)  # L below the diagonal, D on it, U above
-        self.lower, self.upper = scratch(block, self.type, n, n), scratch(block, self.type, n, n)  # L^-1, U^-1
-        self.others = scratch(block, self.type, n)
-        self.rows, self.columns = scratch(block, "i64", n), scratch(block, "i64", n)  # where each was at first
-        self.sign = b.var(self.type)
-
-    @staticmethod
-    def of(block: Block, n: Operand, type_: str) -> _Cofactors:
-        """For matrices of n rows."""
-        return (_Cofactors if type(n) is int and n < LONG else _LongCofactors)(block, n, type_)
-
-    def find(self, matrix: Stored, keep: Callable[[Operand, Operand, Operand], None]) -> None:
-        """Calls `keep(i, j, x)` for the cofactors of a matrix."""
-        b, n, t = self.b, self.n, matrix.type
-        self._eliminate(matrix)
-        self._invert(self.lower, is_lower=True)
-        self._invert(self.upper, is_lower=False)
-        self._products()
-        with b.loop(0, n) as i:
-            entry = self._row(i)
-            with b.loop(0, n) as j:
-                x = b.let("mul", self.type, b.get(self.sign), entry(j))
-                keep(self.rows.at(b, (i,)), self.columns.at(b, (j,)), b.convert(t, self.type, x))
-
-    def _row(self, i: Operand) -> Callable[[Operand], Operand]:
-        """The entries of a row of L^-T diag(others) U^-T, by column."""
-        b = self.b
-
-        def entry(j: Operand) -> Operand:
-            start = b.select("i64", b.let("gt", "i64", i, j), i, j)
-            total = b.var(self.type, 0.0)
-            with b.loop(start, self.n) as k:
-                left = b.let("mul", self.type, self.lower.at(b, (k, i)), self.others.at(b, (k,)))
-                b.set(total, b.let("fma", self.type, left, self.upper.at(b, (j, k)), b.get(total)))
-            return b.get(total)
-
-        return entry
-
-    def _eliminate(self, matrix: Stored) -> None:
-        b, n, packed = self.b, self.n, self.packed
-        fill_matrix(b, packed, lambda index: b.convert(self.type, matrix.type, matrix.at(b, index)))
-        b.set(self.sign, 1.0)
-        with b.loop(0, n) as i:
-            self.rows.store(b, (i,), i)
-            self.columns.store(b, (i,), i)
-        with b.loop(0, n) as step:
-            row, column = self._largest(step)
-            self._exchange(self.rows, step, row, is_row=True)
-            self._exchange(self.columns, step, column, is_row=False)
-            pivot = packed.at(b, (step, step))
-            # where nothing is left, the triangles end as those of the identity do
-            over = b.let("div", self.type, 1.0, b.select(self.type, b.let("eq", self.type, pivot, 0.0), 1.0, pivot))
-            with b.loop(b.add(step, 1), n) as i:
-                factor = b.let("mul", self.type, packed.at(b, (i, step)), over)
-                packed.store(b, (i, step), factor)
-                less = b.let("neg", self.type, factor)
-                with b.loop(b.add(step, 1), n) as j:
-                    rest = b.let("fma", self.type, less, packed.at(b, (step, j)), packed.at(b, (i, j)))
-                    packed.store(b, (i, j), rest)
-            with b.loop(b.add(step, 1), n) as j:
-                packed.store(b, (step, j), b.let("mul", self.type, packed.at(b, (step, j)), over))
-
-    def _largest(self, step: Operand) -> tuple[Operand, Operand]:
-        """Row and column of the largest entry that is left, the first of equal ones."""
-        b = self.b
-        most, row, column = b.var("f64", -1.0), b.var("i64", step), b.var("i64", step)
-        with b.loop(step, self.n) as i, b.loop(step, self.n) as j:
-            size = size_of(b, self.type, self.packed.at(b, (i, j)))
-            is_larger = b.let("gt", "f64", size, b.get(most))
-            b.set(most, b.select("f64", is_larger, size, b.get(most)))
-            b.set(row, b.select("i64", is_larger, i, b.get(row)))
-            b.set(column, b.select("i64", is_larger, j, b.get(column)))
-        return b.get(row), b.get(column)
-
-    def _exchange(self, order: Stored, step: Operand, other: Operand, is_row: bool) -> None:
-        b = self.b
-        with b.when(b.let("ne", "i64", step, other)):
-            b.set(self.sign, b.let("neg", self.type, b.get(self.sign)))
-            _swap(b, order, (step,), (other,))
-            with b.loop(0, self.n) as k:
-                _swap(b, self.packed, *(((step, k), (other, k)) if is_row else ((k, step), (k, other))))
-
-    def _invert(self, out: Stored, is_lower: bool) -> None:
-        """The inverse of a triangle whose diagonal is 1, by rows: those of U from the last one on."""
-        b, n = self.b, self.n
-        with b.loop(0, n) as step:
-            i = step if is_lower else b.sub(b.sub(n, 1), step)
-            with b.loop(0, n) as j:
-                out.store(b, (i, j), of_identity(b, self.type, i, j))
-            with b.loop(0 if is_lower else b.add(i, 1), i if is_lower else n) as k:
-                less = b.let("neg", self.type, self.packed.at(b, (i, k)))
-                with b.loop(*self._span(k, is_lower)) as j:
-                    out.store(b, (i, j), b.let("fma", self.type, less, out.at(b, (k, j)), out.at(b, (i, j))))
-
-    def _span(self, k: Operand, is_lower: bool) -> tuple[Operand, Operand]:
-        """Which entries to go over of a row of a triangle: all of a short one, in a loop whose length is fixed."""
-        return 0, self.n
-
-    def _products(self) -> None:
-        """For each pivot the product of all others."""
-        b, n = self.b, self.n
-        ahead, behind = b.var(self.type, 1.0), b.var(self.type, 1.0)
-        with b.loop(0, n) as i:
-            self.others.store(b, (i,), b.get(ahead))
-            b.set(ahead, b.let("mul", self.type, b.get(ahead), self.packed.at(b, (i, i))))
-        with b.loop(0, n) as step:
-            i = b.sub(b.sub(n, 1), step)
-            self.others.store(b, (i,), b.let("mul", self.type, self.others.at(b, (i,)), b.get(behind)))
-            b.set(behind, b.let("mul", self.type, b.get(behind), self.packed.at(b, (i, i))))
-
-
-class _LongCofactors(_Cofactors):
-    """Of long rows, whose entries are compared and added up side by side, each with the numbers of `_Cofactors`."""
-
-    def __init__(self, block: Block, n: Operand, type_: str) -> None:
-        super().__init__(block, n, type_)
-        self.totals = scratch(block, self.type, n)
-        self.most, self.where = scratch(block, "f64", n), scratch(block, "i64", n)  # of each column
-
-    def _span(self, k: Operand, is_lower: bool) -> tuple[Operand, Operand]:
-        return (0, self.b.add(k, 1)) if is_lower else (k, self.n)
-
-    def _products(self) -> None:
-        super()._products()
-        fill_matrix(self.b, self.packed, lambda index: self.upper.at(self.b, index[::-1]))  # U^-T, in its place
-
-    def _row(self, i: Operand) -> Callable[[Operand], Operand]:
-        b = self.b
-        with b.loop(0, self.n) as j:
-            self.totals.store(b, (j,), 0.0)
-        with b.loop(i, self.n) as k:
-            left = b.let("mul", self.type, self.lower.at(b, (k, i)), self.others.at(b, (k,)))
-            with b.loop(0, b.add(k, 1)) as j:
-                total = b.let("fma", self.type, left, self.packed.at(b, (k, j)), self.totals.at(b, (j,)))
-                self.totals.store(b, (j,), total)
-        return lambda j: self.totals.at(b, (j,))
-
-    def _largest(self, step: Operand) -> tuple[Operand, Operand]:
-        b, n = self.b, self.n
-        with b.loop(step, n) as j:
-            self.most.store(b, (j,), -1.0)
-            self.where.store(b, (j,), step)
-        with b.loop(step, n) as i, b.loop(step, n) as j:
-            size, most = size_of(b, self.type, self.packed.at(b, (i, j))), self.most.at(b, (j,))
-            is_larger = b.let("gt", "f64", size, most)
-            self.most.store(b, (j,), b.select("f64", is_larger, size, most))
-            self.where.store(b, (j,), b.select("i64", is_larger, i, self.where.at(b, (j,))))
-        most, row, column = b.var("f64", -1.0), b.var("i64", step), b.var("i64", step)
-        with b.loop(step, n) as j:
-            size, i = self.most.at(b, (j,)), self.where.at(b, (j,))
-            is_above = b.both(b.let("eq", "f64", size, b.get(most)), b.let("lt", "i64", i, b.get(row)))
-            is_first = b.either(b.let("gt", "f64", size, b.get(most)), is_above)
-            b.set(most, b.select("f64", is_first, size, b.get(most)))
-            b.set(row, b.select("i64", is_first, i, b.get(row)))
-            b.set(column, b.select("i64", is_first, j, b.get(column)))
-        return b.get(row), b.get(column)
-
-
-def _swap(b: Builder, x: Stored, one: Index, two: Index) -> None:
-    p, q = x.at(b, one), x.at(b, two)
-    x.store(b, one, q)
-    x.store(b, two, p)
-
-
-# -- inverses that are infinite ---------------------------------------------------------------------------------------
-
-
-def _inv_or_inf(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
-    b, a = block.b, block.stored(forms[0])
-    target = block.room(node.outputs[0])
-    n, t, wild = a.shape[-1], a.type, b.var("bool", False)
-    by_pivots = None if _is_written(n) else _Cofactors.of(block, n, a.type)
-    inverse = _Inverse.of(block, a)
-    with loops_over(b, a.shape[:-2]) as index:
-        matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
-        b.set(wild, b.either(b.get(wild), is_wild(b, matrix)))
-        is_singular = inverse.find(matrix, lambda i, j, x, out=out: out.store(b, (i, j), x))
-
-        def keep(i: Operand, j: Operand, x: Operand, out: Stored = out) -> None:
-            out.store(b, (j, i), b.let("div", t, x, 0.0))
-
-        with b.when(b.both(is_singular, b.negated(b.get(wild)))):
-            _minors(b, matrix, keep) if by_pivots is None else by_pivots.find(matrix, keep)
-    _require_tame(b, wild)
-    return [target]
-
-
-class _Inverse(NamedTuple):
-    """Inverts matrices: `find(matrix, keep)` calls `keep(i, j, x)` and tells whether there is none."""
-
-    find: Callable[[Stored, Callable[[Operand, Operand, Operand], None]], Operand]
-
-    @staticmethod
-    def of(block: Block, a: Stored) -> _Inverse:
-        b, n, t = block.b, a.shape[-1], a.type
-        if is_little(n, n):
-            assert type(n) is int
-            found = system(b, t, n, n)
-
-            def by_elimination(matrix: Stored, keep: Callable[[Operand, Operand, Operand], None]) -> Operand:
-                found.take(lambda i, j: matrix.at(b, (i, j)), lambda i, c: of_identity(b, t, i, c))
-                with b.when(b.negated(found.bad)):
-                    found.solve(keep)
-                return found.bad
-
-            return _Inverse(by_elimination)
-        columns, room = Columns(block, t, n, n), scratch(block, t, n, n)
-
-        def by_lapack(matrix: Stored, keep: Callable[[Operand, Operand, Operand], None]) -> Operand:
-            columns.take(matrix)
-            fill_matrix(b, room, lambda place: of_identity(b, t, *place))
-            columns.factorise()
-            is_none = columns.lapack.has_failed()
-            with b.when(b.negated(is_none)):
-                columns.solve(room)
-                with b.loop(0, n) as i, b.loop(0, n) as j:
-                    keep(i, j, room.at(b, (i, j)))
-            return is_none
-
-        return _Inverse(by_lapack)
-
-
 # -- rows in an order -------------------------------------------------------------------------------------------------
 
 
@@ -492,6 +203,5 @@ def _rows(is_back: bool) -> Any:
 
 
 LOWERED = singles({
-    "det": _det, "slogdet": _slogdet, "cofactor": _cofactor, "inv_or_inf": _inv_or_inf,
-    "permute_rows": _rows(False), "unpermute_rows": _rows(True),
+    "det": _det, "slogdet": _slogdet, "permute_rows": _rows(False), "unpermute_rows": _rows(True),
 }, of_complex=True)  # fmt: skip

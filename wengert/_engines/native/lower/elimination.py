@@ -9,15 +9,22 @@ the result are NaN depends on the order of the steps, so NumPy's kernel has to s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from ..ir.builder import Builder
-from ..ir.complex_numbers import pair_of
-from ..ir.loops import COMPLEX, ITEM, Array, Operand
+from ..ir.complex_numbers import Pair, pair_of
+from ..ir.loops import COMPLEX, ITEM, Operand
+from .forms import Index, Stored, count_of, strides_of
+from .standalone import is_alone
 
 WRITTEN_OUT = 6  # unknowns, and right-hand sides, of a system in registers
 LITTLE = 32  # unknowns up to which this is faster than a call of LAPACK
 LOCAL = 2048  # numbers of a system on the stack
+LANES = 8  # columns that are combined at once, a vector of the widest kind: half of it of fewer than `LONG` unknowns
+LONG = 13
 
 Value = Callable[[Operand, Operand], Operand]
 Keep = Callable[[Operand, Operand, Operand], None]
@@ -108,88 +115,158 @@ class Written:
 
 
 class Looped:
-    """A system in an array on the stack; attributes as those of `Written`."""
+    """A system in an array on the stack; attributes as those of `Written`.
+
+    Rows are combined from the last column on that a whole vector begins at. What stands there in columns before the
+    pivot's is not read any more; right-hand sides begin at such a column.
+    """
 
     def __init__(self, b: Builder, type_: str, n: int, k: int) -> None:
         self.b, self.type, self.n, self.k = b, type_, n, k
-        self.width = n + k
-        self.array: Array = b.local(type_, n * self.width)
+        self.lanes = LANES if n >= LONG else LANES // 2
+        self.right = self._whole(n)  # the column in which right-hand sides begin
+        self.width = self.right + self._whole(k)
+        self.rows = Planes.local(b, type_, n, self.width)
+        self.line = Planes.local(b, type_, 1, self.width)  # the row that goes into others
         self.sign: Operand = 1.0
         self.bad: Operand = False
         self.wild: Operand = False
 
-    def at(self, i: Operand, j: Operand) -> Operand:
-        return self.b.load(self.array, self._place(i, j))
+    @contextmanager
+    def _columns(self, start: Operand) -> Iterator[Operand]:
+        """`with self._columns(start) as j:` what is emitted runs for columns from `start`, or a few before it."""
+        b = self.b
+        with b.loop(b.divided(start, self.lanes), self.width // self.lanes) as block:
+            if is_alone():
+                with b.loop(0, self.lanes) as lane:
+                    yield b.add(b.mul(block, self.lanes), lane)
+            else:
+                with b.lanes(self.lanes) as made:
+                    yield b.add(b.mul(block, self.lanes), made.index)
 
-    def put(self, i: Operand, j: Operand, value: Operand) -> None:
-        self.b.store(self.array, self._place(i, j), value)
-
-    def _place(self, i: Operand, j: Operand) -> Operand:
-        return self.b.add(self.b.mul(i, self.width), j)
+    def _whole(self, count: int) -> int:
+        """So many columns, or a few more that fill vectors."""
+        return -(-count // self.lanes) * self.lanes
 
     def take(self, matrix: Value, right: Value) -> None:
-        b, n = self.b, self.n
-        nothing = b.var(self.type, 0.0)
-
-        def keep(i: Operand, j: Operand, x: Operand) -> None:
-            self.put(i, j, x)
-            b.set(nothing, b.let("add", self.type, b.get(nothing), b.let("sub", self.type, x, x)))
-
+        b, n, t, rows = self.b, self.n, self.type, self.rows
+        self._copy(matrix, right)
+        sign, bad = b.var(t, 1.0), b.var("bool", False)
+        largest = _Largest(b, t)
         with b.loop(0, n) as i:
-            with b.loop(0, n) as j:
-                keep(i, j, matrix(i, j))
-            with b.loop(0, self.k) as c:
-                keep(i, b.add(c, n), right(i, c))
-        self.wild = b.negated(b.let("eq", self.type, b.get(nothing), 0.0))
-        sign, bad = b.var(self.type, 1.0), b.var("bool", False)
+            largest.look(i, rows.at(i, 0))
         with b.loop(0, n) as step:
-            chosen = self._chosen(step)
+            chosen = largest.taken()
             is_other = b.let("ne", "i64", chosen, step)
-            turned = b.let("neg", self.type, b.get(sign))
-            b.set(sign, b.select(self.type, is_other, turned, b.get(sign)))
-            with b.loop(step, self.width) as j:
-                mine, other = self.at(step, j), self.at(chosen, j)
-                self.put(chosen, j, mine)
-                self.put(step, j, other)
-            pivot = self.at(step, step)
-            is_none = b.let("eq", self.type, pivot, 0.0)
+            b.set(sign, b.select(t, is_other, b.let("neg", t, b.get(sign)), b.get(sign)))
+            with self._columns(step) as j:
+                mine, other = rows.at(step, j), rows.at(chosen, j)
+                rows.store((chosen, j), mine)
+                rows.store((step, j), other)
+                self.line.store((0, j), other)
+            pivot = rows.at(step, step)
+            is_none = b.let("eq", t, pivot, 0.0)
             b.set(bad, b.either(b.get(bad), is_none))
-            divisor = b.select(self.type, is_none, 1.0, pivot)
-            with b.loop(b.add(step, 1), n) as i:
-                factor = b.select(self.type, is_none, 0.0, b.let("div", self.type, self.at(i, step), divisor))
-                self._subtract(i, step, factor, b.add(step, 1))
+            divisor = b.select(t, is_none, 1.0, pivot)
+            behind = b.add(step, 1)
+            following = b.select("i64", b.let("lt", "i64", behind, n), behind, step)
+            with b.loop(behind, n) as i:
+                factor = b.select(t, is_none, 0.0, b.let("div", t, rows.at(i, step), divisor))
+                self._subtract(i, factor, behind)
+                largest.look(i, rows.at(i, following))
         self.sign, self.bad = b.get(sign), b.get(bad)
 
-    def _chosen(self, step: Operand) -> Operand:
-        """The first of the rows from a step on with the largest element."""
-        b, t = self.b, ITEM[self.type]
-        most, chosen = b.var(t, size_of(b, self.type, self.at(step, step))), b.var("i64", step)
-        with b.loop(b.add(step, 1), self.n) as i:
-            size = size_of(b, self.type, self.at(i, step))
-            is_larger = b.let("gt", t, size, b.get(most))
-            b.set(chosen, b.select("i64", is_larger, i, b.get(chosen)))
-            b.set(most, b.select(t, is_larger, size, b.get(most)))
-        return b.get(chosen)
+    def _copy(self, matrix: Value, right: Value) -> None:
+        """Copies the elements; the columns that fill vectors up are zeros."""
+        b, nothing = self.b, self.b.var(self.type, 0.0)
 
-    def _subtract(self, i: Operand, other: Operand, factor: Operand, start: Operand) -> None:
-        """Row i less a multiple of another one, from a column on."""
-        b, t = self.b, self.type
+        def keep(i: Operand, j: Operand, x: Operand) -> None:
+            self.rows.store((i, j), x)
+            b.set(nothing, b.let("sum", self.type, b.get(nothing), b.let("sub", self.type, x, x)))
+
+        with b.loop(0, self.n) as i:
+            with b.loop(0, self.n) as j:
+                keep(i, j, matrix(i, j))
+            with b.loop(0, self.k) as c:
+                keep(i, b.add(c, self.right), right(i, c))
+            for start, stop in ((self.n, self.right), (self.right + self.k, self.width)):
+                with b.loop(start, stop) as j:
+                    self.rows.store((i, j), 0.0)
+        self.wild = b.negated(b.let("eq", self.type, b.get(nothing), 0.0))
+
+    def _subtract(self, i: Operand, factor: Operand, start: Operand) -> None:
+        """Row i less a multiple of the line, from a column on."""
+        b, t, rows = self.b, self.type, self.rows
         less = b.let("neg", t, factor)
-        with b.loop(start, self.width) as j:
-            self.put(i, j, b.let("fma", t, less, self.at(other, j), self.at(i, j)))
+        with self._columns(start) as j:
+            rows.store((i, j), b.let("fma", t, less, self.line.at(0, j), rows.at(i, j)))
 
     def pivots(self, look: Callable[[Operand], None]) -> None:
         with self.b.loop(0, self.n) as i:
-            look(self.at(i, i))
+            look(self.rows.at(i, i))
 
     def solve(self, keep: Keep) -> None:
-        b, n = self.b, self.n
+        b, n, rows = self.b, self.n, self.rows
         with b.loop(0, n) as step:
             i = b.sub(n - 1, step)
-            with b.loop(b.add(i, 1), n) as p:
-                self._subtract(i, p, self.at(i, p), n)
-            pivot = self.at(i, i)
+            pivot = rows.at(i, i)
             with b.loop(0, self.k) as c:
-                found = b.let("div", self.type, self.at(i, b.add(c, n)), pivot)
-                self.put(i, b.add(c, n), found)
+                found = b.let("div", self.type, rows.at(i, b.add(c, self.right)), pivot)
+                self.line.store((0, b.add(c, self.right)), found)
                 keep(i, c, found)
+            with b.loop(0, i) as p:
+                self._subtract(p, rows.at(p, i), self.right)
+
+
+class Planes(NamedTuple):
+    """Rows of numbers; of complex ones the parts lie apart, so that what goes over a row is vector code."""
+
+    b: Builder
+    parts: tuple[Stored, ...]
+
+    @staticmethod
+    def local(b: Builder, type_: str, *shape: int) -> Planes:
+        """On the stack."""
+        count = math.prod(shape)
+        return Planes._of(b, type_, lambda item: Stored(shape, b.local(item, count), 0, strides_of(b, shape), True))
+
+    @staticmethod
+    def on_heap(b: Builder, type_: str, *shape: Operand) -> Planes:
+        """In memory that is used in each iteration of a batch; asked for before the loop."""
+        count = count_of(b, shape)
+        return Planes._of(b, type_, lambda item: Stored(shape, b.alloc(item, count), 0, strides_of(b, shape), True))
+
+    @staticmethod
+    def _of(b: Builder, type_: str, room: Callable[[str], Stored]) -> Planes:
+        return Planes(b, (*[room(ITEM[type_]) for _ in range(1 + (type_ in COMPLEX))],))
+
+    def at(self, *index: Operand) -> Any:
+        found = [part.at(self.b, index) for part in self.parts]
+        return found[0] if len(found) == 1 else Pair(*found)
+
+    def store(self, index: Index, x: Operand) -> None:
+        values = (x,) if len(self.parts) == 1 else (pair_of(x).re, pair_of(x).im)
+        for part, value in zip(self.parts, values, strict=True):
+            part.store(self.b, index, value)
+
+
+class _Largest:
+    """The first of some rows with the largest element, of one column after the other."""
+
+    def __init__(self, b: Builder, type_: str) -> None:
+        self.b, self.type = b, type_
+        self.most, self.row = b.var(ITEM[type_], -1.0), b.var("i64", 0)
+
+    def look(self, i: Operand, x: Operand) -> None:
+        """A row's element."""
+        b, t = self.b, ITEM[self.type]
+        size = size_of(b, self.type, x)
+        is_larger = b.let("gt", t, size, b.get(self.most))
+        b.set(self.row, b.select("i64", is_larger, i, b.get(self.row)))
+        b.set(self.most, b.select(t, is_larger, size, b.get(self.most)))
+
+    def taken(self) -> Operand:
+        """The row; from now on it is about the next column."""
+        found = self.b.get(self.row)
+        self.b.set(self.most, -1.0)
+        return found

@@ -29,6 +29,9 @@ SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of
 SQUARE = 16  # rows of a square of a matrix that is turned
 ADJOINT = 2  # of `triangular_solve`: the matrix is to be transposed, of conjugates
 NEAR = 2048  # numbers of right-hand sides that are taken together: they stay in the nearest cache
+FEW_SIDES = 2  # right-hand sides that are taken one by one
+
+At = Callable[[Index], Operand]  # an element
 
 # -- batches ----------------------------------------------------------------------------------------------------------
 
@@ -154,7 +157,7 @@ def is_wild(b: Builder, x: Stored) -> Operand:
     nothing = b.var(x.type, 0.0)
     with b.loop(0, x.shape[0]) as i, b.loop(0, x.shape[1]) as j:
         element = x.at(b, (i, j))
-        b.set(nothing, b.let("add", x.type, b.get(nothing), b.let("sub", x.type, element, element)))
+        b.set(nothing, b.let("sum", x.type, b.get(nothing), b.let("sub", x.type, element, element)))
     return b.negated(b.let("eq", x.type, b.get(nothing), 0.0))
 
 
@@ -285,17 +288,50 @@ def _substitute(b: Builder, a: Stored, x: Stored, lower: bool, unit: bool, is_co
         found = a.at(b, index)
         return COMPLEX_SCALARS["conj"](b, t, (), found) if is_conj and t in COMPLEX else found
 
-    with b.loop(0, n) as step:
-        i = step if lower else b.sub(b.sub(n, 1), step)
-        start, stop = (0, i) if lower else (b.add(i, 1), n)
-        with b.loop(start, stop) as p:
-            factor = b.let("neg", t, element((i, p)))
-            with b.loop(0, k) as j:
-                x.store(b, (i, j), b.let("fma", t, factor, x.at(b, (p, j)), x.at(b, (i, j))))
+    def divide(i: Operand) -> None:
         if not unit:
             pivot = element((i, i))
             with b.loop(0, k) as j:
                 x.store(b, (i, j), b.let("div", t, x.at(b, (i, j)), pivot))
+
+    is_few, by_columns = type(k) is int and k <= FEW_SIDES, type(a.strides[0]) is int and a.strides[0] == 1
+    with b.loop(0, n) as step:
+        i = step if lower else b.sub(b.sub(n, 1), step)
+        before, behind = (0, i), (b.add(i, 1), n)
+        if is_few and by_columns:  # what is known goes into all that follows, which lies side by side
+            divide(i)
+            _subtract_column(b, element, x, i, behind if lower else before)
+        else:
+            (_subtract_sum if is_few else _subtract_rows)(b, element, x, i, before if lower else behind)
+            divide(i)
+
+
+def _subtract_column(b: Builder, a: At, x: Stored, i: Operand, span: tuple[Operand, Operand]) -> None:
+    """From some rows of x what a column of a makes of row i."""
+    t = x.type
+    with b.loop(0, x.shape[1]) as j:
+        less = b.let("neg", t, x.at(b, (i, j)))
+        with b.loop(*span) as p:
+            x.store(b, (p, j), b.let("fma", t, less, a((p, i)), x.at(b, (p, j))))
+
+
+def _subtract_sum(b: Builder, a: At, x: Stored, i: Operand, span: tuple[Operand, Operand]) -> None:
+    """From row i of x what a row of a makes of some rows, as one sum."""
+    t = x.type
+    with b.loop(0, x.shape[1]) as j:
+        total = b.var(t, 0.0)
+        with b.loop(*span) as p:
+            b.set(total, b.let("sum", t, b.get(total), b.let("mul", t, a((i, p)), x.at(b, (p, j)))))
+        x.store(b, (i, j), b.let("sub", t, x.at(b, (i, j)), b.get(total)))
+
+
+def _subtract_rows(b: Builder, a: At, x: Stored, i: Operand, span: tuple[Operand, Operand]) -> None:
+    """As `_subtract_sum`, one row after the other, whose elements lie side by side."""
+    t = x.type
+    with b.loop(*span) as p:
+        factor = b.let("neg", t, a((i, p)))
+        with b.loop(0, x.shape[1]) as j:
+            x.store(b, (i, j), b.let("fma", t, factor, x.at(b, (p, j)), x.at(b, (i, j))))
 
 
 # -- general systems --------------------------------------------------------------------------------------------------

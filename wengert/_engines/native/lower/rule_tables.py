@@ -10,6 +10,7 @@ from . import (
     added_products,
     bessel_integer_order,
     bessel_real_order,
+    cofactors,
     convolutions,
     cumulative,
     determinants,
@@ -38,8 +39,8 @@ from .formulas import RULES, enter
 from .scalars import SCALARS
 
 FAMILIES = (
-    added_products, convolutions, cumulative, determinants, factorisations, fourier, matrix_functions, numpy_calls,
-    order_statistics, products, random_bits, regions, scatters, sparse, spectra, tiles, windows,
+    added_products, cofactors, convolutions, cumulative, determinants, factorisations, fourier, matrix_functions,
+    numpy_calls, order_statistics, products, random_bits, regions, scatters, sparse, spectra, tiles, windows,
 )  # fmt: skip
 
 for family in FAMILIES:
