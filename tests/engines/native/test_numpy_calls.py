@@ -34,11 +34,25 @@ def of_complex(x: Any) -> Any:
     return wg.real(wg.linalg.pinv(x * (1 + 0.5j)))
 
 
+kept: list[Any] = []
+
+
+def _kept_sine(x: Any) -> Any:
+    kept.append(x)
+    return np.sin(x)
+
+
+users_sine = wg.primitive(
+    "test_kept_sine", spec=lambda x: x, numpy=_kept_sine, vjp=lambda ct, out, x: (ct * np.cos(x),)
+)  # fmt: skip
+
 STEPS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "a pseudo-inverse": (of_complex, MATRIX),
     "a series": (lambda x: wg.special.polygamma(7, x), POINTS),
     "one number": (lambda x: wg.special.polygamma(8, x), 1.25),
     "a kernel of single precision": (of_complex, MATRIX.astype(np.float32)),
+    "a kernel of the user's own": (users_sine, POINTS),
+    "one number to a kernel of the user's own": (users_sine, 0.5),
 }
 
 
@@ -195,6 +209,60 @@ def test_code_from_disk_finds_the_kernels_of_its_own_process(tmp_path: Path) -> 
             [sys.executable, "-c", FROM_DISK], env=environment, capture_output=True, text=True, timeout=300, check=True
         )
         assert abs(float(done.stdout)) < 1e-12 and not done.stderr
+
+
+def test_kernels_of_users_get_arrays_that_they_may_keep() -> None:
+    kept.clear()
+    wg.function(lambda x: wg.scan(lambda c, s: (users_sine(c) + s, c), x, np.arange(3.0))[0])(POINTS)
+    wanted, c = [], POINTS
+    for s in range(3):
+        wanted.append(c)
+        c = np.sin(c) + s
+    for found, row in zip(kept[-3:], wanted, strict=True):  # before these, those of the trace
+        assert found.flags.owndata
+        np.testing.assert_allclose(found, row, 1e-15)
+
+
+def test_kernels_of_users_may_call_the_same_code() -> None:
+    held: list[Any] = []
+    below = lambda x: x * 2.0 if x[0] < 4 else held[0](x - 4.0)
+    step = wg.primitive("test_nested", spec=lambda x: x, numpy=below)
+    f = wg.function(lambda x: wg.fori_loop(0, 2, lambda i, c: step(c) + 0.5, x))
+    held.append(f)
+
+    def wanted(x: Any) -> Any:
+        for _ in range(2):
+            x = (x * 2.0 if x[0] < 4 else wanted(x - 4.0)) + 0.5
+        return x
+
+    for first in (0.5, 5.0, 13.0):
+        np.testing.assert_allclose(f(POINTS + first), wanted(POINTS + first), 1e-13)
+
+
+def test_kernels_of_users_run_in_the_callers_error_state() -> None:
+    log = wg.primitive("test_users_log", spec=lambda x: x, numpy=np.log)
+    f = wg.function(lambda x: wg.fori_loop(0, 2, lambda i, c: np.exp(log(c)), x))
+    with pytest.raises(FloatingPointError, match="divide by zero"), np.errstate(divide="raise"):
+        f(np.zeros(3))
+    with warnings.catch_warnings(record=True) as told, np.errstate(divide="warn"):
+        warnings.simplefilter("always")
+        f(np.zeros(3))
+    assert {str(w.message) for w in told} == {"divide by zero encountered in log"}
+
+
+def test_what_a_kernel_of_the_users_raises_ends_the_loop() -> None:
+    def refusing(x: Any) -> Any:
+        if x > 3.0:
+            raise Stopped("enough")
+        return x + 1.0
+
+    step = wg.primitive("test_refusing", spec=lambda x: x, numpy=refusing)
+    f = wg.function(lambda x: wg.while_loop(lambda c: c < 9.0, lambda c: step(c), x))
+    with pytest.raises(Stopped, match="enough"):
+        f(0.5)
+    wrong = wg.primitive("test_wrong_shape", spec=lambda x: x, numpy=lambda x: np.zeros(3))
+    with pytest.raises(TypeError, match="numpy gave float64 of shape .3,., but spec says"):
+        wg.function(lambda x: wg.fori_loop(0, 2, lambda i, c: wrong(c), x))(POINTS)
 
 
 def test_only_what_may_do_anything_keeps_a_loop_in_python() -> None:

@@ -11,21 +11,28 @@ from ...._core.engine import default_engine
 from ...._core.graph import Graph, Node
 from ...source import Target, compile_source
 from ..ir.loops import Address, Status
-from ..plan.numpy_calls import OUTSIDE, alone
+from ..plan.numpy_calls import OUTSIDE, alone, is_ours
 from ..run.numpy_calls import function_of, words_of
 from .blocks import Block, singles
-from .forms import Form
+from .forms import Form, Stored
 from .formulas import stands_alone
 from .standalone import is_alone
 
 
 def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
-    b, (inner,) = block.b, node.attrs
+    outs = [*map(block.room, node.outputs)]
+    call_kernel(block, node.attrs[0], forms, outs)
+    return outs
+
+
+def call_kernel(block: Block, node: Node, forms: Sequence[Form], outs: Sequence[Stored]) -> None:
+    """Calls the kernel of a node, which stores its results; an error that it raises ends the function."""
+    b = block.b
     target = Target(lambda n: default_engine().kernels[n.op.name], lambda array: array, False)
-    function = function_of(compile_source(alone(inner), target), len(forms), node.is_quiet)
+    function = function_of(compile_source(alone(node), target), len(forms), node.is_quiet, is_ours(node.op))
     arrays = [(v.dtype, len(v.shape)) for v in (*node.inputs, *node.outputs)]
     words = block.setting.constant(words_of(function, arrays, len(forms)))
-    places = [*map(block.dense, forms), *map(block.room, node.outputs)]
+    places = [*map(block.dense, forms), *outs]
     axes = [extent for x in places for extent in x.shape]
     extents = b.local("i64", max(1, len(axes)))
     for place, extent in enumerate(axes):
@@ -34,7 +41,6 @@ def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     status = b.call(f"kernel.{len(places)}", addresses, "i32")
     with b.when(b.let("ne", "i32", status, 0)):
         b.leave(Status.INTERRUPTED)
-    return places[len(forms) :]
 
 
 LOWERED = singles({"outside": _outside}, of_complex=True, of_halves=True)

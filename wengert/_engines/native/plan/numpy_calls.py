@@ -29,12 +29,13 @@ OUTSIDE = Op(
 def may_be_called(node: Node) -> bool:
     """Whether machine code can call the kernel of a node: a function of arrays that machine code knows, nothing else.
 
-    What prints, holds programs or is the user's own is none: it may do anything, and run in any order.
+    What prints or holds programs is none. A kernel of the user's own is one: what it does beside its result, in which
+    order, nobody has been promised.
     """
     op = node.op
     told = {atom for v in node.inputs for atom in atoms_in(v.shape)}
     return (
-        not op.has_effect and not op.facts.holds and not op.facts.buffer and is_ours(op)
+        not op.has_effect and not op.facts.holds and not op.facts.buffer
         and all(v.dtype in TYPE_OF for v in (*node.inputs, *node.outputs))
         and all(atoms_in(v.shape) <= told for v in node.outputs)
         and atoms_named((node,)) <= atoms_told(node.inputs)

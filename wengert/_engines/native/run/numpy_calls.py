@@ -156,14 +156,20 @@ else:
     _QUIET, _TOLD = _state(all="ignore"), _state(all="call", call=lambda kind, number: _noted.note(kind, number))
 
 
-def function_of(run: Callable[..., tuple[Any, ...]], operands: int, is_quiet: bool) -> Callable[..., int]:
+def function_of(
+    run: Callable[..., tuple[Any, ...]], operands: int, is_quiet: bool, is_ours: bool
+) -> Callable[..., int]:  # fmt: skip
     """The Python function that is called with arrays: operands, then the results that it fills.
 
     Args:
         run: from operands to results.
         operands: how many there are.
         is_quiet: whether nothing is told of what NumPy finds.
+        is_ours: whether the kernel is one of the library's. One of the user's gets arrays of its own, which it may
+            keep, and runs in the caller's error state, as it does everywhere.
     """
+    if not is_ours:
+        return _of_the_users(run, operands)
     put, reset = (_nothing, _nothing) if VARIABLE is None else (VARIABLE.set, VARIABLE.reset)
     state = _QUIET if is_quiet else _TOLD
 
@@ -179,6 +185,19 @@ def function_of(run: Callable[..., tuple[Any, ...]], operands: int, is_quiet: bo
         finally:
             reset(before)
         return _noted.taken() if _noted.numbers else 0
+
+    return function
+
+
+def _of_the_users(run: Callable[..., tuple[Any, ...]], operands: int) -> Callable[..., int]:
+    def function(*arrays: Any) -> int:
+        try:
+            found = run(*[x.copy() for x in arrays[:operands]])
+        except BaseException:
+            del arrays  # an error keeps this frame, and their memory goes
+            raise
+        _fill(arrays[operands:], found)
+        return 0
 
     return function
 
