@@ -32,7 +32,6 @@ from .rare_cases import without_rare
 from .schedule import static_size
 
 HANDED: dict[str, str] = {
-    "sparse_solve": "SuperLU, which SciPy shows to Python only",
     "debug_print": "writes to Python's standard output",
 }
 
