@@ -112,14 +112,18 @@ def test_what_a_rule_of_the_users_makes_has_its_own_line() -> None:
 
 
 def test_a_backward_pass_that_leaves_its_loop_names_the_op_and_warns() -> None:
-    def stepped(x: Any) -> Any:
-        return wg.scan(lambda c, t: (on_host(np.tanh(c)) * t, c.sum()), x, np.arange(5.0))[1].sum()
+    def printed(x: Any) -> Any:
+        wg.debug_print("forward {}", x)
+        return x
 
-    with pytest.warns(RuntimeWarning, match="report_doubled in it has no machine code"):
+    def stepped(x: Any) -> Any:
+        return wg.scan(lambda c, t: (printed(np.tanh(c)) * t, c.sum()), x, np.arange(5.0))[1].sum()
+
+    with pytest.warns(RuntimeWarning, match="debug_print in it has no machine code"):
         report = wg.function(wg.grad(stepped)).report(np.ones(3))
     (back,) = [p for p in parts_of(report, NUMPY) if "loop_back" in p.ops]
-    assert "report_doubled" in back.ops
-    assert back.why == "report_doubled: a kernel of the user's own"
+    assert "debug_print" in back.ops
+    assert back.why == f"debug_print: {support.HANDED['debug_print']}"
 
 
 @pytest.mark.parametrize("framework", ["jax", "torch"])
@@ -146,17 +150,20 @@ def test_functions_of_libraries_are_named() -> None:
 
 
 def test_a_loop_is_told_of_by_the_op_that_it_leaves_for() -> None:
+    def printed(x: Any) -> Any:
+        wg.debug_print("{}", x)
+        return x
+
     def stepped(x: Any) -> Any:
-        return wg.scan(lambda c, t: (on_host(c) * t, c.sum()), x, np.arange(5.0))[1].sum()
+        return wg.scan(lambda c, t: (printed(c) * t, c.sum()), x, np.arange(5.0))[1].sum()
 
     f = wg.function(stepped)
     with pytest.warns(
-        RuntimeWarning,
-        match=r"a loop runs step by step in Python: report_doubled in it[\s\S]*wg.scan\(lambda c, t: \(on_host",
+        RuntimeWarning, match=r"a loop runs step by step in Python: debug_print in it[\s\S]*wg.debug_print\("
     ):
         report = f.report(np.ones(3))
     (part,) = [p for p in parts_of(report, NUMPY) if "loop" in p.ops]
-    assert "report_doubled" in part.why and part.flops >= 5 * 3
+    assert "debug_print" in part.why and part.flops >= 5 * 3
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         wg.function(stepped)(np.ones(4))  # once for the line
@@ -200,6 +207,16 @@ def test_compiling_is_told_by_stage_and_memory_at_its_highest() -> None:
     assert {*report.compile} == {"tracing", "passes", "planning", "lowering", "LLVM"}
     assert all(seconds >= 0 for seconds in report.compile.values()) and report.compile["tracing"] > 0
     assert report.memory >= 200_000 * 8
+
+
+def test_memory_of_machine_code_counts_though_its_blocks_are_kept() -> None:
+    def stepped(x: Any) -> Any:
+        return wg.scan(lambda c, s: (np.tanh(c * s), None), x, np.ones(1000))[0].sum()
+
+    slope, x = wg.function(wg.grad(stepped)), np.linspace(0.0, 1.0, 1000)
+    for _ in range(3):
+        slope(x)
+    assert 1000 * 1000 * 8 <= slope.report(x).memory <= 4 * 1000 * 1000 * 8
 
 
 def test_a_report_writes_no_variable_twice() -> None:

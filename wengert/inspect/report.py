@@ -29,6 +29,7 @@ from .._core.printer import programs_of
 from .._core.user_line import Site
 from .._engines.native.engine import Segment, is_on, lack
 from .._engines.native.plan.support import called_within, culprit_of, reason_against
+from .._engines.native.run.memory import taken_by
 from .._engines.numpy.execute import executable, observed
 from .._engines.refine import COMPILED
 
@@ -236,19 +237,20 @@ def _clocked(run: Callable[[], Any], is_once: bool) -> tuple[float, int]:
 
 
 def _high_water(run: Callable[[], Any]) -> int:
-    """The bytes that a run takes: of NumPy's arrays, and of what the process grows by where the system tells that."""
+    """The bytes that a run takes: of NumPy's arrays and of machine code's, or what the process grows by where the
+    system tells that and it is more."""
     is_ours = not tracemalloc.is_tracing()
     if is_ours:
         tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-        run()
+        blocks = taken_by(run)
         arrays = tracemalloc.get_traced_memory()[1] - before
     finally:
         if is_ours:
             tracemalloc.stop()
-    return max(arrays, system.SYSTEM.grown_by(run) or 0)
+    return max(arrays + blocks, system.SYSTEM.grown_by(run) or 0)
 
 
 # -- the parts --------------------------------------------------------------------------------------------------------

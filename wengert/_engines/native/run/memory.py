@@ -17,18 +17,23 @@ it taken, by a thread that it has not got, begins with empty slots.
 - `void wengert_trim(i64 most)`: lets go of blocks until those kept take at most so many bytes.
 - `void wengert_bound(i64 most)`: how many bytes they may take from now on.
 - `void wengert_mend()`: what such a child does first.
+- `i64 wengert_watch(i32 on)`: counts from now on, or no more, what blocks taken and not given back since take together;
+  the most that it was since the last call.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Callable
 
 from ...._core import forking, system
 from ...._core.headroom import allowance
 from ..llvm.jit import FINISHED, Loaded, library
 
-NAMES = ("wengert_take", "wengert_drop", "wengert_grow", "wengert_trim", "wengert_bound", "wengert_mend")
+NAMES = (
+    "wengert_take", "wengert_drop", "wengert_grow", "wengert_trim", "wengert_bound", "wengert_mend", "wengert_watch",
+)  # fmt: skip
 LEAST = 16 * 1024
 ALWAYS = 64 * 1024 * 1024  # bytes that may be kept on any machine, and when functions go
 MOST = 1024 * 1024 * 1024  # bytes that are kept on none
@@ -44,6 +49,9 @@ _IR = """
 @memory.clock = internal global i64 0
 @memory.slots = internal global [SLOTS x ptr] zeroinitializer
 @memory.stamps = internal global [SLOTS x i64] zeroinitializer
+@memory.watched = internal global i32 0
+@memory.used = internal global i64 0
+@memory.peak = internal global i64 0
 
 declare ptr @malloc(i64)
 declare void @free(ptr)
@@ -71,6 +79,26 @@ define private i1 @memory.enter() {
 define private void @memory.leave() {
   store atomic i32 0, ptr @memory.lock release, align 4
   ret void
+}
+
+define private void @memory.note(i64 %change) {
+  %on = load i32, ptr @memory.watched
+  %is.on = icmp ne i32 %on, 0
+  br i1 %is.on, label %count, label %done
+count:
+  %before = atomicrmw add ptr @memory.used, i64 %change monotonic
+  %now = add i64 %before, %change
+  %ignored = atomicrmw max ptr @memory.peak, i64 %now monotonic
+  br label %done
+done:
+  ret void
+}
+
+define i64 @wengert_watch(i32 %on) {
+  store i32 %on, ptr @memory.watched
+  store i64 0, ptr @memory.used
+  %most = atomicrmw xchg ptr @memory.peak, i64 0 monotonic
+  ret i64 %most
 }
 
 ; Empties a slot; the block that was there.
@@ -182,6 +210,8 @@ scanned:
 found:
   %again = call ptr @memory.out(i64 %best.next)
   call void @memory.leave()
+  %again.size = call i64 @memory.size(ptr %again)
+  call void @memory.note(i64 %again.size)
   ret ptr %again
 none:
   call void @memory.leave()
@@ -213,6 +243,7 @@ made:
   %p.raw = getelementptr i8, ptr %block, i64 -8
   store ptr %raw, ptr %p.raw
 PAGES
+  call void @memory.note(i64 %size)
   ret ptr %block
 }
 
@@ -224,6 +255,8 @@ done:
   ret void
 some:
   %size = call i64 @memory.size(ptr %block)
+  %less = sub i64 0, %size
+  call void @memory.note(i64 %less)
   %is.large = icmp uge i64 %size, LEAST
   br i1 %is.large, label %measure, label %give
 measure:
@@ -337,6 +370,20 @@ def trim(most: int = ALWAYS) -> None:
     """Lets go of blocks until those kept take at most so many bytes."""
     if _library.cache_info().currsize:  # else there are none
         _called("wengert_trim", most)
+
+
+def taken_by(run: Callable[[], object]) -> int:
+    """The bytes of blocks that something takes when it runs, at most at any time."""
+    if not _library.cache_info().currsize:  # no code is there that takes any
+        run()
+        return 0
+    watch = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int32)(address("wengert_watch"))
+    watch(1)
+    try:
+        run()
+    finally:
+        most = watch(0)
+    return most
 
 
 def _called(name: str, number: int) -> None:
