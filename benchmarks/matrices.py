@@ -4,6 +4,8 @@ Each row is one function at one size, its value and its gradient, real and compl
 are compared before. Times are the processor's for the process, on one core, so that other work on the machine does not
 count. `--above 1` prints at the end the rows that take longer than JAX, the worst first.
 
+`--vectors avx2` (or `sse`) has LLVM and JAX make code for a processor without AVX-512 (without AVX).
+
     .venv/bin/python benchmarks/matrices.py [det inv ...] [--sizes 2,3] [--forms single] [--kinds real] [--above 1]
 """
 
@@ -17,9 +19,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-import libraries
+import libraries  # noqa: E402  (from the folder above)
 
 libraries.limit_threads()
 
@@ -27,6 +30,7 @@ import harness  # noqa: E402  (after the threads are limited)
 import numpy as np  # noqa: E402  (as above)
 
 import wengert as wg  # noqa: E402  (as above)
+from tests.support import narrower_vectors  # noqa: E402  (as above)
 
 COUNT = 100  # matrices of a batch, steps of a scan
 # calls before others are timed: NumPy's kernels look at the flags that the first ones leave set
@@ -188,7 +192,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.02, help="length of a turn")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each")
     parser.add_argument("--above", type=float, default=1.0)
+    parser.add_argument("--vectors", choices=[*narrower_vectors.XLA], help="narrower ones than the processor has")
     options = parser.parse_args()
+    if options.vectors:
+        narrower_vectors.choose(options.vectors)
+        narrower_vectors.narrow()
     warnings.simplefilter("ignore")
     found = []
     print(f"{'program':38}{'ours, us':>12}{'JAX, us':>12}{'of JAX':>9}")

@@ -9,11 +9,18 @@ import os
 from typing import Any
 
 VARIABLE = "WENGERT_TEST_VECTORS"
+XLA = {"avx2": "AVX2", "sse": "SSE4_2"}  # what JAX calls the widest vectors that it may use
 # by name: the processor, and how the names of features begin that it has not got
 NARROWER = {
     "avx2": ("haswell", ("avx512", "avx10", "amx", "evex512")),
     "sse": ("x86-64", ("avx", "amx", "evex512", "fma", "f16c", "xop", "vaes", "vpclmulqdq")),
 }
+
+
+def choose(name: str) -> None:
+    """Writes to the environment what is to be hidden: from LLVM by `narrow`, from JAX, too, where it loads later."""
+    os.environ[VARIABLE] = name
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_max_isa={XLA[name]}".strip()
 
 
 def narrow() -> None:
