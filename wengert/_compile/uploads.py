@@ -55,7 +55,7 @@ class Uploads:
             key = (place, found, device)
             given = home.leave(self._placed(array, partner, home, key))
             if array.nbytes <= COPIED and key in self._kept:
-                (_, _, strides, _, held), _ = self._kept[key]
+                ((_, _, strides, _), held), _ = self._kept[key]
                 last = (found, held, strides, given)
             return given
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import keyword
 from abc import get_cache_token
 from collections.abc import Sequence
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, Protocol
 
 import numpy as np
@@ -288,23 +288,20 @@ def same_buffer(value: Any, kept: bytes) -> bool:
 
 def same_bytes(array: np.ndarray[Any, Any], kept: tuple[Any, ...]) -> bool:
     """Whether an array holds what it did: `kept` is its type, how it lies in memory, and its bytes."""
-    *looks, held = kept
-    if looks != _looks(array):
+    looks, held = kept
+    if LOOKS(array) != looks:
         return False
-    if array.nbytes > COPIED and array.flags.c_contiguous:
-        return _memcmp()(array.ctypes.data, held, array.nbytes) == 0
+    if len(held) > COPIED and array.flags.c_contiguous:
+        return _memcmp()(array.ctypes.data, held, len(held)) == 0
     return array.tobytes() == held
 
 
 def bytes_of(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     """What `same_bytes` compares with."""
-    return *_looks(array), array.tobytes()
+    return LOOKS(array), array.tobytes()
 
 
-def _looks(array: np.ndarray[Any, Any]) -> list[Any]:
-    return [array.shape, array.dtype, array.strides, array.flags.writeable]
-
-
+LOOKS = attrgetter("shape", "dtype", "strides", "flags.writeable")  # all in one call: it is asked at each call
 COPIED = 1 << 14  # bytes; for fewer a copy is made sooner than a call by ctypes
 
 
