@@ -32,7 +32,12 @@ MARKS = (
     r"|os\.getuid|st_uid|O_NOFOLLOW|O_BINARY|sched_getaffinity|XDG_CACHE|LOCALAPPDATA|ucrtbase|windll|supports_dir_fd|RLIMIT_"
 )
 EVERYWHERE = ("PyErr_CheckSignals", "PyGILState_Ensure", "PyGILState_Release", "malloc", "free", "memcpy")
-POSIX = ("pthread_create", "pthread_join", "clock_gettime")
+POSIX = (
+    "clock_gettime", "sigdelset", "sigfillset",
+    *(f"pthread_{name}" for name in ("create", "detach", "sigmask")),
+    *(f"pthread_mutex_{name}" for name in ("init", "lock", "unlock")),
+    *(f"pthread_cond_{name}" for name in ("init", "signal", "timedwait", "wait")),
+)  # fmt: skip
 OF_THE_SYSTEM = {"linux": (*POSIX, "madvise"), "win32": ("GetTickCount64",)}
 KNOWING = {"_core/system.py", "_core/linux_memory.py"}
 

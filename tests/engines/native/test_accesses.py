@@ -17,8 +17,9 @@ from wengert._engines.native.ir import accesses
 from wengert._engines.native.ir.accesses import AccessError
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import Address, Array, Function, Status, Typed, verify
+from wengert._engines.native.ir.shared_work import WORTH
 from wengert._engines.native.llvm import jit, multiply
-from wengert._engines.native.llvm.codegen import WORTH_THREADS, module_text
+from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.llvm.microtiles import Tile
 from wengert._engines.native.llvm.vectors import most_lanes
 from wengert._engines.native.lower import maps
@@ -91,7 +92,7 @@ def _sum_in_lanes(b: Builder, x: Array, out: Array, i: Any) -> None:
 
 
 def _in_a_thread(b: Builder, x: Array, out: Array, i: Any) -> None:
-    with b.loop(0, 3, WORTH_THREADS) as iteration:
+    with b.loop(0, 3, 100 * WORTH) as iteration:
         b.store(out, b.add(i, b.sub(iteration, 2)), 1.0)
 
 

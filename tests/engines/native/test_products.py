@@ -250,7 +250,7 @@ def test_no_copies_are_made(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_call_for_a_batch_that_shares_a_matrix() -> None:
-    function = text_of(lambda x, y: wg.matmul(x, y), RNG.normal(size=(7, 40, 50)), RNG.normal(size=(50, 60)))
+    function = text_of(lambda x, y: wg.matmul(x, y), RNG.normal(size=(7, 4, 50)), RNG.normal(size=(50, 60)))
     assert not any(type(item) is loops.For for item in walk(function.body))
 
 

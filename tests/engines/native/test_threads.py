@@ -19,20 +19,22 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
-from wengert._engines.native.llvm import jit, multiply, runtime
+from tests.support.threads import in_threads
+from wengert._engines.native.llvm import jit, multiply, runtime, target, workers
 from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan.prepare import ready
-from wengert._engines.native.run import memory
+from wengert._engines.native.run import flags, memory
 from wengert._passes import optimise
 
 THREADS = pytest.mark.skipif(
     sys.platform == "win32", reason="no POSIX threads: the runtime runs one range after another"
 )
 
-# Part i of a range: notes that it ran, and in which thread.
+# Part i of a range: notes that it ran, and in which thread; it takes some of the microseconds that a thread takes to wake.
 NOTES = """
 declare ptr @pthread_self()
+declare i32 @usleep(i32)
 define void @note(ptr %data, i64 %first, i64 %last) {
 entry:
   %self = call ptr @pthread_self()
@@ -48,6 +50,7 @@ body:
   store i64 %new, ptr %p
   %p.self = getelementptr i64, ptr %p, i64 1
   store ptr %self, ptr %p.self
+  %ignored = call i32 @usleep(i32 10)
   %j = add i64 %i, 1
   br label %loop
 end:
@@ -56,12 +59,15 @@ end:
 """
 
 
-def run_notes(count: int, threads: int) -> np.ndarray[Any, Any]:
+MUCH = 10**9  # nanoseconds that work is said to take
+
+
+def run_notes(count: int, threads: int, cost: int = MUCH) -> np.ndarray[Any, Any]:
     code = jit.load(NOTES, "note")
     notes = np.zeros((count, 2), np.int64)
-    pointers, numbers = [ctypes.c_void_p] * 3, [ctypes.c_int64] * 3
+    pointers, numbers = [ctypes.c_void_p] * 3, [ctypes.c_int64] * 4
     parallel = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *numbers)(runtime.address("wengert_parallel"))
-    assert parallel(None, code.address, notes.ctypes.data, 0, count, threads) == 0
+    assert parallel(None, code.address, notes.ctypes.data, 0, count, threads, cost) == 0
     return notes
 
 
@@ -77,6 +83,123 @@ def test_each_iteration_runs_once(count: int, threads: int) -> None:
 @THREADS
 def test_iterations_run_in_several_threads() -> None:
     assert len({*run_notes(1000, 4)[:, 1].tolist()}) > 1
+
+
+@THREADS
+def test_little_work_stays_in_its_thread() -> None:
+    assert len({*run_notes(100, 4, workers.EACH)[:, 1].tolist()}) == 1
+
+
+@THREADS
+def test_threads_of_python_share_the_workers() -> None:
+    def run(number: int) -> None:
+        for _ in range(5):
+            np.testing.assert_array_equal(run_notes(200, 2 + number)[:, 0], 1)
+
+    in_threads(run, 4)
+
+
+# In a process of its own: what its workers are when calls have ended.
+STANDING = """
+import os, pathlib, signal, threading, time
+import numpy as np, wengert as wg
+
+def others():
+    return [task for task in pathlib.Path("/proc/self/task").iterdir() if int(task.name) != os.getpid()]
+
+f = wg.function(lambda x: wg.sum(wg.exp(x) * wg.sin(x)))
+x = np.linspace(0.0, 1.0, 2_000_000)
+before = len(others())
+f(x[:100])
+assert len(others()) == before, "a thread for a small call"
+wanted = f(x)
+made = {*others()}
+assert len(made) == before + 2, made
+for _ in range(50):
+    assert f(x) == wanted
+assert {*others()} == made, "other threads than before"
+hidden = [int(line.split()[1], 16) for task in made for line in (task / "status").read_text().splitlines()
+          if line.startswith("SigBlk")]
+bit = 1 << signal.SIGINT - 1
+assert sum(bool(mask & bit) for mask in hidden) >= 2, "signals come to a worker"
+started = time.process_time()
+time.sleep(0.5)
+assert time.process_time() - started < 0.05, "workers burn the processor's time"
+thread = threading.Thread(target=lambda: [f(x) for _ in range(20)], daemon=True)
+thread.start()
+print("at the end")
+"""
+
+
+@THREADS
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are told by /proc")
+def test_workers_stand_sleep_hear_no_signals_and_end_with_the_process() -> None:
+    for _ in range(5):  # that at the end is a matter of moments
+        done = run_python(STANDING, WENGERT_NUM_THREADS="3", OPENBLAS_NUM_THREADS="1")
+        assert (done.returncode, done.stdout) == (0, "at the end\n"), done.stderr
+
+
+# Room for nothing as large as a thread's stack.
+NO_ROOM = """
+import resource
+import numpy as np, wengert as wg
+
+f = wg.function(lambda x: wg.sum(wg.exp(x) * wg.sin(x)), input_signature=[wg.TensorSpec((None,))])
+x = np.linspace(0.0, 1.0, 2_000_000)
+wanted = np.sum(np.exp(x) * np.sin(x))
+f(x[:100])
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + (6 << 20), resource.RLIM_INFINITY))
+assert np.isclose(f(x), wanted)
+"""
+
+
+@THREADS
+@pytest.mark.skipif(sys.platform != "linux", reason="what is taken is told by /proc")
+def test_without_room_for_threads_the_call_does_all_itself() -> None:
+    done = run_python(NO_ROOM, WENGERT_NUM_THREADS="8", OPENBLAS_NUM_THREADS="1")
+    assert done.returncode == 0, done.stderr
+
+
+def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], env=os.environ | environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+
+# Sets how the processor's floating-point unit works in this thread, and tells how it did.
+SETTINGS = """
+define i32 @found() {
+  %settings = call i32 @settings.found()
+  ret i32 %settings
+}
+define void @set(i32 %settings) {
+  call void @settings.set(i32 %settings)
+  ret void
+}
+"""
+FLUSHED = 0x8000  # subnormal results are zero
+
+
+@pytest.mark.skipif(not target.is_x86(), reason="the bit is x86's")
+def test_workers_compute_as_their_caller_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = jit.load(flags.flags_ir() + flags.settings_ir() + SETTINGS, "found", exports=("set",))
+    found, put = (
+        ctypes.CFUNCTYPE(ctypes.c_int32)(made.address),
+        ctypes.CFUNCTYPE(None, ctypes.c_int32)(made.symbol("set")),
+    )
+    monkeypatch.setenv("WENGERT_NUM_THREADS", "2")
+    f, x = wg.function(lambda x: x * 1e-10), np.full(2_000_000, 1e-300)
+    assert f(x).all()
+    before = found()
+    put(before | FLUSHED)
+    try:
+        flushed = [f(x).any() for _ in range(5)]
+    finally:
+        put(before)
+    assert not any(flushed)
+    assert f(x).all()
 
 
 @THREADS
@@ -138,14 +261,7 @@ assert beside(product, 3) == {alone}
 @THREADS
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_threads_of_ours_and_of_blas_run_beside_each_other_and_after_fork() -> None:
-    environment = os.environ | {"WENGERT_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", BESIDE_BLAS],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python(BESIDE_BLAS, WENGERT_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
     assert done.returncode == 0, done.stderr
 
 
@@ -175,6 +291,11 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "float32": lambda x: wg.sum(wg.sin(x.astype("float32"))),
     "product": lambda x: wg.matmul(wg.reshape(x[:250_000], (1000, 250)), wg.reshape(x[:75_000], (250, 300))),
     "product of few rows": lambda x: wg.matmul(wg.reshape(x[:5000], (20, 250)), wg.reshape(x[:300_000], (250, 1200))),
+    "some elements": lambda x: wg.tanh(wg.sin(x[:50_000]) * 2.0),
+    "some elements, joined": lambda x: wg.concatenate([x[:1], wg.exp(x[1:50_003] * 0.5) * x[:50_002]]),
+    "some rows": lambda x: wg.sum(wg.exp(wg.reshape(x[:30_000], (300, 100))), axis=1),
+    "some elements, added up": lambda x: wg.sum(wg.exp(x[:50_000] * 0.5)),
+    "a small product": lambda x: wg.matmul(wg.reshape(x[:16_384], (128, 128)), wg.reshape(x[:16_384], (128, 128))),
     "batch": lambda x: wg.einsum("nki,nkj->kij", *[wg.reshape(x[:300_000], (500, 30, 20))] * 2),
     "turned batch": lambda x: wg.einsum(
         "nki,kji->nkj", wg.reshape(x[:300_000], (500, 30, 20)), wg.reshape(x[:12_000], (30, 20, 20))

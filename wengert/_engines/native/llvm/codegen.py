@@ -60,6 +60,7 @@ from ..ir.loops import (
 )
 from ..ir.outlining import Captured, captured, lanes_of, var_uses
 from ..ir.renaming import reads, walk
+from ..ir.shared_work import WORTH, nanoseconds
 from ..ir.sharing import may_fail
 from ..ir.signal_checks import MOST
 from ..run import context
@@ -84,12 +85,10 @@ ON_STACK = 2048  # bytes up to which an array of known count is on the stack ...
 STACK = 16 * 1024  # ... while they are no more than this together
 TOGETHER = 16 * 1024  # bytes up to which arrays that only pieces use lie in one block
 ALIGNED = 64  # bytes: where each of them begins
-# Elements from which on a loop runs in threads. To start and join one takes 20 us, as long again of processor time in
-# it, and what one core has written has to come to the other: 250,000 sums or products of numbers are not worth it.
-WORTH_THREADS = 300_000
 # As many arrays as may have a variable each for an address that changes. Loops that swap arrays run a fifth slower
 # where these addresses are read from a table, since LLVM takes each write for one that may change them.
 FEW_CELLS = 64
+ENDLESS = 2**62  # nanoseconds
 STRAYED = "-1"  # what a part that would reach beyond an array puts where the number of an array that failed goes
 LONGEST_BLOCK = 4_000  # lines without a jump (more than jit.STRAIGHT): LLVM takes quadratic time in longer ones
 
@@ -549,7 +548,7 @@ class _Kernel(Values):
         self.parts.append(part.text_of(item, found))
         part.watch = None
         self.declared.update({k: v for k, v in part.declared.items() if k not in self.declared})
-        self.declare("wengert_parallel", "declare i32 @wengert_parallel(ptr, ptr, ptr, i64, i64, i64)")
+        self.declare("wengert_parallel", "declare i32 @wengert_parallel(ptr, ptr, ptr, i64, i64, i64, i64)")
         values = [("ptr", self.pointer(a)) for a in found.arrays]
         values += [(REGISTER[r.type], f"%v{r.number}") for r in found.registers]
         if self.watch is not None:
@@ -561,23 +560,22 @@ class _Kernel(Values):
             f"  {failing} = getelementptr i64, ptr {data}, i64 {len(values)}",
             f"  store i64 0, ptr {failing}",
         ]
-        threads, place, large, told, stops = (self.temp() for _ in range(5))
-        split, stop_here, here, after = (self.label() for _ in range(4))
+        threads, place, told, stops = (self.temp() for _ in range(4))
+        stop_here, here, after = (self.label() for _ in range(3))
         start, stop = self.operand(item.start, "i64"), self.operand(item.stop, "i64")
-        assert item.work is not None
+        cost = self.cost(item)
+        if type(item.work) is not int:  # else it is worth it
+            self.if_worth(cost, here)
         self.lines += [
             f"  {place} = getelementptr i8, ptr %context, i64 {context.THREADS}",
             f"  {threads} = load i64, ptr {place}",
-            f"  {large} = icmp sge i64 {self.operand(item.work, 'i64')}, {WORTH_THREADS}",
-            f"  br i1 {large}, label %{split}, label %{here}",
-            f"{split}:",
         ]
         for slot, (kind, value) in enumerate(values):
             cell = self.temp()
             self.lines.append(f"  {cell} = getelementptr i64, ptr {data}, i64 {slot}")
             self.lines.append(f"  store {kind} {value}, ptr {cell}")
         given = "".join(f"{kind} {value}, " for kind, value in values)
-        shared = f"ptr %context, ptr @{name}, ptr {data}, i64 {start}, i64 {stop}, i64 {threads}"
+        shared = f"ptr %context, ptr @{name}, ptr {data}, i64 {start}, i64 {stop}, i64 {threads}, i64 {cost}"
         self.lines += [
             f"  {told} = call i32 @wengert_parallel({shared})",
             f"  {stops} = icmp ne i32 {told}, 0",
@@ -585,13 +583,33 @@ class _Kernel(Values):
             f"{stop_here}:",
             f"  store i32 {Status.INTERRUPTED}, ptr %status",
             "  br label %exit",
-            f"{here}:",
-            f"  call void @{name}.range({given}ptr {failing}, i64 {start}, i64 {stop}, ptr null)",
-            f"  br label %{after}",
-            f"{after}:",
         ]
+        if type(item.work) is not int:
+            self.lines += [
+                f"{here}:",
+                f"  call void @{name}.range({given}ptr {failing}, i64 {start}, i64 {stop}, ptr null)",
+                f"  br label %{after}",
+            ]
+        self.lines.append(f"{after}:")
         if part.statics or self.watch is not None:
             self.check_parts(failing)
+
+    def cost(self, item: For) -> int | str:
+        """The nanoseconds that a loop takes in one thread."""
+        assert item.work is not None
+        if type(item.work) is int:
+            return min(int(item.work * nanoseconds(item)), ENDLESS)
+        sixteenths = self.line(f"mul i64 {self.operand(item.work, 'i64')}, {max(1, round(16 * nanoseconds(item)))}")
+        return self.line(f"lshr i64 {sixteenths}, 4")
+
+    def if_worth(self, cost: int | str, here: str) -> None:
+        """Goes on where threads may share a loop, and elsewhere where it runs here."""
+        large, split = self.temp(), self.label()
+        self.lines += [
+            f"  {large} = icmp sge i64 {cost}, {WORTH}",
+            f"  br i1 {large}, label %{split}, label %{here}",
+            f"{split}:",
+        ]
 
     def check_parts(self, failing: str) -> None:
         """Goes on if all parts had the memory that they needed, and none reached beyond an array."""

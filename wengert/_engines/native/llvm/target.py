@@ -65,6 +65,11 @@ def is_x86() -> bool:
     return llvm().get_process_triple().startswith("x86_64")
 
 
+def is_arm() -> bool:
+    """Whether the machine is an ARM of 64 bits."""
+    return llvm().get_process_triple().startswith(("aarch64", "arm64"))
+
+
 _own = threading.local()
 
 

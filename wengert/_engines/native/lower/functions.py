@@ -15,6 +15,7 @@ from ...._core.graph import Graph
 from ...._core.tensor import Value
 from ..ir.builder import Builder
 from ..ir.loops import Array, Extent, Function, Operand, Reg
+from ..ir.shared_work import unshared
 from ..ir.sharing import shared
 from ..ir.signal_checks import spaced
 from ..ir.strips import stripped
@@ -138,6 +139,7 @@ def lowered(
         b.prologue += [Extent(array, length) for array, length in zip(taken, lengths[first:], strict=True)]
         registers += lengths
     function = b.function(name, arrays, outputs, registers)
+    unshared(function)
     tuned(function, b.reg)
     if not is_alone():
         stripped(function, b.reg)

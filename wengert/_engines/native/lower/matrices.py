@@ -21,8 +21,8 @@ from typing import NamedTuple
 from ...._core import system
 from ..ir.builder import Builder
 from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, WIDTHS, Address, Array, Operand, Typed
+from ..ir.shared_work import WORTH
 from ..llvm import multiply
-from ..llvm.codegen import WORTH_THREADS
 from ..llvm.target import is_x86, vector_bits
 from ..llvm.vectors import most_lanes
 from . import nests
@@ -46,7 +46,9 @@ DEPTH = {"f64": 256, "f32": 512}  # terms of a block ...
 BREADTH = 10  # ... and its panels: 480 kB
 CHUNK = 32  # rows that are the work of a thread
 PER_ELEMENT = 16  # multiplications that take as long as one elementwise operation
-PARTS = 64  # of a long sum of rows
+LEAST_WORK = 2 * WORTH  # as loops count it: 16 multiplications take half a nanosecond
+PARTS = 64  # of a long sum of rows ...
+LONG = 300_000  # ... which has so many times four elements: the parts are added up in the end
 BLAS_MOST = 1 << 30  # multiplications of one call of BLAS, so that the user can interrupt a large product ...
 BLAS_ROWS = 32  # ... if these are not fewer rows, ...
 BLAS_COLUMNS = 256  # ... or right-hand sides of a system, for each part of which its triangle is packed anew
@@ -330,12 +332,12 @@ def _dots(block: Block, made: Plan, in_thread: bool) -> None:
 def _row(block: Block, made: Plan, in_thread: bool) -> None:
     """The sum of multiples of x's columns, which have no gaps. A long one is made of parts, which threads share."""
     b, work = block.b, _work(block.b, made.x.shape, 4)
-    if in_thread or work is None:
+    if in_thread or work is None or (type(work) is int and work < LONG):
         _row_at_once(b, made)
     elif type(work) is int:
         _row_in_parts(block, made, work)
     else:
-        with b.when(b.let("ge", "i64", work, WORTH_THREADS)) as branch:
+        with b.when(b.let("ge", "i64", work, LONG)) as branch:
             _row_in_parts(block, made, work)
         with b.inside(branch.other):
             _row_at_once(b, made)
@@ -367,7 +369,7 @@ def _row_in_parts(block: Block, made: Plan, work: Operand) -> None:
 def _work(b: Builder, extents: tuple[Operand, ...], per_element: int) -> Operand | None:
     """The work of a product, as loops count it; None if it is too little for threads."""
     work = b.divided(count_of(b, extents), per_element)
-    return None if type(work) is int and work < WORTH_THREADS else work
+    return None if type(work) is int and work < LEAST_WORK else work
 
 
 @contextmanager

@@ -30,23 +30,25 @@ from .forms import (
     unflattened,
 )
 from .reduces import RUNNING, Reduce
+from .shared_loops import emit_shared
 
-LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads
+LARGE = 1 << 17  # elements from which on a nest is made of parts, which may run in threads ...
+LARGE_SUM = 1 << 15  # ... and one that adds them up: there is no other way to share it
 MOST_PARTS = 64
 MOST_WRITTEN = 4096  # parts of a nest without totals that all parts add to: the user can interrupt between two of them
 SHARE = 16  # times as many elements as totals that a part adds up in an array must have
 SHORT = 16
 QUICK = 4096  # elements up to which nobody has to wait
-GRAIN = 1 << 14  # elements of a part, if that does not make too many parts
+GRAIN = 1 << 13  # elements of a part, if that does not make too many parts
 ROUND = 64  # parts of a flat nest are multiples of it: whole vectors, whole cache lines
 STAGE = 1024  # elements of short rows that are computed before they are added up
 LONGEST_ROW = 64
 VECTORS = 16  # numbers of a vector, of the widest there are
 
 
-def is_large(count: Operand) -> bool:
+def is_large(count: Operand, adds_up: bool = False) -> bool:
     """Whether a nest has many elements, or how many is not known now."""
-    return type(count) is not int or count >= LARGE
+    return type(count) is not int or count >= (LARGE_SUM if adds_up else LARGE)
 
 
 def poll_often(b: Builder, *extents: Operand) -> None:
@@ -204,11 +206,17 @@ class _Nest:
             self.staged(parts)
         elif not (type(parts) is int and parts == 1):
             self.in_parts(self.shape[0], self.grain(), count_of(self.b, self.shape), self.rows, parts)
+        elif self.is_free() and type(count := count_of(self.b, self.shape)) is int:
+            emit_shared(self.b, count, lambda: self.axis(0, ()))
         else:
             self.axis(0, ())
         for total in self.sums:
             if total.depth < 0 and total.total is not total.target:
                 self.finish_array(total)
+
+    def is_free(self) -> bool:
+        """Whether no index along the first axis needs what another one computes."""
+        return bool(self.shape) and not self.totals and all(total.depth > 0 for total in self.sums)
 
     def is_flat(self) -> bool:
         return self.is_by_number() and all(s.depth == 0 for s in self.sums)
@@ -216,12 +224,15 @@ class _Nest:
     def flat(self) -> None:
         b = self.b
         count = count_of(b, self.shape)
-        if is_large(count) and not b.width:
+        if is_large(count, bool(self.sums)) and not b.width:
             self.in_parts(count, GRAIN, count, self.places, MOST_PARTS if self.sums else MOST_WRITTEN)
             return
         for total in self.sums:
             total.start(b)
-        self.places(0, count)
+        if self.sums or type(count) is not int:
+            self.places(0, count)
+        else:
+            emit_shared(b, count, lambda: self.places(0, count))
         for total in self.sums:
             total.end(b, ())
 
@@ -359,9 +370,9 @@ class _Nest:
         Where parts would add to the same totals, in an array, each has an array of its own: few beside what it adds up.
         """
         b, count = self.b, count_of(self.b, self.shape)
-        if b.width or not self.shape or not is_large(count) or self.is_flat():
+        if b.width or not self.shape or not is_large(count, self.adds_up()) or self.is_flat():
             return 1
-        if all(total.depth > 0 for total in self.sums):
+        if not self.adds_up():
             return MOST_WRITTEN
         found: Operand = MOST_PARTS
         for total in self.sums:
@@ -370,6 +381,10 @@ class _Nest:
                 room = b.add(b.mul(count_of(b, total.target.shape), SHARE), 1)
                 found = between(b, b.divided(count, room), 1, found)
         return found
+
+    def adds_up(self) -> bool:
+        """Whether something is added up over the first axis, or in an array."""
+        return any(total.depth <= 0 for total in self.sums)
 
     def rows(self, start: Operand, stop: Operand) -> None:
         """The elements of a range along the first axis."""

@@ -16,12 +16,11 @@ from typing import Any, cast
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from ..llvm.codegen import WORTH_THREADS
 from . import complex_products, nests
 from .blocks import Block, singles
 from .forms import Elements, Extents, Form, Stored, all_indices, count_of, is_numbers, strides_of
 from .maps import zero_of
-from .matrices import BLAS_LETTER, PER_ELEMENT, accumulated, add, fortran_int, letter, plan, product
+from .matrices import BLAS_LETTER, LEAST_WORK, PER_ELEMENT, accumulated, add, fortran_int, letter, plan, product
 
 UNROLLED = 64  # multiplications that are written out
 
@@ -79,7 +78,7 @@ def batched(
     work = None
     if not in_thread and not one.needs_room:
         work = b.divided(count_of(b, (*x.shape, y.shape[-1])), PER_ELEMENT)
-        work = None if type(work) is int and work < WORTH_THREADS else work
+        work = None if type(work) is int and work < LEAST_WORK else work
     with b.loop(0, cast("tuple[Operand, ...]", x.shape)[0], work) as i:
         batched(block, x.row(b, i), y.row(b, i), out.row(b, i), in_thread or work is not None, joins)
 

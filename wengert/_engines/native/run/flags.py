@@ -14,7 +14,7 @@ import numpy as np
 
 from ...._core import forking
 from ...._core.error_state import VARIABLE
-from ..llvm.target import is_x86, llvm
+from ..llvm.target import is_arm, is_x86
 
 KINDS = {"invalid": 1, "divide": 4, "over": 8, "under": 16}
 ALL = sum(KINDS.values())
@@ -77,6 +77,47 @@ define private void @flags.set(i32 %flags) {
 }
 """
 
+_X86_SETTINGS = """
+define private i32 @settings.found() {
+  %word = alloca i32
+  call void @llvm.x86.sse.stmxcsr(ptr %word)
+  %all = load i32, ptr %word
+  %settings = and i32 %all, -64
+  ret i32 %settings
+}
+define private void @settings.set(i32 %settings) {
+  %word = alloca i32
+  store i32 %settings, ptr %word
+  call void @llvm.x86.sse.ldmxcsr(ptr %word)
+  ret void
+}
+"""
+
+_ARM_SETTINGS = """
+declare i64 @llvm.aarch64.get.fpcr()
+declare void @llvm.aarch64.set.fpcr(i64)
+define private i32 @settings.found() {
+  %wide = call i64 @llvm.aarch64.get.fpcr()
+  %settings = trunc i64 %wide to i32
+  ret i32 %settings
+}
+define private void @settings.set(i32 %settings) {
+  %wide = zext i32 %settings to i64
+  call void @llvm.aarch64.set.fpcr(i64 %wide)
+  call void @flags.set(i32 0)
+  ret void
+}
+"""
+
+_NO_SETTINGS = """
+define private i32 @settings.found() {
+  ret i32 0
+}
+define private void @settings.set(i32 %settings) {
+  ret void
+}
+"""
+
 # To write the register takes longer than to read it, and mostly nothing is to be cleared.
 _CLEAR = """
 define private void @flags.clear() {
@@ -94,8 +135,15 @@ done:
 
 def flags_ir() -> str:
     """`i32 flags.found()`, `void flags.set(i32)` and `void flags.clear()` for this machine."""
-    is_arm = llvm().get_process_triple().startswith(("aarch64", "arm64"))
-    return (_X86 if is_x86() else _ARM if is_arm else _NONE) + _CLEAR
+    return (_X86 if is_x86() else _ARM if is_arm() else _NONE) + _CLEAR
+
+
+def settings_ir() -> str:
+    """`i32 settings.found()` and `void settings.set(i32)`: how this thread rounds, and if it keeps subnormal numbers.
+
+    To set them clears the flags. Beside `flags_ir()`.
+    """
+    return _X86_SETTINGS if is_x86() else _ARM_SETTINGS if is_arm() else _NO_SETTINGS
 
 
 # -- NumPy's error state ----------------------------------------------------------------------------------------------
