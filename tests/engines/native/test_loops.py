@@ -274,6 +274,7 @@ def test_short_loops_in_loops_are_written_out_in_long_modules_too() -> None:
 
 @pytest.mark.parametrize(("rows", "columns", "is_written_out"), [
     (None, 2, True), (None, 7, True), (None, 8, False), (None, 16, False), (16, 2, True), (15, 2, False), (5, 2, False),
+    (4, 2, True),
 ])  # fmt: skip
 def test_short_loops_are_written_out_in_long_ones(rows: int | None, columns: int, is_written_out: bool) -> None:
     """Written out, a loop of a whole vector's iterations is code without vectors, and so is one in a short loop."""
@@ -284,6 +285,27 @@ def test_short_loops_are_written_out_in_long_ones(rows: int | None, columns: int
         b.store(out, place, b.let("sqrt", "f64", b.load(x, place)))
     text = module_text(b.function("rows", [x], [out], [] if rows else [n]), "entry")
     assert ("llvm.loop.unroll.full" in text) == is_written_out
+
+
+@pytest.mark.parametrize("kind", ["elements apart", "a product", "places that are read"])
+def test_short_loops_that_fill_no_vectors_are_written_out(kind: str) -> None:
+    """Also those of eight and more, and in short ones: what lies apart, or needs the iteration before, is no vector."""
+    is_read = kind == "places that are read"
+    b = Builder()
+    x, at, out, n = b.array("f64", "in"), b.array("i64", "in"), b.array("f64", "out"), b.reg("i64")
+    with b.loop(0, 5 if is_read else n) as row:
+        total = b.var("f64", 1.0)
+        with b.loop(0, 2 if is_read else 10) as column:
+            place = b.add(b.mul(row, 10), column)
+            if kind == "elements apart":
+                b.store(out, b.mul(place, 3), b.load(x, place))
+            elif kind == "a product":
+                b.set(total, b.let("mul", "f64", b.get(total), b.load(x, place)))
+            else:
+                b.store(out, b.load(at, place), b.load(x, place))
+        b.store(out, row, b.get(total))
+    text = module_text(b.function("rows", [x, at], [out], [n]), "entry")
+    assert "llvm.loop.unroll.full" in text
 
 
 @pytest.mark.parametrize("count", [codegen.FEW_CELLS, codegen.FEW_CELLS + 1])

@@ -702,11 +702,12 @@ class _Kernel(Values):
         return self.wish(item, *wishes) if wishes else ""
 
     def is_written_out(self, item: For) -> bool:
-        """Whether LLVM is told to write a loop out: a short one in a long one, of which vectors are made then."""
+        """Whether LLVM is told to write a loop out: a short one in a long one, of which vectors are made then. Of one
+        with few iterations they would be vectors of elements that lie apart, unless all lie apart anyway."""
         if len(self.around) < 2 or not _is_short(item):
             return False
         outer = _count_of(self.around[-2])
-        return outer is None or outer >= FEW
+        return outer is None or not LEAST_CALLED < outer < FEW or _finds_places(item)
 
     def let(self, item: Let) -> None:
         if item.type == "i64" and item.op in _OF_PLACES:
@@ -922,7 +923,36 @@ def _is_short(item: For) -> bool:
     count = _count_of(item)
     if count is None or count * len(item.body) > WRITTEN_OUT or not all(type(x) in _PLAIN for x in item.body):
         return False
-    return (count < FILLING or 2 * count <= _lanes_of(item)) and not _is_vector_of_calls(item)
+    is_filling = count >= FILLING and 2 * count > _lanes_of(item) and _goes_in_a_row(item)
+    return not (is_filling or _is_vector_of_calls(item))
+
+
+def _goes_in_a_row(item: For) -> bool:
+    """Whether iterations read and write elements that lie side by side, and need one another for sums alone."""
+    beside = {item.index, *[x.out for x in item.body if type(x) is Let and x.op == "add" and item.index in x.args]}
+    moving, sums = _made_of({item.index}, item), {x.out for x in item.body if type(x) is Let and x.op == "sum"}
+    return all(place in beside or place not in moving for place in _places_of(item)) and all(
+        x.value in sums for x in item.body if type(x) is Set
+    )
+
+
+def _finds_places(item: For) -> bool:
+    """Whether where a loop reads or writes depends on what it reads."""
+    found = _made_of({x.out for x in item.body if type(x) is Load}, item)
+    return any(place in found for place in _places_of(item))
+
+
+def _made_of(given: set[Reg], item: For) -> set[Any]:
+    """What a loop's body computes from these, and they themselves."""
+    made: set[Any] = {*given}
+    for x in item.body:
+        if isinstance(x, Let | Select | Convert) and any(y in made for y in reads(x)):
+            made.add(x.out)
+    return made
+
+
+def _places_of(item: For) -> list[Operand]:
+    return [x.index for x in item.body if isinstance(x, Load | Store)]
 
 
 def _lanes_of(item: For) -> int:
