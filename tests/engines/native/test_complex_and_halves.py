@@ -24,10 +24,13 @@ from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.llvm.jit import shared
 from wengert._engines.native.lower.blocks import takes_complex, takes_halves
 from wengert._engines.native.lower.complex_scalars import COMPLEX_SCALARS
+from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.lower.scalars import SCALARS
 from wengert._engines.native.plan import segments, support
+from wengert._engines.native.plan.prepare import ready
 from wengert._engines.native.run.callable import CALLABLE
 from wengert._engines.native.run.entry import called
+from wengert._passes import optimise
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:.*was traced:UserWarning")
 
@@ -384,3 +387,15 @@ def test_numbers_are_rounded_as_arrays_are() -> None:
 def test_what_has_no_rules_says_so() -> None:
     graph = checks.traced(next(iter(cases_of(REGISTRY["arcsin"], np.dtype(complex))))())
     assert any(support.reason_against(node) for node in graph.nodes)
+
+
+def test_eight_half_floats_are_a_vector() -> None:
+    """In registers, one by one, each would call the function of one."""
+    x = np.random.default_rng(2).normal(size=(20, 8)).astype(np.float16)
+
+    def f(x: Any) -> Any:
+        return wg.scan(lambda c, row: (np.tanh(c + row), None), wg.zeros(8, np.float16), x)[0]
+
+    compiled = wg.function(f)
+    assert str(lowered(ready(optimise(compiled.trace(x))), "f").function).count("tanh") == 1
+    np.testing.assert_array_equal(compiled(x), f(x))

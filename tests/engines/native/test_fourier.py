@@ -20,9 +20,12 @@ from wengert._core.op import REGISTRY
 from wengert._engines.native import engine
 from wengert._engines.native.llvm import lane_transforms, numpy_transforms
 from wengert._engines.native.llvm.numpy_transforms import transforms
-from wengert._engines.native.lower import short_fourier
+from wengert._engines.native.lower import prime_fourier, short_fourier
+from wengert._engines.native.lower.functions import lowered
+from wengert._engines.native.plan.prepare import ready
 from wengert._engines.native.plan.support import reason_against
 from wengert._engines.native.run.callable import CALLABLE
+from wengert._passes import optimise
 
 TOLERANCE = {"float64": 1e-15, "complex128": 1e-15, "float32": 1e-6, "complex64": 1e-6}
 F = wnp.fft
@@ -60,6 +63,54 @@ def test_lengths_and_axes(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [11, 13, 97, 193, 257, 263])
+def test_lines_of_prime_lengths_are_products(n: int, dtype: Any) -> None:
+
+    def f(x: Any, z: Any, halves: Any, axis: int) -> Any:
+        return F.rfft(x, axis=axis), F.irfft(halves, n, axis=axis), F.fft(z, axis=axis), F.ifft(z, axis=axis)
+
+    for axis in range(3):
+        x = np.moveaxis(_RNG.normal(size=(n, 2, 5)), 0, axis)
+        z = x + 1j * _RNG.normal(size=x.shape)
+        halves = np.fft.rfft(x, axis=axis) + 1j * _RNG.normal(size=np.fft.rfft(x, axis=axis).shape)
+        given = x.astype(dtype), *(v.astype(np.result_type(dtype, 1j)) for v in (z, halves))
+        twin = Twins(lambda x, z, halves, axis=axis: f(x, z, halves, axis))
+        require_same(*twin.both(*given), f"{n} along {axis}", TOLERANCE)
+        traced = wg.function(lambda x, z, halves, axis=axis: f(x, z, halves, axis)).trace(*given)
+        loops = str(lowered(ready(optimise(traced)), "f").function)
+        assert ("fourier." in loops) == (n > prime_fourier.LONGEST)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [9, 10, 12, 15, 16, 60, 64])
+def test_short_real_lines_side_by_side_fill_vectors(n: int, dtype: Any) -> None:
+    for axis in range(3):
+        x = np.moveaxis(_RNG.normal(size=(n, 3, 5)), 0, axis).astype(dtype)
+        wanted = np.fft.rfft(x, axis=axis)
+        noisy = wanted + 1j * _RNG.normal(size=wanted.shape).astype(dtype)  # the first and the middle number, too
+
+        def both(x: Any, z: Any, axis: int = axis) -> Any:
+            return F.rfft(x, axis=axis), F.irfft(z, n, axis=axis)
+
+        require_same(*Twins(both).both(x, noisy), f"{n} along {axis}", TOLERANCE)
+        assert "fourier." not in str(lowered(ready(optimise(wg.function(both).trace(x, noisy))), "f").function)
+        ends = np.take(np.asarray(wg.function(lambda x, axis=axis: F.rfft(x, axis=axis))(x)), [0, -1], axis)
+        assert np.all(ends.imag[np.isin(wanted.take([0, -1], axis).imag, 0.0)] == 0.0)
+    lines = np.zeros((9, n), dtype)
+    lines[4] = np.inf  # which stays in its line
+    with np.errstate(invalid="ignore"):
+        found = wg.function(lambda x: F.rfft(x))(lines)
+    assert not np.isfinite(found[4]).any()
+    assert not np.delete(found, 4, 0).any()
+
+
+def test_gradients_of_prime_lengths() -> None:
+    x = _RNG.normal(size=(2, 13))
+    wg.check_gradients(wg.function(lambda x: wg.sum(abs(F.rfft(x)) ** 3 + wg.real(F.fft(x + 0j)[:, :7]) ** 2)), x)
+    wg.check_gradients(wg.function(lambda x: wg.sum(F.irfft(x + 0j, 11, axis=1) ** 3)), x[:, :6])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", range(1, short_fourier.LONGEST + 2))
 def test_short_real_lines_are_written_out(n: int, dtype: Any, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
     monkeypatch.setenv("WENGERT_DUMP", "loops")
@@ -69,7 +120,8 @@ def test_short_real_lines_are_written_out(n: int, dtype: Any, monkeypatch: pytes
         noisy = wanted + 1j * _RNG.normal(size=wanted.shape).astype(dtype)  # the first and the middle number, too
         twin = Twins(lambda x, z, axis=axis: (F.rfft(x, axis=axis), F.irfft(z, n, axis=axis)))
         require_same(*twin.both(x, noisy), f"{n} along {axis}", TOLERANCE)
-    assert ("fourier." in capfd.readouterr().err) == (n > short_fourier.LONGEST)
+    called = capfd.readouterr().err
+    assert any(name in called for name in ("fourier.", "lines.")) == (n > short_fourier.LONGEST)
     lines = np.zeros((2, 1, n), dtype)
     lines[0] = np.inf  # which stays in its line
     with np.errstate(invalid="ignore"):

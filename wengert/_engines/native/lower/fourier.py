@@ -1,20 +1,21 @@
 """Fourier transforms, along one axis after the other: of as many lines as fill vectors by functions of our own
-(`llvm/lane_transforms.py`), of short real ones written out (`short_fourier.py`), of others by NumPy's C functions
-(`llvm/numpy_transforms.py`); where code stands alone, by loops (`standalone_fourier.py`)."""
+(`llvm/lane_transforms.py`), of short real ones written out (`short_fourier.py`), of prime lengths by products with
+matrices (`prime_fourier.py`), of others by NumPy's C functions (`llvm/numpy_transforms.py`); where code stands alone,
+by loops (`standalone_fourier.py`)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.complex_numbers import Pair
+from ..ir.complex_numbers import Pair, pair_of
 from ..ir.loops import COMPLEX, WIDTHS, Address, Operand, Status, Typed
 from ..llvm.lane_transforms import FACTORS, Lines, real_type
 from ..llvm.vectors import most_lanes
-from . import short_fourier, standalone_fourier
+from . import prime_fourier, short_fourier, standalone_fourier
 from .blocks import Block, singles
 from .forms import Form, Stored, count_of
 from .nests import copy
@@ -23,6 +24,7 @@ from .standalone import is_alone
 
 AT_ONCE = 1 << 15  # numbers of one call: between calls the user may interrupt
 LEAST_LANES = 4
+SHORT, MOST_LINES = 64, 1024  # the length and the number of real lines up to which they are transformed as complex ones
 
 
 def _dft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -51,6 +53,12 @@ def _rfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if short_fourier.serves(x, out, axis):
         short_fourier.forward(b, x, out, axis)
         return [out]
+    if prime_fourier.serves_real(x, out, axis):
+        prime_fourier.forward(block, x, out, axis)
+        return [out]
+    if _go_in_lanes(b, x, out, axis):
+        _RealLines(block, x, out, axis).forward(x, out)
+        return [out]
     odd = b.let("eq", "i64", b.remainder(size, 2), 1)
     for is_one, name in ((odd, "rfft_n_odd"), (b.negated(odd), "rfft_n_even")):
         if is_one is not False:
@@ -64,10 +72,15 @@ def _irfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     out = block.room(node.outputs[0])
     with b.when(b.let("le", "i64", out.shape[node.attrs[0]], 0)):
         b.leave(Status.REFUSED)
-    if not is_alone() and short_fourier.serves(out, x, node.attrs[0]):
-        short_fourier.backward(b, x, out, node.attrs[0])
+    axis = node.attrs[0]
+    if not is_alone() and short_fourier.serves(out, x, axis):
+        short_fourier.backward(b, x, out, axis)
+    elif not is_alone() and prime_fourier.serves_real(out, x, axis):
+        prime_fourier.backward(block, x, out, axis)
+    elif not is_alone() and _go_in_lanes(b, out, x, axis):
+        _RealLines(block, out, x, axis).backward(x, out)
     else:
-        _along(block, "irfft", x, out, node.attrs[0])
+        _along(block, "irfft", x, out, axis)
     return [out]
 
 
@@ -76,6 +89,9 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
     b, n, m = block.b, x.shape[axis], out.shape[axis]
     if is_alone():
         standalone_fourier.along(b, name, x, out, axis)
+        return
+    if x.type == out.type and prime_fourier.serves(n):
+        prime_fourier.whole(block, x, out, axis, name == "ifft")
         return
     blocks, lines = count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
     step, between = lines, (1, 1)  # within a line, and from one line of a block to the next
@@ -104,6 +120,89 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
         places = [address(x, n, between[0], i, first), address(out, m, between[1], i, first)]
         b.call(f"fourier.{name}.{complex_}", [*places, *(Typed("i64", k) for k in (count, n, m, *steps))])
         b.poll(1)
+
+
+# -- real lines as complex ones ---------------------------------------------------------------------------------------
+
+
+class _RealLines:
+    """Short lines of real numbers that are transformed as complex ones, all side by side: NumPy's functions take longer
+    to begin with each than vectors to transform several.
+
+    Attributes:
+        n, half: the length of lines, and how many numbers their transforms have.
+        blocks, lines: how many there are, and how many of them lie side by side.
+        wide: the complex lines, as many as fill vectors.
+    """
+
+    def __init__(self, block: Block, real: Stored, halved: Stored, axis: int) -> None:
+        b, self.block = block.b, block
+        self.n, self.half = cast(int, real.shape[axis]), cast(int, halved.shape[axis])
+        self.blocks, self.lines = _lines_of(b, real, axis)
+        count = self.blocks * self.lines
+        self.padded = -(-count // LEAST_LANES) * LEAST_LANES
+        self.wide = block.fresh((self.n, self.padded), halved.type)
+        if self.padded > count:
+            b.fill(self.wide.array, self.wide.offset, self.n * self.padded)
+
+    def each(self, length: int, body: Callable[[Operand, Operand, Operand], None]) -> None:
+        """`body(k, place, at)` for number k of each line: its places in an array of lines and in the wide one."""
+        b = self.block.b
+        with b.loop(0, self.blocks) as i, b.loop(0, length) as k, b.loop(0, self.lines) as line:
+            place = b.add(b.mul(b.add(b.mul(i, length), k), self.lines), line)
+            at = b.add(b.mul(k, self.padded), b.add(b.mul(i, self.lines), line))
+            body(k, place, b.add(self.wide.offset, at))
+
+    def forward(self, x: Stored, out: Stored) -> None:
+        b, wide, t = self.block.b, self.wide.array, x.type
+
+        def take(k: Operand, place: Operand, at: Operand) -> None:
+            b.store(wide, at, b.convert(wide.type, t, b.load(x.array, b.add(x.offset, place))))
+
+        def give(k: Operand, place: Operand, at: Operand) -> None:
+            z = pair_of(b.load(wide, at))
+            found = Pair(z.re, b.select(t, self._has_other(k), z.im, 0.0))
+            b.store(out.array, b.add(out.offset, place), cast(Any, found))
+
+        self.each(self.n, take)
+        _along(self.block, "fft", self.wide, self.wide, 0)
+        self.each(self.half, give)
+
+    def backward(self, x: Stored, out: Stored) -> None:
+        b, wide, t = self.block.b, self.wide.array, out.type
+
+        def take(k: Operand, place: Operand, at: Operand) -> None:
+            z, has_other = pair_of(b.load(x.array, b.add(x.offset, place))), self._has_other(k)
+            b.store(wide, at, cast(Any, Pair(z.re, b.select(t, has_other, z.im, 0.0))))
+            other = b.add(at, b.mul(b.sub(self.n, b.mul(k, 2)), self.padded))
+            mirrored = Pair(z.re, b.select(t, has_other, b.let("neg", t, z.im), 0.0))
+            b.store(wide, b.select("i64", has_other, other, at), cast(Any, mirrored))
+
+        def give(k: Operand, place: Operand, at: Operand) -> None:
+            b.store(out.array, b.add(out.offset, place), pair_of(b.load(wide, at)).re)
+
+        self.each(self.half, take)
+        _along(self.block, "ifft", self.wide, self.wide, 0)
+        self.each(self.n, give)
+
+    def _has_other(self, k: Operand) -> Operand:
+        """Whether a number of a transform has a mirror image beside itself: those that have none are real."""
+        b = self.block.b
+        return b.both(b.let("lt", "i64", 0, k), b.let("lt", "i64", b.mul(k, 2), self.n))
+
+
+def _lines_of(b: Builder, x: Stored, axis: int) -> tuple[Any, Any]:
+    """How many blocks of lines there are, and how many lines lie side by side in each."""
+    return count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
+
+
+def _go_in_lanes(b: Builder, real: Stored, halved: Stored, axis: int) -> bool:
+    """Whether real lines are short, of small factors, and as many as fill vectors."""
+    n, (blocks, lines) = real.shape[axis], _lines_of(b, real, axis)
+    if type(n) is not int or type(blocks) is not int or type(lines) is not int or n > SHORT:
+        return False
+    is_whole = halved.shape[axis] == n // 2 + 1
+    return is_whole and LEAST_LANES <= blocks * lines <= MOST_LINES and _has_small_factors(b, n) is True
 
 
 class _InLanes(NamedTuple):

@@ -16,12 +16,14 @@ from typing import Any
 
 from ...._core.analysis import atoms_named, atoms_told
 from ...._core.dims import Atom
+from ...._core.dtypes import is_half
 from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..lower.reduces import RUNNING
 from .fission import NEAR, pieces
 
-SMALL = 8  # elements up to which a value is in registers
+SMALL = 8  # elements up to which a value is in registers ...
+SMALL_HALVES = 7  # ... and half floats: of so many that they fill a vector LLVM makes none in straight code
 LONG = 400  # nodes from which on fewer elements are few
 MOST_READS = 3  # of an array near the processor that is joined from parts: each has a piece of code for each part
 DEEP = 30  # points that one map may compute one from the other
@@ -113,7 +115,8 @@ def set_limit(nodes: int) -> None:
 def is_small(value: Value) -> bool:
     """Whether a value has few elements."""
     size = static_size(value.shape)
-    return size is not None and size <= _LIMIT.small
+    most = min(_LIMIT.small, SMALL_HALVES) if is_half(value.dtype) else _LIMIT.small
+    return size is not None and size <= most
 
 
 def schedule(
