@@ -163,6 +163,7 @@ def test_an_interrupted_number_of_steps_is_the_same_for_both() -> None:
     np.testing.assert_allclose(wg.function(way)(X), way(X), rtol=1e-11)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("count", range(1, 10))
 def test_directions_that_fill_a_vector_are_no_part_of_the_result(count: int) -> None:
     x = np.linspace(-0.5, 0.9, count)

@@ -61,7 +61,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-LONG_STEP = 1000  # nodes of a loop's step: of fewer, the tangents of a few numbers are in registers, one by one
+MANY_SLOPES = 120  # of a loop's step: with fewer, the tangents of a few numbers are in registers, one by one
 FEW_NUMBERS = 64  # of what a loop takes: of more, vectors are made along these
 
 
@@ -829,11 +829,13 @@ class _JacobianRun:
 
 
 def _has_long_steps(steps: Sequence[RecordedOp]) -> bool:
-    """Whether loops on a few numbers ran whose steps are long: vectors are made along directions, or not at all."""
+    """Whether loops on a few numbers ran whose steps have many slopes: vectors are made along directions, or not at
+    all."""
     loops = [step for step in steps if step.op.facts.holds == "a loop"]
     sizes = [size_of(x.shape) for step in loops for x in step.operands]
-    lengths = [len(program.graph.nodes) for step in loops for program in step.attrs[0].inner]
-    return max(lengths, default=0) >= LONG_STEP and all(isinstance(n, int) and n <= FEW_NUMBERS for n in sizes)
+    steps_taken = [program.graph.nodes for step in loops for program in step.attrs[0].inner]
+    slopes = [sum(node.op.kind == "elementwise" for node in nodes) for nodes in steps_taken]
+    return max(slopes, default=0) >= MANY_SLOPES and all(isinstance(n, int) and n <= FEW_NUMBERS for n in sizes)
 
 
 def _total(tensors: Sequence[Tensor]) -> DimLike:
