@@ -99,6 +99,12 @@ class Carry:
         return [x.array for x in (self.home, self.next) if x is not None]
 
 
+def _make_room(carries: Sequence[Carry]) -> None:
+    """Makes the arrays for what goes round next, before the loop: what is made in a step is made in each."""
+    for carry in carries:
+        carry.target()
+
+
 def _replace_all(carries: Sequence[Carry], outs: Sequence[Form]) -> None:
     """Makes the results of a step what goes round."""
     for carry, form in zip(carries, outs, strict=False):
@@ -239,6 +245,7 @@ class _Loop:
         self.taker = self.snapshots(count, lasting)
         self.keeper = Keeper(self.block, self.emits, self.arrays, len(self.carries), self.graph, count, lasting)
         self.anchor = lasting or Anchor.here(b)
+        _make_room(self.carries)
         if count is not None:
             steps: Operand = count
             with b.loop(0, steps) as step:
@@ -406,6 +413,7 @@ class _LoopBackRun:
         ]
 
     def run(self) -> list[Form]:
+        _make_room(self.state)
         if type(self.kept) is Snapshots:
             again = _Again(self, self.kept)
             again.stretches() if self.kept.is_even else again.steps()
@@ -443,8 +451,7 @@ class _Again:
         self.positions = back.back.reading.saved
         starts, values = back.inputs[: spec.carries], self.thin.inputs[: spec.carries]
         self.carries = [Carry(block, f, is_small(v)) for f, v in zip(starts, values, strict=True)]
-        for carry in self.carries:
-            carry.target()  # several loops use it, of which any may run no step
+        _make_room(self.carries)  # several loops use it, of which any may run no step
         self.xs = [_sliced(block, x) for x in back.inputs[spec.carries : first]]
         self.invariants = _invariant_forms(block, back.inputs[first:])
         self.moving = taken.moving
