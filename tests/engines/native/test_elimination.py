@@ -15,6 +15,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 from wengert._engines.native.ir import loops
 from wengert._engines.native.ir.outlining import walk
 from wengert._engines.native.lower.elimination import LITTLE
+from wengert._engines.native.lower.factorisations import SMALL_MATRIX
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan.prepare import ready
 from wengert._passes import optimise
@@ -184,3 +185,26 @@ def test_systems_with_two_matrices_have_their_own_factors() -> None:
     wanted = np.linalg.solve(a, np.linalg.solve(c.T, np.linalg.solve(a, np.ones((n, 1)))))
     np.testing.assert_allclose(f(a, c, np.ones((n, 1))), wanted, rtol=1e-12)
     assert _factorisations(f) == 2
+
+
+@pytest.mark.parametrize("n", [SMALL_MATRIX + 1, LITTLE + 8])
+@pytest.mark.parametrize("sides", [1, 3])
+def test_systems_with_a_complex_matrix_and_its_adjoint_share_factors(n: int, sides: int) -> None:
+    def both(a: Any, v: Any) -> Any:
+        x = wg.linalg.solve(a, v)
+        first = wg.linalg.solve(wg.conj(wg.swapaxes(a, -1, -2)), x)
+        second = wg.linalg.solve(wg.swapaxes(wg.conj(a), -1, -2), x * 2)
+        third = wg.linalg.solve(wg.swapaxes(a, -1, -2), x)
+        return first, second, third
+
+    a, v = (RNG.normal(size=s) + 1j * RNG.normal(size=s) for s in ((3, n, n), (3, n, sides)))
+    a = a + n * np.eye(n)[RNG.permutation(n)]
+    f = wg.function(both)
+    for found, wanted in zip(f(a, v), both(a, v), strict=True):
+        np.testing.assert_allclose(found, wanted, 1e-10, 1e-12)
+    assert _factorisations(f) == 1
+    loss = lambda a, v: wg.sum(wg.abs(wg.linalg.solve(a, v)) ** 2)
+    slope = wg.function(wg.grad(loss, argnums=(0, 1)))
+    for found, wanted in zip(slope(a, v), wg.grad(loss, argnums=(0, 1))(a, v), strict=True):
+        np.testing.assert_allclose(found, wanted, 1e-9, 1e-12)
+    assert _factorisations(slope) == 1

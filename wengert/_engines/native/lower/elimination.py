@@ -25,6 +25,7 @@ LITTLE = 32  # unknowns up to which this is faster than a call of LAPACK
 LOCAL = 2048  # numbers of a system on the stack
 LANES = 8  # columns that are combined at once, a vector of the widest kind: half of it of fewer than `LONG` unknowns
 LONG = 13
+FEW_SIDES = 2  # right-hand sides that are solved for one by one
 
 Value = Callable[[Operand, Operand], Operand]
 Keep = Callable[[Operand, Operand, Operand], None]
@@ -178,21 +179,25 @@ class Looped:
 
     def _copy(self, matrix: Value, right: Value) -> None:
         """Copies the elements; the columns that fill vectors up are zeros."""
-        b, nothing = self.b, self.b.var(self.type, 0.0)
-
-        def keep(i: Operand, j: Operand, x: Operand) -> None:
-            self.rows.store((i, j), x)
-            b.set(nothing, b.let("sum", self.type, b.get(nothing), b.let("sub", self.type, x, x)))
-
+        b, rows = self.b, self.rows
         with b.loop(0, self.n) as i:
             with b.loop(0, self.n) as j:
-                keep(i, j, matrix(i, j))
+                rows.store((i, j), matrix(i, j))
             with b.loop(0, self.k) as c:
-                keep(i, b.add(c, self.right), right(i, c))
+                rows.store((i, b.add(c, self.right)), right(i, c))
             for start, stop in ((self.n, self.right), (self.right + self.k, self.width)):
                 with b.loop(start, stop) as j:
-                    self.rows.store((i, j), 0.0)
-        self.wild = b.negated(b.let("eq", self.type, b.get(nothing), 0.0))
+                    rows.store((i, j), 0.0)
+        self.wild = self._is_wild()
+
+    def _is_wild(self) -> Operand:
+        """Whether an element is not finite: looked for in the copy, which has no gaps."""
+        b, t = self.b, self.type
+        nothing = b.var(t, 0.0)
+        with b.loop(0, self.n) as i, b.loop(0, self.width) as j:
+            x = self.rows.at(i, j)
+            b.set(nothing, b.let("sum", t, b.get(nothing), b.let("sub", t, x, x)))
+        return b.negated(b.let("eq", t, b.get(nothing), 0.0))
 
     def _subtract(self, i: Operand, factor: Operand, start: Operand) -> None:
         """Row i less a multiple of the line, from a column on."""
@@ -210,12 +215,29 @@ class Looped:
         with b.loop(0, n) as step:
             i = b.sub(n - 1, step)
             pivot = rows.at(i, i)
-            with b.loop(0, self.k) as c:
-                found = b.let("div", self.type, rows.at(i, b.add(c, self.right)), pivot)
-                self.line.store((0, b.add(c, self.right)), found)
-                keep(i, c, found)
-            with b.loop(0, i) as p:
-                self._subtract(p, rows.at(p, i), self.right)
+            if self.k <= FEW_SIDES:
+                for c in range(self.k):
+                    self._solve_side(i, c, pivot, keep)
+            else:
+                self._solve_sides(i, pivot, keep)
+
+    def _solve_side(self, i: Operand, c: int, pivot: Operand, keep: Keep) -> None:
+        """An unknown of one right-hand side, in a register: a vector would be read right after it was stored there."""
+        b, t, rows, column = self.b, self.type, self.rows, self.right + c
+        found = b.let("div", t, rows.at(i, column), pivot)
+        keep(i, c, found)
+        with b.loop(0, i) as p:
+            less = b.let("neg", t, rows.at(p, i))
+            rows.store((p, column), b.let("fma", t, less, found, rows.at(p, column)))
+
+    def _solve_sides(self, i: Operand, pivot: Operand, keep: Keep) -> None:
+        b, rows = self.b, self.rows
+        with b.loop(0, self.k) as c:
+            found = b.let("div", self.type, rows.at(i, b.add(c, self.right)), pivot)
+            self.line.store((0, b.add(c, self.right)), found)
+            keep(i, c, found)
+        with b.loop(0, i) as p:
+            self._subtract(p, rows.at(p, i), self.right)
 
 
 class Planes(NamedTuple):

@@ -1,4 +1,4 @@
-"""Systems with one matrix, or with its transpose as gradients have them, share its factors where these are dear.
+"""Systems with one matrix, or with its transpose or adjoint as gradients have them, share its factors where dear.
 
 `with_shared_factors(graph)` puts one `lu` in front of such `solve` nodes, and makes substitutions of them. Few unknowns
 are eliminated anew: in registers that takes no longer than to keep factors.
@@ -15,13 +15,16 @@ from ...._core.op import Op
 from ...._core.tensor import Value
 from ...._prims.decompositions import lu, permute_rows, unpermute_rows
 from ...._prims.linalg import triangular_solve
-from ..ir.loops import FLOATS
+from ..ir.loops import COMPLEX, FLOATS
 from .elimination import LITTLE
+from .factorisations import ADJOINT, SMALL_MATRIX
 from .forms import TYPE_OF
 
+TURNED = 1  # of `triangular_solve`, beside ADJOINT
+# unknowns beyond which factors are dear
+_FEW = {**dict.fromkeys(FLOATS, LITTLE), **dict.fromkeys(COMPLEX, SMALL_MATRIX)}
 # lower, transposed, unit_diagonal
 _LOWER, _UPPER = (True, 0, True), (False, 0, False)
-_LOWER_TURNED, _UPPER_TURNED = (True, 1, True), (False, 1, False)
 
 
 def with_shared_factors(graph: Graph) -> Graph:
@@ -29,28 +32,56 @@ def with_shared_factors(graph: Graph) -> Graph:
     systems = [node for node in graph.nodes if _is_dear(node)]
     if len(systems) < 2:
         return graph
-    turned = {node.outputs[0].key: node.inputs[0] for node in graph.nodes if _turns(node)}
-    matrices = {node: turned.get(node.inputs[0].key, node.inputs[0]) for node in systems}
-    known = [x.key for x in matrices.values()]
+    turned = _turned(graph)
+    matrices = {node: turned.get(node.inputs[0].key, (node.inputs[0], 0)) for node in systems}
+    known = [x.key for x, _ in matrices.values()]
     factors: dict[int, tuple[Value, ...]] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
-        matrix = matrices.get(node)
+        matrix, way = matrices.get(node, (None, 0))
         if matrix is None or known.count(matrix.key) < 2:
             nodes.append(node)
             continue
         if matrix.key not in factors:
             nodes.append(_factorised(node, matrix))
             factors[matrix.key] = nodes[-1].outputs
-        nodes.extend(_substitutions(node, factors[matrix.key], is_turned=matrix is not node.inputs[0]))
-    return Graph.of(graph.name, graph.inputs, nodes, graph.outputs, graph.guards)
+        nodes.extend(_substitutions(node, factors[matrix.key], way))
+    return Graph.of(graph.name, graph.inputs, _without_unread(nodes, graph, turned), graph.outputs, graph.guards)
 
 
 def _is_dear(node: Node) -> bool:
-    if node.op.name != "solve" or TYPE_OF.get(node.inputs[0].dtype) not in FLOATS:
+    if node.op.name != "solve":
         return False
-    n = node.inputs[0].shape[-1]
-    return type(n) is int and n > LITTLE
+    n, few = node.inputs[0].shape[-1], _FEW.get(TYPE_OF[node.inputs[0].dtype])
+    return type(n) is int and few is not None and n > few
+
+
+def _turned(graph: Graph) -> dict[int, tuple[Value, int]]:
+    """By the keys of transposes and adjoints: what they are of, and which of both they are."""
+    found: dict[int, tuple[Value, int]] = {}
+    conjugated = {node.outputs[0].key: node.inputs[0] for node in graph.nodes if node.op.name == "conj"}
+    for node in graph.nodes:
+        if _turns(node):
+            (x,) = node.inputs
+            of = conjugated.get(x.key)
+            found[node.outputs[0].key] = (x, TURNED) if of is None else (of, ADJOINT)
+        elif node.op.name == "conj":
+            matrix, way = found.get(node.inputs[0].key, (None, 0))
+            if matrix is not None and way == TURNED:
+                found[node.outputs[0].key] = matrix, ADJOINT
+    return found
+
+
+def _without_unread(nodes: list[Node], graph: Graph, turned: dict[int, tuple[Value, int]]) -> list[Node]:
+    """The nodes without those that turned a matrix for systems that need it no more."""
+    read = {v.key for v in graph.outputs}
+    kept: list[Node] = []
+    for node in reversed(nodes):
+        is_turning = len(node.outputs) == 1 and node.outputs[0].key in turned
+        if not is_turning or node.outputs[0].key in read:
+            kept.append(node)
+            read |= {v.key for v in node.inputs}
+    return kept[::-1]
 
 
 def _turns(node: Node) -> bool:
@@ -67,15 +98,15 @@ def _factorised(node: Node, a: Value) -> Node:
     return Node(lu, (a,), outs, (), node.site, node.is_quiet, node.label)
 
 
-def _substitutions(node: Node, factors: tuple[Value, ...], is_turned: bool) -> Iterator[Node]:
-    """a[order] = L U, so a x = b is L U x = b[order], and a' x = b is U' L' x[order] = b."""
+def _substitutions(node: Node, factors: tuple[Value, ...], way: int) -> Iterator[Node]:
+    """a[order] = L U, so a x = b is L U x = b[order], and a' x = b is U' L' x[order] = b; so are adjoints."""
     packed, _, order = factors
     steps: list[tuple[Op, Value, tuple[bool | int, ...]]] = [
         (permute_rows, order, ()), (triangular_solve, packed, _LOWER), (triangular_solve, packed, _UPPER),
     ]  # fmt: skip
-    if is_turned:
+    if way:
         steps = [
-            (triangular_solve, packed, _UPPER_TURNED), (triangular_solve, packed, _LOWER_TURNED),
+            (triangular_solve, packed, (False, way, False)), (triangular_solve, packed, (True, way, True)),
             (unpermute_rows, order, ()),
         ]  # fmt: skip
     x, (out,) = node.inputs[1], node.outputs
