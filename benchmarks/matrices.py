@@ -34,7 +34,7 @@ from tests.support import narrower_vectors  # noqa: E402  (as above)
 
 COUNT = 100  # matrices of a batch, steps of a scan
 # calls before others are timed: NumPy's kernels look at the flags that the first ones leave set
-WARM, WARM_SECONDS = 9, 0.05  # so many, fewer where they take longer than that together
+WARM, WARM_SECONDS = 9, 1.0  # so many, fewer where they take longer than that together
 SIZES = (2, 3, 6, 8, 16, 32, 64)
 FORMS = ("single", "batch", "scan")
 KINDS = ("real", "complex")
