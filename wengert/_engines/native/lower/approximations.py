@@ -17,9 +17,9 @@ from .scalars import f64, larger, smaller
 
 def polynomial(b: Builder, x: Operand, coefficients: Sequence[float]) -> Operand:
     """The sum of coefficients times powers of x, the constant one first."""
-    total: Operand = 0.0
-    for coefficient in reversed(coefficients):
-        total = f64(b, "add", f64(b, "mul", total, x), coefficient)
+    total: Operand = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        total = f64(b, "fma", total, x, coefficient)
     return total
 
 

@@ -23,10 +23,10 @@ from .numbers import (
     Number,
     Some,
     choose,
-    choose_all,
     exp,
     expm1,
     first_of,
+    fused,
     horner,
     log,
     log1p,
@@ -45,7 +45,6 @@ _TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, w
 _DIGAMMA = (0.0, 1 / 2, 1 / 12, 0.0, -1 / 120, 0.0, 1 / 252)
 _LARGE = 10.0  # from here on Stirling's series is exact
 _MOST_STEPS = 100_000.0
-_HUGE = 2.0**300
 
 Orders = tuple[int, int]
 
@@ -123,47 +122,29 @@ def _summed(b: Builder, orders: Orders, factor: Callable[[Number], Taylor]) -> T
 def _fraction(
     b: Builder, orders: Orders, first: Taylor, rounds: Callable[[Number], list[tuple[Taylor, Taylor]]]
 ) -> Taylor:
-    """first + a1/(b1 + a2/(b2 + ...)); `rounds(m)` gives the next pairs (a, b), from m = 1 on.
-
-    By the recurrence of numerators and denominators, in which no step waits for a quotient of the one before.
-    """
+    """first + a1/(b1 + a2/(b2 + ...)) by Lentz's method; `rounds(m)` gives the next pairs (a, b), from m = 1 on."""
     size = len(_entries(first))
-    one, zero = _variable(1.0, orders, (0, 0)), _variable(0.0, orders, (0, 0))
 
     def step(m: Number, _: Number, *entries: Number) -> list[Some]:
-        last, above, below, above_before, below_before = _packed([*entries], orders)
-        for a, c in rounds(m):
-            above, above_before = c * above + a * above_before, above
-            below, below_before = c * below + a * below_before, below
-        value = above / below
-        held = _moderate(below.c[0][0], [x for t in (above, below, above_before, below_before) for x in _entries(t)])
-        return [m + 1.0, _moved(last, value), *_entries(value), *held]
+        value, c, d = _packed([*entries], orders)
+        change: Any = None
+        for above, below in rounds(m):
+            d = (below + above * d).reciprocal()
+            c = below + above / c
+            change = c * d
+            value = value * change
+        off: Some = 0.0
+        for x in _entries(change - 1.0):
+            off = larger(abs(x), off)
+        return [m + 1.0, off, *_entries(value), *_entries(c), *_entries(d)]
 
     def goes_on(m: Number, off: Number, *entries: Number) -> Any:
         return (off > 3e-16 * (1 + size)) & (m < _MOST_STEPS)
 
-    start = [first, first, one, one, zero]
-    found = repeated(b, [1.0, 1.0, *[x for t in start for x in _entries(t)]], goes_on, step)
+    # d of 0 makes of the first step what it should be
+    start = [*_entries(first), *_entries(first), *[0.0] * size]
+    found = repeated(b, [1.0, 1.0, *start], goes_on, step)
     return _packed(found[2 : 2 + size], orders)[0]
-
-
-def _moved(last: Taylor, value: Taylor) -> Some:
-    """How far the coefficients of a series have moved, in units of themselves or of the first one."""
-    off: Some = 0.0
-    for x, y in zip(_entries(last), _entries(value), strict=True):
-        off = larger(abs(y - x) / larger(abs(y), abs(value.c[0][0])), off)
-    return off
-
-
-def _moderate(size: Number, numbers: list[Some]) -> list[Some]:
-    """Numbers of which only ratios count, so that they stay within the range."""
-    is_huge = abs(size) > _HUGE
-    return choose_all(
-        is_huge, lambda: [x * (1.0 / _HUGE) for x in numbers],
-        lambda: choose_all(
-            abs(size) < 1.0 / _HUGE, lambda: [x * _HUGE for x in numbers], lambda: numbers, len(numbers)
-        ), len(numbers),
-    )  # fmt: skip
 
 
 # -- quadrature over a tail of large parameters ------------------------------------------------------------------------
@@ -237,8 +218,8 @@ def _over_gamma(a: Number) -> tuple[Number, Number]:
     """1 / gamma(a) for 0 < a <= 10, as a quotient."""
     whole = a.of("floor")
     rest = a - whole
-    above = horner(rest, _BELOW) * where(a < 2.0, a, 1.0) * where(a < 1.0, a + 1.0, 1.0)
-    below = horner(rest, _ABOVE)
+    above = fused(rest, _BELOW) * where(a < 2.0, a, 1.0) * where(a < 1.0, a + 1.0, 1.0)
+    below = fused(rest, _ABOVE)
     for k in range(1, int(_LARGE) - 1):
         below = below * where(a >= k + 2.0, a - float(k), 1.0)
     return above, below
@@ -248,7 +229,7 @@ def _apart(a: Number, x: Number, line: Number) -> Number:
     """x - a - a line for large a, where `line` is log(x / a); near a by its series in (x - a) / (x + a)."""
     half = 0.5 * (x - a)
     t = half / (0.5 * x + 0.5 * a)
-    near = 2.0 * t * (half - a * horner(t * t, _OFF))
+    near = 2.0 * t * (half - a * fused(t * t, _OFF))
     return where(abs(half) < 0.25 * a, near, (x - a) - a * line)
 
 
@@ -283,8 +264,10 @@ def _size_in_parts(a: Number, x: Number) -> _Size:
 @FORMULAS.add("gamma_size", 2)
 def _gamma_size(s: Scope, a: Number, x: Number) -> Some:
     """x^(a-1) e^-x / gamma(a), without branches."""
-    is_inside = (a > 0.0) & (x > 0.0) & (a < math.inf) & (x < math.inf)
-    size = _size_in_parts(where(is_inside, a, 1.0), where(is_inside, x, 1.0))
+    # each by itself, so that of a parameter that is the same for all nothing is computed for each
+    is_fit, is_inside = (a > 0.0) & (a < math.inf), (x > 0.0) & (x < math.inf)
+    size = _size_in_parts(where(is_fit, a, 1.0), where(is_inside, x, 1.0))
+    is_inside &= is_fit
     found = exp(size.exponent) * size.factor / size.divisor
     at_zero = where(a < 1.0, math.inf, where(a == 1.0, 1.0, 0.0))
     is_valid = (a >= 0.0) & (x >= 0.0) & ((a > 0.0) | (x > 0.0)) & ((a < math.inf) | (x < math.inf))
@@ -419,9 +402,10 @@ def _beta_size(s: Scope, a: Number, b: Number, x: Number) -> Some:
     Of two gamma variables whose sum is a + b, the first one's share of it has the beta distribution; what all three
     densities are taken at may have any common factor, here one that keeps it from vanishing.
     """
-    is_inside = (a > 0.0) & (b > 0.0) & (x > 0.0) & (x < 1.0)
-    is_inside &= (a + b > LEAST_SUM) & (a + b < MOST_SUM)
-    first, second, place = (where(is_inside, v, 0.5) for v in (a, b, x))
+    is_fit = (a > 0.0) & (b > 0.0) & (a + b > LEAST_SUM) & (a + b < MOST_SUM)
+    is_inside = (x > 0.0) & (x < 1.0)
+    first, second, place = where(is_fit, a, 0.5), where(is_fit, b, 0.5), where(is_inside, x, 0.5)
+    is_inside &= is_fit
     total = first + second
     factor = where(total > 1.0, total, 1.0)
     one, two, both = (
