@@ -131,6 +131,15 @@ def test_other_loops_stay_apart() -> None:
     np.testing.assert_allclose(wg.function(f)(X, Y), f(X, Y), rtol=1e-12)
 
 
+def test_many_loops_side_by_side_find_those_that_they_go_with() -> None:
+    def f(x: Any) -> Any:
+        return sum(wg.scan(lambda c, r, k=k: (wg.sin(c * r) + k * x, c), wg.zeros(3), ROWS)[0] for k in range(40))
+
+    graph = wg.function(lambda x: wg.jvp(f, (x,), (Y,))).trace(X)
+    assert loops_of(graph) == 40
+    np.testing.assert_allclose(wg.function(wg.jacobian(f, mode="forward"))(X), wg.jacobian(f)(X), rtol=1e-12)
+
+
 def test_a_loop_that_is_written_twice_runs_once() -> None:
     def f(x: Any, y: Any) -> Any:
         return decay(x, y) + decay(x, y) * 2.0

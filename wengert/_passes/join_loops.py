@@ -26,18 +26,16 @@ from .rewrite import with_inputs, with_nodes
 from .simplify import simplify
 
 _ENOUGH = 1 / 8  # of the nodes of a step: where the other loop's has so many of them, one loop is less work than two
-_MOST_TRIES = 64  # pairs of loops of a graph whose steps are compared
+_MOST_TRIES = 2  # loops that the steps of one are compared with
 
 
 def join_loops(graph: Graph) -> Graph:
     """The graph with loops joined; itself where there are none to join."""
     loops = [node for node in graph.nodes if _may_be_joined(node)]
-    tries = _MOST_TRIES
-    while len(loops) > 1 and tries > 0:
+    while len(loops) > 1:
         first, *later = loops
         loops = later
-        for second in _partners(graph, first, later):
-            tries -= 1
+        for second in _partners(graph, first, later)[:_MOST_TRIES]:
             found = _joined(first, second)
             if found is not None:
                 graph = _with_joined(graph, first, second, *found)
@@ -63,7 +61,7 @@ def _may_be_joined(node: Node) -> bool:
 
 def _partners(graph: Graph, first: Node, later: Sequence[Node]) -> list[Node]:
     """Those of later loops that need nothing of what a loop gives, run as often as far as operands tell, and start with
-    something in common."""
+    something in common; those that share most operands come first."""
     alike = {id(node) for node in later if _start_alike(_Parts(first), _Parts(node))}
     if not alike:
         return []
@@ -76,7 +74,8 @@ def _partners(graph: Graph, first: Node, later: Sequence[Node]) -> list[Node]:
             break  # nothing goes past it
         elif id(node) in alike:
             found.append(node)
-    return found
+    read = {v.key for v in first.inputs}
+    return sorted(found, key=lambda node: -len(read.intersection([v.key for v in node.inputs])))
 
 
 def _place_of(graph: Graph, node: Node) -> int:
