@@ -399,3 +399,19 @@ def test_eight_half_floats_are_a_vector() -> None:
     compiled = wg.function(f)
     assert str(lowered(ready(optimise(compiled.trace(x))), "f").function).count("tanh") == 1
     np.testing.assert_array_equal(compiled(x), f(x))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_products_of_columns_with_rows_are_elementwise(dtype: Any) -> None:
+    """What gradients of inner products are made of: in one loop, and not by a product of matrices."""
+    rng = np.random.default_rng(3)
+    x, y = ((rng.normal(size=40) + 1j * rng.normal(size=40)).astype(dtype) for _ in range(2))
+
+    def f(x: Any, y: Any) -> Any:
+        return wg.real(wg.vdot(x, y)) + 2 * wg.imag(wg.vdot(x, y)), wg.outer(x, y)
+
+    slope = wg.grad(lambda x, y: f(x, y)[0], argnums=(0, 1))
+    for g in (f, slope):
+        for found, wanted in zip(wg.function(g)(x, y), g(x, y), strict=True):
+            np.testing.assert_allclose(found, wanted, 1e-5 if dtype == np.complex64 else 1e-13)
+    assert "matmul" not in {node.op.name for node in ready(optimise(wg.function(slope).trace(x, y))).nodes}

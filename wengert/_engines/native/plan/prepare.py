@@ -71,7 +71,7 @@ class _Preparing:
         attrs = node.attrs if not sizes else (*[_substituted(a, sizes) for a in node.attrs],)
         if name == "matmul" and node.inputs[1].key in self.ones:
             name = "matmul with ones"
-        elif name == "matmul" and inputs[0].shape[-1] == 1 and inputs[0].dtype.kind == "f":
+        elif name == "matmul" and inputs[0].shape[-1] == 1 and inputs[0].dtype.kind in "fc":
             name = "matmul of columns with rows"
         expand = None if name in _LOWERED else _EXPANSIONS.get(name, node.op.body)
         inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, expand, inputs, attrs)
@@ -145,7 +145,8 @@ def _placed_at(graph: Graph, node: Node) -> None:
 def _expansion(
     name: str, expand: Callable[..., Any] | None, inputs: Sequence[Value], attrs: tuple[Any, ...]
 ) -> Graph | None:  # fmt: skip
-    if expand is None or any(v.dtype.kind not in _REAL for v in inputs if not is_half(v.dtype)):
+    is_complex = any(v.dtype.kind not in _REAL for v in inputs if not is_half(v.dtype))
+    if expand is None or (is_complex and name not in _OF_COMPLEX):
         return None
     if any(is_half(v.dtype) for v in inputs) and name in _EXPANSIONS and name not in _MOVES:
         return None
@@ -157,6 +158,7 @@ def _expansion(
 
 
 _MOVES = ("unstack",)
+_OF_COMPLEX = ("matmul of columns with rows",)
 _LOWERED = ("beta_size",)  # of whose bodies machine code would compute the same parts again and again
 
 
