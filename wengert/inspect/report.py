@@ -24,7 +24,7 @@ from .._core import system
 from .._core.argument_types import ArrayLike
 from .._core.dims import Atom, Dim
 from .._core.graph import Graph, Node
-from .._core.op import named, stated
+from .._core.op import REGISTRY, named, stated
 from .._core.printer import programs_of
 from .._core.user_line import Site
 from .._engines.native.engine import Segment, is_on, lack
@@ -334,11 +334,16 @@ class _Meter:
         parts: list[Part] = []
         for nodes, share in zip(groups, shares, strict=True):
             called = sorted(n for n in libraries if any(_calls(node, n) for node in nodes))
-            called += sorted({f"NumPy's kernel of {name}" for node in nodes for name in called_within(node)})
+            called += sorted({_kernel_of(name) for node in nodes for name in called_within(node)})
             by = NUMPY if why else LIBRARY if called else MACHINE_CODE
             seconds, why_so = self._seconds[place] * share, why or ", ".join(called)
             parts.append(_part_of_line(by, nodes, why_so, seconds, len(groups) > 1, sizes, self._known))
         return parts
+
+
+def _kernel_of(name: str) -> str:
+    """A kernel that machine code calls, in words."""
+    return f"NumPy's kernel of {name}" if name in REGISTRY else f"the user's own {name}"
 
 
 def _bytes(x: ArrayLike) -> int:
@@ -349,7 +354,8 @@ def _by_line(nodes: Sequence[Node]) -> list[list[Node]]:
     """Nodes by the user's line that asks for them; what no line asks for belongs to the first."""
     groups: dict[str, list[Node]] = {}
     for node in nodes:
-        groups.setdefault(":".join(_line(node.site)), []).append(node)
+        place = ":".join(_line(node.site)) if node.inputs or node.op.facts.holds else ":"  # constants take no time
+        groups.setdefault(place, []).append(node)
     if len(groups) > 1 and ":" in groups:
         rest = groups.pop(":")
         groups[next(iter(groups))] += rest

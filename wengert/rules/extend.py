@@ -220,14 +220,29 @@ def _type_rule(name: str, spec: Callable[..., TensorSpec]) -> Callable[..., Tens
     return type_rule
 
 
+_MOST_KNOWN = 64  # types of results that a kernel remembers
+
+
 def _host_kernel(name: str, numpy: Callable[..., Any], spec: Callable[..., TensorSpec]) -> Callable[[Engine], Any]:
     """For an engine, a kernel that runs the NumPy function on the host and checks what it gives."""
     type_rule = _type_rule(name, spec)
+    known: dict[Any, TensorType] = {}  # of NumPy's arrays: a spec takes longer than many a function
+
+    def type_of_result(natives: Sequence[Any], attributes: Attrs) -> TensorType:
+        if not all(type(x) is np.ndarray for x in natives):
+            return type_rule(natives, attributes)
+        key = (*[(x.shape, x.dtype) for x in natives], attributes)
+        found = known.get(key)
+        if found is None:
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            found = known[key] = type_rule(natives, attributes)
+        return found
 
     def for_engine(engine: Engine) -> Any:
         def kernel(*natives_and_attributes: Any) -> Any:
             *natives, attributes = natives_and_attributes
-            shape, dtype = wanted = type_rule(natives, attributes)
+            shape, dtype = wanted = type_of_result(natives, attributes)
 
             def run(*arrays: np.ndarray[Any, Any]) -> tuple[Any]:
                 result = np.asarray(numpy(*arrays, **dict(attributes)))
