@@ -29,7 +29,7 @@ SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of
 SQUARE = 16  # rows of a square of a matrix that is turned
 ADJOINT = 2  # of `triangular_solve`: the matrix is to be transposed, of conjugates
 NEAR = 2048  # numbers of right-hand sides that are taken together: they stay in the nearest cache
-FEW_SIDES = 2  # right-hand sides that are taken one by one
+MANY_ROWS = 33  # from which on one right-hand side is a column, of which vectors are made
 
 At = Callable[[Index], Operand]  # an element
 
@@ -294,15 +294,16 @@ def _substitute(b: Builder, a: Stored, x: Stored, lower: bool, unit: bool, is_co
             with b.loop(0, k) as j:
                 x.store(b, (i, j), b.let("div", t, x.at(b, (i, j)), pivot))
 
-    is_few, by_columns = type(k) is int and k <= FEW_SIDES, type(a.strides[0]) is int and a.strides[0] == 1
+    is_column = type(k) is int and k == 1 and type(n) is int and n >= MANY_ROWS
+    by_columns = type(a.strides[0]) is int and a.strides[0] == 1
     with b.loop(0, n) as step:
         i = step if lower else b.sub(b.sub(n, 1), step)
         before, behind = (0, i), (b.add(i, 1), n)
-        if is_few and by_columns:  # what is known goes into all that follows, which lies side by side
+        if is_column and by_columns:  # what is known goes into all that follows, which lies side by side
             divide(i)
             _subtract_column(b, element, x, i, behind if lower else before)
         else:
-            (_subtract_sum if is_few else _subtract_rows)(b, element, x, i, before if lower else behind)
+            (_subtract_sum if is_column else _subtract_rows)(b, element, x, i, before if lower else behind)
             divide(i)
 
 
