@@ -67,7 +67,7 @@ ROUNDED = {
     "reduce_sum", "matmul", "einsum", "conv", "window_sum", "window_spread", "solve", "inv", "cholesky", "det", "slogdet",
     "triangular_solve", "lu", "logsumexp", "softmax", "log_softmax", "cumlogsumexp", "cumsum", "linear_recurrence",
     "segmented_cumsum", "reduce_prod", "cofactor", "inv_or_inf", "eigh", "svd", "qr", "complement", "pinv", "expm",
-    "expm_along", "sparse_matmul", "eig", "sqrtm", "logm", "sylvester",
+    "expm_along", "sparse_matmul", "sparse_solve", "eig", "sqrtm", "logm", "sylvester",
     # functions computed otherwise than NumPy's, without a function of C's (`is_rounded` finds those that have one)
     "rsqrt", "erfinv", "over_square_radius", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
     "rfft",  # of single precision, which NumPy's own module transforms in double precision
