@@ -100,6 +100,26 @@ def test_short_loops_of_a_crowd_are_whole_repetitions(ops: str, run: int) -> Non
     assert {len(piece) for piece in found[:-3]} == {run}  # the end repeats nothing that follows
 
 
+def test_sine_and_cosine_of_one_operand_are_in_one_loop() -> None:
+    """One routine computes both there; else the second would be read by a loop of its own, far behind the first."""
+    graph = graph_of(wg.grad(lambda x: wg.sum(chain(400)(x))), np.linspace(0.1, 1.0, 100))
+    places = [k for k, node in enumerate(graph.nodes) if elementwise(node)]
+    found = fission.pieces(places, graph.nodes, 100)
+    assert sorted(place for piece in found for place in piece) == places
+    known: set[int] = {v.key for v in graph.inputs} | {
+        v.key for n in graph.nodes if not elementwise(n) for v in n.outputs
+    }
+    homes: dict[tuple[str, int], int] = {}
+    for number, piece in enumerate(found):
+        for node in (graph.nodes[place] for place in piece):
+            assert all(v.key in known for v in node.inputs)
+            known.update(v.key for v in node.outputs)
+            homes[node.op.name, node.inputs[0].key] = number
+    both = [(home, homes["cos", key]) for (name, key), home in homes.items() if name == "sin" and ("cos", key) in homes]
+    assert len(both) == 200
+    assert sum(x != y for x, y in both) <= len(found)
+
+
 @pytest.mark.parametrize("f", [chain(300), side_by_side(700), kept(300)], ids=["chain", "side by side", "kept"])
 @pytest.mark.parametrize("size", [40, 1500])
 def test_what_is_cut_gives_what_numpy_gives(f: Callable[[Any], Any], size: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
 from tests.support.narrower_vectors import NARROWER, VARIABLE
-from tests.support.native_kernels import SUM_X_SIN_X, map_ir
+from tests.support.native_kernels import map_ir
 from wengert._engines.native.llvm import jit, polynomials, prelude, symbols, target, values, vectormath
 from wengert._engines.native.run import entry
 
@@ -161,6 +162,23 @@ def test_the_polynomial_of_the_exponential() -> None:
         assert abs(found - exact) <= exact * Fraction(1, 2**55)
 
 
+def series_at(r: Fraction, coefficients: list[float]) -> Fraction:
+    return sum((Fraction(c) * (r * r) ** k for k, c in enumerate(coefficients)), Fraction(0))
+
+
+def test_the_polynomials_of_angles() -> None:
+    """In exact arithmetic they are within a quarter of a unit of sine and cosine on all of the range."""
+    for place in range(-200, 201):
+        r = Fraction(7856, 10_000) * place / 200
+        z = r * r
+        sin, cos = (
+            sum(((-1) ** k * r ** (2 * k + odd) / math.factorial(2 * k + odd) for k in range(15)), Fraction(0))
+            for odd in (1, 0)
+        )
+        assert abs(r + r * z * series_at(r, polynomials._SIN) - sin) <= abs(sin) * Fraction(1, 2**55)
+        assert abs(1 - z / 2 + z * z * series_at(r, polynomials._COS) - cos) <= cos * Fraction(1, 2**55)
+
+
 @pytest.mark.skipif(not target.has_scaling(), reason="one instruction of AVX-512")
 @pytest.mark.parametrize("has_scaling", [True, False])
 def test_exponentials_of_float32_far_below_zero_are_as_near_and_as_quick_as_others(
@@ -258,7 +276,7 @@ def test_loops_use_the_widest_registers() -> None:
     assert any("vsqrtpd" in line and register in line for line in text.splitlines())
     if symbols.has_libmvec():
         letter = "e" if width == 512 else "d"
-        assert f"_ZGV{letter}N{width // 64}v_sin" in jit.assembly(SUM_X_SIN_X.replace("i64 %j, 10", "i64 %j, 1000"))
+        assert f"_ZGV{letter}N{width // 64}v_tan" in jit.assembly(map_ir("wg.tan.f64", "f64"))
 
 
 def test_unused_functions_leave_nothing_behind() -> None:
@@ -269,6 +287,46 @@ def test_unused_functions_leave_nothing_behind() -> None:
 def vectors(request: pytest.FixtureRequest) -> None:
     if request.param == "our own":
         request.getfixturevalue("without_libmvec")
+
+
+def both_ir(first: str, second: str) -> str:
+    """A loop that puts two functions of each element into two results."""
+    one = map_ir(f"wg.{first}.f64", "f64")
+    call = f"%s = call double @wg.{first}.f64(double %v)"
+    two = f"""{call}
+  %t = call double @wg.{second}.f64(double %v)
+  %p.t = getelementptr double, ptr %r, i64 %i
+  store double %t, ptr %p.t"""
+    third = """%p.r = getelementptr ptr, ptr %buffers, i64 2
+  %r = load ptr, ptr %p.r
+  %n = load i64, ptr %sizes"""
+    return one.replace(call, two).replace("%n = load i64, ptr %sizes", third)
+
+
+@pytest.mark.usefixtures("vectors")
+@pytest.mark.parametrize("pair", polynomials._BOTH, ids="-".join)
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_both_functions_of_a_pair_come_from_one_routine(pair: tuple[str, str], is_turned: bool) -> None:
+    needs_reference(pair[0], "f64")
+    if not target.has_fma():
+        pytest.skip("our own functions need fused multiply-adds")
+    names = pair[::-1] if is_turned else pair
+    x = samples(np.float64)
+    x = np.concatenate([x, np.random.default_rng(8).uniform(-1e9, 1e9, 20_000), np.arange(1.0, 1e5) * (math.pi / 2)])
+    text = jit.assembly(both_ir(*names))
+    calls = re.findall(r"call\w*\s+(\w+)", text)
+    assert f"wengert_{'_'.join(pair)}_f64_{target.vector_bits() // 64}" in calls
+    assert not [name for name in calls if "_ZGV" in name or name.startswith(f"wengert_{pair[0]}_f64")]
+    results = [np.empty_like(x), np.empty_like(x)]
+    assert entry.called(jit.load(both_ir(*names), "entry"), [x], results, [len(x)]) == (0, 0)
+    for name, result in zip(names, results, strict=True):
+        check(name, (x,), result)
+
+
+def test_functions_of_different_numbers_stay_apart() -> None:
+    text = both_ir("sin", "cos").replace("call double @wg.cos.f64(double %v)", "call double @wg.cos.f64(double %w)")
+    assert "wengert_sin_cos" not in jit.assembly(text)
+    assert "wengert_sin_cos" in jit.assembly(both_ir("sin", "cos"))
 
 
 @pytest.mark.usefixtures("vectors")

@@ -47,6 +47,7 @@ from .loops import (
     Var,
     While,
     blocks_of,
+    pieces_of,
     written_by,
 )
 from .outlining import var_uses
@@ -54,7 +55,8 @@ from .renaming import reads, renewed, walk
 
 LONG = 300  # instructions: what is shorter LLVM sees whole, and optimises across its loops
 LARGEST = 2_000  # of a piece: LLVM's time in it is bounded
-ALONE = 40  # of a piece that one place runs: a call costs as much as a few of them
+ALONE = 40  # of a piece that one place runs: a call costs as much as a few of them ...
+MANY = 3_000  # ... and half as many where the function is so long that LLVM optimises only what is not in it
 FEWEST = 3  # of a piece that many run
 MOST_NUMBERS = 16  # that loops differ in and yet are one piece
 
@@ -127,10 +129,11 @@ class _Sharing:
         self.function = function
         self.fresh = fresh
         self.straight = straight  # loops of one iteration, by `id`
+        self.alone = ALONE // 2 if length(function.body) >= MANY else ALONE
         self.variables = var_uses(function.body)
         self.arrays = Counter(x for item in walk(function.body) for x in reads(item) if type(x) is Array)
         self.alike: dict[Any, list[_Place]] = {}
-        self.count = 0
+        self.count = 1 + max((piece.number for piece in pieces_of(function.body)), default=-1)
 
     def run(self) -> None:
         self.find(self.function.body)
@@ -140,7 +143,7 @@ class _Sharing:
             groups = [alike] if len(varying) <= MOST_NUMBERS else [[place] for place in alike]
             size = length([alike[0].item])
             for places in groups:
-                if size >= (FEWEST if len(places) > 1 else ALONE):
+                if size >= (FEWEST if len(places) > 1 else self.alone):
                     found = self.applications(places, varying if len(places) > 1 else [])
                     instead |= {id(p.item): [*p.made, apply] for p, apply in zip(places, found, strict=True)}
         self.put(self.function.body, instead)

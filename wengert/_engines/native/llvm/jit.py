@@ -31,6 +31,7 @@ from typing import Any, NamedTuple, cast
 from ...._core import forking
 from ..dumps import dump, is_dumped
 from ..run import disk, llvm_memory, stack
+from .pairs import may_pair, paired
 from .prelude import completed
 from .symbols import NO_MORE, Table
 from .target import identity, layout, llvm, machine, new_machine
@@ -47,7 +48,7 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"14"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"15"  # part of the keys on disk: another number wherever the passes or their options change
 
 APART = ".apart"  # what names of functions end in that have been in a module of their own
 
@@ -247,10 +248,21 @@ def emitted(ir: str, title: str, *wanted: Any) -> bytes:
                 module.link_in(llvm().parse_assembly(spared, module._context))
             if not _is_sound(module):
                 continue
-            dump("llvm", title, lambda module=module: str(module))
-            dump("asm", title, lambda module=module, target=target: target.emit_assembly(module))
-            return target.emit_object(module)
+            with _paired(module, effort) as finished:
+                dump("llvm", title, lambda finished=finished: str(finished))
+                dump("asm", title, lambda finished=finished, target=target: target.emit_assembly(finished))
+                return target.emit_object(finished)
     raise RuntimeError(f"LLVM's passes break the module {title}")
+
+
+@contextmanager
+def _paired(module: Any, effort: _Effort) -> Iterator[Any]:
+    """A module behind LLVM's passes, in which one routine computes two functions of the same vectors."""
+    if effort.level > 1 and may_pair({function.name for function in module.functions}):
+        with _placed(paired(str(module))) as found:
+            yield found
+    else:
+        yield module
 
 
 @contextmanager
@@ -303,7 +315,8 @@ def assembly(ir: str, effort: _Effort | None = None) -> str:
     target = machine(effort.emission, effort.gathers)
     with _placed(completed(ir)) as module:
         _optimise(module, target, effort)
-        return target.emit_assembly(module)
+        with _paired(module, effort) as finished:
+            return target.emit_assembly(finished)
 
 
 def link(image: bytes, entry: str, names: list[str], table: Table, exports: tuple[str, ...] = ()) -> Loaded:

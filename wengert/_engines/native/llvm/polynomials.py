@@ -1,7 +1,7 @@
 """Mathematical functions on vectors as IR of our own, for machines whose C library has none, or slower ones.
 
 Each is reduced to a small range, summed there as a power series, and scaled to the full range; every step is one
-operation on a whole vector. Fused multiply-adds keep the reductions exact. What no series serves (angles beyond 1e5)
+operation on a whole vector. Fused multiply-adds keep the reductions exact. What no series serves (angles beyond 1e9)
 goes to the C library, lane by lane. float32 is computed in float64, but for its own exponential. All are within 4 units
 in the last place, with C's values for NaN, infinities and signed zeros (`tests/engines/native/test_vectormath.py`).
 """
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 from .target import has_fma, has_scaling
 
-LARGE_ANGLE = 1e5  # beyond it the three parts of pi / 2 do not suffice
+LARGE_ANGLE = 1e9  # beyond it the three parts of pi / 2 do not suffice
 
 
 class _Lanes:
@@ -87,13 +87,6 @@ class _Lanes:
             total = self.fma(total, x, self.number(c))
         return total
 
-    def whole(self, x: str) -> tuple[str, str]:
-        """x rounded to whole numbers: as numbers and as integers (of NaN and beyond 2^50 any)."""
-        rounded = self.intrinsic("rint", x)
-        magic = 1.5 * 2.0**52
-        bits = self.bits(self.add(rounded, self.number(magic)))
-        return rounded, self.int_op("sub", bits, struct.unpack("q", struct.pack("d", magic))[0])
-
     def scales(self) -> bool:
         """Whether one instruction multiplies a vector by powers of two, into overflow and subnormal numbers."""
         return has_scaling() and self.lanes in (2, 4, 8)
@@ -128,8 +121,15 @@ _EXP = [
     2.510038319586702e-08,
 ]  # fmt: skip
 _ARTANH = [2 / (2 * k + 3) for k in range(12)]  # of (2 artanh(s) - 2 s) / s^3, in s^2
-_SIN = [(-1) ** (k + 1) / math.factorial(2 * k + 3) for k in range(9)]  # of (sin(r) - r) / r^3, in r^2
-_COS = [(-1) ** k / math.factorial(2 * k + 4) for k in range(8)]  # of (cos(r) - 1 + r^2 / 2) / r^4, in r^2
+# of (sin(r) - r) / r^3 and (cos(r) - 1 + r^2 / 2) / r^4, in r^2: as that, at six of 0 to 0.7857^2
+_SIN = [
+    -0.16666666666666666, 0.00833333333333094, -0.0001984126983674471, 2.755731609536301e-06, -2.505113034718917e-08,
+    1.5918021424677038e-10,
+]  # fmt: skip
+_COS = [
+    0.041666666666666664, -0.001388888888888739, 2.4801587298757016e-05, -2.755731726723222e-07, 2.08761453313898e-09,
+    -1.1382562942849534e-11,
+]  # fmt: skip
 
 
 # -- exponentials -----------------------------------------------------------------------------------------------------
@@ -224,18 +224,19 @@ def _log1p(w: _Lanes, x: str) -> str:
 
 
 def _reduced_angle(w: _Lanes, x: str) -> tuple[str, str, str]:
-    """sin(r), cos(r) and n, where x = n pi / 2 + r."""
-    rounded, n = w.whole(w.mul(x, w.number(2 / math.pi)))
-    r = w.less(rounded, _HALF_PI_1, x)
+    """sin(r), cos(r) and the bits of n, where x = n pi / 2 + r."""
+    raised = w.fma(x, w.number(2 / math.pi), w.number(_MAGIC))
+    rounded = w.sub(raised, w.number(_MAGIC))
+    r = w.less(rounded, _HALF_PI_1, x)  # exact: both are multiples of the last bit of pi / 2
     r = w.less(rounded, _HALF_PI_3, w.less(rounded, _HALF_PI_2, r))
     z = w.mul(r, r)
     sin = w.fma(w.mul(r, z), w.series(z, _SIN), r)
-    cos = w.fma(w.mul(z, z), w.series(z, _COS), w.fma(z, w.number(-0.5), w.number(1.0)))
-    return sin, cos, n
+    cos = w.series(z, [1.0, -0.5, *_COS])
+    return sin, cos, w.bits(raised)
 
 
 def _is_odd(w: _Lanes, n: str) -> str:
-    return w.emit(f"icmp ne {w.ints} {w.int_op('and', n, 1)}, zeroinitializer")
+    return w.emit(f"icmp slt {w.ints} {w.int_op('shl', n, 63)}, zeroinitializer")
 
 
 def _chosen(w: _Lanes, cond: str, x: str, y: str) -> str:
@@ -244,18 +245,17 @@ def _chosen(w: _Lanes, cond: str, x: str, y: str) -> str:
 
 def _signed(w: _Lanes, x: str, n: str) -> str:
     """x, with the other sign where bit 1 of n is set."""
-    sign = w.int_op("shl", w.int_op("and", n, 2), 62)
+    sign = w.int_op("shl", w.int_op("lshr", n, 1), 63)
     return w.floats(w.int_op("xor", w.bits(x), sign))
 
 
-def _sin(w: _Lanes, x: str) -> str:
+def _sin_cos(w: _Lanes, x: str) -> tuple[str, str]:
     sin, cos, n = _reduced_angle(w, x)
-    return w.where("oeq", x, 0.0, x, _signed(w, _chosen(w, _is_odd(w, n), cos, sin), n))
-
-
-def _cos(w: _Lanes, x: str) -> str:
-    sin, cos, n = _reduced_angle(w, x)
-    return _signed(w, _chosen(w, _is_odd(w, n), sin, cos), w.int_op("add", n, 1))
+    odd = _is_odd(w, n)
+    return (
+        w.where("oeq", x, 0.0, x, _signed(w, _chosen(w, odd, cos, sin), n)),
+        _signed(w, _chosen(w, odd, sin, cos), w.int_op("add", n, 1)),
+    )
 
 
 def _tan(w: _Lanes, x: str) -> str:
@@ -265,11 +265,23 @@ def _tan(w: _Lanes, x: str) -> str:
     return w.where("oeq", x, 0.0, x, w.div(_chosen(w, odd, cos, sin), bottom))
 
 
-_BODIES: dict[str, Callable[[_Lanes, str], str]] = {
-    "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log1p": _log1p, "sin": _sin, "cos": _cos, "tan": _tan,
-}  # fmt: skip
-_ANGLES = ("sin", "cos", "tan")
-_FASTER = ("exp", "tanh")
+# -- hyperbolic functions ---------------------------------------------------------------------------------------------
+
+
+def _sinh_cosh(w: _Lanes, x: str) -> tuple[str, str]:
+    """By e, half of e^|x| - 1: e + e / (2 e + 1), and e + 1 / 2 + (1 / 2) / (2 e + 1)."""
+    size = w.intrinsic("fabs", x)
+    r, _, n = _reduced_exp(w, w.where("ogt", size, 710.5, w.number(710.5), size))
+    grown = w.fma(w.mul(r, r), w.series(r, _EXP), r)
+    scale = w.power_of_two(w.int_op("sub", n, 2))  # a quarter of 2^n, which fits where the results do
+    quarter = w.fma(grown, scale, w.sub(scale, w.number(0.25)))
+    half = w.add(quarter, quarter)
+    inverse = w.div(w.number(1.0), w.add(w.add(half, half), w.number(1.0)))
+    # of numbers beyond the last that fits, 0 of infinity would be none
+    small = w.where("olt", size, 40.0, w.mul(half, inverse), w.number(0.0))
+    sinh = w.where("olt", size, 2.0**-28, size, w.add(half, small))
+    cosh = w.add(half, w.fma(inverse, w.number(0.5), w.number(0.5)))
+    return w.intrinsic("copysign", sinh, x), cosh
 
 
 # -- exponentials of float32 ------------------------------------------------------------------------------------------
@@ -334,6 +346,28 @@ def _exp_of_floats(w: _Lanes, x: str) -> str:
 
 # -- functions --------------------------------------------------------------------------------------------------------
 
+_Body = Callable[[_Lanes, str], str]
+_Both = Callable[[_Lanes, str], tuple[str, str]]
+
+
+def _first_of(both: _Both) -> _Body:
+    return lambda w, x: both(w, x)[0]
+
+
+def _second_of(both: _Both) -> _Body:
+    return lambda w, x: both(w, x)[1]
+
+
+# pairs of functions of the same number that take little more time together than one of them does
+_BOTH: dict[tuple[str, str], _Both] = {("sin", "cos"): _sin_cos, ("sinh", "cosh"): _sinh_cosh}
+_BODIES: dict[str, _Body] = {
+    "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log1p": _log1p, "tan": _tan,
+    **{first: _first_of(both) for (first, _), both in _BOTH.items()},
+    **{second: _second_of(both) for (_, second), both in _BOTH.items()},
+}  # fmt: skip
+_ANGLES = ("sin", "cos", "tan")
+_FASTER = ("exp", "tanh")
+
 
 def has(name: str) -> bool:
     """Whether there is a function of this name here, and the machine can run it."""
@@ -351,6 +385,11 @@ def is_faster(name: str, dtype: str) -> bool:
     if (name, dtype) == ("exp", "f32"):
         return has(name)
     return name in _FASTER and dtype == "f64" and has(name) and has_scaling()
+
+
+def pairs() -> tuple[tuple[str, str], ...]:
+    """The functions of float64 that one routine computes together, where the machine can run it."""
+    return (*_BOTH,) if has_fma() else ()
 
 
 def symbol(name: str, dtype: str, lanes: int) -> str:
@@ -371,48 +410,88 @@ def definition(name: str, dtype: str, lanes: int) -> tuple[str, dict[str, str]]:
     kind = f"<{lanes} x {'double' if dtype == 'f64' else 'float'}>"
     x = "%x" if dtype == "f64" or is_short else w.emit(f"fpext {kind} %x to {w.type}")
     found = _exp_of_floats(w, x) if is_short else _BODIES[name](w, x)
-    head = [f"define internal {kind} @{symbol(name, dtype, lanes)}({kind} %x) nounwind memory(none) {{", "start:"]
-    lines = [*head, *w.lines]
-    if name in _ANGLES:
-        lines += _by_lanes(w, name, x, found)
-        found = "%result"
-    if dtype == "f32" and not is_short:
-        lines.append(f"  %narrow = fptrunc {w.type} {found} to {kind}")
-        found = "%narrow"
-    return "\n".join([*lines, f"  ret {kind} {found}", "}"]), w.externals
+    function = _Function(symbol(name, dtype, lanes), kind, (name,) if name in _ANGLES else ())
+    return function.text(w, x, [found]), w.externals
 
 
-def _by_lanes(w: _Lanes, name: str, x: str, found: str) -> list[str]:
-    """The C library's values in the lanes of large angles, if there are any."""
-    fabs, any_of = f"llvm.fabs.v{w.lanes}f64", f"llvm.vector.reduce.or.v{w.lanes}i1"
-    w.externals[fabs] = f"declare {w.type} @{fabs}({w.type})"
-    w.externals[any_of] = f"declare i1 @{any_of}({w.bools})"
-    w.externals[name] = ""  # the module declares it
-    lines = [
-        f"  %size = call {w.type} @{fabs}({w.type} {x})",
-        f"  %large = fcmp ugt {w.type} %size, {w.number(LARGE_ANGLE)}",
-        f"  %any = call i1 @{any_of}({w.bools} %large)",
-        "  br i1 %any, label %lanes, label %done",
-        "lanes:",
-    ]
-    held = found
-    for lane in range(w.lanes):
-        after = f"%with{lane}"
-        lines += [
-            f"  %angle{lane} = extractelement {w.type} {x}, i64 {lane}",
-            f"  %own{lane} = extractelement {w.type} {found}, i64 {lane}",
-            f"  %is{lane} = extractelement {w.bools} %large, i64 {lane}",
-            f"  br i1 %is{lane}, label %call{lane}, label %next{lane}",
-            f"call{lane}:",
-            f"  %theirs{lane} = call double @{name}(double %angle{lane})",
-            f"  br label %next{lane}",
-            f"next{lane}:",
-            f"  %lane{lane} = phi double [ %own{lane}, %{'lanes' if lane == 0 else f'next{lane - 1}'} ], "
-            f"[ %theirs{lane}, %call{lane} ]",
-            f"  {after} = insertelement {w.type} {held}, double %lane{lane}, i64 {lane}",
-        ]
-        held = after
-    return [
-        *lines, "  br label %done", "done:",
-        f"  %result = phi {w.type} [ {found}, %start ], [ {held}, %next{w.lanes - 1} ]",
-    ]  # fmt: skip
+def definition_of_both(names: tuple[str, str], lanes: int) -> tuple[str, dict[str, str]]:
+    """As `definition`, of a pair: the function gives two vectors of float64."""
+    w = _Lanes(lanes)
+    function = _Function(symbol("_".join(names), "f64", lanes), w.type, names if names[0] in _ANGLES else ())
+    return function.text(w, "%x", [*_BOTH[names](w, "%x")]), w.externals
+
+
+class _Function:
+    """A function of a vector that gives one or several.
+
+    Attributes:
+        name: what a module calls it.
+        kind: the type of what it takes, and of each vector that it gives.
+        in_c: the C library's functions of large angles; none where there is nothing to ask it for.
+    """
+
+    def __init__(self, name: str, kind: str, in_c: tuple[str, ...]) -> None:
+        self.name = name
+        self.kind = kind
+        self.in_c = in_c
+
+    def text(self, w: _Lanes, x: str, found: list[str]) -> str:
+        """The function's text, of which `w` has what computes `found`; its other half, if it has one, stands behind."""
+        given = self.kind if len(found) == 1 else f"{{ {', '.join([self.kind] * len(found))} }}"
+        head = f"define internal {given} @{self.name}({self.kind} %x) nounwind memory(none) {{"
+        far: list[str] = []
+        if self.in_c:
+            any_of = f"llvm.vector.reduce.or.v{w.lanes}i1"
+            w.externals[any_of] = f"declare i1 @{any_of}({w.bools})"
+            is_large = w.emit(f"call i1 @{any_of}({w.bools} {_are_large(w, x)})")
+            passed = ", ".join(f"{w.type} {value}" for value in (x, *found))
+            w.lines.append(f"  br i1 {is_large}, label %far, label %near\nfar:")
+            asked = w.emit(f"tail call {given} @{self.name}.far({passed})")
+            w.lines.append(f"  ret {given} {asked}\nnear:")
+            far = self.far(given, len(found), w)
+        self.end(w, given, found)
+        return "\n".join([head, "start:", *w.lines, *far])
+
+    def end(self, w: _Lanes, given: str, found: list[str]) -> None:
+        """Writes what gives the vectors that were computed."""
+        if self.kind != w.type:
+            found = [w.emit(f"fptrunc {w.type} {value} to {self.kind}") for value in found]
+        whole = found[0]
+        if len(found) > 1:
+            whole = "poison"
+            for place, value in enumerate(found):
+                whole = w.emit(f"insertvalue {given} {whole}, {self.kind} {value}, {place}")
+        w.lines.append(f"  ret {given} {whole}\n}}")
+
+    def far(self, given: str, count: int, near: _Lanes) -> list[str]:
+        """The function that has the C library's values in the lanes of large angles: by itself, since what it calls
+        would have all vectors of the other one on the stack."""
+        w = _Lanes(near.lanes)
+        w.externals = near.externals
+        own = [f"%own{place}" for place in range(count)]
+        parameters = ", ".join(f"{w.type} {value}" for value in ("%x", *own))
+        are_large, before = _are_large(w, "%x"), "start"
+        for lane in range(w.lanes):
+            angle = w.emit(f"extractelement {w.type} %x, i64 {lane}")
+            is_large = w.emit(f"extractelement {w.bools} {are_large}, i64 {lane}")
+            w.lines.append(f"  br i1 {is_large}, label %call{lane}, label %next{lane}\ncall{lane}:")
+            theirs = [w.emit(f"call double @{name}(double {angle})") for name in self.in_c]
+            asked = [
+                w.emit(f"insertelement {w.type} {held}, double {value}, i64 {lane}")
+                for held, value in zip(own, theirs, strict=True)
+            ]
+            w.lines.append(f"  br label %next{lane}\nnext{lane}:")
+            own = [
+                w.emit(f"phi {w.type} [ {held}, %{before} ], [ {value}, %call{lane} ]")
+                for held, value in zip(own, asked, strict=True)
+            ]
+            before = f"next{lane}"
+        self.end(w, given, own)
+        w.externals.update(dict.fromkeys(self.in_c, ""))  # which the module declares
+        head = f"define internal {given} @{self.name}.far({parameters}) cold noinline nounwind memory(none) {{"
+        return [head, "start:", *w.lines]
+
+
+def _are_large(w: _Lanes, x: str) -> str:
+    limit = 2 * struct.unpack("q", struct.pack("d", LARGE_ANGLE))[0]
+    return w.emit(f"icmp ugt {w.ints} {w.int_op('shl', w.bits(x), 1)}, splat (i64 {limit})")

@@ -32,7 +32,7 @@ def completed(ir: str) -> str:
         for key, text in found.declarations.items():  # a declaration with vector forms goes before one without
             if "vector-function" in text or key not in declarations:
                 declarations[key] = text
-        kept += found.forms
+        kept += found.widths.values()
     ir = _used.sub(lambda match: "@" + renamed.get(match[1], match[1]), ir)
     if kept:  # vector forms have no caller until the vectoriser has run; this keeps their declarations until then
         pointers = ", ".join(f"ptr @{symbol}" for symbol in kept)

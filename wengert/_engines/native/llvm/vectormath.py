@@ -62,42 +62,51 @@ class Declared(NamedTuple):
     Attributes:
         text: definitions.
         declarations: by name.
-        forms: vector forms, which the module must keep until its loops are vectorised.
-        widths: the same by their number of lanes.
+        widths: vector forms, which the module must keep until its loops are vectorised, by their numbers of lanes.
     """
 
     text: str
     declarations: dict[str, str]
-    forms: list[str]
     widths: dict[int, str]
+
+
+def forms(name: str, dtype: str) -> dict[int, str]:
+    """The symbols of a function's vector forms in compiled code, by their numbers of lanes."""
+    known = variants(name, dtype)
+    if polynomials.is_faster(name, dtype) or (not known and polynomials.has(name)):
+        sizes = [bits // _BITS[dtype] for bits in (128, 256, 512) if bits <= vector_bits()]
+        return {lanes: polynomials.symbol(name, dtype, lanes) for lanes in sizes}
+    return dict(known)
 
 
 def declared(name: str, dtype: str) -> Declared:
     """The IR of a function and of its vector forms."""
     count, scalar, kind = operands(name), c_name(name, dtype), TYPES[dtype]
-    forms = variants(name, dtype)
+    found = forms(name, dtype)
     text: list[str] = []
     declarations: dict[str, str] = {}
-    if polynomials.is_faster(name, dtype) or (not forms and polynomials.has(name)):
-        sizes = [bits // _BITS[dtype] for bits in (128, 256, 512) if bits <= vector_bits()]
-        forms = (*[(lanes, polynomials.symbol(name, dtype, lanes)) for lanes in sizes],)
-        for lanes in sizes:
+    for lanes, symbol in found.items():
+        if symbol == polynomials.symbol(name, dtype, lanes):
             body, needed = polynomials.definition(name, dtype, lanes)
             text.append(body)
             declarations |= needed
-    else:
-        for lanes, symbol in forms:
+        else:
             vector = f"<{lanes} x {kind}>"
             declarations[symbol] = f"declare {vector} @{symbol}({', '.join([vector] * count)}) {_FACTS}"
-    mappings = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * count}_{scalar}({symbol})" for lanes, symbol in forms)
-    attribute = f' "vector-function-abi-variant"="{mappings}"' if forms else ""
+    mappings = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * count}_{scalar}({symbol})" for lanes, symbol in found.items())
+    attribute = f' "vector-function-abi-variant"="{mappings}"' if found else ""
     declarations[scalar] = f"declare {kind} @{scalar}({', '.join([kind] * count)}) {_FACTS}{attribute}"
     if declarations.get(name) == "":  # float32's vectors call the scalar function of float64
-        declarations[name] = f"declare double @{name}(double) {_FACTS}"
-    return Declared("\n".join(text), declarations, [symbol for _, symbol in forms], dict(forms))
+        declarations[name] = of_c(name)
+    return Declared("\n".join(text), declarations, found)
+
+
+def of_c(name: str) -> str:
+    """The declaration of a function of one float64 in libm."""
+    return f"declare double @{name}(double) {_FACTS}"
 
 
 @functools.cache
 def widths(name: str, dtype: str) -> tuple[int, ...]:
     """The numbers of lanes of a function's vector forms, the widest first; `@wg.NAME.f64.8` calls that of 8."""
-    return (*sorted(declared(name, dtype).widths, reverse=True),)
+    return (*sorted(forms(name, dtype), reverse=True),)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ...._core.graph import Node
+from .partners import partners
 
 CROWD = 512  # members of one loop, however they depend on one another
 RUN = 32  # members of each of several loops whose arrays stay in the cache, where what loops store costs little
@@ -35,6 +36,7 @@ def pieces(places: list[int], nodes: Sequence[Node], size: int | None) -> list[l
     is_chain = _depth(places, nodes, producers) * SIDE_BY_SIDE > len(places)
     if not is_chain and len(places) <= CROWD:
         return [places]
+    places = _beside_partners(places, nodes)
     names = [nodes[place].op.name for place in places]
     if size is not None and size <= NEAR:
         return _cut(places, names, RUN)
@@ -47,6 +49,17 @@ def pieces(places: list[int], nodes: Sequence[Node], size: int | None) -> list[l
         if len(stored) > FEW_STORED * len(found) and room > ROOM:
             return [places]
     return found
+
+
+def _beside_partners(places: list[int], nodes: Sequence[Node]) -> list[int]:
+    """The places, the later one of two partners behind the earlier one, so that one loop has both."""
+    found = partners([nodes[place] for place in places])
+    order: list[int] = []
+    for number, place in enumerate(places):
+        other = found.get(number, number)
+        if other >= number:
+            order += [place] if other == number else [place, places[other]]
+    return order
 
 
 def _cut(places: list[int], names: list[str], most: int) -> list[list[int]]:

@@ -21,6 +21,7 @@ from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..lower.reduces import RUNNING
 from .fission import NEAR, pieces
+from .partners import partners
 
 SMALL = 8  # elements up to which a value is in registers ...
 SMALL_HALVES = 7  # ... and half floats: of so many that they fill a vector LLVM makes none in straight code
@@ -150,6 +151,7 @@ class _Scheduling:
         self.ready: dict[int, int] = {}
         self.stage = [0] * len(nodes)
         self.weight: dict[int, int] = {}
+        self.partners = partners(nodes)
         self.moving: set[int] = set()  # maps that became members, as they would be read too often
 
     def run(self) -> Schedule:
@@ -336,9 +338,21 @@ class _Scheduling:
             first = min([self.stage[r] for r in readers])
             if first <= self.stage[place] or not self.is_direct_only(readers, node.outputs[0]):
                 continue
-            if self.newly_stored(place, first) <= 1:
+            if self.newly_stored(place, first) <= self.most_stored(place):
                 self.stage[place] = first
                 self.ready[key] = first + 1
+
+    def most_stored(self, place: int) -> int:
+        """How many more values may be stored for a member to move: what one routine computes together with another
+        member is as good as there where that one is computed, so that it is stored rather than what it is made of, and
+        stays in any case where memory is near."""
+        other = self.partners.get(place)
+        if other is None or self.kinds[other] is not Kind.POINT or self.stage[other] != self.stage[place]:
+            return 1
+        key = self.nodes[other].outputs[0].key
+        is_read = key in self.asked or any(self.stage[r] == self.stage[other] for r in self.readers[key])
+        size = static_size(self.nodes[place].outputs[0].shape)
+        return 1 if not is_read else -1 if size is not None and size <= NEAR else 0
 
     def newly_stored(self, place: int, stage: int, depth: int = 3) -> int:
         """How many operands would have to be stored that are not, or for longer, were the node in a later stage.
