@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from wengert._core.op import REGISTRY
 from wengert._core.state import STATE
 from wengert._core.tensor import Value
 from wengert._core.verifier import VerificationError, verify
+from wengert._passes import rewrite
 from wengert._transforms.replay import replay
 
 DOUBLE = np.dtype(float)
@@ -251,3 +254,26 @@ def test_the_verifier_passes_what_functions_trace():
 
     fn = wg.function(wg.grad(lambda x: np.sum(program(x))))
     verify(fn.trace(np.array([0.5, 1.0, 2.0])))
+
+
+def test_nodes_are_put_in_order_in_time_that_grows_with_their_number() -> None:
+    """Each is looked at as often as it has operands, however they stand."""
+    looks = [0]
+
+    class Looked:
+        def __init__(self, inputs: list[Value], outputs: list[Value]) -> None:
+            self.read, self.outputs = inputs, outputs
+
+        @property
+        def inputs(self) -> list[Value]:
+            looks[0] += 1
+            return self.read
+
+    values = [Value((), np.dtype(np.float64), Graph("f")) for _ in range(300)]
+    chain: list[Any] = [Looked([x], [y]) for x, y in itertools.pairwise(values)]
+    assert rewrite.in_order(chain[::-1]) == chain
+    assert looks[0] <= 2 * len(chain)
+    first, second, third = chain[:3]
+    alone: Any = Looked([values[0]], [values[200]])
+    assert rewrite.in_order([third, alone, second, first]) == [alone, first, second, third]
+    assert rewrite.in_order([second, third, Looked([values[3]], [values[1]])]) is None  # type: ignore[list-item]

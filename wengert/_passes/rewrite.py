@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 from .._core.graph import Graph, Node
@@ -51,22 +53,22 @@ def rewritten(graph: Graph, change: Replacement) -> Graph:
 
 def in_order(nodes: Sequence[Node]) -> list[Node] | None:
     """The nodes so that each comes after what it reads, and else as they stand; None where some wait for each other."""
-    made = {v.key for node in nodes for v in node.outputs}
-    known: set[int] = set()
+    makers = {v.key: place for place, node in enumerate(nodes) for v in node.outputs}
+    sources = [{makers[v.key] for v in node.inputs if v.key in makers} for node in nodes]
+    readers: dict[int, list[int]] = defaultdict(list)
+    for place, found in enumerate(sources):
+        for source in found:
+            readers[source].append(place)
+    ready = [place for place, found in enumerate(sources) if not found]
     result: list[Node] = []
-    waiting = [*nodes]
-    while waiting:
-        later: list[Node] = []
-        for node in waiting:
-            if all(v.key in known or v.key not in made for v in node.inputs):
-                result.append(node)
-                known |= {v.key for v in node.outputs}
-            else:
-                later.append(node)
-        if len(later) == len(waiting):
-            return None
-        waiting = later
-    return result
+    while ready:
+        place = heappop(ready)
+        result.append(nodes[place])
+        for reader in readers[place]:
+            sources[reader].discard(place)
+            if not sources[reader]:
+                heappush(ready, reader)
+    return result if len(result) == len(nodes) else None
 
 
 def within_part(attrs: tuple[Any, ...], axis: int, start: int) -> tuple[Any, ...]:
