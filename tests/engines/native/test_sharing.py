@@ -17,16 +17,21 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 import wengert as wg
 import wengert.numpy as wnp
 from tests.support import naive_loops as naive
+from tests.support.modes import graph_of
 from tests.support.native_checks import noted_modules, numpy_only
 from wengert._engines.native.ir import accesses, sharing, stretches
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import Apply, Function, Operand, function_text, pieces_of, verify
 from wengert._engines.native.ir.renaming import walk
 from wengert._engines.native.llvm import codegen, jit
+from wengert._engines.native.lower import routines
 from wengert._engines.native.lower.blocks import kind_of
+from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan import fission, schedule
+from wengert._engines.native.plan.prepare import ready
 from wengert._engines.native.run import entry
 from wengert._engines.native.run.callable import CALLABLE
+from wengert._passes import optimise
 
 X = np.linspace(0.1, 2.0, 12)
 M = np.random.default_rng(3).normal(size=(6, 5))
@@ -117,6 +122,15 @@ def test_short_functions_stay_whole() -> None:
     before = function_text(function)
     sharing.shared(function, b.reg)
     assert function_text(function) == before
+
+
+def test_in_functions_that_llvm_leaves_alone_short_loops_are_pieces_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "LONG", 1)
+    for many, pieces in ((1, 2), (1_000, 0)):
+        monkeypatch.setattr(sharing, "MANY", many)
+        function, b = steps([2.0], [1])
+        sharing.shared(function, b.reg)
+        assert len(pieces_of(function.body)) == pieces
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -442,3 +456,74 @@ def test_much_straight_code_does_not_keep_other_loops_from_being_optimised(modul
         slopes = compiled(X[:3], X)
     np.testing.assert_allclose(slopes[1], np.exp(X), rtol=1e-15)
     assert jit._effort(max(modules, key=len)).level > 0
+
+
+# -- functions of nodes ------------------------------------------------------------------------------------------------
+
+
+def sorts(count: int, ahead: int = 0) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        for k in range(count):
+            x = wg.sort(x) * 0.99 + (k % 3) * wnp.flip(x) * 0.01
+            x = wg.concatenate([x[ahead:], x[:ahead]])
+        return wg.sum(x * np.linspace(0.5, 1.5, 9))
+
+    return f
+
+
+def lowered_by(f: Callable[[Any], Any], *args: Any) -> Function:
+    """The loops that a function of arrays is lowered to."""
+    return lowered(ready(optimise(graph_of(f, *args))), "f").function
+
+
+@unchecked
+def test_sorts_of_few_numbers_are_lowered_once() -> None:
+    """The instructions of a thousand of them are not a thousand times those of one."""
+    x = np.random.default_rng(4).normal(size=9)
+    one, some, many = (sum(1 for _ in walk(lowered_by(sorts(n), x).body)) for n in (1, 100, 200))
+    assert many - some < 100 * one / 3
+    function = lowered_by(sorts(100), x)
+    verify(function)
+    assert sum(type(item) is Apply for item in function.body) >= 99
+
+
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_nodes_that_share_a_function_give_what_others_do(ahead: int) -> None:
+    x = np.random.default_rng(4).normal(size=9)
+    f = sorts(40, ahead)
+    np.testing.assert_allclose(wg.function(f)(x), f(x), rtol=1e-13)
+    np.testing.assert_allclose(wg.function(wg.grad(f))(x), wg.grad(f)(x), rtol=1e-13)
+
+
+@unchecked
+def test_a_function_that_nodes_share_may_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routines, "LONG", 50)
+    a = np.random.default_rng(5).normal(size=(6, 6))
+
+    def f(a: Any, shifts: Any) -> Any:
+        for k in range(12):
+            a = wg.linalg.cholesky(a @ a.T + shifts[k] * np.eye(6))
+        return a
+
+    shifts = np.full(12, 2.0)
+    np.testing.assert_allclose(wg.function(f)(a, shifts), f(a, shifts), rtol=1e-9)
+    assert any(sharing.may_fail(piece) for piece in pieces_of(lowered_by(f, a, shifts).body))
+    shifts[9] = -1e3
+    with pytest.raises(np.linalg.LinAlgError):
+        wg.function(f)(a, shifts)
+
+
+@unchecked
+def test_loops_in_a_row_are_one_function() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(20):
+            x, _ = wg.scan(lambda c, _: (wg.tanh(c * 1.1), c), x, None, length=5)
+        return x
+
+    x = np.linspace(0.1, 1.0, 20)
+    function = lowered_by(f, x)
+    applied = [item.piece for item in walk(function.body) if type(item) is Apply]
+    assert len(applied) >= 20
+    assert len(pieces_of(function.body)) <= 4
+    np.testing.assert_allclose(wg.function(f)(x), f(x), rtol=1e-13)
+    np.testing.assert_allclose(wg.function(wg.jacobian(f))(x), wg.jacobian(f)(x), rtol=1e-12)

@@ -466,6 +466,19 @@ class Builder:
             self.scopes.pop()
 
     @contextmanager
+    def apart(self, block: Block) -> Any:
+        """Instructions go to a block that knows nothing of what is around it."""
+        before, self.scopes = self.scopes, []
+        with self.inside(block):
+            yield
+        self.scopes = before
+
+    @property
+    def is_outermost(self) -> bool:
+        """Whether instructions go to the function's own block, outside of all loops and branches."""
+        return self.block is self._body
+
+    @contextmanager
     def scope(self) -> Any:
         """What is remembered inside is forgotten at the end."""
         self.scopes.append({})

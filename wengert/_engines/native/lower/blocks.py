@@ -41,6 +41,7 @@ from .formulas import RULES
 from .maps import MAPS, Info, Map
 from .memory_reuse import heirs
 from .reduces import REDUCES, RUNNING
+from .routines import Routines
 from .scalars import SCALARS, Rule, half_rule
 from .standalone import is_alone
 
@@ -95,6 +96,7 @@ class Setting:
         self.numbers_array = b.array("f64", "in")
         self.is_frugal = False  # loops keep snapshots where they might keep all that their steps save
         self.checks = accesses.is_on()
+        self.routines = Routines()
         self.told: frozenset[Atom] = frozenset()  # dimensions of which the arguments' extents have been checked
         self.allocs: dict[Array, Alloc] = {}  # of arrays of histories whose length is known when they are made
         self.lengths: dict[Array, Var] = {}  # of those that grow, how much of them is filled
@@ -483,7 +485,8 @@ class Block:
         elif name == "dim_value":
             self.forms[node.outputs[0].key] = Elements((), "i64", [self.extent(node.attrs[0])])
         elif name in SINGLES:
-            for value, form in zip(node.outputs, SINGLES[name].lower(self, node, forms), strict=True):
+            found = self.setting.routines.lowered(self, node, forms, lambda: SINGLES[name].lower(self, node, forms))
+            for value, form in zip(node.outputs, found, strict=True):
                 self._file(value, form)
         elif is_small(node.outputs[0]):
             self.forms[node.outputs[0].key] = self._small(node, forms)
@@ -491,6 +494,10 @@ class Block:
             self.forms[node.outputs[0].key] = self._assembled(node, forms)
         else:
             self.forms[node.outputs[0].key] = self._lazy(node, forms)
+
+    def alone(self, graph: Graph, inputs: Sequence[Form]) -> Block:
+        """A graph in the same function that has nothing to do with this one."""
+        return Block(self.setting, graph, inputs, self.sizes)
 
     def _learn(self, value: Value, form: Form) -> None:
         """Notes the dimensions that a form tells; a stack of stacks of histories tells the length of the outer one."""

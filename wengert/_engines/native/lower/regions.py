@@ -22,7 +22,7 @@ from ...._core.graph import Graph, Node
 from ...._core.op import stated
 from ...._core.tensor import Value
 from ..ir.builder import Builder
-from ..ir.loops import Array, Operand, Reg, Status, Var
+from ..ir.loops import WIDTHS, Array, Operand, Reg, Status, Var
 from ..plan.schedule import is_small
 from ..plan.support import prepared
 from . import nests
@@ -33,6 +33,8 @@ from .history_keepers import Anchor, Keeper, Rows, histories_of
 from .invariants import hoisted
 from .maps import zero_of
 from .snapshots import FRUGAL, States, Taker, first_stretch
+
+SHORT = 512  # bytes of a value that goes round, up to which it is copied where it is replaced
 
 # -- what goes round --------------------------------------------------------------------------------------------------
 
@@ -91,7 +93,15 @@ class Carry:
                 b.set(var, item)
         elif self.home is not None and not (type(form) is Stored and form.array is self.home.array):
             assert self.next is not None
-            b.swap(self.home.array, self.next.array)
+            if self._is_short():
+                nests.copy(b, self.next, self.home)
+            else:
+                b.swap(self.home.array, self.next.array)
+
+    def _is_short(self) -> bool:
+        """Whether to copy the value takes as little time as to exchange addresses, which code must look up then."""
+        size = count_of(self.block.b, self.shape)
+        return type(size) is int and size * WIDTHS[self.type] <= SHORT
 
     @property
     def arrays(self) -> list[Array]:

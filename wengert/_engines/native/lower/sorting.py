@@ -311,6 +311,9 @@ def _is_few(n: Operand) -> bool:
 
 def _ranks(b: Builder, type_: str, keys: list[Operand], is_descending: bool) -> list[Operand]:
     """The place of each key in the order; equal ones keep theirs."""
+    if type_ in FLOATS:  # each is compared with all others
+        bits = type_.replace("f", "i")
+        keys, type_ = [order_number(b, type_, bits, key) for key in keys], bits
     ranks: list[Operand] = [*range(len(keys))]
     for j, key in enumerate(keys):
         for i in range(j):

@@ -1,0 +1,140 @@
+"""Nodes that come again and again in a long graph share one function, which is lowered once and run with other arrays.
+
+What takes many instructions for few numbers (a sort, a factorisation) is written out for each node otherwise, until
+`ir/sharing.py` finds that all are alike: a thousand sorts of eight numbers are a million instructions by then. The
+first node of a kind is lowered where it stands and tells how many it takes. Only nodes outside of loops share: what a
+loop does is lowered once in any case, and is faster in one piece. `blocks.py` calls this.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from ...._core.graph import Graph, Node
+from ...._core.printer import programs_of
+from ...._core.tensor import Value
+from ..ir.builder import Builder
+from ..ir.loops import Apply, Array, Give, Piece, Reserve, SetSize, Swap, Var, written_by
+from ..ir.renaming import reads, walk
+from .forms import TYPE_OF, Form, Stored, is_numbers, row_major
+from .standalone import is_alone
+
+LONG = 150  # registers and arrays of a node, from which on others like it share a function
+AGAIN = 8  # nodes of a kind, from which on they do
+LARGEST = 256  # elements of an operand or a result
+
+_STAYS = (Reserve, Give, Swap, SetSize)
+
+
+class _Routine(NamedTuple):
+    """A piece, and the constants that it reads wherever it is run."""
+
+    piece: Piece
+    constants: list[Array]
+
+
+class Routines:
+    """The shared functions of a function that is being lowered."""
+
+    def __init__(self) -> None:
+        self._lengths: dict[Any, int] = {}
+        self._made: dict[Any, _Routine | None] = {}
+        self._counts: Counter[Any] | None = None
+
+    def lowered(
+        self, block: Any, node: Node, forms: list[Form], lower: Callable[[], Sequence[Form]]
+    ) -> Sequence[Form]:  # fmt: skip
+        """What a node gives: by a call where others like it share a function, else as `lower` has it."""
+        key = self._key(block, node)
+        if key is None:
+            return lower()
+        if self._lengths.get(key, 0) >= LONG:
+            if key not in self._made:
+                self._made[key] = _made(block, node, len(self._made))
+            routine = self._made[key]
+            return lower() if routine is None else _run(block, node, forms, routine)
+        before = block.b.mark()
+        found = lower()
+        self._lengths[key] = block.b.mark() - before
+        return found
+
+    def _key(self, block: Any, node: Node) -> Any:
+        """What nodes that share a function have in common; None if a node shares none."""
+        if (
+            not block.b.is_outermost or block.setting.checks or is_alone()
+        ):  # with checks, arrays would come with extents
+            return None
+        if self._counts is None:  # only one block is outermost
+            self._counts = Counter(map(_kind, block.graph.nodes))
+        key = _kind(node)
+        return key if self._counts[key] >= AGAIN else None
+
+
+def _kind(node: Node) -> Any:
+    """What an op does with arrays of which shapes, if they are small, and it changes none; else None."""
+    values = (*node.inputs, *node.outputs)
+    facts = node.op.facts
+    if not node.inputs or node.op.has_effect or facts.writes or facts.buffer or programs_of(node):
+        return None
+    if not all(v.dtype in TYPE_OF and is_numbers(v.shape) and prod(v.shape) <= LARGEST for v in values):
+        return None
+    key = (node.op.name, node.attrs, *[(v.shape, TYPE_OF[v.dtype]) for v in values])
+    try:
+        hash(key)
+    except TypeError:  # as of an array
+        return None
+    return key
+
+
+def _made(block: Any, node: Node, number: int) -> _Routine | None:
+    """The function of nodes like one; None if it would need more from outside than arrays and where they begin."""
+    b: Builder = block.b
+    first = b.mark()
+    inputs = [*{v.key: v for v in node.inputs}.values()]
+    given, taken = _parameters(b, inputs), _parameters(b, node.outputs)
+    body: list[Any] = []
+    with b.apart(body):
+        block.alone(Graph.of(node.op.name, inputs, [node], [*node.outputs]), given).run(taken)
+    items = [*walk(body)]
+    outside = sorted({x for item in items for x in _named(item) if x.number < first}, key=lambda x: x.number)
+    if any(type(item) in _STAYS for item in items) or any(type(x) is not Array for x in outside):
+        return None
+    forms = [*given, *taken]
+    written = {array for item in items for array in written_by(item)}
+    registers: list[Any] = [form.offset for form in forms]
+    piece = Piece(number, body, [*[form.array for form in forms], *outside], registers, [], written)
+    return _Routine(piece, outside)
+
+
+def _named(item: Any) -> set[Any]:
+    """The registers, arrays and variables that an instruction names."""
+    var = getattr(item, "var", None)
+    return {*reads(item), *([var] if type(var) is Var else [])}
+
+
+def _parameters(b: Builder, values: Sequence[Value]) -> list[Stored]:
+    return [
+        Stored((*v.shape,), b.array(TYPE_OF[v.dtype], "local"), b.reg("i64"), row_major((*v.shape,)), True)
+        for v in values
+    ]  # fmt: skip
+
+
+def _run(block: Any, node: Node, forms: list[Form], routine: _Routine) -> list[Form]:
+    inputs: dict[int, Stored] = {v.key: block.dense(form) for v, form in zip(node.inputs, forms, strict=True)}
+    outputs = [_room(block, v) for v in node.outputs]
+    given = [*inputs.values(), *outputs]
+    arrays = (*[form.array for form in given], *routine.constants)
+    block.b.block.append(Apply(routine.piece, arrays, (*[form.offset for form in given],), ()))
+    return [*outputs]
+
+
+def _room(block: Any, value: Value) -> Stored:
+    found = block.room(value)
+    is_plain = type(found) is Stored and found.is_dense
+    return found if is_plain else block.fresh(found.shape, found.type)
+
+
+__all__ = ["Routines"]
