@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
+from ..ir.complex_numbers import Pair
 from ..ir.loops import COMPLEX, Address, Array, Operand, Status, Typed
 from .blocks import Block, singles
 from .complex_scalars import COMPLEX_SCALARS
@@ -29,6 +30,7 @@ SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of
 SQUARE = 16  # rows of a square of a matrix that is turned
 ADJOINT = 2  # of `triangular_solve`: the matrix is to be transposed, of conjugates
 NEAR = 2048  # numbers of right-hand sides that are taken together: they stay in the nearest cache
+FEW_SIDES = 2  # of complex numbers for which loops of our own are faster than a call of BLAS
 MANY_ROWS = 33  # from which on one right-hand side is a column, of which vectors are made
 
 At = Callable[[Index], Operand]  # an element
@@ -267,9 +269,14 @@ def _by_blas(b: Builder, flags: Sequence[str], matrix: Stored, out: Stored) -> N
             fortran_int(b, one_at_least(b, n)), address_of(out), fortran_int(b, 1),
         ])  # fmt: skip
         return
+    one: Any = Typed(matrix.type, 1.0, True)
+    if matrix.type in COMPLEX:
+        number = b.local(matrix.type, 1)
+        b.store(number, 0, cast(Any, Pair(1.0, 0.0)))
+        one = Address(number)
     with some_at_once(b, k, b.divided(b.mul(n, n), 2), BLAS_COLUMNS) as (first, count):
         b.call(f"blas.{BLAS_LETTER[matrix.type]}trsm", [
-            *map(letter, flags), fortran_int(b, count), fortran_int(b, n), Typed(matrix.type, 1.0, True),
+            *map(letter, flags), fortran_int(b, count), fortran_int(b, n), one,
             address_of(matrix), fortran_int(b, one_at_least(b, n)), Address(out.array, b.add(out.offset, first)),
             fortran_int(b, one_at_least(b, k)),
         ])  # fmt: skip
@@ -294,7 +301,8 @@ def _substitute(b: Builder, a: Stored, x: Stored, lower: bool, unit: bool, is_co
             with b.loop(0, k) as j:
                 x.store(b, (i, j), b.let("div", t, x.at(b, (i, j)), pivot))
 
-    is_column = type(k) is int and k == 1 and type(n) is int and n >= MANY_ROWS
+    many = SMALL_MATRIX + 1 if t in COMPLEX else MANY_ROWS
+    is_column = type(k) is int and k == 1 and type(n) is int and n >= many
     by_columns = type(a.strides[0]) is int and a.strides[0] == 1
     with b.loop(0, n) as step:
         i = step if lower else b.sub(b.sub(n, 1), step)
@@ -367,7 +375,8 @@ class Columns:
     def solve(self, right: Stored) -> None:
         """`right` becomes the solution. It lies by rows, so to BLAS it is the X' of X' A' = B': nothing is turned."""
         b, (n, k) = self.b, right.shape
-        if not (is_alone() or _is_little(n) or right.type in COMPLEX):
+        is_few = type(k) is int and k <= FEW_SIDES
+        if not (is_alone() or _is_little(n) or (right.type in COMPLEX and is_few)):
             self._exchange(right)
             for flags in ("RLTU", "RUTN"):
                 _by_blas(b, flags, self.matrix, right)
