@@ -245,12 +245,21 @@ def runs(n, policy, is_traced, is_counted=False):
     return _runs[0]
 
 
-@pytest.mark.parametrize("is_traced", [False, True], ids=["eager", "traced"])
-@pytest.mark.parametrize(("s", "n"), [(1, 3), (2, 6), (3, 10), (5, 21), (8, 40), (10, 5), (10, 11)])
-def test_extra_steps_are_those_of_the_closed_form(s, n, is_traced):
+SLOTS_AND_STEPS = [(1, 3), (2, 6), (3, 10), (5, 21), (8, 40), (10, 5), (10, 11)]
+
+
+@pytest.mark.parametrize(("is_traced", "is_counted"), [(False, False), (False, True), (True, True)])
+@pytest.mark.parametrize(("s", "n"), SLOTS_AND_STEPS)
+def test_extra_steps_are_those_of_the_closed_form(s, n, is_traced, is_counted):
     # n forward, one run of each step to pull it, and the extra ones: up to (s + 1)(s + 2)/2 steps online is offline
     assert n <= comb(s + 2, 2)
-    assert runs(n, s, is_traced) == 2 * n + fewest_extra(n, s, False)
+    assert runs(n, s, is_traced, is_counted) == 2 * n + fewest_extra(n, s, False)
+
+
+@pytest.mark.parametrize(("s", "n"), [*SLOTS_AND_STEPS, (2, 12), (3, 30), (10, 100), (16, 200)])
+def test_extra_steps_of_machine_code_that_does_not_know_their_number(s, n):
+    """States lie at distances that double, in half of the slots; the steps between two are the closed form's."""
+    assert runs(n, s, True) <= 2 * n + n + fewest_extra(n, max(1, s // 2), False)
 
 
 @pytest.mark.parametrize("is_traced", [False, True], ids=["eager", "traced"])
