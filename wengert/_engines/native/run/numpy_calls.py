@@ -170,12 +170,13 @@ def function_of(
     """
     if not is_ours:
         return _of_the_users(run, operands)
-    put, reset = (_nothing, _nothing) if VARIABLE is None else (VARIABLE.set, VARIABLE.reset)
+    get, put = (_no_state, _nothing) if VARIABLE is None else (VARIABLE.get, VARIABLE.set)
     state = _QUIET if is_quiet else _TOLD
 
     def function(*arrays: object) -> int:
-        before = put(state)
-        try:
+        before = get()
+        try:  # first of all: the handler of a signal may raise behind any call
+            put(state)
             _fill(arrays[operands:], run(*arrays[:operands]))
         except BaseException as error:
             del arrays
@@ -183,7 +184,7 @@ def function_of(
             _noted.taken()
             raise
         finally:
-            reset(before)
+            put(before)
         return _noted.taken() if _noted.numbers else 0
 
     return function
@@ -200,6 +201,10 @@ def _of_the_users(run: Callable[..., tuple[Any, ...]], operands: int) -> Callabl
         return 0
 
     return function
+
+
+def _no_state() -> None:
+    pass
 
 
 def _nothing(state: object) -> None:
