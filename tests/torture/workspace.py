@@ -144,6 +144,11 @@ define void @wengert_bound(i64 %most) {
 define void @wengert_mend() {
   ret void
 }
+
+; what is taken is counted above
+define i64 @wengert_watch(i32 %on) {
+  ret i64 0
+}
 """
 
 

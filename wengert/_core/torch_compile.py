@@ -8,6 +8,7 @@ once.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 from collections.abc import Callable
@@ -62,8 +63,9 @@ def _register() -> None:
     frames: Any = importlib.import_module(_FRAMES)
     types: Any = importlib.import_module("torch._dynamo.types")
     skip = types.FrameAction.SKIP
-    while _codes:
-        frames.set_code_exec_strategy(_codes.popitem()[1], types.FrameExecStrategy(skip, skip))
+    with contextlib.suppress(KeyError):  # there is none left: another thread may have taken the last
+        while _codes:
+            frames.set_code_exec_strategy(_codes.popitem()[1], types.FrameExecStrategy(skip, skip))
 
 
 def _tell() -> None:
