@@ -118,6 +118,15 @@ assert len(made) == before + 2, made
 for _ in range(50):
     assert f(x) == wanted
 assert {*others()} == made, "other threads than before"
+at_once = [threading.Thread(target=lambda: [f(x) for _ in range(20)]) for _ in range(4)]
+for thread in at_once:
+    thread.start()
+for thread in at_once:
+    thread.join()
+end = time.monotonic() + 5  # the system shows threads of Python's for a moment after their end
+while {*others()} != made and time.monotonic() < end:
+    time.sleep(0.01)
+assert {*others()} == made, "a call whose workers are at others' work has made more"
 hidden = [int(line.split()[1], 16) for task in made for line in (task / "status").read_text().splitlines()
           if line.startswith("SigBlk")]
 bit = 1 << signal.SIGINT - 1

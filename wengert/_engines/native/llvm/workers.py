@@ -3,9 +3,9 @@
 A worker is a thread of the system's, made when a loop first wants one and kept for the life of the process; a child of
 `fork` begins with none. It waits for work for some microseconds in a loop, since loops that follow one another give it
 the next one by then, and after that asleep, at no cost. A call takes workers that are free, waits for none, and does
-itself what they have not begun when it comes to it: so a machine that is busy elsewhere makes a loop no slower, and
-several threads of Python may call at once. Where workers came too late or were kept from their work, more and more
-loops do without, but for long ones.
+itself what they have not begun when it comes to it: so a machine that is busy elsewhere makes a loop no slower. Several
+threads of Python may call at once and share the workers: no more are made than one call wants. Where workers came too
+late or were kept from their work, more and more loops do without, but for long ones.
 
 The iterations of a loop are in ranges, one for each that takes part; who has done its own goes on with the others'. A
 range is done in pieces, each claimed by an addition to the range's counter. Which thread does what changes nothing in
@@ -350,7 +350,9 @@ mine:
   store i32 %slept, ptr %p.slept
   br label %taken
 none:
-  br i1 %wakes, label %make, label %done
+  %are.few = icmp slt i64 %made, %wanted
+  %hires = and i1 %are.few, %wakes
+  br i1 %hires, label %make, label %done
 make:
   %new = call ptr @hire()
   %failed = icmp eq ptr %new, null
