@@ -515,6 +515,22 @@ def test_a_function_that_nodes_share_may_fail(monkeypatch: pytest.MonkeyPatch) -
 
 
 @unchecked
+def test_nodes_of_one_operand_twice_share_no_function_with_those_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routines, "LONG", 50)
+    a = np.random.default_rng(6).normal(size=(5, 5))
+
+    def f(a: Any, b: Any) -> Any:
+        for k in range(24):
+            a = b + 0.1 * wg.linalg.solve(a + 6 * np.eye(5), (a + 6 * np.eye(5)) if k % 2 else b)
+        return a
+
+    function = lowered_by(f, a, a[::-1].copy())
+    verify(function)
+    assert any(type(item) is Apply for item in walk(function.body))
+    np.testing.assert_allclose(wg.function(f)(a, a[::-1]), f(a, a[::-1]), rtol=1e-12)  # sums in another order
+
+
+@unchecked
 def test_loops_in_a_row_are_one_function() -> None:
     def f(x: Any) -> Any:
         for _ in range(20):

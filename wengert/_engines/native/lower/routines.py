@@ -81,7 +81,9 @@ def _kind(node: Node) -> Any:
         return None
     if not all(v.dtype in TYPE_OF and is_numbers(v.shape) and prod(v.shape) <= LARGEST for v in values):
         return None
-    key = (node.op.name, node.attrs, *[(v.shape, TYPE_OF[v.dtype]) for v in values])
+    operands = [v.key for v in node.inputs]
+    places = (*map(operands.index, operands),)  # an operand that comes twice is one parameter
+    key = (node.op.name, node.attrs, node.is_quiet, places, *[(v.shape, TYPE_OF[v.dtype]) for v in values])
     try:
         hash(key)
     except TypeError:  # as of an array
