@@ -37,7 +37,7 @@ MOST_ROWS = 4
 FEW = 150  # multiplications up to which loops that LLVM unrolls are faster than a call (some 40 ns) ...
 FEW_EVEN = 1024  # ... and up to which, where the columns are whole vectors of 64 bytes or less
 FEW_COLUMNS = 3  # that are taken one by one ...
-LONG = 32  # ... where so many numbers or more are added up
+LONG_SUM = 32  # ... where so many numbers or more are added up
 PACKED_ROWS = 32  # of a left operand from which on packing the right one is worth it, if that is of so many bytes ...
 PACKED_BYTES = {512: 4 << 20}  # (with other vectors tiles have fewer rows, and y goes by more often: 128 kB) ...
 PACKED_STEP = 8192  # ... or if so many bytes lie between its rows: these share few places of the cache
@@ -145,7 +145,7 @@ def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
 
 def _few_columns(x: Stored, y: Stored, out: Stored) -> Plan | None:
     """The plan of a product of long rows and few long columns: cheaper than to pack these."""
-    if type(k := x.shape[1]) is int and k < LONG:
+    if type(k := x.shape[1]) is int and k < LONG_SUM:
         return None
     if type(n := y.shape[1]) is int and n <= FEW_COLUMNS:
         return Plan("dots", x, y, out)
