@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -199,3 +199,14 @@ def readable(seconds: float) -> str:
 def say(text: str) -> None:
     """Progress, for whoever waits."""
     print(text, file=sys.stderr, flush=True)
+
+
+def tell_rows(rows: Iterable[Any], told: Callable[[Any], str], above: float, peer: str) -> None:
+    """Prints rows as they come, and at the end those that failed or took more than so many times a peer's time, the
+    worst first. A row has a `ratio` to it and an `error`."""
+    found: list[Any] = []
+    for row in rows:
+        found.append(row)
+        print(told(row), flush=True)
+    slower = sorted((r for r in found if r.error or r.ratio > above), key=lambda r: -r.ratio)
+    print(f"\nbeyond {above} of {peer}'s time: {len(slower)} of {len(found)}", *map(told, slower), sep="\n")

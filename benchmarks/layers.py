@@ -240,13 +240,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9, help="turns of each")
     parser.add_argument("--above", type=float, default=1.0)
     options = parser.parse_args()
-    found = []
     print(f"{'layer':56}{'ours, us':>12}{'torch, us':>12}{'of torch':>9}")
-    for row in rows(options.names, options):
-        found.append(row)
-        print(told(row), flush=True)
-    slower = sorted((r for r in found if r.error or r.ratio > options.above), key=lambda r: -r.ratio)
-    print(f"\nbeyond {options.above} of torch's time: {len(slower)} of {len(found)}", *map(told, slower), sep="\n")
+    harness.tell_rows(rows(options.names, options), told, options.above, "torch")
 
 
 if __name__ == "__main__":

@@ -198,13 +198,8 @@ def main() -> None:
         narrower_vectors.choose(options.vectors)
         narrower_vectors.narrow()
     warnings.simplefilter("ignore")
-    found = []
     print(f"{'program':38}{'ours, us':>12}{'JAX, us':>12}{'of JAX':>9}")
-    for row in rows(options.names or [*PROGRAMS], options):
-        found.append(row)
-        print(told(row), flush=True)
-    slower = sorted((r for r in found if r.error or r.ratio > options.above), key=lambda r: -r.ratio)
-    print(f"\nbeyond {options.above} of JAX's time: {len(slower)} of {len(found)}", *map(told, slower), sep="\n")
+    harness.tell_rows(rows(options.names or [*PROGRAMS], options), told, options.above, "JAX")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,7 @@ def call_custom_gradient(
         else:
             with outside:
                 returned = f(*head, *call.args, **call.kwargs)
-    output, grad_fn = _pair(returned, name)
+    output, grad_fn = _pair(returned, name, "a function with a custom gradient must return a pair (output, grad_fn),")
     variables = reads.trainable(call.variables)
     if variables and not _takes_variables(grad_fn):
         raise TypeError(
@@ -88,14 +88,10 @@ def call_custom_gradient(
     return answer(name, result, call, [t for _, t in variables], pull, push, outside, (*head, call.user(f)), reads)
 
 
-def _pair(returned: Any, name: str) -> tuple[Any, Callable[..., Any]]:
+def _pair(returned: Any, name: str, wanted: str) -> tuple[Any, Callable[..., Any]]:
+    """A value and a function; an error that says what was wanted and what came, if they are none."""
     if not isinstance(returned, SEQUENCES) or len(returned) != 2 or not callable(returned[1]):
-        raise TypeError(
-            at_user_line(
-                f"{name}: a function with a custom gradient must return a pair (output, grad_fn), got "
-                f"{_described(returned)}"
-            )
-        )
+        raise TypeError(at_user_line(f"{name}: {wanted} got {_described(returned)}"))
     return returned[0], returned[1]
 
 
@@ -325,14 +321,11 @@ def _value_and_function(returned: Any, name: str) -> tuple[Any, Callable[..., An
                 )
             )
         return returned["value"], returned["grad_func"]
-    if not isinstance(returned, SEQUENCES) or len(returned) != 2 or not callable(returned[1]):
-        raise TypeError(
-            at_user_line(
-                f"{name}: a function passed to custom_grad must return a pair (value, grad_func) or a mapping with "
-                f"those keys, grad_func callable; got {_described(returned)}"
-            )
-        )
-    return returned[0], returned[1]
+    return _pair(
+        returned, name,
+        "a function passed to custom_grad must return a pair (value, grad_func) or a mapping with those keys, "
+        "grad_func callable;",
+    )  # fmt: skip
 
 
 def _takes_saved(grad_func: Callable[..., Any]) -> str:

@@ -927,9 +927,14 @@ def _is_short(item: For) -> bool:
     return not (is_filling or _is_vector_of_calls(item))
 
 
+def _steps_of(item: For) -> set[Reg]:
+    """What goes up by one with each iteration of a loop."""
+    return {item.index, *[x.out for x in item.body if type(x) is Let and x.op == "add" and item.index in x.args]}
+
+
 def _goes_in_a_row(item: For) -> bool:
     """Whether iterations read and write elements that lie side by side, and need one another for sums alone."""
-    beside = {item.index, *[x.out for x in item.body if type(x) is Let and x.op == "add" and item.index in x.args]}
+    beside = _steps_of(item)
     moving, sums = _made_of({item.index}, item), {x.out for x in item.body if type(x) is Let and x.op == "sum"}
     return all(place in beside or place not in moving for place in _places_of(item)) and all(
         x.value in sums for x in item.body if type(x) is Set
@@ -971,7 +976,7 @@ def _is_vector_of_calls(item: For) -> bool:
 
 def _is_apart(item: For) -> bool:
     """Whether a loop reads and writes, and no iteration of it what another one writes."""
-    steps = {item.index, *[x.out for x in item.body if type(x) is Let and x.op == "add" and item.index in x.args]}
+    steps = _steps_of(item)
     written = {id(x.array): x.index for x in item.body if type(x) is Store}
     return (
         bool(written)
