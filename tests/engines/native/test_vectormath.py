@@ -18,6 +18,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 import wengert as wg
+import wengert.numpy as xp
 from tests.support.narrower_vectors import NARROWER, VARIABLE
 from tests.support.native_kernels import map_ir
 from wengert._engines.native.llvm import jit, polynomials, prelude, symbols, target, values, vectormath
@@ -379,3 +380,23 @@ def test_narrower_registers(vectors: str) -> None:
 
 
 NARROWLY = "(every_primitive or programs_agree or declare or own_are_within or trip_count or widest) and not narrower"
+
+
+@pytest.mark.parametrize("pair", polynomials._BOTH, ids="-".join)
+def test_a_function_has_the_bits_that_it_has_in_a_pair(pair: tuple[str, str]) -> None:
+    x = np.random.default_rng(0).normal(size=8 * 500) * 3
+    first, second = (getattr(xp, name) for name in pair)
+    both = wg.function(lambda x: (first(x), second(x)))(x)
+    np.testing.assert_array_equal(both[0], wg.function(first)(x))
+    np.testing.assert_array_equal(both[1], wg.function(second)(x))
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "sinh", "cosh"])
+def test_the_tangent_of_a_maximum_finds_it_where_a_function_is_computed_twice(name: str) -> None:
+    rng = np.random.default_rng(0)
+    x, y, rows = rng.normal(size=1000), rng.normal(size=1000), rng.normal(size=(50, 1000))
+
+    def tangent(x: Any, y: Any) -> Any:
+        return wg.jvp(lambda x: xp.max(getattr(xp, name)(x) + rows, axis=1), (x,), (y,))[1]
+
+    np.testing.assert_allclose(wg.function(tangent)(x, y), tangent(x, y), rtol=1e-12)

@@ -73,7 +73,7 @@ class Declared(NamedTuple):
 def forms(name: str, dtype: str) -> dict[int, str]:
     """The symbols of a function's vector forms in compiled code, by their numbers of lanes."""
     known = variants(name, dtype)
-    if polynomials.is_faster(name, dtype) or (not known and polynomials.has(name)):
+    if polynomials.is_preferred(name, dtype) or (not known and polynomials.has(name)):
         sizes = [bits // _BITS[dtype] for bits in (128, 256, 512) if bits <= vector_bits()]
         return {lanes: polynomials.symbol(name, dtype, lanes) for lanes in sizes}
     return dict(known)
