@@ -11,12 +11,12 @@ from typing import Any
 from .._core.dims import Atom, Dim, DimLike, Shape
 from .._core.dtypes import HISTORY
 from .._core.extents import require_late
-from .._core.graph import Graph, Node, Origins
+from .._core.graph import Graph, Node
 from .._core.op import repeat
 from .._core.state import building
 from .._core.tensor import Tensor, Value
 from .._core.user_line import at_user_line
-from .replay import as_quiet_as, attrs_for, bind_dims, entry_environment, run_again, store
+from .replay import attrs_for, bind_dims, entry_environment, on_behalf_of, run_again, store
 
 
 def batch(graph: Graph, arguments: Sequence[Tensor], batched: Sequence[bool], size: DimLike) -> list[Tensor]:
@@ -77,9 +77,7 @@ def _of_node(node: Node, operands: tuple[Tensor, ...], flags: tuple[bool, ...], 
         return run_again(node, operands, attrs)
     if node.op.batch_rule is None:
         raise NotImplementedError(at_user_line(f"{node.op.name} has no batch rule"))
-    with Origins() as origins, as_quiet_as(node):
-        origins.at(node.site)
-        return node.op.batch_rule(node.op, operands, flags, attrs)
+    return on_behalf_of(node, node.op.batch_rule, node.op, operands, flags, attrs)
 
 
 def reached(nodes: Iterable[Node], batched: Iterable[Value]) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .._core import dims
 from .._core.apply import apply_prepared
@@ -17,10 +17,14 @@ from .._core.unrolled import unwatched
 
 _AS_USUAL = contextlib.nullcontext()
 
+T = TypeVar("T")
 
-def as_quiet_as(node: Node) -> Any:
-    """A context manager that is as quiet about floating-point numbers as a node is."""
-    return quietly() if node.is_quiet else _AS_USUAL
+
+def on_behalf_of(node: Node, run: Callable[..., T], *args: Any) -> T:
+    """What something gives that is run in the place of a node: it belongs to the line of that, and is as quiet."""
+    with Origins() as origins, quietly() if node.is_quiet else _AS_USUAL:
+        origins.at(node.site)
+        return run(*args)
 
 
 def run_again(node: Node, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) -> Any:
@@ -29,9 +33,7 @@ def run_again(node: Node, operands: tuple[Tensor, ...], attrs: tuple[Any, ...]) 
     Branches, loops and calls are prepared for the tapes that are open now (outside of traces: in one, a sweep asks them
     for more results when it comes to them), and what was quiet stays so.
     """
-    with Origins() as origins, as_quiet_as(node):
-        origins.at(node.site)
-        results = apply_prepared(node.op, operands, attrs)
+    results = on_behalf_of(node, apply_prepared, node.op, operands, attrs)
     # what was prepared has further results, for the tapes
     return results[: len(node.outputs)] if node.op.is_multi else results
 
