@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import inspect
 import json
 import re
 import subprocess
@@ -199,6 +200,29 @@ def test_every_trace_has_its_reason() -> None:
     assert traces[4].startswith("what it reads had changed: ") and "factor" in traces[4]
 
 
+def test_a_trace_is_compared_with_the_earlier_one_that_is_most_like_it() -> None:
+    @wg.function
+    def f(x: Any, n: int = 1, flag: bool = True) -> Any:
+        return x * n if flag else x
+
+    f(np.ones(3))
+    f(np.ones((2, 2)))
+    f(np.ones(3, np.float32))
+    f(np.ones(3), 2)
+    f(np.ones(3), flag=False)
+    f(np.ones(3), 3)
+    assert f.report(np.ones(3)).traces[2:] == [
+        "another argument: x is shape (3,) float32, before shape (3,) float64",
+        "arguments of another structure: n is 2 and was not there before",
+        "arguments of another structure: flag is False and was not there before",
+        "another argument: n is 3, before 2",
+    ]
+    g = wg.function(np.sin)
+    g(1.0)
+    told = "another argument: x is shape () float64, before shape () float64 (a Python number)"
+    assert g.report(np.float64(1.0)).traces[1] == told
+
+
 def test_compiling_is_told_by_stage_and_memory_at_its_highest() -> None:
     def large(x: Any) -> Any:
         return on_host(x).sum() + on_host(x * 2).sum()
@@ -288,6 +312,147 @@ def test_what_is_handed_to_numpy_are_ops_that_there_are() -> None:
     assert {*support.HANDED} <= {*REGISTRY}
 
 
+# -- loops ------------------------------------------------------------------------------------------------------------
+
+
+def lines_of(f: Any) -> dict[str, int]:
+    """The lines of a function's source, by what they say."""
+    source, first = inspect.getsourcelines(f)
+    return {line.strip(): first + k for k, line in enumerate(source)}
+
+
+def walked(x: Any, steps: Any) -> Any:
+    def step(i: Any, c: Any) -> Any:
+        grown = np.tanh(c) * 1.01
+        turned = np.sin(np.cos(np.sin(np.cos(grown))))
+        return grown + 1e-3 * turned
+
+    return wg.fori_loop(0, steps, step, x).sum()
+
+
+@pytest.mark.parametrize("size", [3, 1000], ids=["in registers", "large"])
+def test_the_lines_of_a_loop_are_told_below_it(size: int) -> None:
+    report = wg.function(lambda x: walked(x, 70)).report(np.linspace(0.1, 1.0, size))
+    (loop,) = [part for part in report.parts if "loop" in part.ops]
+    lines = lines_of(walked)
+    inner = {part.source: part for part in loop.inner}
+    grown, turned = inner["grown = np.tanh(c) * 1.01"], inner["turned = np.sin(np.cos(np.sin(np.cos(grown))))"]
+    assert grown.line == f"{__file__}:{lines[grown.source]}" and turned.line == f"{__file__}:{lines[turned.source]}"
+    assert grown.runs == turned.runs == 70 and loop.runs == 1
+    assert grown.flops == 70 * size * 2 and turned.flops == 70 * size * 4
+    assert loop.flops >= grown.flops + turned.flops and not loop.is_least
+    assert grown.bytes == 70 * size * 8  # of the carry; the other line gives it
+    assert turned.seconds > grown.seconds > 0
+    assert 0.9 * loop.seconds < sum(part.seconds for part in loop.inner) <= 1.001 * loop.seconds
+
+
+def test_steps_that_only_a_run_tells_are_counted() -> None:
+    def f(x: Any) -> Any:
+        def more(c: Any, n: Any) -> Any:
+            return c < 100.0
+
+        def step(c: Any, n: Any) -> Any:
+            inner = wg.while_loop(lambda k: k < c, lambda k: k + 7.0, 0.0)
+            return c * 2.0, n + inner
+
+        return wg.while_loop(more, step, (x, 0.0))[1]
+
+    report = wg.function(f).report(1.0)
+    (loop,) = [part for part in report.parts if "loop" in part.ops]
+    inner = {part.source: part for part in loop.inner}
+    assert inner["return c * 2.0, n + inner"].runs == 7 and inner["return c < 100.0"].runs == 8
+    (deep,) = [part for part in loop.inner if "loop" in part.ops]
+    conditions, steps = 0, 0
+    for c in 2.0 ** np.arange(7):
+        count = int(np.ceil(c / 7.0))
+        steps, conditions = steps + count, conditions + count + 1
+    (line,) = deep.inner  # both lambdas stand in one line
+    assert line.runs == conditions and line.flops == steps + conditions and not line.is_least
+
+
+def test_branches_that_ran_are_told_and_counted() -> None:
+    def f(x: Any) -> Any:
+        def cheap(c: Any) -> Any:
+            return c + 1.0
+
+        def dear(c: Any) -> Any:
+            return np.exp(np.sin(c)) * 0.0
+
+        return wg.fori_loop(0, 90, lambda i, c: wg.cond(i % 9 == 0, dear, cheap, c), x)
+
+    report = wg.function(f).report(1.0)
+    found = {part.source: part for top in report.parts for loop in top.inner for part in loop.inner}
+    assert found["return np.exp(np.sin(c)) * 0.0"].runs == 10 and found["return c + 1.0"].runs == 80
+    assert found["return c + 1.0"].flops == 80
+
+
+def test_a_backward_pass_is_told_with_the_line_that_it_goes_back_through() -> None:
+    report = wg.function(wg.grad(lambda x: walked(x, 50))).report(np.linspace(0.1, 1.0, 400))
+    inner = {part.source: part for top in report.parts for part in top.inner}
+    grown = inner["grown = np.tanh(c) * 1.01"]
+    assert grown.runs == 50 and "tanh" in grown.ops
+    assert grown.flops > 50 * 400 * 2
+
+
+def test_large_steps_of_one_function_are_timed_by_themselves() -> None:
+    def f(a: Any, b: Any) -> Any:
+        product = a @ a
+        light = np.maximum(product, b) + 1.0
+        return light, np.sort(light.reshape(-1))
+
+    a = np.random.default_rng(0).normal(size=(300, 300))
+    report = wg.function(f).report(a, a)
+    parts = {part.source: part for part in report.parts}
+    product, ordered = parts["product = a @ a"], parts["return light, np.sort(light.reshape(-1))"]
+    light = parts["light = np.maximum(product, b) + 1.0"]
+    assert not ordered.is_shared and not product.is_shared
+    assert min(ordered.seconds, product.seconds) > light.seconds > 0
+
+
+def test_loops_of_the_host_and_of_frameworks_tell_their_lines_as_far_as_the_graph_does() -> None:
+    def printed(x: Any, y: Any) -> Any:
+        def step(c: Any, t: Any) -> Any:
+            wg.debug_print("{}", c)
+            return np.tanh(c) * t, None
+
+        return wg.scan(step, x, y)[0]
+
+    with pytest.warns(RuntimeWarning, match="a loop runs step by step"):
+        report = wg.function(printed).report(np.ones(3), np.arange(5.0))
+    (part,) = [p for p in report.parts if "loop" in p.ops]
+    inner = {p.source: p for p in part.inner}
+    assert inner["return np.tanh(c) * t, None"].runs == 5 and inner["return np.tanh(c) * t, None"].by == MACHINE_CODE
+    assert inner['wg.debug_print("{}", c)'].by == NUMPY
+
+
+def test_a_kernel_that_a_loop_calls_is_told_in_its_line() -> None:
+    def f(x: Any) -> Any:
+        def step(i: Any, c: Any) -> Any:
+            moved = np.tanh(c)
+            return on_host(moved) * 0.5
+
+        return wg.fori_loop(0, 6, step, x)
+
+    report = wg.function(f).report(np.ones(3))
+    inner = {p.source: p for top in report.parts for p in top.inner}
+    called = inner["return on_host(moved) * 0.5"]
+    assert called.by == LIBRARY and called.why == "the user's own report_doubled" and called.runs == 6
+    assert "report_doubled" in called.ops and inner["moved = np.tanh(c)"].by == MACHINE_CODE
+    assert called.seconds > inner["moved = np.tanh(c)"].seconds
+
+
+def test_pictures_and_tables_and_data_have_the_lines_inside() -> None:
+    report = wg.function(lambda x: walked(x, 70)).report(np.ones(3))
+    text, picture = str(report), report._repr_html_()
+    assert "  machine code" in text and "70" in text
+    parser = _Balanced()
+    parser.feed(picture)
+    listed = [*report.parts, *(inner for part in report.parts for inner in part.inner)]
+    assert not parser.open and picture.count("<rect") == len(listed)
+    data = json.loads(json.dumps(report.to_dict()))
+    assert [part["source"] for part in data["parts"][0]["inner"]] == [p.source for p in report.parts[0].inner]
+
+
 # -- the command line -------------------------------------------------------------------------------------------------
 
 SCRIPT = """
@@ -311,7 +476,7 @@ wg.function(lambda x: area(x) + 1.0, name="outer")(np.ones(3))
 def test_profile_reports_each_function_of_a_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    assert main(["profile", str(script), "one", "--", "--two"]) == 0
+    assert main(["profile", str(script), "one", "--two"]) == 0
     text = capsys.readouterr().out
     assert "arguments ['one', '--two']" in text and "3 calls" in text and "scaled" in text
     assert "another argument: x is shape (4,) float64" in text
@@ -322,7 +487,7 @@ def test_profile_reports_each_function_of_a_script(tmp_path: Path, capsys: pytes
 def test_profile_prints_json_apart_from_the_scripts_text(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    command = [sys.executable, "-m", "wengert.cli", "profile", str(script), "--json"]
+    command = [sys.executable, "-m", "wengert.cli", "profile", "--json", str(script)]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0 and "arguments []" in run.stderr
     found = {f["name"]: f for f in json.loads(run.stdout)["functions"]}
@@ -350,3 +515,52 @@ def test_profile_of_a_script_that_fails_or_is_not_there(tmp_path: Path, capsys: 
     assert main(["profile", str(script)]) == 2
     out, err = capsys.readouterr()
     assert "1 call," in out and "its own" in err
+
+
+def profiled_in(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "wengert.cli", "profile", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+
+
+def test_profile_runs_modules_as_python_does(tmp_path: Path) -> None:
+    package = tmp_path / "mine"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "helper.py").write_text("import numpy as np\ndef f(x):\n    return np.sin(x).sum()\n")
+    (package / "job.py").write_text(
+        "import sys, numpy as np, wengert as wg\nfrom .helper import f\n"
+        "if __name__ == '__main__':\n    print(sys.argv[1:])\n    wg.function(f)(np.ones(3))\n"
+    )
+    run = profiled_in(tmp_path, "-m", "mine.job", "--epochs", "3")
+    assert run.returncode == 0 and "['--epochs', '3']" in run.stdout, run.stderr
+    assert "helper.py:3" in run.stdout and "return np.sin(x).sum()" in run.stdout
+    assert profiled_in(tmp_path, "-m", "mine.none").returncode == 2
+
+
+def test_profile_tells_what_a_script_that_ends_early_has_done(tmp_path: Path) -> None:
+    begins = "import os, signal, sys, numpy as np, wengert as wg\nf = wg.function(lambda x: x * 2)\nf(1.0)\n"
+    script = tmp_path / "script.py"
+    for end, code, told in (
+        ("sys.exit('no data')", 1, "no data"),
+        ("os.kill(os.getpid(), signal.SIGINT)\nfor _ in range(10**7): pass", 2, "interrupted"),
+        ("1 / 0", 2, "ZeroDivisionError"),
+    ):
+        script.write_text(begins + end + "\n")
+        run = profiled_in(tmp_path, "script.py")
+        assert run.returncode == code and told in run.stderr and "1 call," in run.stdout
+    assert run.stderr.count("File ") == 1 and 'script.py", line 4' in run.stderr  # frames of the script alone
+
+
+def test_profile_of_functions_that_cannot_be_called_again_and_of_none(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import wengert as wg\nready = True\n@wg.function\ndef once(x):\n"
+        "    if not ready:\n        raise ValueError('too late')\n    return x * 2\n"
+        "once(1.0)\nwg.function(lambda x: x + 1, name='other')(1.0)\nready = False\n"
+    )
+    run = profiled_in(tmp_path, "script.py")
+    assert run.returncode == 0 and "once: no report, since" in run.stdout and "too late" in run.stdout
+    assert "other: " in run.stdout
+    script.write_text("print('nothing')\n")
+    run = profiled_in(tmp_path, "script.py")
+    assert run.returncode == 0 and "no function that wg.function made" in run.stdout

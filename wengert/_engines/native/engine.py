@@ -213,6 +213,10 @@ class Segment:
                     self._codes[kinds, is_frugal] = found
             return found
 
+    def timed(self) -> Timed | None:
+        """The same code with a clock, made anew, for a report; None where there is none."""
+        return None if self._code is None else _or_failure(Timed, self.graph, self.kernels.again(), told=self)
+
     def _made(self, kinds: Kinds, is_frugal: bool) -> Code:
         code = Code(self.graph, self.kernels)
         if code.lowered.has_budget:
@@ -338,6 +342,31 @@ class Failure(NamedTuple):
         return cls(status, failing)
 
 
+class Timed:
+    """The code of a segment with a clock in it.
+
+    Attributes:
+        clock: what its cells mean.
+        sizes: what dimensions in its graphs stand for.
+    """
+
+    def __init__(self, graph: Graph, kernels: Kernels) -> None:
+        self._graph = graph
+        self._code = Code(graph, kernels, on_failure=Failure.of, on_flags=Noted(), is_timed=True)
+        clock = self._code.lowered.clock
+        assert clock is not None
+        self.clock = clock
+        self.sizes = kernels.numbers
+
+    def cells(self, natives: Sequence[Any]) -> np.ndarray[Any, Any] | None:
+        """What the cells hold after a run; None where the code does not take the arguments, or ends early."""
+        values = self._graph.inputs
+        if any(x.dtype != v.dtype for x, v in zip(natives, values, strict=True)):
+            return None
+        found = self._code.function(*[_plain_array(x, v.dtype) for x, v in zip(natives, values, strict=True)])
+        return None if found is NotImplemented or type(found) is Failure else found[-1]
+
+
 _CALLED = re.compile(r"@\"?((?:blas|lapack|special)\.\w+)")
 
 
@@ -351,8 +380,7 @@ class Code:
 
     def __init__(
         self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Callable[..., Any] | None = None,
-        is_frugal: bool = False,
-        on_flags: Noted | None = None,
+        is_frugal: bool = False, on_flags: Noted | None = None, is_timed: bool = False,
     ) -> None:  # fmt: skip
         stage("planning")
         times = [time.perf_counter()]
@@ -365,7 +393,7 @@ class Code:
         graph = pooled(graph)
         times.append(time.perf_counter())
         stage("lowering")
-        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, is_frugal)
+        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, is_frugal, is_timed)
         kernels.owners, kernels.numbers = self.lowered.owners, numbers
         dump("graph", graph.name, graph.to_text)
         dump("loops", graph.name, lambda: str(self.lowered.function))
@@ -471,4 +499,4 @@ def _compiled(part: Part, name: str, plain: Plain) -> Node:
     return Node(COMPILED, (*part.inputs,), (*part.outputs,), (segment,), None)
 
 
-__all__ = ["Code", "Segment", "has_llvm", "is_on", "refine", "untold"]
+__all__ = ["Code", "Segment", "Timed", "has_llvm", "is_on", "refine", "untold"]

@@ -96,6 +96,7 @@ class Builder:
         self.prologue: Block = []  # what is done first of all
         self.node = ""  # what is being lowered, where accesses are checked
         self.doing: Any = None  # the node that is being lowered
+        self.callers: dict[str, set[str]] = {}  # by function outside, the ops that call it
         self.owners: dict[int, Owner] = {}  # for what arrays on the heap are made, by number
         self._count = 0
         self._body = self.block
@@ -449,6 +450,8 @@ class Builder:
     def call(self, name: str, args: Sequence[Argument], result: str = "") -> Operand:
         """Calls a function outside; its result, if it has one."""
         out = self.reg(result) if result else None
+        if self.doing is not None:
+            self.callers.setdefault(name, set()).add(self.doing.op.name)
         self.block.append(Call(out, name, (*args,), self.node))
         return 0 if out is None else out
 

@@ -10,6 +10,7 @@
   `f(data, first, last, task)` for ranges that make up start to stop, some of them in this thread, the others in
   `workers`. This thread asks for signals between two ranges; an answer other than 0 ends the work and is returned.
   `cost` is about how many nanoseconds it takes in one thread: little work is not shared.
+- `i64 wengert_now()`: nanoseconds of a monotonic clock, for code that reports are made of.
 - `void wengert_forget()`: what a child of `fork` does first, which has no workers.
 """
 
@@ -24,7 +25,7 @@ from ..run.flags import flags_ir, settings_ir
 from .jit import FINISHED, Loaded, library
 from .workers import workers_ir
 
-NAMES = ("wengert_poll", "wengert_ask", "wengert_parallel", "wengert_forget")
+NAMES = ("wengert_poll", "wengert_ask", "wengert_parallel", "wengert_now", "wengert_forget")
 
 _LOOK_EVERY = 20_000_000  # nanoseconds
 
@@ -47,6 +48,13 @@ declare i64 @GetTickCount64()
 define private i64 @now() {
   %ticks = call i64 @GetTickCount64()
   %now = mul i64 %ticks, 1000000
+  ret i64 %now
+}
+"""
+
+_NOW = """
+define i64 @wengert_now() {
+  %now = call i64 @now()
   ret i64 %now
 }
 """
@@ -119,7 +127,7 @@ def runtime_ir() -> str:
     workers = workers_ir(_LOOK_EVERY, context.SHORT_SUM, context.SHORT_AT)
     clock = _CLOCK_ON_WINDOWS if system.SYSTEM.clock is None else _CLOCK.replace("MONOTONIC", str(system.SYSTEM.clock))
     poll = _POLL.replace("LOOKED_AT", str(context.LOOKED)).replace("LOOK_EVERY", str(_LOOK_EVERY))
-    return flags_ir() + settings_ir() + workers + clock + poll + _ASK
+    return flags_ir() + settings_ir() + workers + clock + _NOW + poll + _ASK
 
 
 @functools.cache

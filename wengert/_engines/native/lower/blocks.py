@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..ir.loops import COMPLEX, FLOATS, HALVES, Alloc, Array, Operand, Reg, Set,
 from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, SMALL, Group, Kind, is_small, schedule, static_size
 from ..run.owners import Owner
 from . import nests
+from .clocks import Clock
 from .complex_scalars import COMPLEX_SCALARS
 from .forms import (
     TYPE_OF,
@@ -100,6 +102,7 @@ class Setting:
         self.told: frozenset[Atom] = frozenset()  # dimensions of which the arguments' extents have been checked
         self.allocs: dict[Array, Alloc] = {}  # of arrays of histories whose length is known when they are made
         self.lengths: dict[Array, Var] = {}  # of those that grow, how much of them is filled
+        self.clock: Clock | None = None  # in code that is made for a report
 
     def length(self, array: Array) -> Var:
         """The variable that holds how much of an array is filled."""
@@ -108,6 +111,14 @@ class Setting:
             found = self.lengths[array] = self.b.var("i64")
             self.b.prologue.append(Set(found, 0))
         return found
+
+    def region(self, graph: Graph) -> AbstractContextManager[None]:
+        """A graph is being lowered where it stands."""
+        return nullcontext() if self.clock is None else self.clock.region(graph)
+
+    def span(self, step: Group | Node) -> AbstractContextManager[None]:
+        """A step of it is."""
+        return nullcontext() if self.clock is None else self.clock.span(step)
 
     def do(self, node: Node) -> None:
         """A node is being lowered from now on."""
@@ -343,6 +354,10 @@ class Block:
         """
         for rewrite in REWRITES if not self.b.width else ():
             self.graph = rewrite(self.graph)
+        with self.setting.region(self.graph):
+            return self._run(targets, is_filled, is_early)
+
+    def _run(self, targets: Sequence[Stored | None], is_filled: bool, is_early: bool) -> list[Form]:
         outputs = self.graph.outputs
         for value, target in zip(outputs, targets, strict=False):
             if target is not None:
@@ -362,12 +377,14 @@ class Block:
         early = early if is_early and len(outputs) > FEW_RESULTS else {}
         for place, step in enumerate(plan.steps):
             self.b.check_length()
-            if type(step) is Group:
-                self._group(step, plan.stored)
-            else:
-                assert type(step) is Node
-                self.dying = _counted(step, through, last.get(place, ()))
-                self._node(step)
+            is_late = type(step) is Node and any(v.key in through for v in step.outputs)  # computed where it is read
+            with nullcontext() if is_late else self.setting.span(step):
+                if type(step) is Group:
+                    self._group(step, plan.stored)
+                else:
+                    assert type(step) is Node
+                    self.dying = _counted(step, through, last.get(place, ()))
+                    self._node(step)
             for value in step.outputs if early and type(step) is Node else ():
                 if value.key in early:
                     self._store_early(value, early[value.key])

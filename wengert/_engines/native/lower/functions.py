@@ -8,6 +8,7 @@ takes memory for them itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from ...._core.dims import Atom, Dim
@@ -29,6 +30,7 @@ from ..run.shared_histories import HistoryLayout
 from . import nests
 from . import rule_tables as rule_tables  # fills the tables of rules
 from .blocks import Block, Setting
+from .clocks import Clock
 from .forms import TYPE_OF, Elements, Form, Stored, all_indices, count_of, strides_of
 from .histories import HistoryForm
 from .history_records import Record
@@ -63,6 +65,8 @@ class Lowered(NamedTuple):
         taken: the types of the arrays of histories that it takes.
         made: what it makes, in the order of results.
         layout: of the histories that it makes; None if there are none.
+        callers: by function outside that it calls, the ops that do.
+        clock: what it counts and times in a last result, if it does.
     """
 
     function: Function
@@ -73,6 +77,8 @@ class Lowered(NamedTuple):
     taken: list[str]
     made: list[Made]
     layout: HistoryLayout | None
+    callers: dict[str, set[str]]
+    clock: Clock | None = None
 
     @property
     def sizes(self) -> int:
@@ -87,7 +93,8 @@ Kinds = tuple[
 
 
 def lowered(
-    graph: Graph, name: str, atoms: Sequence[Atom] = (), kinds: Kinds = (), is_frugal: bool = False
+    graph: Graph, name: str, atoms: Sequence[Atom] = (), kinds: Kinds = (), is_frugal: bool = False,
+    is_timed: bool = False,
 ) -> Lowered:  # fmt: skip
     """Lowers a graph that has been made ready.
 
@@ -97,6 +104,7 @@ def lowered(
         atoms: dimensions whose sizes it takes, first of all.
         kinds: of the histories that come in.
         is_frugal: whether loops keep snapshots where they might keep all that their steps save.
+        is_timed: whether the code has a clock.
     """
     set_limit(count_nodes(graph))
     graph = graph if is_alone() else tiled(graph)
@@ -122,12 +130,15 @@ def lowered(
         setting.tell_extent(array, shape, f"result {len(outputs)}")
         outputs.append(array)
         targets.append(Stored(shape, array, 0, strides_of(b, shape), True))
-    found = block.run(targets, is_early=True)
+    clock = setting.clock = Clock(b) if is_timed else None
+    with nullcontext() if clock is None else clock.around():
+        found = block.run(targets, is_early=True)
     budget = [] if setting.budget is None else [setting.budget]
     giving = _Giving(block, len(sizes) + len(budget))
     layout, held = giving.histories(found, len(outputs))
     made = [*giving.arrays(found, sizes), *held]  # last, since an array that was given is out of reach
     outputs += [None] * len(held)
+    outputs += [] if clock is None else [clock.array]
     registers = [r for r in sizes.values() if type(r) is Reg]
     constants = setting.all_constants()
     arrays = [*inputs, *taken, *(array for _, array in constants)]
@@ -148,7 +159,7 @@ def lowered(
             shared(function, b.reg)
     return Lowered(
         function, [value for value, _ in constants], [*sizes], bool(budget), b.owners, [a.type for a in taken],
-        made, layout,
+        made, layout, b.callers, clock,
     )  # fmt: skip
 
 

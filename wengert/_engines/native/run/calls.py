@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from ...._core.budget import LIMIT
 from ...._core.dims import Atom, Dim, byte_count, dims_in
 from ...._core.graph import Graph
@@ -55,6 +57,7 @@ def entry_of(
         for place, v in enumerate(graph.outputs) if not v.is_history
     ]  # fmt: skip
     gives += [_made(m) for m in lowered.made if m.output < 0]
+    gives += [] if lowered.clock is None else [Give(np.dtype(np.int64), (lowered.clock.cells,))]
     presets = [(place, numbers.ctypes.data + 8 * place) for place in range(len(numbers))]
     if lowered.has_budget:
         presets.append((len(lowered.atoms), LIMIT.buffer_info()[0]))
