@@ -222,6 +222,50 @@ def test_a_child_of_fork_has_threads_too() -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
+# A signal's handler forks while a loop is shared: the child has not got the workers that were at it.
+FORKING = """
+import os, signal, time
+import numpy as np, wengert as wg
+
+f = wg.function(wg.grad(lambda x: wg.sum(wg.tanh(x) ** 2)))
+x = np.random.default_rng(0).normal(size=8_000_000)
+wanted = f(x)
+children, born = [], []
+
+def fork(number, frame):
+    child = os.fork()
+    (children if child else born).append(child)
+
+signal.signal(signal.SIGALRM, fork)
+for _ in range(20):
+    signal.setitimer(signal.ITIMER_REAL, 0.025)
+    found = f(x)
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    fits = np.allclose(found, wanted, rtol=1e-12, atol=1e-15)
+    if born:
+        os._exit(0 if fits and np.array_equal(f(x), wanted) else 1)
+    assert fits
+    if children:
+        break
+ends = time.monotonic() + 60
+for child in children:
+    while not (found := os.waitpid(child, os.WNOHANG))[0]:
+        if time.monotonic() > ends:
+            os.kill(child, signal.SIGKILL)
+            raise TimeoutError("a child hangs")
+        time.sleep(0.01)
+    assert found[1] == 0, found
+assert children, "nothing was forked"
+"""
+
+
+@THREADS
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_signals_handler_forks_while_a_loop_is_shared() -> None:
+    done = run_python(FORKING, WENGERT_NUM_THREADS="4")
+    assert done.returncode == 0, done.stderr
+
+
 # Elementwise loops of ours, LAPACK from machine code and NumPy's products, beside each other, and again in a child of fork.
 BESIDE_BLAS = """
 import os, signal, threading

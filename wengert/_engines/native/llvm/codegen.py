@@ -581,7 +581,7 @@ class _Kernel(Values):
             f"  {stops} = icmp ne i32 {told}, 0",
             f"  br i1 {stops}, label %{stop_here}, label %{after}",
             f"{stop_here}:",
-            f"  store i32 {Status.INTERRUPTED}, ptr %status",
+            f"  store i32 {told}, ptr %status",
             "  br label %exit",
         ]
         if type(item.work) is not int:

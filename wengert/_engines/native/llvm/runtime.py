@@ -8,10 +8,10 @@
   for signals, the others look whether it was told to stop.
 - `i32 wengert_parallel(ptr context, ptr f, ptr data, i64 start, i64 stop, i64 threads, i64 cost)`: calls
   `f(data, first, last, task)` for ranges that make up start to stop, some of them in this thread, the others in
-  `workers`. This thread asks for signals between two ranges; an answer other than 0 ends the work and is returned.
+  `workers`. This thread asks for signals between two ranges. It returns the status that the call is to end with, or OK.
   `cost` is about how many nanoseconds it takes in one thread: little work is not shared.
 - `i64 wengert_now()`: nanoseconds of a monotonic clock, for code that reports are made of.
-- `void wengert_forget()`: what a child of `fork` does first, which has no workers.
+- `void wengert_forget()`: what a child of `fork` does first, which has no workers: it ends the jobs that they were at.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ mine:
   %asks = icmp ne ptr %context, null
   br i1 %asks, label %ask, label %go.on
 ask:
-  %answer = call i32 @wengert_poll(ptr %context)
+  %answer = call i32 @stopped(ptr %job, ptr %context)
   %stops = icmp ne i32 %answer, 0
   br i1 %stops, label %tell, label %go.on
 tell:

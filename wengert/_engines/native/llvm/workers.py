@@ -11,8 +11,10 @@ The iterations of a loop are in ranges, one for each that takes part; who has do
 range is done in pieces, each claimed by an addition to the range's counter. Which thread does what changes nothing in
 results: that iterations do not depend on one another is a matter of who makes the loop.
 
-A job (on the caller's stack): f, data, iterations of a piece, number of ranges, whether to stop, the processor's flags
-that were set, its settings, and from 64 on for each range 64 bytes: the next iteration and the last.
+A job (on the caller's stack): f, data, iterations of a piece, number of ranges, the status that ends it early or 0, the
+processor's flags that were set, its settings, how many forks there were before, and from 64 on for each range 64 bytes:
+the next iteration and the last. A signal's handler ends it that raises, and one that forks, in the child, which has not
+got the workers that were at the job: NumPy's kernels do all of it anew there.
 
 A worker: its state, its job and the range that it begins with, the thread, how long it waits awake; at 64 a mutex, at
 128 a condition that wakes it, at 192 one that tells its end to a caller that sleeps. A state is a number that each new
@@ -28,6 +30,7 @@ from __future__ import annotations
 import signal
 
 from ...._core import system
+from ..ir.loops import Status
 from .target import is_arm, is_x86
 
 MOST_THREADS = 64
@@ -42,6 +45,35 @@ MOST_SPARED = 63  # loops that ask none after one that has done so in vain
 ALONE = 100_000  # nanoseconds of a piece that nobody helps with: after each it is asked for signals
 
 _SHARE = """
+@forks = internal global i32 0
+
+; Whether this process is a child of the one that has begun a job.
+define private i1 @is.left(ptr %job) {
+  %p.forks = getelementptr i8, ptr %job, i64 44
+  %then = load i32, ptr %p.forks
+  %now = load i32, ptr @forks
+  %is.left = icmp ne i32 %then, %now
+  ret i1 %is.left
+}
+
+; Asks for signals: the status that a job ends with, or OK.
+define private i32 @stopped(ptr %job, ptr %context) {
+entry:
+  %answer = call i32 @wengert_poll(ptr %context)
+  %has.raised = icmp ne i32 %answer, 0
+  br i1 %has.raised, label %raised, label %look
+raised:
+  ret i32 INTERRUPTED
+look:
+  %p.count = getelementptr i8, ptr %job, i64 24
+  %count = load i64, ptr %p.count
+  %is.shared = icmp sgt i64 %count, 1
+  %is.left = call i1 @is.left(ptr %job)
+  %is.lost = and i1 %is.shared, %is.left
+  %status = select i1 %is.lost, i32 REFUSED, i32 0
+  ret i32 %status
+}
+
 define private void @share(ptr %task, i64 %place) {
 entry:
   %job = load ptr, ptr %task
@@ -85,7 +117,7 @@ work:
   call void %f(ptr %data, i64 %from, i64 %to, ptr %task)
   br i1 %asks, label %ask, label %next
 ask:
-  %answer = call i32 @wengert_poll(ptr %context)
+  %answer = call i32 @stopped(ptr %job, ptr %context)
   %stops = icmp ne i32 %answer, 0
   br i1 %stops, label %tell, label %next
 tell:
@@ -121,6 +153,9 @@ entry:
   %settings = call i32 @settings.found()
   %p.settings = getelementptr i8, ptr %job, i64 40
   store i32 %settings, ptr %p.settings
+  %p.forks = getelementptr i8, ptr %job, i64 44
+  %forks = load i32, ptr @forks
+  store i32 %forks, ptr %p.forks
   br label %range
 range:
   %i = phi i64 [ 0, %entry ], [ %i.next, %range ]
@@ -306,6 +341,9 @@ none:
 define void @wengert_forget() {
   store i32 0, ptr @made
   store i32 0, ptr @making
+  %before = load i32, ptr @forks
+  %more = add i32 %before, 1
+  store i32 %more, ptr @forks
   ret void
 }
 """
@@ -409,9 +447,13 @@ define private void @await(ptr %hands, i64 %count, ptr %task, i1 %notes) {
 entry:
   %time = alloca [2 x i64]
   %p.rest = getelementptr i64, ptr %time, i64 1
+  %job = load ptr, ptr %task
   br label %next
 next:
   %i = phi i64 [ 0, %entry ], [ %i.next, %noted ]
+  %is.left = call i1 @is.left(ptr %job)
+  br i1 %is.left, label %done, label %here
+here:
   %hand = getelementptr [2 x i64], ptr %hands, i64 %i
   %worker = load ptr, ptr %hand
   %p.state = getelementptr i8, ptr %hand, i64 8
@@ -462,7 +504,8 @@ doze:
   %ignored.3 = call i32 @pthread_cond_timedwait(ptr %end, ptr %mutex, ptr %time)
   %ignored.4 = call i32 @pthread_mutex_unlock(ptr %mutex)
   %ignored.5 = call i32 @wengert_ask(ptr %task)
-  br label %lock
+  %left.now = call i1 @is.left(ptr %job)
+  br i1 %left.now, label %done, label %lock
 unlock:
   %ignored.6 = call i32 @pthread_mutex_unlock(ptr %mutex)
   br label %late
@@ -654,7 +697,7 @@ def workers_ir(look_every: int, short_sum: int, short_at: int) -> str:
         "LOOK_EVERY": look_every, "SHORT_SUM": short_sum, "SHORT_AT": short_at, "JOB": 64 * (1 + MOST_THREADS),
         "MOST_THREADS": MOST_THREADS, "WORKERS": MOST_THREADS - 1, "AWAKE": AWAKE, "PATIENT": PATIENT, "EACH": EACH,
         "WAKING": WAKING, "LONG": LONG, "MOST_SPARED": MOST_SPARED, "PIECE": PIECE, "FEWEST": FEWEST, "MOST": MOST,
-        "ALONE": ALONE,
+        "ALONE": ALONE, "INTERRUPTED": int(Status.INTERRUPTED), "REFUSED": int(Status.REFUSED),
     }  # fmt: skip
     for name, number in numbers.items():
         text = text.replace(name, str(number))
