@@ -13,6 +13,7 @@ from typing import Any
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair, Parts, pair_of
 from ..ir.loops import Operand
+from .complex_inverses import INVERSES, root_of_squares
 from .scalars import plain
 
 Complex = Callable[..., Any]
@@ -71,14 +72,10 @@ def _moderate(p: Parts, z: Pair) -> tuple[Operand, Operand, Callable[[float, flo
     return p.mul(x, factor), p.mul(y, factor), choice
 
 
-def _root_of_squares(p: Parts, x: Operand, y: Operand) -> Operand:
-    return p.sqrt(p.add(p.mul(x, x), p.mul(y, y)))
-
-
 def _abs(p: Parts, z: Pair) -> Operand:
     x, y, choice = _moderate(p, z)
     most = _SCALED_BY[p.type]
-    size = p.mul(_root_of_squares(p, x, y), choice(2.0**most, 2.0**-most, 1.0))
+    size = p.mul(root_of_squares(p, x, y), choice(2.0**most, 2.0**-most, 1.0))
     return p.select(_isinf(p, z), math.inf, size)
 
 
@@ -111,7 +108,7 @@ def _sqrt(p: Parts, z: Pair) -> Pair:
     x, y, choice = _moderate(p, z)
     half, is_zero = _SCALED_BY[p.type] // 2, _is_zero(p, z)
     back = choice(2.0**half, 2.0**-half, 1.0)
-    large = p.sqrt(p.mul(p.add(_root_of_squares(p, x, y), x), 0.5))
+    large = p.sqrt(p.mul(p.add(root_of_squares(p, x, y), x), 0.5))
     little = p.div(y, p.select(is_zero, 1.0, p.mul(large, 2.0)))
     is_right = p.ge(z.re, 0.0)
     large, little = p.mul(large, back), p.mul(little, back)
@@ -155,7 +152,7 @@ def _log_of_size(p: Parts, z: Pair) -> Operand:
     near = p.mul(p.log1p(p.select(is_near, beyond, 0.0)), 0.5)
     x, y, choice = _moderate(p, z)
     more = _SCALED_BY[p.type] * math.log(2)
-    far = p.add(p.log(_root_of_squares(p, x, y)), choice(more, -more, 0.0))
+    far = p.add(p.log(root_of_squares(p, x, y)), choice(more, -more, 0.0))
     return p.select(is_near, near, p.select(_isinf(p, z), math.inf, far))
 
 
@@ -334,6 +331,7 @@ COMPLEX_SCALARS: dict[str, Complex] = {
     "exp": _function(_exp), "exp2": _function(_exp2), "expm1": _function(_expm1),
     "sin": _function(_sin), "cos": _function(_cos), "tan": _function(_tan),
     "sinh": _function(_sinh), "cosh": _function(_cosh), "tanh": _function(_tanh),
+    **{name: _function(rule) for name, rule in INVERSES.items()},
     "power_number": _power_number, "power": _power,
 }  # fmt: skip
 
