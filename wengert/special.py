@@ -24,6 +24,7 @@ from ._core.user_line import at_user_line
 from ._prims import bessel as B
 from ._prims import discrete as D
 from ._prims import elementwise as E
+from ._prims import entropies as H
 from ._prims import incomplete as I
 from ._prims import piecewise as W
 from ._prims import quantiles as Q
@@ -197,6 +198,9 @@ k0e, k1e = _fixed_order("k0e", B.kve, 0), _fixed_order("k1e", B.kve, 1)
 expit = _one("expit", E.sigmoid)
 xlogy = _two("xlogy", W.xlogy)
 xlog1py = _two("xlog1py", W.xlog1py)
+entr = _one("entr", H.entr)
+rel_entr = _two("rel_entr", H.rel_entr)
+kl_div = _two("kl_div", H.kl_div)
 
 
 @names_errors
@@ -257,121 +261,6 @@ def log_expit(x: ArrayLike) -> Any:
         array([-1.00e+03, -6.93e-01])
     """
     return activations.log_sigmoid(as_tensor(x, "log_expit"))
-
-
-@public
-def entr(x: ArrayLike) -> Any:
-    """-x log(x); 0 at 0, and -inf below.
-
-    At kinks: the gradient is infinite at 0, and 0 below.
-
-    Args:
-        x: an array of real values, or a number.
-
-    Returns:
-        The values in x's kind.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.special.entr([0.0, 0.5]).round(6)
-        array([0.      , 0.346574])
-    """
-    a = as_float(as_tensor(x, "entr"))
-    zero, one = S.fill(a, 0), S.fill(a, 1)
-    is_below, is_zero = apply(D.lt, (a, zero)), apply(D.eq, (a, zero))
-    inside = S.select(apply(D.le, (a, zero)), one, a)
-    # at 0 the root has the value and the slope that -x log(x) tends to
-    edge = S.select(is_zero, E.sqrt(S.select(is_zero, a, one)), S.neg(W.xlogy(inside, inside)))
-    return S.select(is_below, S.fill(a, -math.inf), edge)
-
-
-@names_errors
-def rel_entr(x: ArrayLike, y: ArrayLike) -> Any:
-    """x log(x / y); 0 where x is 0 and y is not negative, and inf elsewhere.
-
-    At kinks: the gradient is 0 where x is 0.
-
-    Args:
-        x: an array of real values, or a number.
-        y: the same; shapes broadcast.
-
-    Returns:
-        The values in the kind of array that came in.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.special.rel_entr([0.0, 1.0], 0.5).round(6)
-        array([0.      , 0.693147])
-    """
-    a, b = map(as_float, promotion.meet(*tensors_of(x, y, "rel_entr"), "rel_entr"))
-    promotion.require_order(a, "rel_entr")
-    return outward(_relative_entropy(a, b), x, y)
-
-
-def _log_ratio(x: Tensor, y: Tensor) -> Tensor:
-    """log(x / y) of positive numbers: exact near 1, and where the ratio or its slope is beyond the floats."""
-    gap = S.sub(x, y)
-    is_near = apply(D.lt, (S.times_number(W.abs_(gap), number=2.0), y))
-    share = E.div(S.select(is_near, gap, S.fill(y, 0)), y)
-    return S.select(is_near, E.log1p(share), S.sub(E.log(x), E.log(y)))
-
-
-def _relative_entropy(x: Tensor, y: Tensor) -> Tensor:
-    none = S.fill(x, 0)
-    both = apply(D.logical_and, (apply(D.gt, (x, none)), apply(D.gt, (y, none))))
-    at_zero = apply(D.logical_and, (apply(D.eq, (x, none)), apply(D.ge, (y, none))))
-    one = S.fill(x, 1)
-    safe_x, safe_y = S.select(both, x, one), S.select(both, y, one)
-    value = S.mul(safe_x, _log_ratio(safe_x, safe_y))
-    nan = apply(D.logical_or, (apply(D.isnan, (x,)), apply(D.isnan, (y,))))
-    outside = S.select(nan, S.fill(x, math.nan), S.select(at_zero, none, S.fill(x, math.inf)))
-    return S.select(both, value, outside)
-
-
-@names_errors
-def kl_div(x: ArrayLike, y: ArrayLike) -> Any:
-    """x log(x / y) - x + y; y where x is 0 and y is not negative, and inf elsewhere.
-
-    Args:
-        x: an array of real values, or a number.
-        y: the same; shapes broadcast.
-
-    Returns:
-        The values in the kind of array that came in.
-
-    Raises:
-        TypeError: for complex numbers.
-
-    Example:
-        >>> import wengert as wg
-        >>> wg.special.kl_div([0.0, 1.0], 0.5).round(6)
-        array([0.5     , 0.193147])
-    """
-    a, b = map(as_float, promotion.meet(*tensors_of(x, y, "kl_div"), "kl_div"))
-    promotion.require_order(a, "kl_div")
-    entropy = _relative_entropy(a, b)
-    none = S.fill(a, 0)
-    is_inside = apply(D.logical_and, (apply(D.ge, (a, none)), apply(D.ge, (b, none))))
-    difference = S.select(is_inside, S.sub(b, a), none)
-    # where the numbers are close, their difference and the logarithm cancel
-    tenth = S.times_number(a, number=0.1)
-    is_near = apply(D.logical_and, (apply(D.isfinite, (entropy,)), apply(D.lt, (W.abs_(difference), tenth))))
-    near = _divergence(S.select(is_near, a, S.fill(a, 1)), S.select(is_near, difference, S.fill(a, 0)))
-    return outward(S.select(is_near, near, S.add(entropy, difference)), x, y)
-
-
-def _divergence(x: Tensor, gap: Tensor) -> Tensor:
-    """gap - x log(1 + gap / x), by the series of the logarithm in t = gap / (2 x + gap)."""
-    t = E.div(gap, S.add(S.times_number(x, number=2.0), gap))
-    square = S.mul(t, t)
-    rest = S.fill(x, 0)
-    for k in range(8, 0, -1):
-        rest = S.mul(S.add_number(rest, number=1 / (2 * k + 1)), square)
-    # gap - 2 x t = gap t, and 2 x t (t^2/3 + t^4/5 + ...) is the rest of x log(1 + gap / x)
-    return S.mul(t, S.sub(gap, S.times_number(S.mul(x, rest), number=2.0)))
 
 
 @names_errors

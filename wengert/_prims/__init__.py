@@ -14,6 +14,7 @@ from . import (
     discrete,
     eigen,
     elementwise,
+    entropies,
     fourier,
     incomplete,
     indexing,
@@ -32,6 +33,6 @@ from . import (
 
 __all__ = [
     "bessel", "binary_form", "buffer", "conv", "cumulative", "decompositions", "discrete", "eigen", "elementwise",
-    "fourier", "incomplete", "indexing", "linalg", "matrix_functions", "piecewise", "quantiles", "random", "reductions",
-    "sorting", "sparse", "special", "structural", "windows",
+    "entropies", "fourier", "incomplete", "indexing", "linalg", "matrix_functions", "piecewise", "quantiles", "random",
+    "reductions", "sorting", "sparse", "special", "structural", "windows",
 ]  # fmt: skip

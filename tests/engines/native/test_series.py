@@ -69,16 +69,39 @@ def test_derivatives_are_series_too() -> None:
     assert {part.why for part in compiled.report(x).parts} == {""}
 
 
-def test_digamma_of_single_numbers_is_the_librarys() -> None:
-    """In vectors ours takes less time, by itself six times as much."""
+SINGLE = {"digamma": S.digamma, "erfcx": S.erfcx, "log_ndtr": S.log_ndtr, "ndtri": lambda x: S.ndtri(0.1 * x)}
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_functions_of_single_numbers_are_the_librarys(name: str) -> None:
+    """In vectors ours take less time, by themselves up to six times as much."""
 
     def f(x: Any) -> Any:
-        return wg.fori_loop(0, 3, lambda i, y: S.digamma(y + 5.0), x)
+        return wg.fori_loop(0, 3, lambda i, y: 0.1 * SINGLE[name](0.1 * y + 2.0) + x, x)
 
-    for count, whys in ((2, {"special.psi"}), (100, {""})):
+    scipys = {"digamma": "psi"}.get(name, name)
+    for count, whys in ((2, {f"special.{scipys}"}), (100, {""})):
         x, compiled = np.linspace(1.0, 2.0, count), wg.function(f, name=f"of_{count}")
         np.testing.assert_allclose(compiled(x), f(x), 1e-14)
         assert {part.why for part in compiled.report(x).parts} - {""} == whys - {""}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_logarithms_of_ratios_are_exact_close_to_1_and_beyond_the_range_of_ratios(dtype: Any) -> None:
+    info, rng, n = np.finfo(dtype), np.random.default_rng(8), 20_000
+    most = 37 if dtype == np.float32 else 307
+    x = np.concatenate([10.0 ** rng.uniform(-most, most, n), rng.uniform(0.1, 10, 2 * n)]).astype(dtype)
+    y = np.concatenate([10.0 ** rng.uniform(-most, most, n), rng.uniform(0.1, 10, n), x[2 * n :]]).astype(dtype)
+    y[2 * n :] *= (1 + 10.0 ** rng.uniform(-16, -1, n)).astype(dtype)
+    ends = np.array([info.max, info.tiny, info.smallest_subnormal, 1.0], dtype)
+    x, y = (np.concatenate([a, b.ravel()]) for a, b in zip((x, y), np.meshgrid(ends, ends), strict=True))
+    f = wg.function(lambda x, y: apply(REGISTRY["log_ratio"], (wg.asarray(x), wg.asarray(y)), ()))
+    with np.errstate(all="raise", under="ignore"):
+        found = np.asarray(f(x, y))
+    wide = x.astype(np.longdouble), y.astype(np.longdouble)
+    gap = (wide[0] - wide[1]) / wide[1]
+    wanted = np.where(np.abs(gap) < 0.5, np.log1p(np.maximum(gap, -0.5)), np.subtract(*map(np.log, wide)))
+    np.testing.assert_allclose(found, wanted.astype(dtype), 4 * info.eps)
 
 
 def test_digamma_is_exact_next_to_its_first_root_below_0() -> None:

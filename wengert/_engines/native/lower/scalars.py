@@ -311,6 +311,35 @@ def _logaddexp2(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Opera
     return b.select(t, b.let("eq", t, x, y), b.let("add", t, x, 1.0), found)
 
 
+# of floats the bits behind the exponent, and how far exponents may be apart for a ratio within the range, of subnormal
+# numbers, too; where they are further apart two powers of two bring the larger and the smaller number together
+_MANTISSA = {"f64": 52, "f32": 23}
+_FAR_APART = {"f64": 960, "f32": 96}
+_TOGETHER = {"f64": (-600, 700), "f32": (-64, 90)}
+
+
+def _log_ratio(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
+    """By one logarithm, and what rounding has taken from the ratio."""
+    whole = f"i{8 * WIDTHS[t]}"
+    one, two = (b.let("shr", whole, b.convert(whole, t, v, bits=True), _MANTISSA[t]) for v in (x, y))
+    apart, (less, more) = b.let("sub", whole, one, two), _TOGETHER[t]
+    is_up, is_down = b.let("gt", whole, apart, _FAR_APART[t]), b.let("lt", whole, apart, -_FAR_APART[t])
+
+    def choice(up: float, down: float, other: float) -> Operand:
+        return b.select(t, is_up, up, b.select(t, is_down, down, other))
+
+    x = b.let("mul", t, x, choice(2.0**less, 2.0**more, 1.0))
+    y = b.let("mul", t, y, choice(2.0**more, 2.0**less, 1.0))
+    ratio = b.let("div", t, x, y)
+    is_plain = b.both(b.let("gt", t, ratio, 0.0), b.let("lt", t, ratio, math.inf))
+    negative, above, below = (
+        b.select(t, is_plain, v, w) for v, w in ((b.let("neg", t, ratio), -1.0), (x, 1.0), (y, 1.0))
+    )
+    lost = b.let("div", t, b.let("fma", t, negative, below, above), above)
+    shift = (more - less) * math.log(2)
+    return b.let("add", t, b.let("add", t, b.let("log", t, ratio), lost), choice(shift, -shift, 0.0))
+
+
 def _ldexp(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, n: Operand) -> Operand:
     """x times two to the n; `t` is the type of n, which is cut to where the result has long been 0 or infinite."""
     most = 5000 if WIDTHS[t] > 1 else 100
@@ -449,4 +478,5 @@ SCALARS: dict[str, Rule] = {
     "sigmoid": _sigmoid,
     "logaddexp": _logaddexp,
     "logaddexp2": _logaddexp2,
+    "log_ratio": _log_ratio,
 }

@@ -159,7 +159,8 @@ def _expansion(
 
 _MOVES = ("unstack",)
 _OF_COMPLEX = ("matmul of columns with rows",)
-_LOWERED = ("beta_size",)  # of whose bodies machine code would compute the same parts again and again
+# of whose bodies machine code would compute the same parts again and again, or two logarithms
+_LOWERED = ("beta_size", "log_ratio")
 
 
 def _in_float32(node: Node, inputs: Sequence[Value], attrs: tuple[Any, ...]) -> Graph:
