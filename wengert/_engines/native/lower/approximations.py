@@ -219,5 +219,5 @@ STANDING: dict[str, Callable[..., Operand]] = {
 # those as exact as SciPy's: in vectors they take half its time to an eighth
 IN_VECTORS = {"psi", "ndtr", "ndtri", "log_ndtr", "erfcx"}
 IN_SHORT_VECTORS = {"erfinv"}  # exact to all digits of float32
-# of these a single number takes six times SciPy's time
-SLOW_ALONE = {"psi"}
+# of these a single number takes up to six times SciPy's time, as all ways are computed
+SLOW_ALONE = {"psi", "erfcx", "log_ndtr", "ndtri"}

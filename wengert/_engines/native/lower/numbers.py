@@ -1,4 +1,4 @@
-"""`Number`: a 64-bit float as an expression, so that formulas of special functions are written as in Python.
+"""`Number`: a float as an expression, so that formulas of special functions are written as in Python.
 
 It has Python's operators; a Python number beside it stays one, and a 0 or 1 among them costs nothing, so that truncated
 Taylor series (`taylor.py`), most of whose coefficients are 0, become the arithmetic that they need.
@@ -18,43 +18,45 @@ from ..ir.loops import Operand
 
 
 class Truth:
-    """A condition under construction."""
+    """A condition under construction, on numbers of a type."""
 
-    __slots__ = ("b", "x")
+    __slots__ = ("b", "type", "x")
 
-    def __init__(self, b: Builder, x: Operand) -> None:
+    def __init__(self, b: Builder, x: Operand, type: str = "f64") -> None:
         self.b = b
         self.x = x
+        self.type = type
 
     def __and__(self, other: Truth) -> Truth:
-        return Truth(self.b, self.b.both(self.x, other.x))
+        return Truth(self.b, self.b.both(self.x, other.x), self.type)
 
     def __or__(self, other: Truth) -> Truth:
-        return Truth(self.b, self.b.either(self.x, other.x))
+        return Truth(self.b, self.b.either(self.x, other.x), self.type)
 
     def __invert__(self) -> Truth:
-        return Truth(self.b, self.b.negated(self.x))
+        return Truth(self.b, self.b.negated(self.x), self.type)
 
 
 Some = Any  # a Number, or a Python number
 
 
 class Number:
-    """A number under construction."""
+    """A number under construction: of 64 bits unless its type says otherwise."""
 
-    __slots__ = ("b", "x")
+    __slots__ = ("b", "type", "x")
     __array_ufunc__ = None
     __hash__ = None  # pyright: ignore[reportAssignmentType]  # `==` is a condition of the program
 
-    def __init__(self, b: Builder, x: Operand) -> None:
+    def __init__(self, b: Builder, x: Operand, type: str = "f64") -> None:
         self.b = b
         self.x = x
+        self.type = type
 
     def _made(self, op: str, *xs: Some) -> Number:
-        return Number(self.b, self.b.let(op, "f64", *map(operand, xs)))
+        return Number(self.b, self.b.let(op, self.type, *map(operand, xs)), self.type)
 
     def _asked(self, op: str, other: Some) -> Truth:
-        return Truth(self.b, self.b.let(op, "f64", self.x, operand(other)))
+        return Truth(self.b, self.b.let(op, self.type, self.x, operand(other)), self.type)
 
     def __add__(self, other: Some) -> Some:
         if isinstance(other, Taylor):
@@ -177,7 +179,7 @@ def horner(x: Number, coefficients: Sequence[float]) -> Some:
 
 def fma(x: Number, y: Some, z: Some) -> Number:
     """x times y plus z, rounded once."""
-    return Number(x.b, x.b.let("fma", "f64", x.x, operand(y), operand(z)))
+    return Number(x.b, x.b.let("fma", x.type, x.x, operand(y), operand(z)), x.type)
 
 
 def fused(x: Number, coefficients: Sequence[float]) -> Some:
@@ -190,7 +192,7 @@ def fused(x: Number, coefficients: Sequence[float]) -> Some:
 
 def where(cond: Truth, x: Some, y: Some) -> Number:
     """One of two numbers, both of which are computed."""
-    return Number(cond.b, cond.b.select("f64", cond.x, operand(x), operand(y)))
+    return Number(cond.b, cond.b.select(cond.type, cond.x, operand(x), operand(y)), cond.type)
 
 
 def choose_all(
@@ -198,7 +200,7 @@ def choose_all(
 ) -> list[Number]:  # fmt: skip
     """The numbers of one of two functions, of which one is computed."""
     b = cond.b
-    found = [b.var("f64", 0.0) for _ in range(count)]
+    found = [b.var(cond.type, 0.0) for _ in range(count)]
 
     def keep(numbers: Sequence[Some]) -> None:
         for var, x in zip(found, numbers, strict=True):
@@ -208,7 +210,7 @@ def choose_all(
         keep(then())
     with b.inside(branch.other):
         keep(other())
-    return [Number(b, b.get(var)) for var in found]
+    return [Number(b, b.get(var), cond.type) for var in found]
 
 
 def choose(cond: Truth, then: Callable[[], Some], other: Callable[[], Some]) -> Number:
