@@ -319,6 +319,8 @@ class _Scheduling:
                 if self.ready[value.key] > stage:
                     return False
                 continue
+            if self.kinds[source] is Kind.INLINE and self.nodes[source].op.facts.cost == "dear":
+                return False  # it would be computed in two loops
             read += [v for v in self.nodes[source].inputs if v.key not in seen]
             seen.update(v.key for v in self.nodes[source].inputs)
         return True
