@@ -519,6 +519,14 @@ class Builder:
         self.width = before
 
     @contextmanager
+    def own_memory(self) -> Any:
+        """What is allocated inside is the iteration's own, also where iterations run in threads."""
+        made = Lanes(self.reg("i64"), 1)
+        self.block.append(made)
+        with self.inside(made.body):
+            yield
+
+    @contextmanager
     def when(self, cond: Operand) -> Any:
         """`with builder.when(cond) as branch:` what is emitted inside runs if cond; `branch.other` is the else."""
         made = If(cond)

@@ -23,6 +23,7 @@ from ..ir.strips import stripped
 from ..ir.tuning import tuned
 from ..llvm.target import has_fma, has_halves
 from ..plan.prepare import count_nodes
+from ..plan.row_blocks import blocked
 from ..plan.schedule import is_small, set_limit
 from ..plan.tiles import tiled
 from ..run.owners import Owner
@@ -107,7 +108,7 @@ def lowered(
         is_timed: whether the code has a clock.
     """
     set_limit(count_nodes(graph))
-    graph = graph if is_alone() else tiled(graph)
+    graph = graph if is_alone() else tiled(blocked(graph))
     b = Builder(has_halves() and not is_alone(), has_fma())  # other processors may not convert halves
     setting = Setting(b, is_shared=bool(atoms))
     setting.is_frugal = is_frugal

@@ -74,6 +74,9 @@ def batched(
     if len(x.shape) == 2:
         product(block, x, y, out, in_thread, joins)
         return
+    if _is_one(x.shape[0]):  # which threads cannot share: what is inside, they may
+        batched(block, x.row(b, 0), y.row(b, 0), out.row(b, 0), in_thread, joins)
+        return
     one = plan(*(_only(form) for form in (x, y, out)), joins=joins)
     work = None
     if not in_thread and not one.needs_room:
@@ -81,6 +84,10 @@ def batched(
         work = None if type(work) is int and work < LEAST_WORK else work
     with b.loop(0, cast("tuple[Operand, ...]", x.shape)[0], work) as i:
         batched(block, x.row(b, i), y.row(b, i), out.row(b, i), in_thread or work is not None, joins)
+
+
+def _is_one(extent: Operand) -> bool:
+    return type(extent) is int and extent == 1
 
 
 def _is_zero(stride: Operand) -> bool:

@@ -26,6 +26,7 @@ from . import (
     quantiles,
     random_bits,
     regions,
+    row_blocks,
     scatters,
     shared_factors,
     sparse,
@@ -40,7 +41,8 @@ from .scalars import SCALARS
 
 FAMILIES = (
     added_products, cofactors, convolutions, cumulative, determinants, factorisations, fourier, matrix_functions,
-    numpy_calls, order_statistics, products, random_bits, regions, scatters, sparse, spectra, tiles, windows,
+    numpy_calls, order_statistics, products, random_bits, regions, row_blocks, scatters, sparse, spectra, tiles,
+    windows,
 )  # fmt: skip
 
 for family in FAMILIES:

@@ -10,6 +10,8 @@
 - `tiles`, `row_rules`: groups of nodes that share rows and make large matrices on their way (distances to centres,
   powers of points, softmax) become one node with the graph of one row, so that the matrices are never whole in
   memory.
+- `row_blocks`: attention and its like, gradients too: what is between products of matrices is computed a block of rows
+  at a time, so that the scores are never whole in memory. `node_groups` has what the two searches share.
 - `pooling` joins a search for the largest element with what takes it, and with its gradient; `varying_extents` says
   where only numbers of examples are known at run time alone.
 - `rare_cases`: what only flags need that are `rarely` set (limits at equal eigenvalues) is not compiled. Where one is

@@ -5,7 +5,8 @@ beyond `SPECIAL` only, its extents (those equal to one another are one) become d
 further graph in which the same extents are equal. Code is shared where its text is the same; comparing structures only
 says when it is worth trying.
 
-In programs with windows only numbers of examples vary so (`varying_extents.py`).
+In programs with windows only numbers of examples vary so (`varying_extents.py`). Attention has code of its own for each
+of the first `SEVERAL` sizes, since it goes by blocks of rows then, in about 0.6 of the time.
 
 Programs in branches and loops belong to the graph, and so does the number of steps of a loop, which often is an extent.
 """
@@ -28,17 +29,19 @@ from ...._core.dims import Atom, Dim
 from ...._core.graph import Graph, Node
 from ...._core.op import REGISTRY, stated
 from ...._core.tensor import Value
+from .large_products import has_large_product
 from .support import prepared
 from .varying_extents import varying
 
 SPECIAL = 64  # extents up to which code is made for the number itself
 REMEMBERED = 4096  # structures
+SEVERAL = 8
 
 # Primitives with an extent among their attributes that stands alone, not in a tuple.
 _EXTENTS = {"iota", "add_along"}
 
 _lock = forking.short_lock()
-_seen: OrderedDict[Any, tuple[int, ...]] = OrderedDict()
+_seen: OrderedDict[Any, list[tuple[int, ...]]] = OrderedDict()  # by structure the sizes that have code of their own
 
 
 class Sized(NamedTuple):
@@ -56,10 +59,12 @@ def sized(graph: Graph) -> Sized:
         return Sized(graph, {})
     key, numbers = _structure(graph), (*table,)
     with _lock:
-        first = _seen.setdefault(key, numbers)
+        own = _seen.setdefault(key, [])
+        if len(own) < (SEVERAL if has_large_product(graph) else 1) and numbers not in own:
+            own.append(numbers)
         if len(_seen) > REMEMBERED:
             _seen.popitem(last=False)
-    if first == numbers:
+    if numbers in own:
         return Sized(graph, {})
     return Sized(_Renaming(table).graph(graph), {dim.atom: n for n, dim in table.items()})
 

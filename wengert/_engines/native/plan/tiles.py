@@ -13,8 +13,7 @@ is better done for many rows.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -24,9 +23,9 @@ from ...._core.op import Op
 from ...._core.state import building
 from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
-from ...._passes.rewrite import in_order
 from ..lower.blocks import kind_of
 from ..lower.forms import is_plain
+from .node_groups import Group, Search, values_of
 from .row_rules import RULES, SUMS, Needs, needs_of, op, without
 from .schedule import Kind, is_small, schedule
 
@@ -76,16 +75,11 @@ TILED = Op(
 
 def tiled(graph: Graph) -> Graph:
     """The graph with groups of its nodes as one node each."""
-    if len(graph.nodes) > LONGEST or not any(map(_is_large, _values(graph.nodes))):
+    if len(graph.nodes) > LONGEST or not any(map(_is_large, values_of(graph.nodes))):
         return graph
     if any(node.op.has_effect for node in graph.nodes):
         return graph  # whose order a group could change
     return _Search(graph).run()
-
-
-def _values(nodes: Iterable[Node]) -> Iterator[Value]:
-    for node in nodes:
-        yield from node.outputs
 
 
 def _bytes(value: Value) -> int:
@@ -97,7 +91,7 @@ def _is_large(value: Value) -> bool:
     return len(value.shape) > 1 and _bytes(value) * 4 >= LEAST
 
 
-class _Group:
+class _Group(Group):
     """Nodes that share rows.
 
     Attributes:
@@ -107,47 +101,22 @@ class _Group:
         is_single: whether rows are to go one by one.
     """
 
+    needs: dict[int, Needs]
+    axes: dict[int, int | None]
+
     def __init__(self, extent: object, is_single: bool) -> None:
+        super().__init__()
         self.extent = extent
         self.is_single = is_single
-        self.needs: dict[int, Needs] = {}
-        self.axes: dict[int, int | None] = {}
-        self.mask = self.above = self.below = 0
 
 
 _OUTSIDE = object()
 
 
-class _Search:
+class _Search(Search[_Group]):
     def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self.nodes = graph.nodes
-        self.readers: dict[int, list[int]] = defaultdict(list)
-        self.producer: dict[int, int] = {}
-        self.before: list[int] = []  # by node, the nodes that it follows from, as bits
-        for place, node in enumerate(self.nodes):
-            bits = 0
-            for value in node.inputs:
-                source = self.producer.get(value.key)
-                if source is not None:
-                    bits |= self.before[source] | 1 << source
-                if place not in self.readers[value.key]:
-                    self.readers[value.key].append(place)
-            self.before.append(bits)
-            for value in node.outputs:
-                self.producer[value.key] = place
-        self.after = self.followers()
-        self.asked = {v.key for v in graph.outputs}
-        self.taken: set[int] = set()
+        super().__init__(graph)
         self.stored = self.stored_anyway()
-
-    def followers(self) -> list[int]:
-        after = [0] * len(self.nodes)
-        for place in range(len(self.nodes) - 1, -1, -1):
-            for value in self.nodes[place].outputs:
-                for reader in self.readers[value.key]:
-                    after[place] |= after[reader] | 1 << reader
-        return after
 
     def stored_anyway(self) -> set[int]:
         """The keys of values that are in memory if there are no groups."""
@@ -177,16 +146,6 @@ class _Search:
                 found.append(group)
                 self.take(group)
         return self.replaced(found) if found else self.graph
-
-    def take(self, group: _Group) -> None:
-        """A group is one node from now on: what needs one of its members comes after all that they need."""
-        self.taken |= {*group.needs}
-        for place in range(len(self.nodes)):
-            is_member = group.mask >> place & 1
-            if is_member or self.before[place] & group.mask:
-                self.before[place] |= group.above | group.mask
-            if is_member or self.after[place] & group.mask:
-                self.after[place] |= group.below | group.mask
 
     def is_seed(self, value: Value) -> bool:
         return value.key in self.stored and _is_large(value)
@@ -250,9 +209,7 @@ class _Search:
             return False
         for needs in self.ways(group, node, axis):
             if needs is not None and self.fits(group, place, axis, needs):
-                group.needs[place] = needs
-                group.axes[node.outputs[0].key] = axis
-                self.extend(group, place)
+                self.enter(group, place, needs, axis)
                 return True
         return False
 
@@ -300,25 +257,9 @@ class _Search:
                     return False
         if axis is None and not any(v.key in group.axes for v in node.inputs):
             return False
-        mask = group.mask | 1 << place
-        between = (group.above | self.before[place]) & (group.below | self.after[place])
-        return not between & ~mask
-
-    def extend(self, group: _Group, place: int) -> None:
-        group.mask |= 1 << place
-        group.above |= self.before[place]
-        group.below |= self.after[place]
+        return self.stays_whole(group, place)
 
     # -- what it is worth -----------------------------------------------------------------------------------------
-
-    def given(self, group: _Group) -> list[Value]:
-        """The values that others read."""
-        found: list[Value] = []
-        for place in sorted(group.needs):
-            value = self.nodes[place].outputs[0]
-            if value.key in self.asked or any(r not in group.needs for r in self.readers[value.key]):
-                found.append(value)
-        return found
 
     def read(self, group: _Group) -> dict[tuple[int, int | None], Value]:
         """The operands, with the axis of their rows."""
@@ -345,25 +286,8 @@ class _Search:
 
     # -- the new graph --------------------------------------------------------------------------------------------
 
-    def replaced(self, groups: Sequence[_Group]) -> Graph:
-        nodes: list[Node] = []
-        home = {place: group for group in groups for place in group.needs}
-        made: dict[int, Node] = {}
-        waiting = {id(group): len(group.needs) for group in groups}
-        for place, node in enumerate(self.nodes):
-            group = home.get(place)
-            if group is None:
-                nodes.append(node)
-                continue
-            waiting[id(group)] -= 1
-            if not waiting[id(group)]:
-                made[id(group)] = self.node_of(group)
-                nodes.append(made[id(group)])
-        graph, ordered = self.graph, in_order(nodes)
-        assert ordered is not None
-        return Graph.of(graph.name, graph.inputs, ordered, graph.outputs, graph.guards)
-
     def node_of(self, group: _Group) -> Node:
+        """The node that does what a group does."""
         operands, given = self.read(group), self.given(group)
         members = [self.nodes[place] for place in sorted(group.needs)]
         unique = {v.key: v for v in operands.values()}
