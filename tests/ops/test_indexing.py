@@ -122,6 +122,28 @@ def test_bad_indices_name_the_line(index, kind, words):
     assert "tests/ops/test_indexing.py" in str(caught.value)
 
 
+def _written(x: wg.Tensor, index: np.ndarray) -> wg.Tensor:
+    y = x + 0.0
+    y[:, index] = 1.0
+    return y
+
+
+OUTSIDE = [
+    lambda x, index: x[:, index], lambda x, index: wg.take(x, index, axis=1), _written,
+    lambda x, index: x.at[:, index].set(0.0), lambda x, index: x.at[:, index].add(1.0),
+    lambda x, index: wg.vmap(lambda row: row[index])(x),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("made", [lambda f: f, wg.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize("read", OUTSIDE)
+def test_an_index_out_of_range_tells_the_extent_and_no_other_axis(read, made):
+    """Kernels have the axes that indices address in front, so that theirs is not the user's number."""
+    with pytest.raises(IndexError, match="index 9 is out of bounds for an axis of extent 3") as caught:
+        made(read)(wg.tensor(np.ones((2, 3))), np.array([0, 9]))
+    assert "tests/ops/test_indexing.py" in str(caught.value)
+
+
 def test_iteration_len_and_membership():
     x = wg.tensor([[1.0, 2.0], [3.0, 4.0]])
     assert [row.numpy().tolist() for row in x] == [[1, 2], [3, 4]]

@@ -1,7 +1,8 @@
-"""Checks of operand values (an index in range, finite results), for kernels of engines that make none themselves.
+"""Checks of operand values (an index in range, finite results), for kernels of engines that make none themselves, or
+say what users do not know: the axes that indices address stand in front there, wherever the user's array has them.
 
 Values are looked at where they are at hand; in a framework's trace there are none. Also kernels that fall back on
-NumPy's on the host where an engine's own function fails. Used by the JAX, TensorFlow and torch engines.
+NumPy's on the host where an engine's own function fails.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from .._core.engine import Kernel
 
 def require_inside(known: Sequence[np.ndarray[Any, Any]] | None, extents: Sequence[int]) -> None:
     """Raises on an index out of range; None where the values are not known yet."""
-    for axis, (index, size) in enumerate(zip(known or (), extents, strict=False)):
+    for index, size in zip(known or (), extents, strict=False):
         if index.size and not (-size <= index.min() and index.max() < size):
-            outside = index[(index < -size) | (index >= size)].flat[0]
-            raise IndexError(f"index {outside} is out of bounds for axis {axis} of extent {size}")
+            raise outside(index[(index < -size) | (index >= size)].flat[0], size)
+
+
+def outside(index: Any, size: int) -> IndexError:
+    """The error of an index out of range; which axis it is in the user's array kernels do not know."""
+    return IndexError(f"index {index} is out of bounds for an axis of extent {size}")
 
 
 def require_not_negative(known: Sequence[np.ndarray[Any, Any]] | None) -> None:

@@ -299,7 +299,7 @@ def test_positions_known_to_be_out_of_range_compile_to_an_error(name: str, monke
     monkeypatch.setenv("WENGERT_STRICT", "1")
     f, x = POSITIONS[name], np.arange(3.0)
     for made in (f, wg.function(f), wg.function(wg.grad(lambda x: wg.sum(f(x)))), wg.grad(wg.function(f))):
-        with pytest.raises(IndexError, match="out of bounds for axis"):
+        with pytest.raises(IndexError, match=r"out of bounds for (an )?axis"):
             made(x)
 
 

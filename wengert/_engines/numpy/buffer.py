@@ -17,6 +17,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from ..._core import dtypes, forking
 from ..buffer_indices import are_many, front, whole_place
+from .indexing import require_all_inside
 
 # A write changes several versions' common array; what takes long (copies of whole arrays) is rare.
 _lock = forking.short_lock()
@@ -236,9 +237,13 @@ def _taken(array: np.ndarray[Any, Any], template: tuple[Any, ...], indices: tupl
     view = _view(array, template)
     if not indices:
         return np.array(view, order="C")[()]
-    if are_many(indices):
-        return view[indices]
-    return np.array(view[(*map(int, indices), ...)], order="C")[()]
+    try:
+        if are_many(indices):
+            return view[indices]
+        return np.array(view[(*map(int, indices), ...)], order="C")[()]
+    except IndexError:
+        require_all_inside(indices, view.shape)
+        raise
 
 
 def _put(
@@ -248,7 +253,11 @@ def _put(
     if not indices:
         view[...] = value
         return
-    view[indices if are_many(indices) else (*map(int, indices), ...)] = value
+    try:
+        view[indices if are_many(indices) else (*map(int, indices), ...)] = value
+    except IndexError:
+        require_all_inside(indices, view.shape)
+        raise
 
 
 def _add(

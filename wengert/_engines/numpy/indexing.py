@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from math import prod
 from typing import Any
@@ -9,20 +10,30 @@ from typing import Any
 import numpy as np
 
 from ..._core import dtypes
+from ..checks import require_inside
 
 _GATHERED = 1 << 20  # elements that one call of NumPy's gathers, which nobody can interrupt
 
 
 def _gather(x: np.ndarray[Any, Any], *indices: np.ndarray[Any, Any]) -> Any:
     lead, width = indices[0].shape, prod(x.shape[len(indices) :])
-    if not lead or prod(lead) * width <= _GATHERED:
-        return x[indices]
-    out = np.empty((*lead, *x.shape[len(indices) :]), x.dtype)
-    step = max(1, _GATHERED // max(1, prod(lead[1:]) * width))
-    for start in range(0, lead[0], step):
-        part = slice(start, start + step)
-        out[part] = x[(*[index[part] for index in indices],)]
-    return out
+    try:
+        if not lead or prod(lead) * width <= _GATHERED:
+            return x[indices]
+        out = np.empty((*lead, *x.shape[len(indices) :]), x.dtype)
+        step = max(1, _GATHERED // max(1, prod(lead[1:]) * width))
+        for start in range(0, lead[0], step):
+            part = slice(start, start + step)
+            out[part] = x[(*[index[part] for index in indices],)]
+        return out
+    except IndexError:
+        require_all_inside(indices, x.shape)
+        raise
+
+
+def require_all_inside(indices: tuple[Any, ...], extents: Sequence[int]) -> None:
+    """`require_inside`, of arrays and numbers."""
+    require_inside([*map(np.asarray, indices)], extents)
 
 
 _AT_ONCE = 1 << 18  # elements whose places are written out at a time
@@ -32,11 +43,9 @@ _SEQUENCE = 64  # so many updates of one place may be added one after the other 
 def _rows(x: np.ndarray[Any, Any], indices: tuple[Any, ...]) -> Any:
     """Which row of x each update goes to, x laid out as rows of what k indices address."""
     row: Any = np.int64(0)
+    require_all_inside(indices, x.shape)
     for axis, (index, size) in enumerate(zip(indices, x.shape[: len(indices)], strict=True)):
         index = np.asarray(index)
-        if index.size and not (-size <= index.min() and index.max() < size):
-            outside = index[(index < -size) | (index >= size)].flat[0]
-            raise IndexError(f"index {outside} is out of bounds for axis {axis} of extent {size}")
         place = np.where(index < 0, index + size, index) if index.size and index.min() < 0 else index
         row = place if axis == 0 else row * size + place
     return row
@@ -84,7 +93,11 @@ def _stretches(rows: np.ndarray[Any, Any], updates: np.ndarray[Any, Any], width:
 
 def _scatter_set(x: np.ndarray[Any, Any], updates: np.ndarray[Any, Any], *indices: np.ndarray[Any, Any]) -> Any:
     out = np.array(x, order="C")
-    out[indices] = updates
+    try:
+        out[indices] = updates
+    except IndexError:
+        require_all_inside(indices, x.shape)
+        raise
     return out
 
 

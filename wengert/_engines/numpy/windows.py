@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import require_inside
 from ..windows import count_of, highest, lowest, tap
 from .common import in_float32, widened
 from .summing import pairwise_sum
@@ -218,9 +219,7 @@ def _add_along(x: np.ndarray[Any, Any], index: np.ndarray[Any, Any], size: int) 
 def _from_start(places: np.ndarray[Any, Any], size: int) -> Any:
     """Places that may count from the end, as they count from the start; out of range, they would be in another row."""
     places = places.astype(np.int64)  # a narrow dtype has no room for the size
-    outside = (places < -size) | (places >= size)
-    if np.any(outside):
-        raise IndexError(f"index {places[outside][0]} is out of bounds for axis with size {size}")
+    require_inside([places], [size])
     places[places < 0] += size
     return places
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..checks import outside
 from .common import HALF, TableKernel, by_bits, in_float32, view, widened
 
 
@@ -17,12 +18,11 @@ def whole(index: torch.Tensor) -> Any:
 
 def require_inside(extents: Any, indices: Any) -> None:
     """Raises on an index out of range: torch itself checks in some kernels only, and on a GPU by ending the process."""
-    for axis, (index, size) in enumerate(zip(indices, extents, strict=False)):
+    for index, size in zip(indices, extents, strict=False):
         if index.numel():
             low, high = torch.aminmax(index)
             if not (-size <= int(low) and int(high) < size):
-                outside = int(low) if int(low) < -size else int(high)
-                raise IndexError(f"index {outside} is out of bounds for axis {axis} of extent {size}")
+                raise outside(int(low) if int(low) < -size else int(high), size)
 
 
 def _gather(x: torch.Tensor, *indices: Any) -> Any:
