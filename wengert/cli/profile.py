@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from wengert._core.tracebacks import fold
 from wengert.cli.commands import CANNOT_WORK, FOUND_WRONG, SUCCESS
 from wengert.programs.profiling import Calls, profiled
 
@@ -158,11 +159,9 @@ def _exit_code(error: SystemExit) -> int:
 
 
 def _of_script(error: Exception) -> Any:
-    """The traceback from the script's own first line on."""
+    """The traceback without our frames, from the script's own first line on."""
+    fold(error)
     found = error.__traceback__
-    while found is not None and (
-        found.tb_frame.f_code.co_filename in (__file__, runpy.__file__)
-        or found.tb_frame.f_globals.get("__name__") in ("runpy", "importlib._bootstrap")
-    ):
+    while found is not None and found.tb_frame.f_globals.get("__name__") in (__name__, runpy.__name__):
         found = found.tb_next
     return found

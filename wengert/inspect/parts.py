@@ -197,7 +197,7 @@ def parts_of(frames: Sequence[Frame], seconds: float, by: By, known: Known) -> l
         found = sum(row.seconds for row in rows)
         for row in rows:
             row.seconds = row.seconds * seconds / found if found else seconds / len(rows)
-    return [_part(group, by, known) for group in _by_line(rows)]
+    return [_part(*line, group, by, known) for line, group in _by_line(rows).items()]
 
 
 def _steps_by_node(frame: Frame) -> dict[int, Step]:
@@ -236,27 +236,30 @@ def _share(rows: Sequence[_Row], seconds: float) -> None:
         row.is_shared = is_shared
 
 
-def _by_line(rows: Sequence[_Row]) -> list[list[_Row]]:
-    """Nodes by the user's line that asks for them; what no line asks for belongs to the first."""
-    groups: dict[tuple[str, str], list[_Row]] = {}
+def _by_line(rows: Sequence[_Row]) -> dict[tuple[str, str], list[_Row]]:
+    """Nodes by the user's line that asks for them; what is there in no time, or asked for by no line, is told with its
+    line where that has something else, too, or with the first."""
+    lines = {id(row): line_of(row.node.site) for row in rows}
+    works = [row for row in rows if lines[id(row)][0] and _takes_time(row.node)] or rows
+    groups: dict[tuple[str, str], list[_Row]] = {lines[id(row)]: [] for row in works}
     for row in rows:
-        is_work = row.node.inputs or row.node.op.facts.holds  # constants take no time
-        groups.setdefault(line_of(row.node.site) if is_work else ("", ""), []).append(row)
-    if len(groups) > 1 and ("", "") in groups:
-        rest = groups.pop(("", ""))
-        groups[next(iter(groups))] += rest
-    return [*groups.values()]
+        groups.get(lines[id(row)], groups[lines[id(works[0])]]).append(row)
+    return groups
 
 
-def _part(rows: Sequence[_Row], by: By, known: Known) -> Part:
+def _takes_time(node: Node) -> bool:
+    return bool(node.op.facts.holds) or (bool(node.inputs) and node.op.facts.cost != "free")
+
+
+def _part(line: str, source: str, rows: Sequence[_Row], by: By, known: Known) -> Part:
     """A line."""
     nodes = [row.node.attrs[0] if row.node.op is OUTSIDE else row.node for row in rows]
-    names = (*dict.fromkeys(node.op.name for node in nodes if node.op.facts.cost != "free"),)
+    told = [node for node in nodes if node.op.facts.cost != "free" and node.op.facts.states is None]
+    names = (*dict.fromkeys(node.op.name for node in told),)
     counts = [(*flops_of(node, known), row.frame) for node, row in zip(nodes, rows, strict=True)]
     inner = _merged(part for row in rows if row.frames for part in parts_of(row.frames, row.seconds, by, known))
     is_least = any(flag or (count and frame.is_least) for count, flag, frame in counts)
     who, why = by([row.node for row in rows])
-    line, source = line_of(rows[0].node.site)
     return Part(
         who, names, why, line, source, sum(row.seconds for row in rows),
         any(row.is_shared for row in rows), _bytes_of(rows, known),

@@ -50,8 +50,8 @@ class Report:
         name: of the function.
         seconds: what a call of the compiled program takes: the least of some.
         parts: the lines of its pieces, in the order in which they run.
-        memory: the bytes that a call takes beside those of its arguments, at most at any time.
-        compile: seconds to the first result, by stage.
+        memory: the bytes that a call takes beside those of its arguments, at most at any time; 0 where nothing tells.
+        compile: seconds to the first result, by stage; what a framework compiles is not in it.
         traces: for each trace why there was one.
     """
 
@@ -87,12 +87,15 @@ class Report:
         head = f"{self.name}: {_time(self.seconds)} a call; {shares or 'nothing to run'}"
         lines = [head, ""]
         lines += _table([_HEADINGS, *[_row(part, "  " * depth) for part, depth in _listed(self.parts)]])
-        lines += ["", f"memory      {_size(self.memory)} at most, beside the arguments"]
+        lines += ["", f"memory      {self._memory()}"]
         stages = ", ".join(f"{stage} {_time(s)}" for stage, s in self.compile.items())
         lines.append(f"compiling   {_time(sum(self.compile.values()))}: {stages}")
         lines.append(f"traces      {len(self.traces)}")
         lines += [f"  {number}. {reason}" for number, reason in enumerate(self.traces, 1)]
         return "\n".join(line.rstrip() for line in lines)
+
+    def _memory(self) -> str:
+        return f"{_size(self.memory)} at most, beside the arguments" if self.memory else "not known"
 
     def __repr__(self) -> str:
         return f"<report of {self.name}: {len(self.parts)} parts, {_time(self.seconds)}>"
@@ -113,10 +116,11 @@ class Report:
         stages = ", ".join(f"{stage} {_time(s)}" for stage, s in self.compile.items())
         traces = "".join(f"<li>{html.escape(reason)}</li>" for reason in self.traces)
         return (
-            f"<div><b>{html.escape(self.name)}</b>: {_time(self.seconds)} a call, {_size(self.memory)} at most"
+            f"<div><b>{html.escape(self.name)}</b>: {_time(self.seconds)} a call; memory: {self._memory()}"
             f'<br><svg width="100%" height="{height}" role="img">{bars}</svg><br>{keys}'
             f"<table><tr>{heads}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
-            f"<p>compiled in {_time(sum(self.compile.values()))}: {html.escape(stages)}</p><ol>{traces}</ol></div>"
+            f"<p>compiled in {_time(sum(self.compile.values()))}: {html.escape(stages)}</p>"
+            f"<p>traces:</p><ol>{traces}</ol></div>"
         )
 
 
@@ -163,11 +167,13 @@ def _of_framework(
 ) -> Report:  # fmt: skip
     """The report of a program that a framework runs as a whole."""
     graph = compiled.program.graph
-    seconds, _ = _clocked(call, bool(compiled.written) or _has_effects(graph))
+    is_once = bool(compiled.written) or _has_effects(graph)
+    seconds, _ = _clocked(call, is_once)
     sizes = dict(zip((v.key for v in graph.inputs), map(_bytes, natives), strict=False))
     by = engine, "one program of the framework"
     parts = parts_of([Frame(graph, 1, False, sizes=sizes)], seconds, lambda nodes: by, Known({}, {}))
-    return Report(name, seconds, parts, 0, stages, traces)
+    memory = 0 if is_once else system.SYSTEM.grown_by(call) or 0
+    return Report(name, seconds, parts, memory, stages, traces)
 
 
 def _stages_of(node: Node) -> dict[str, float]:
