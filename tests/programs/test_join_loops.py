@@ -1,4 +1,4 @@
-"""Loops that take the same steps are one: forward mode's carries the values beside the tangents, once."""
+"""Loops that take the same steps are one, and branches of one index: forward mode's values and tangents, once."""
 
 from __future__ import annotations
 
@@ -192,3 +192,71 @@ def test_directions_that_fill_a_vector_are_no_part_of_the_result(count: int) -> 
     found = wg.function(wg.jacobian(f, mode="forward"))(x)
     assert found.shape == (count, count)
     np.testing.assert_allclose(found, wg.jacobian(f, mode="reverse")(x), rtol=1e-12, atol=1e-14)
+
+
+# -- branches ---------------------------------------------------------------------------------------------------------
+
+WIDE, ALONG = np.linspace(-1.0, 2.0, 40), np.linspace(1.0, 0.5, 40)
+
+
+def either(x: Any, y: Any) -> Any:
+    return wg.cond(wg.sum(x) > 0.3, lambda v: wg.exp(wg.sin(v)) * y, lambda v: wg.cos(v) ** 2 - y, x)
+
+
+def one_of_three(x: Any, y: Any) -> Any:
+    at = wg.sum(wg.astype(x > 0.5, "int64")) % 3
+    return wg.switch(at, [lambda v: wg.sin(v) * y, lambda v: v * v[::-1], lambda v: wg.tanh(v @ y) * v], x)
+
+
+def in_a_loop(x: Any, y: Any) -> Any:
+    return wg.scan(lambda c, r: (either(c * r, y), None), x, np.linspace(-1.0, 1.0, 5))[0]
+
+
+def twice(x: Any, y: Any) -> Any:
+    holds = x[0] > y[0]
+    first = wg.cond(holds, lambda v: (wg.exp(v), v * 2.0), lambda v: (v, wg.sin(v)), x)
+    second = wg.cond(holds, lambda v, w: v * w, lambda v, w: wg.cos(v) - w, x, y)
+    return first[0] * second + first[1]
+
+
+BRANCHING: dict[str, Callable[[Any, Any], Any]] = {f.__name__: f for f in (either, one_of_three, in_a_loop, twice)}
+
+
+def switches_of(graph: Any) -> int:
+    """Those in loops, too."""
+    nodes = optimise(graph).nodes
+    inner = [node.attrs[0].body.graph for node in nodes if node.op.name == "loop"]
+    return sum(node.op.name == "switch" for node in nodes) + sum(map(switches_of, inner))
+
+
+@pytest.mark.parametrize("derivative", DERIVATIVES)
+@pytest.mark.parametrize("name", BRANCHING)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_derivatives_of_joined_branches_are_those_of_the_program(name: str, derivative: str, sign: float) -> None:
+    way = DERIVATIVES[derivative](BRANCHING[name])
+    found, wanted = wg.tree.leaves(wg.function(way)(sign * WIDE, ALONG)), wg.tree.leaves(way(sign * WIDE, ALONG))
+    assert len(found) == len(wanted) > 0
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("derivative", ["jvp", "value, too"])
+@pytest.mark.parametrize("name", BRANCHING)
+def test_one_index_is_asked_once(name: str, derivative: str) -> None:
+    assert switches_of(wg.function(DERIVATIVES[derivative](BRANCHING[name])).trace(WIDE, ALONG)) == 1
+
+
+def test_branches_that_need_what_others_give_or_that_are_seen_stay_apart() -> None:
+    def chained(x: Any, y: Any) -> Any:
+        holds = x[0] > 0.0
+        first = wg.cond(holds, wg.sin, wg.cos, x)
+        return wg.cond(holds, lambda v, w: v * w, lambda v, w: v - w, x, first + y)
+
+    def printed(x: Any, y: Any) -> Any:
+        holds = x[0] > 0.0
+        first = wg.cond(holds, wg.sin, wg.cos, x)
+        wg.debug_print("between {}", x[0])
+        return first + wg.cond(holds, wg.cos, wg.sin, x) * y
+
+    for f in (chained, printed):
+        assert switches_of(wg.function(f).trace(WIDE, ALONG)) == 2

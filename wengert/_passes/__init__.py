@@ -11,6 +11,7 @@ from .constants import fold_constants
 from .cse import share_common
 from .dce import drop_unused
 from .drop_rules import drop_rules
+from .join_branches import join_branches
 from .join_loops import join_loops
 from .known_places import take_known_places
 from .simplify import simplify
@@ -25,7 +26,7 @@ def optimise(graph: Graph) -> Graph:
     if folded is not simple:  # with constants there may be more to simplify
         folded = simplify(folded)
     shared = share_common(folded)
-    joined = join_loops(shared)
+    joined = join_branches(join_loops(shared))
     found = drop_unused(shared if joined is shared else share_common(joined))
     for _ in range(_MOST_TAKINGS):
         taken = take_known_places(found)

@@ -22,7 +22,7 @@ from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .cse import attribute_identity
 from .drop_rules import drop_rules
-from .rewrite import with_inputs, with_nodes
+from .rewrite import place_of, same_in, with_inputs, with_joined
 from .simplify import simplify
 
 _ENOUGH = 1 / 8  # of the nodes of a step: where the other loop's has so many of them, one loop is less work than two
@@ -38,15 +38,10 @@ def join_loops(graph: Graph) -> Graph:
         for second in _partners(graph, first, later)[:_MOST_TRIES]:
             found = _joined(first, second)
             if found is not None:
-                graph = _with_joined(graph, first, second, *found)
-                loops = [found[0] if node is second else _same_in(graph, node) for node in later]
+                graph = with_joined(graph, first, second, *found)
+                loops = [found[0] if node is second else same_in(graph, node) for node in later]
                 break
     return graph
-
-
-def _same_in(graph: Graph, node: Node) -> Node:
-    """A node of a graph after others were replaced: the one with the same results."""
-    return next(other for other in graph.nodes if other.outputs is node.outputs)
 
 
 def _may_be_joined(node: Node) -> bool:
@@ -67,7 +62,7 @@ def _partners(graph: Graph, first: Node, later: Sequence[Node]) -> list[Node]:
         return []
     given = {v.key for v in first.outputs}
     found: list[Node] = []
-    for node in graph.nodes[_place_of(graph, first) + 1 :]:
+    for node in graph.nodes[place_of(graph, first) + 1 :]:
         if not given.isdisjoint([v.key for v in node.inputs]):
             given.update([v.key for v in node.outputs])
         elif node.op.has_effect:
@@ -76,10 +71,6 @@ def _partners(graph: Graph, first: Node, later: Sequence[Node]) -> list[Node]:
             found.append(node)
     read = {v.key for v in first.inputs}
     return sorted(found, key=lambda node: -len(read.intersection([v.key for v in node.inputs])))
-
-
-def _place_of(graph: Graph, node: Node) -> int:
-    return next(place for place, other in enumerate(graph.nodes) if other is node)
 
 
 def _start_alike(one: _Parts, other: _Parts) -> bool:
@@ -393,19 +384,3 @@ def _told_by(spec: Loop) -> dict[str, Dim]:
 def _values(graph: Graph) -> list[Value]:
     """The inputs of a graph and all that its nodes make."""
     return [*graph.inputs, *(v for node in graph.nodes for v in node.outputs)]
-
-
-def _with_joined(graph: Graph, first: Node, second: Node, made: Node, stands_for: dict[int, Value]) -> Graph:
-    """The graph with a loop for two: what reads results of the first comes behind it."""
-    place, where = _place_of(graph, first), _place_of(graph, second)
-    given = {v.key for v in first.outputs}
-    before: list[Node] = []
-    behind: list[Node] = []
-    for node in graph.nodes[place + 1 : where]:
-        is_behind = not given.isdisjoint([v.key for v in node.inputs])
-        if is_behind:
-            given.update([v.key for v in node.outputs])
-        (behind if is_behind else before).append(node)
-    nodes = [*graph.nodes[:place], *before, made]
-    nodes += [with_inputs(node, stands_for) for node in (*behind, *graph.nodes[where + 1 :])]
-    return with_nodes(graph, nodes, [stands_for.get(v.key, v) for v in graph.outputs])

@@ -78,6 +78,22 @@ def within_part(attrs: tuple[Any, ...], axis: int, start: int) -> tuple[Any, ...
     return starts, limits, strides
 
 
+def renamed(value: Value) -> Value:
+    """Another value of the same kind."""
+    return Value(value.shape, value.dtype, value.graph, value.name, value.weak)
+
+
+def copied(graph: Graph, given: Sequence[Value]) -> tuple[list[Node], list[Value]]:
+    """The nodes of a graph once more, on these values for its inputs, and what they make of its outputs."""
+    values = {v.key: x for v, x in zip(graph.inputs, given, strict=True)}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        inputs, outputs = (*[values[v.key] for v in node.inputs],), (*map(renamed, node.outputs),)
+        values.update((v.key, x) for v, x in zip(node.outputs, outputs, strict=True))
+        nodes.append(Node(node.op, inputs, outputs, node.attrs, node.site, node.is_quiet, node.label))
+    return nodes, [values[v.key] for v in graph.outputs]
+
+
 def with_inputs(node: Node, stands_for: dict[int, Value]) -> Node:
     """A node that reads what its inputs have been replaced by."""
     if stands_for:
@@ -86,3 +102,29 @@ def with_inputs(node: Node, stands_for: dict[int, Value]) -> Node:
                 inputs = (*[stands_for.get(v.key, v) for v in node.inputs],)
                 return node.remade(node.op, inputs, node.attrs)
     return node
+
+
+def same_in(graph: Graph, node: Node) -> Node:
+    """A node of a graph after others were replaced: the one with the same results."""
+    return next(other for other in graph.nodes if other.outputs is node.outputs)
+
+
+def place_of(graph: Graph, node: Node) -> int:
+    """Where a node stands in a graph."""
+    return next(place for place, other in enumerate(graph.nodes) if other is node)
+
+
+def with_joined(graph: Graph, first: Node, second: Node, made: Node, stands_for: dict[int, Value]) -> Graph:
+    """The graph with one node for two: what reads results of the first comes behind it."""
+    place, where = place_of(graph, first), place_of(graph, second)
+    given = {v.key for v in first.outputs}
+    before: list[Node] = []
+    behind: list[Node] = []
+    for node in graph.nodes[place + 1 : where]:
+        is_behind = not given.isdisjoint([v.key for v in node.inputs])
+        if is_behind:
+            given.update([v.key for v in node.outputs])
+        (behind if is_behind else before).append(node)
+    nodes = [*graph.nodes[:place], *before, made]
+    nodes += [with_inputs(node, stands_for) for node in (*behind, *graph.nodes[where + 1 :])]
+    return with_nodes(graph, nodes, [stands_for.get(v.key, v) for v in graph.outputs])
