@@ -69,7 +69,8 @@ ROUNDED = {
     "segmented_cumsum", "reduce_prod", "cofactor", "inv_or_inf", "eigh", "svd", "qr", "complement", "pinv", "expm",
     "expm_along", "sparse_matmul", "sparse_solve", "eig", "sqrtm", "logm", "sylvester",
     # functions computed otherwise than NumPy's, without a function of C's (`is_rounded` finds those that have one)
-    "rsqrt", "erfinv", "over_square_radius", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
+    "rsqrt", "erfinv", "erfcx", "over_square_radius", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
+    "normal_hazard", "expi", "exp1",
     "rfft",  # of single precision, which NumPy's own module transforms in double precision
     "irfft",  # of lines of up to 8 numbers, which are sums written out: NumPy's module adds in another order
     "i0", "i0e", "i1", "i1e", "iv", "ive", "digamma", "polygamma", "polygamma_step", "zeta",

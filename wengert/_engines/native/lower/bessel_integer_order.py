@@ -14,7 +14,7 @@ from numpy.polynomial import chebyshev
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from . import special
+from . import single_precision, special
 from .scalars import Rule, f64
 
 MOST = 4  # the highest order that the recurrence serves
@@ -77,6 +77,8 @@ def _far(b: Builder, x: Operand, order: int, is_short: bool) -> Operand:
 
 def modified(b: Builder, t: str, x: Operand, order: int, is_scaled: bool) -> Operand:
     """I(x) of a whole order up to `MOST`, times e^-|x| if it is scaled."""
+    if t == "f32" and order < 2:
+        return single_precision.modified(b, x, order, is_scaled)
     wide = b.convert("f64", t, x)
     size = f64(b, "abs", wide)
     is_near = f64(b, "lt", size, _FROM)

@@ -1,98 +1,18 @@
-"""Exponential integrals for programs that leave Python, by series, continued fractions and, near the zero of Ei, a
-quadrature, so that no digits cancel; and integrals of the error function, which are vector code.
-"""
+"""Integrals of the error function: vector code, and for high orders functions with loops."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
 from ...erfcx_integrals import MOST, SPLIT, reflected, smooth
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .formulas import Formulas, Scope, call_own
-from .numbers import EULER, Number, Some, choose, exp, first_of, fma, fused, log, repeated, where
+from .numbers import Number, Some, choose, exp, fma, fused, repeated, where
 from .special import call
 
 FORMULAS = Formulas()
-
-_ZERO = (0.37250741078136662, 1.5090283131234e-17)  # of Ei, in two parts
-_FAR = 40.0  # from here on the terms of the asymptotic series get small enough
-
-
-def _series(s: Scope, x: Number) -> Number:
-    """x + x^2 / (2 2!) + x^3 / (3 3!) + ..."""
-
-    def step(k: Number, term: Number, total: Number) -> list[Some]:
-        term = term * x / k
-        return [k + 1.0, term, total + term / k]
-
-    start = [1.0, 1.0, 0.0]
-    return repeated(
-        s.b, start, lambda k, term, total: (k < 2.0) | (abs(term) > 1e-17 * abs(total) * k) & (k < 500.0), step
-    )[2]
-
-
-def _scaled_fraction(s: Scope, x: Number) -> Number:
-    """e^x E1(x) for x from 1 on, by its continued fraction from the far end (DLMF 6.9.1): 80 steps have all digits."""
-    steps = where(x < 2.0, 160.0, 60.0)
-
-    def step(k: Number, below: Number) -> list[Some]:
-        return [k - 1.0, x + (2.0 * k - 1.0) - k * k / below]
-
-    return 1.0 / repeated(s.b, [steps, x + (2.0 * steps + 1.0)], lambda k, below: k > 0.0, step)[1]
-
-
-@FORMULAS.add("exp1", 1)
-def _exp1(s: Scope, x: Number) -> Some:
-    return first_of(
-        [
-            (~(x >= 0.0), lambda: math.nan),
-            (x == 0.0, lambda: math.inf),
-            (x < 1.0, lambda: -EULER - log(x) - _series(s, -x)),
-            (x > 800.0, lambda: 0.0),
-        ],
-        lambda: exp(-x) * _scaled_fraction(s, x),
-    )
-
-
-def _near_zero(x: Number) -> Number:
-    """The integral of e^t / t from the zero on."""
-    apart = (x - _ZERO[0]) - _ZERO[1]
-    nodes, weights = np.polynomial.legendre.leggauss(10)
-    total: Some = 0
-    for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
-        place = _ZERO[0] + apart * float(node)
-        total = total + exp(place) / place * float(weight)
-    return apart * total
-
-
-def _far(s: Scope, x: Number) -> Number:
-    """x e^-x Ei(x) = 1 + 1! / x + 2! / x^2 + ..., to the smallest term."""
-
-    def step(k: Number, term: Number, total: Number) -> list[Some]:
-        return [k + 1.0, term * k / x, total + term * k / x]
-
-    return repeated(s.b, [1.0, 1.0, 1.0], lambda k, term, total: (term > 1e-17) & (k < x), step)[2]
-
-
-@FORMULAS.add("expi", 1)
-def _expi(s: Scope, x: Number) -> Some:
-    half = exp(0.5 * x)  # twice: e^x overflows before the value does
-    return first_of(
-        [
-            (x != x, lambda: x),
-            (x == 0.0, lambda: -math.inf),
-            (x < 0.0, lambda: -call_own(s.b, "exp1", (), -x)),
-            (x == math.inf, lambda: math.inf),
-            (abs(x - _ZERO[0]) < 0.1, lambda: _near_zero(x)),
-            (x < _FAR, lambda: EULER + log(x) + _series(s, x)),
-        ],
-        lambda: half / x * _far(s, x) * half,
-    )
-
 
 _STEPS = 200
 

@@ -14,6 +14,7 @@ from . import (
     convolutions,
     cumulative,
     determinants,
+    exponential_integrals,
     factorisations,
     fourier,
     incomplete,
@@ -50,11 +51,11 @@ for family in FAMILIES:
 REWRITES.extend((
     added_products.joined, numpy_calls.taken_in, shared_factors.with_shared_factors, order_statistics.with_few_places,
 ))  # fmt: skip
-for family in (special, bessel_integer_order, incomplete, integrals, polygamma, quantiles):
+for family in (special, bessel_integer_order, exponential_integrals, incomplete, integrals, polygamma, quantiles):
     SCALARS.update(family.IN_PROCESS)  # `special` first: others have better rules for some of its primitives
 for family in (bessel_real_order, incomplete, integrals, quantiles):
     enter(family.FORMULAS)
-for family in (integrals, polygamma, quantiles):
+for family in (exponential_integrals, integrals, polygamma, quantiles):
     RULES.update(family.ALONE)
 
 __all__ = ["FAMILIES", "SINGLES"]

@@ -16,6 +16,7 @@ from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
 from .approximations import IN_SHORT_VECTORS, IN_VECTORS, SLOW_ALONE, STANDING
 from .scalars import Rule, f64, is_nan, larger, smaller
+from .single_precision import SHORT
 from .standalone import is_alone
 
 # from the primitive's name to SciPy's
@@ -60,12 +61,12 @@ def _with_order(name: str, whole: tuple[str, ...]) -> Callable[..., Operand]:
 
 # -- where SciPy gives up, as NumPy's kernels have it ------------------------------------------------------------------
 
-_TINY = {"f64": 2.0**-1022, "f32": 2.0**-126}
+_TINY = 2.0**-1022
 
 
 def _lgamma(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     size = b.let("abs", t, x)
-    is_tiny = b.both(b.let("lt", t, size, _TINY[t]), b.let("gt", t, size, 0.0))
+    is_tiny = b.both(b.let("lt", t, size, _TINY), b.let("gt", t, size, 0.0))
     small = b.let("neg", t, b.let("log", t, b.select(t, is_tiny, size, 1.0)))
     return b.select(t, is_tiny, small, call(b, "gammaln", t, x))
 
@@ -150,7 +151,15 @@ def _hazard(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return b.let("div", t, math.sqrt(2 / math.pi), tail)
 
 
-IN_PROCESS: dict[str, Rule] = {
+def _or_short(name: str, rule: Rule) -> Rule:
+    """A rule, or that of float32 where there is one."""
+    short = SHORT.get(name)
+    if short is None:
+        return rule
+    return lambda b, t, attrs, *xs: short(b, *xs) if t == "f32" else rule(b, t, attrs, *xs)
+
+
+_RULES: dict[str, Rule] = {
     **{name: _beta(name) for name in ("beta", "betaln")},
     "poch": _poch,
     "normal_hazard": _hazard,
@@ -159,3 +168,4 @@ IN_PROCESS: dict[str, Rule] = {
     "lgamma": _lgamma,
     "kv": _kv,
 }
+IN_PROCESS = {name: _or_short(name, rule) for name, rule in _RULES.items()}

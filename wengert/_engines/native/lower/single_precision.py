@@ -1,0 +1,174 @@
+"""Special functions of float32 in float32: the normal distribution, the gamma function, modified Bessel functions.
+
+Without branches and calls of libraries: loops are vector code, of twice as many numbers as in float64. A polynomial is
+the one of least squares of relative errors at Chebyshev's points, worked out with 50 digits and rounded; its error is
+about 2^-25 with its coefficients rounded. Errors of functions are a few units in the last place, or of what rounding
+of the arguments makes of them (`tests/engines/native/test_single_precision.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import cast
+
+from ..ir.builder import Builder
+from ..ir.loops import Operand
+from .numbers import Number, exp, fma, fused, log, sqrt, where
+
+
+def _number(b: Builder, x: Operand) -> Number:
+    return Number(b, x, "f32")
+
+
+def _mapped(x: Number, coefficients: Sequence[float], centre: float, half: float) -> Number:
+    """A polynomial in the place of x in an interval, from -1 to 1."""
+    return cast(Number, fused(fma(x, 1 / half, -centre / half), coefficients))
+
+
+# -- the normal distribution -------------------------------------------------------------------------------------------
+
+_VANISHED = 20.0  # e^(-x^2 / 2) is 0, and e^(x^2) infinite
+# of (x + 2) erfc(x / sqrt(2)) e^(x^2 / 2) / 2, in 1 / (x + 2) between 0 and 1/2
+_TAIL = (
+    0.672407985, 0.331404448, 0.0287972335, -0.0367182307, -0.000467446138, 0.00672389474, -0.0019649365,
+    -0.000781480398, 0.00087017857, -0.000215106425, -0.000186387653, 0.000142320394, 1.44911255e-05,
+    -2.69775373e-05,
+)  # fmt: skip
+
+
+def _factor(over: Number) -> Number:
+    """(x + 2) times the distribution function at -x over e^(-x^2 / 2), by 1 / (x + 2)."""
+    return _mapped(over, _TAIL, 0.25, 0.25)
+
+
+def _tail(size: Number) -> Number:
+    """The distribution function at less a size, over e^(-size^2 / 2)."""
+    over = 1.0 / (size + 2.0)
+    return over * _factor(over)
+
+
+def _square(x: Number, most: float) -> tuple[Number, Number]:
+    """The square of x or of a bound, and what rounding it has lost."""
+    near = where(abs(x) > most, most, x)
+    square = near * near
+    return square, fma(near, near, -square)
+
+
+def _decay(x: Number) -> Number:
+    """e^(-x^2 / 2)."""
+    square, lost = _square(x, _VANISHED)
+    return exp(-0.5 * square) * (1.0 - 0.5 * lost)
+
+
+def _ndtr(x: Number) -> Number:
+    tail = _tail(abs(x)) * _decay(x)
+    return where(x < 0.0, tail, 1.0 - tail)
+
+
+def _log_ndtr(x: Number) -> Number:
+    """By one logarithm: of the tail's factor, or of what the tail leaves with what rounding that has lost."""
+    factor, is_low = _tail(abs(x)), x < 0.0
+    tail = factor * _decay(x)
+    rest = 1.0 - tail
+    line = log(where(x == -math.inf, 1.0, where(is_low, factor, rest)))
+    return where(is_low, line - (0.5 * x) * x, -((tail - (1.0 - rest)) / rest - line))
+
+
+def _erfcx(x: Number) -> Number:
+    over = math.sqrt(0.5) / (abs(x) + math.sqrt(2))
+    tail = 2.0 * (over * _factor(over))
+    square, lost = _square(where(x < 0.0, x, 0.0), _VANISHED)
+    grown = 2.0 * (exp(square) * (1.0 + lost))
+    return where(x < 0.0, grown - tail, tail)
+
+
+def _normal_hazard(x: Number) -> Number:
+    decay, is_low, size = _decay(x), x < 0.0, abs(x) + 2.0
+    over = 1.0 / size
+    factor = _factor(over)
+    top = where(is_low, size, decay) * (1 / math.sqrt(2 * math.pi))
+    return top / where(is_low, factor, 1.0 - over * factor * decay)
+
+
+# -- the gamma function ------------------------------------------------------------------------------------------------
+
+_FROM = 3.0  # Stirling's series serves larger numbers
+_WHOLE = 2.0**23  # from here on all numbers are
+_HALF_LOG = 0.5 * math.log(2 * math.pi) - 0.5
+# of log(gamma(2 + x)) / (x (1 + x)) between -1 and 1, and of what Stirling's formula lacks times x, in 1 / x^2
+_GAMMA = (
+    0.422784328, -0.100317277, 0.0329649895, -0.0123849455, 0.00499899872, -0.00210223068, 0.000912580988,
+    -0.000425181817, 0.000191769475, -5.28115925e-05, 2.38524044e-05, -3.85908461e-05, 1.81020023e-05,
+)  # fmt: skip
+_STIRLING = (
+    0.0833333135, -0.00277442811, 0.000708958658,
+)  # fmt: skip
+
+
+def _lgamma(x: Number) -> Number:
+    """Below 1 by the recurrence, up to 3 by a polynomial beside the zeros at 1 and 2; below 0 by reflection."""
+    size = abs(x)
+    line, is_small = log(size), size < 1.0
+    first, second = where(is_small, size, size - 1.0), where(is_small, size - 1.0, size - 2.0)
+    place = where(size < _FROM, second, 0.0)
+    near = first * second * fused(place, _GAMMA) - where(is_small, line, -0.0)
+    over = 1.0 / where(size < _FROM, _FROM, size)
+    far = (size - 0.5) * (line - 1.0) + (over * fused(over * over, _STIRLING) + _HALF_LOG)
+    above = where(size < _FROM, near, far)
+    is_below = x < 0.0
+    turning = where(is_below & (size < _WHOLE), size, 0.0)
+    turn = abs(turning - turning.of("rint"))
+    is_pole = turn == 0.0
+    sine = (math.pi * where(is_pole, 0.5, turn)).of("sin")
+    below = where(is_pole, where(x == -math.inf, x, math.inf), -(line + log(sine * (1 / math.pi))) - above)
+    return where(is_below, below, above)
+
+
+# -- modified Bessel functions -----------------------------------------------------------------------------------------
+
+_SPLIT = 8.0
+# of I(x) / (x / 2)^order, in (x / 2)^2, and of sqrt(x) e^-x I(x), in 1 / x, for orders 0 and 1
+_NEAR = (
+    (
+        1, 1.00000024, 0.24999921, 0.0277787838, 0.00173551403, 6.96346469e-05, 1.89413549e-06, 4.31318163e-08,
+        3.8222206e-10, 1.49663702e-11,
+    ),
+    (
+        1, 0.50000006, 0.0833332092, 0.00694458326, 0.000347148132, 1.15957482e-05, 2.7186573e-07,
+        5.29891908e-09, 4.6026679e-11, 1.44056837e-12,
+    ),
+)  # fmt: skip
+_FAR = (
+    (
+        0.402176499, 0.00336055551, 0.000136156043, 1.11127183e-05, 1.63912966e-06, 3.62210983e-07,
+    ),
+    (
+        0.389398456, -0.00974958204, -0.000219168083, -1.50020333e-05, -2.00979298e-06, -4.22580939e-07,
+    ),
+)  # fmt: skip
+
+
+def modified(b: Builder, x: Operand, order: int, is_scaled: bool) -> Operand:
+    """I(x) of order 0 or 1, times e^-|x| if it is scaled: near 0 in x^2, far out in 1 / x."""
+    given = _number(b, x)
+    size = abs(given)
+    is_near = size < _SPLIT
+    near, far = where(is_near, size, 0.0), where(is_near, _SPLIT, size)
+    half = 0.5 * near
+    low = fused(half * half, _NEAR[order]) * (half if order else 1.0)
+    high = _mapped(1.0 / far, _FAR[order], 0.5 / _SPLIT, 0.5 / _SPLIT) / sqrt(far)
+    power = exp(-near if is_scaled else 0.5 * far)  # in two halves: e^x overflows before the value does
+    value = where(is_near, low * power, high) if is_scaled else where(is_near, low, high * power * power)
+    return (where(given < 0.0, -value, value) if order else value).x
+
+
+def _rule(formula: Callable[[Number], Number]) -> Callable[[Builder, Operand], Operand]:
+    return lambda b, x: formula(_number(b, x)).x
+
+
+# by the primitives' names
+SHORT: dict[str, Callable[[Builder, Operand], Operand]] = {
+    "ndtr": _rule(_ndtr), "log_ndtr": _rule(_log_ndtr), "erfcx": _rule(_erfcx), "normal_hazard": _rule(_normal_hazard),
+    "lgamma": _rule(_lgamma),
+}  # fmt: skip
