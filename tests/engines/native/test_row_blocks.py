@@ -35,6 +35,7 @@ def eager_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large_products, "TIMES", 0)
     monkeypatch.setattr(row_blocks, "NEAR", 1)
     monkeypatch.setattr(row_blocks, "FEWEST_TOGETHER", 4)
+    monkeypatch.setattr(row_blocks, "KEPT", 0)
 
 
 def groups(f: Callable[..., Any], *arrays: Array) -> list[row_blocks.Blocks]:
@@ -82,9 +83,16 @@ def twice(q: Any, k: Any, v: Any) -> Any:
     return attention(attention(q, k, v), k, v)
 
 
+def in_a_network(q: Any, k: Any, v: Any) -> Any:
+    """What gradients of come behind the heads' mixture."""
+    heads = xp.swapaxes(causal(q, k, v), -1, -2)
+    mixed = xp.reshape(heads, (-1, heads.shape[-1]))
+    return xp.tanh(xp.matmul(mixed, np.cos(np.arange(mixed.shape[1]))[:, None]))
+
+
 LAYERS: dict[str, Callable[..., Any]] = {
     "attention": attention, "causal": causal, "with bias": with_bias, "smoothed": smoothed, "by columns": by_columns,
-    "twice": twice,
+    "twice": twice, "in a network": in_a_network,
 }  # fmt: skip
 
 
@@ -198,6 +206,19 @@ def test_the_same_bits_for_any_number_of_threads(derivative: str, monkeypatch: p
 def test_scores_are_not_in_memory(derivative: str, batch: tuple[int, ...]) -> None:
     f, arrays = DERIVATIVES[derivative](causal), draw(batch, 600, 500, 32)
     assert largest(f, *arrays) <= 600 * 500 // 2
+    agree(f, *arrays, rtol=1e-11)
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_what_is_stored_for_a_gradient_behind_other_layers(is_large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_blocks, "KEPT", 0 if is_large else 1 << 30)
+    f, arrays = gradient(in_a_network), draw((2, 2), 600, 500, 32)
+    found = row_blocks.blocked(graph_of(f, *arrays))
+    blocks = [node for node in found.nodes if node.op is row_blocks.BLOCKED]
+    assert len(blocks) == 2
+    stored = [v for node in blocks for v in node.outputs if {500, 600} <= {*v.shape}]
+    assert len(stored) == (0 if is_large else 1)  # the products
+    assert largest(f, *arrays) <= (600 * 500 // 2 if is_large else 4 * 600 * 500)
     agree(f, *arrays, rtol=1e-11)
 
 

@@ -5,7 +5,9 @@ what follows goes along their rows (a mask, a softmax), and other products make 
 row follows from the same row of others, such nodes become one node (`BLOCKED`), which holds the graph of a block of
 rows: `lower/row_blocks.py` makes a loop over batches and heads, and one over blocks, so that the scores of one block
 are in the caches and those of all are nowhere. It is the same for gradients: the products that sum up over rows add up
-a block's terms.
+a block's terms. A gradient that comes much later, behind other layers, is a group of its own; it computes scores again,
+from queries, keys and what is known of each row, rather than have them stored for it: of few scores it reads the
+products.
 
 `tiles.py` does as much for elementwise code, as vectors of rows; its rows are too few for products of long rows.
 """
@@ -30,6 +32,7 @@ from .node_groups import Group, Search
 from .row_rules import needs_of
 
 LONGEST = 3000  # nodes of a graph that is searched
+KEPT = 8 << 20  # bytes up to which products are stored for another group, not computed again
 NEAR = 256 * 1024  # bytes of a block's part of one matrix: two are in the second cache at once
 FEWEST_TOGETHER, MOST_TOGETHER = 16, 128  # rows of a block
 
@@ -92,6 +95,7 @@ class _Group(Group):
         along: the axes of the seed's result that are gone along.
         needs: by place of a node in the graph, by operand its axes.
         axes: by key of a value made in the group its axes.
+        again: as `needs`, of other groups' members that it computes again.
     """
 
     needs: dict[int, tuple[Axes, ...]]
@@ -106,6 +110,7 @@ class _Group(Group):
         self.along = (*batch, rank - 2)
         self.extents = (*[out.shape[axis] for axis in self.along],)
         self.size = prod(out.shape)
+        self.again: dict[int, tuple[Axes, ...]] = {}
 
     def is_large(self, value: Value) -> bool:
         """Whether a value is one of those that are not to be stored."""
@@ -113,6 +118,11 @@ class _Group(Group):
 
 
 class _Search(Search[_Group]):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.home: dict[int, _Group] = {}  # by place of a node its group
+        self.read_by: list[set[int]] = []  # by group the keys of what it reads
+
     def run(self) -> Graph:
         found: list[_Group] = []
         seeds = [
@@ -125,6 +135,11 @@ class _Search(Search[_Group]):
             if self.add(group, seed, group.along) and self.is_worth(self.grown(group)):
                 found.append(group)
                 self.take(group)
+        self.home = {place: group for group in found for place in group.needs}
+        self.join_late(found)
+        for group in found:
+            self.repeat(group)
+        self.read_by = [{key for key, _ in self.operands(group)} for group in found]
         return self.replaced(found) if found else self.graph
 
     # -- growing --------------------------------------------------------------------------------------------------
@@ -185,17 +200,38 @@ class _Search(Search[_Group]):
             pairs = zip(found, group.extents, strict=True)
             if any(a is not None and value.shape[a] != extent for a, extent in pairs) or not _are_different(found):
                 return False
-        for value, found in zip(node.inputs, needs, strict=True):
-            known = group.axes.get(value.key)
-            if known is not None and (known != found or known[-1] is None):
-                return False
-        if axes[-1] is None and not any(v.key in group.axes for v in node.inputs):
+        known = [self.axes_of(value, group) for value in node.inputs]
+        pairs = zip(known, needs, strict=True)
+        if any(own is not None and (own != found or own[-1] is None) for own, found in pairs):
+            return False
+        if axes[-1] is None and not any(known):
             return False
         for reader in self.readers[out.key]:
             for value, found in zip(self.nodes[reader].inputs, group.needs.get(reader, ()), strict=False):
                 if value.key == out.key and (axes[-1] is None or found != axes):
                     return False
         return True
+
+    def axes_of(self, value: Value, group: _Group) -> Axes | None:
+        """The axes of a value that a group has made, or another that goes along the same ones."""
+        other = self.home.get(self.producer.get(value.key, -1), group)
+        return other.axes.get(value.key) if other.extents == group.extents else None
+
+    def join_late(self, found: list[_Group]) -> None:
+        """Has products join that add up over rows what one group has made times what another one reads, as gradients of
+        values are: the weights times what came back."""
+        for place, node in enumerate(self.nodes):
+            if place in self.home or node.op.name != "matmul":
+                continue
+            makers = [self.home.get(self.producer.get(v.key, -1)) for v in node.inputs]
+            for group in found:
+                others = [other for other in makers if other is not None and other is not group]
+                read = {v.key for member in group.needs for v in self.nodes[member].inputs}
+                is_near = any(v.key in read for v in node.inputs)
+                if is_near and others and self.joined(group, place):
+                    self.take(group)
+                    self.home[place] = group
+                    break
 
     # -- what it is worth -----------------------------------------------------------------------------------------
 
@@ -208,25 +244,72 @@ class _Search(Search[_Group]):
         saved = sum(bytes_of(v) for key, v in (made | read).items() if key not in given)
         return bool(made) and bool(read) and saved >= large_products.LEAST
 
+    # -- what is computed twice -----------------------------------------------------------------------------------
+
+    def repeat(self, group: _Group) -> None:
+        """Has a group compute again what another would store for it, as far as it is large."""
+        waiting = [*group.needs.items()]
+        while waiting:
+            place, needs = waiting.pop()
+            for value, axes in zip(self.nodes[place].inputs, needs, strict=True):
+                source = self.producer.get(value.key, -1)
+                other = self.home.get(source)
+                if other is None or other is group or source in group.again or not group.is_large(value):
+                    continue
+                if self.axes_of(value, group) == axes and self.is_repeated(value, self.nodes[source]):
+                    group.again[source] = other.needs[source]
+                    waiting.append((source, other.needs[source]))
+
+    def is_repeated(self, value: Value, node: Node) -> bool:
+        """Whether what a node makes is better computed twice than stored: if it is not stored in any case."""
+        if value.key in self.asked or not all(reader in self.home for reader in self.readers[value.key]):
+            return False
+        return node.op.name != "matmul" or bytes_of(value) > KEPT
+
     # -- the node -------------------------------------------------------------------------------------------------
+
+    def operands(self, group: _Group) -> dict[tuple[int, Axes], Value]:
+        """What a group reads, by key and axes."""
+        places = sorted(group.needs | group.again)
+        made = {v.key for place in places for v in self.nodes[place].outputs}
+        return {
+            (value.key, axes): value
+            for place in places
+            for value, axes in zip(self.nodes[place].inputs, (group.needs | group.again)[place], strict=True)
+            if value.key not in made
+        }
+
+    def results(self, group: _Group) -> list[Value]:
+        """The values of a group that others read."""
+        values = [self.nodes[place].outputs[0] for place in sorted(group.needs)]
+        return [
+            v for v in values
+            if v.key in self.asked or any(v.key in read for read in self.read_by)
+            or any(reader not in self.home for reader in self.readers[v.key])
+        ]  # fmt: skip
 
     def node_of(self, group: _Group) -> Node:
         """The node that does what a group does."""
-        members = sorted(group.needs)
-        operands: dict[tuple[int, Axes], Value] = {}
-        for place in members:
-            for value, axes in zip(self.nodes[place].inputs, group.needs[place], strict=True):
-                if value.key not in group.axes:
-                    operands[value.key, axes] = value
-        given = self.given(group)
-        rows = group.extents[-1]
+        operands, given, rows = self.operands(group), self.results(group), group.extents[-1]
         size = min(rows, _rows_together(group.seed))
         counts = (size, rows % size) if rows % size else (size,)
-        made = [_block(self, group, members, operands, given, count) for count in counts]
-        takes, gives = (*[axes for _, axes in operands],), (*[group.axes[v.key] for v in given],)
-        work = sum(_work(self.nodes[place]) for place in members)
-        blocks = Blocks(group.extents, (*[g for g, _ in made],), counts, takes, gives, made[0][1], work)
-        return Node(BLOCKED, (*operands.values(),), (*given,), (blocks,), self.nodes[members[0]].site)
+        members = [
+            (self.nodes[place], needs, (self.home[place].axes[self.nodes[place].outputs[0].key]))
+            for place, needs in sorted((group.needs | group.again).items())
+        ]
+        made = [_Body(group, members, operands, given, count) for count in counts]
+        read = made[0].read()
+        used = [place for place, value in enumerate(made[0].graph.inputs) if value.key in read]
+        for body in made:
+            body.graph.inputs = [body.graph.inputs[place] for place in used]
+        keys = [[*operands][place] for place in used]
+        gives = (*[group.axes[v.key] for v in given],)
+        blocks = Blocks(
+            group.extents, (*[body.graph for body in made],), counts, (*[axes for _, axes in keys],), gives,
+            (*made[0].turned,), sum(_work(node) for node, _, _ in members),
+        )  # fmt: skip
+        site = self.nodes[min(group.needs)].site
+        return Node(BLOCKED, (*[operands[key] for key in keys],), (*given,), (blocks,), site)
 
 
 def _are_different(axes: Axes) -> bool:
@@ -285,48 +368,68 @@ def _summed(node: Node) -> tuple[int | None, ...] | None:
 # -- the graph of a block ---------------------------------------------------------------------------------------------
 
 
-def _block(
-    search: _Search, group: _Group, members: list[int], operands: dict[tuple[int, Axes], Value], given: list[Value],
-    count: int,
-) -> tuple[Graph, tuple[tuple[bool, bool] | None, ...]]:  # fmt: skip
-    """The graph of so many rows, and which factors of its sums are to be transposed."""
-    graph = Graph("block")
-    parts = (*[1] * (len(group.extents) - 1), count)
+class _Body:
+    """The graph of so many rows, under construction.
 
-    def part(value: Value, axes: Axes) -> Value:
-        return Value(_cut(value.shape, axes, parts), value.dtype, graph.serial, value.name, value.weak)
+    Attributes:
+        graph: what it comes to.
+        turned: by result which factors of a sum are to be transposed; None for rows.
+    """
 
-    known = {(key, axes): part(value, axes) for (key, axes), value in operands.items()}
-    graph.inputs = [*known.values()]
-    sums: dict[int, tuple[Node, tuple[Axes, ...]]] = {}
-    for place in members:
-        node, needs = search.nodes[place], group.needs[place]
+    def __init__(
+        self, group: _Group, members: list[tuple[Node, tuple[Axes, ...], Axes]],
+        operands: dict[tuple[int, Axes], Value], given: list[Value], count: int,
+    ) -> None:  # fmt: skip
+        self.graph = Graph("block")
+        self.parts = (*[1] * (len(group.extents) - 1), count)
+        self.known = {(key, axes): self.part(value, axes) for (key, axes), value in operands.items()}
+        self.graph.inputs = [*self.known.values()]
+        self.sums: dict[int, tuple[Node, tuple[Axes, ...]]] = {}
+        self.turned: list[tuple[bool, bool] | None] = []
+        for member in members:
+            self.add(*member)
+        self.makers = {node.outputs[0].key: node for node in self.graph.nodes}
+        for value in given:
+            if value.key in self.sums:
+                self.give_factors(*self.sums[value.key])
+            else:
+                self.graph.outputs.append(self.known[value.key, group.axes[value.key]])
+                self.turned.append(None)
+        read = self.read()
+        self.graph.nodes = [node for node in self.graph.nodes if node.outputs[0].key in read]
+        self.graph.is_frozen = True
+
+    def part(self, value: Value, axes: Axes) -> Value:
+        """What stands for a block's part of a value."""
+        shape = _cut(value.shape, axes, self.parts)
+        return Value(shape, value.dtype, self.graph.serial, value.name, value.weak)
+
+    def add(self, node: Node, needs: tuple[Axes, ...], axes: Axes) -> None:
+        """Adds what a node does for a block; sums are what is given in their stead."""
         (out,) = node.outputs
-        axes = group.axes[out.key]
         if axes[-1] is None:
-            sums[out.key] = node, needs
-            continue
-        made = known[out.key, axes] = part(out, axes)
+            self.sums[out.key] = node, needs
+            return
+        made = self.known[out.key, axes] = self.part(out, axes)
         names = zip(node.op.attrs, node.attrs, strict=True)
         attrs = (*[made.shape if name == "shape" else attr for name, attr in names],)
-        inputs = (*[known[v.key, a] for v, a in zip(node.inputs, needs, strict=True)],)
-        graph.nodes.append(Node(node.op, inputs, (made,), attrs, node.site, node.is_quiet, node.label))
-    turned: list[tuple[bool, bool] | None] = []
-    makers = {node.outputs[0].key: node for node in graph.nodes}
-    for value in given:
-        if value.key not in sums:
-            graph.outputs.append(known[value.key, group.axes[value.key]])
-            turned.append(None)
-            continue
-        node, needs = sums[value.key]
-        factors = [known[v.key, a] for v, a in zip(node.inputs, needs, strict=True)]
-        sources = [_source(makers.get(x.key)) for x in factors]
-        graph.outputs += [x if source is None else source for x, source in zip(factors, sources, strict=True)]
-        turned.append((sources[0] is not None, sources[1] is not None))
-    read = {v.key for node in graph.nodes for v in node.inputs} | {v.key for v in graph.outputs}
-    graph.nodes = [node for node in graph.nodes if node.outputs[0].key in read]
-    graph.is_frozen = True
-    return graph, (*turned,)
+        inputs = (*[self.known[v.key, a] for v, a in zip(node.inputs, needs, strict=True)],)
+        self.graph.nodes.append(Node(node.op, inputs, (made,), attrs, node.site, node.is_quiet, node.label))
+
+    def give_factors(self, node: Node, needs: tuple[Axes, ...]) -> None:
+        """Makes the factors of a sum over rows results, as they are before they are transposed."""
+        factors = [self.known[v.key, a] for v, a in zip(node.inputs, needs, strict=True)]
+        sources = [_source(self.makers.get(x.key)) for x in factors]
+        self.graph.outputs += [x if source is None else source for x, source in zip(factors, sources, strict=True)]
+        self.turned.append((sources[0] is not None, sources[1] is not None))
+
+    def read(self) -> set[int]:
+        """The keys of what results are made of, and their own."""
+        found = {v.key for v in self.graph.outputs}
+        for node in reversed(self.graph.nodes):
+            if node.outputs[0].key in found:
+                found.update(v.key for v in node.inputs)
+        return found
 
 
 def _source(node: Node | None) -> Value | None:
