@@ -321,7 +321,7 @@ class _Meter:
     @staticmethod
     def _of_code(segment: Segment, is_refused: bool) -> Callable[[Sequence[Node]], tuple[str, str]]:
         libraries = {name: code.lowered.callers.get(name, set()) for code in segment.codes for name in code.libraries}
-        refused = "its code does not take these arguments" if is_refused else ""
+        refused = "machine code does not take the values of this call" if is_refused else ""
         why = refused or ("" if segment.codes else "compiling it failed")
 
         def by(nodes: Sequence[Node]) -> tuple[str, str]:

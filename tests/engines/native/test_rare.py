@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import ml_dtypes
@@ -95,3 +96,28 @@ def test_arrays_and_traces_are_asked_the_same(values: str, name: str, dtype: Any
     for array in (x, np.stack([np.arange(len(x), 0.0, -1).astype(x.dtype), x])):
         wanted = bool(np.asarray(spectrum.has_equal(wg.tensor(array))))
         assert spectrum.shows_equal(array) == wanted
+
+
+def test_a_loop_whose_values_machine_code_refuses_warns_once_with_the_line() -> None:
+    def step(c: Any, z: Any) -> Any:
+        values = np.linalg.svd(c + z * np.eye(3))[1]
+        return c, np.linalg.svd(c)[0].sum() + values.sum()
+
+    def f(a: Any) -> Any:
+        return wg.scan(step, a, np.zeros(5))[1].sum()
+
+    slope = wg.function(wg.grad(f))
+    usual = np.random.default_rng(0).normal(size=(3, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        slope(usual)
+    line = rf"test_rare.py:{step.__code__.co_firstlineno + 2}"
+    with pytest.warns(
+        RuntimeWarning, match=rf"step by step in Python: its machine code does not take[\s\S]*{line}"
+    ) as told:
+        slope(np.diag([2.0, 1.0, 1.0]))
+    assert len(told) == len({str(w.message) for w in told})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        slope(np.diag([2.0, 1.0, 1.0]))
+        wg.function(wg.grad(f))(np.diag([3.0, 1.0, 1.0]))

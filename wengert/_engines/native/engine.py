@@ -12,7 +12,7 @@ import os
 import re
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,9 +22,10 @@ from ..._core.analysis import atoms_named, atoms_told
 from ..._core.dims import Atom
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
+from ..._core.printer import programs_of
 from ..._core.progress import stage
 from ..._core.types import Guards
-from ..._core.user_line import at_user_line, warn
+from ..._core.user_line import Site, at_user_line, warn
 from ..refine import COMPILED, Plain
 from ..regions import as_object
 from .dumps import dump
@@ -134,6 +135,7 @@ class Kernels:
         self.owners: dict[int, Owner] = {}
         self.numbers: dict[Atom, int] = {}
         self.frugal: Callable[..., tuple[Any, ...]] | None = None
+        self._has_told = False
         self._plain = plain
         self._run: Callable[..., tuple[Any, ...]] | None = None
 
@@ -157,7 +159,11 @@ class Kernels:
             _tell(self.graph)
             if self.frugal is not None:
                 return self.frugal(*natives)
-        return self(*natives)
+        found = self(*natives)
+        if status == Status.REFUSED and not self._has_told:  # and the kernels have raised no error
+            self._has_told = True
+            _tell_refused(self.graph)
+        return found
 
 
 class Segment:
@@ -449,7 +455,7 @@ def refine(graph: Graph, plain: Plain) -> Graph:
         # then it takes and gives what the graph does, in this order, and calls can go straight to it
         found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
     for node in (node for part in found if not part.is_native for node in part.nodes):
-        if node.op.facts.holds in ("a loop", "a loop's backward pass"):
+        if node.op.facts.holds in _LOOPS:
             _warn_of_loop(node)
     if not any(part.is_native for part in found):
         return graph
@@ -462,20 +468,39 @@ def refine(graph: Graph, plain: Plain) -> Graph:
     return result if _tells_its_dimensions(result) else graph
 
 
+_LOOPS = ("a loop", "a loop's backward pass")
 _warned: set[str] = set()  # lines
 
 
 def _warn_of_loop(node: Node) -> None:
     """Warns, once for a line, of a loop whose steps run in Python for the sake of one op."""
     culprit = culprit_of(node)
-    line = str(culprit.site or node.site)
-    if line in _warned:
-        return
-    _warned.add(line)
     why = reason_against(culprit) or "it needs a size that only another part of the program tells"
     what = why if culprit is node else f"{culprit.op.name} in it has no machine code ({why})"
-    said = f"a loop runs step by step in Python: {what}"
-    warn(at_user_line(said, culprit.site or node.site), RuntimeWarning)
+    _warn_once(f"a loop runs step by step in Python: {what}", culprit.site or node.site)
+
+
+def _tell_refused(graph: Graph) -> None:
+    """The same of loops of which the values of a call are not for machine code, such as equal singular values."""
+    for node in (node for node in graph.nodes if node.op.facts.holds in _LOOPS):
+        rare = next(_rare_in(node), node)
+        what = "its machine code does not take the values of this call"
+        _warn_once(f"a loop has run step by step in Python: {what}", rare.site or node.site)
+
+
+def _rare_in(node: Node) -> Iterator[Node]:
+    """What machine code refuses in a loop or a branch where a flag is set that seldom is, at whatever depth."""
+    for inner in (inner for graph in programs_of(node) for inner in graph.nodes):
+        if inner.op.name == "rarely":
+            yield inner
+        yield from _rare_in(inner)
+
+
+def _warn_once(said: str, site: Site | None) -> None:
+    line = "" if site is None else f"{site.code.co_filename}:{site.lineno}"
+    if line not in _warned:
+        _warned.add(line)
+        warn(at_user_line(said, site), RuntimeWarning)
 
 
 def _can_be_passed(part: Part) -> bool:
