@@ -1,8 +1,9 @@
 """Lowerings: from the nodes of a graph to loops. `blocks.py` walks a graph; the other files hold its rules.
 
 A `Block` walks a schedule; values are `forms`: elements in registers, stored arrays with strides, or lazy. Tables
-by family: `scalars`, `maps`, `reduces`; everything else has a rule in `SINGLES`, which `rule_tables` fills
-(`regions`, `scatters`, `cumulative`, `products`, `factorisations`, `convolutions`, ...).
+by family: `scalars`, `maps`, `reduces`; everything else has a rule in `SINGLES`, of the file that `rule_tables`
+names, which is loaded when the rule is needed (`regions`, `scatters`, `cumulative`, `products`, `factorisations`,
+`convolutions`, ...).
 
 - Loops and branches are basic blocks of the same function: small loop variables are variables (registers), large
   ones arrays that change places or are written in place; histories grow (`histories`), or are snapshots from which

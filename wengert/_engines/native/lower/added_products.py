@@ -34,8 +34,6 @@ JOINED = Op("joined", ("operands",), ("name", "rest"), ("out",), "general", _no_
 
 def joined(graph: Graph) -> Graph:
     """The graph with sums of products as one node each."""
-    if not any(node.op.name in _PRODUCTS for node in graph.nodes):
-        return graph
     return _Search(graph).run()
 
 

@@ -40,6 +40,7 @@ from .forms import (
     strides_of,
 )
 from .formulas import RULES
+from .later import Later
 from .maps import MAPS, Info, Map
 from .memory_reuse import heirs
 from .reduces import REDUCES, RUNNING
@@ -58,7 +59,7 @@ class Single(NamedTuple):
     of_halves: bool
 
 
-SINGLES: dict[str, Single] = {}
+SINGLES: dict[str, Single | Later] = {}  # a file stands for the rules of its table `LOWERED` until one is needed
 
 
 def singles(rules: dict[str, Lower], *, of_complex: bool = False, of_halves: bool = False) -> dict[str, Single]:
@@ -66,11 +67,32 @@ def singles(rules: dict[str, Lower], *, of_complex: bool = False, of_halves: boo
     return {name: Single(rule, of_complex, of_halves) for name, rule in rules.items()}
 
 
+def single(name: str) -> Single:
+    """How a primitive of `SINGLES` is lowered."""
+    found = SINGLES[name]
+    if isinstance(found, Later):
+        SINGLES.update(found.load().LOWERED)
+        found = SINGLES[name]
+    assert isinstance(found, Single)
+    return found
+
+
+class Rewrite(NamedTuple):
+    """What is done to a graph that has some of these primitives, by a function of a file."""
+
+    file: Later
+    function: str
+    names: frozenset[str]
+
+    def __call__(self, graph: Graph) -> Graph:
+        return getattr(self.file.load(), self.function)(graph)
+
+
 # Primitives that leave the elements of their first operand where they are, perhaps with something added to them.
 IN_PLACE = {"reshape"}
 
 # What is done to a graph before it is lowered, by rules for several nodes at once; `rule_tables.py` lists it.
-REWRITES: list[Callable[[Graph], Graph]] = []
+REWRITES: list[Rewrite] = []
 
 
 # fractions that are what they are in a program of any size
@@ -93,6 +115,7 @@ class Setting:
     def __init__(self, b: Builder, is_shared: bool = False) -> None:
         self.b = b
         self.constants: list[tuple[Any, Array]] = []
+        self.arrays_of: dict[int, Array] = {}  # of the constants, by `id`
         self.budget: Reg | None = None
         self.numbers: list[float] | None = [] if is_shared else None
         self.numbers_array = b.array("f64", "in")
@@ -146,12 +169,11 @@ class Setting:
 
     def constant(self, value: np.ndarray[Any, Any]) -> Array:
         """A large constant, as an operand."""
-        for held, array in self.constants:
-            if held is value:
-                return array
-        array = self.b.array(TYPE_OF[value.dtype], "in")
-        self.constants.append((value, array))
-        return array
+        known = self.arrays_of.get(id(value))
+        if known is None:
+            known = self.arrays_of[id(value)] = self.b.array(TYPE_OF[value.dtype], "in")
+            self.constants.append((value, known))
+        return known
 
     def memory_budget(self) -> Reg:
         """How many bytes histories may take."""
@@ -352,8 +374,10 @@ class Block:
         Returns:
             The outputs: in registers if small, else stored.
         """
-        for rewrite in REWRITES if not self.b.width else ():
-            self.graph = rewrite(self.graph)
+        names = set[str]() if self.b.width else {node.op.name for node in self.graph.nodes}
+        for rewrite in REWRITES:
+            if not names.isdisjoint(rewrite.names):
+                self.graph = rewrite(self.graph)
         with self.setting.region(self.graph):
             return self._run(targets, is_filled, is_early)
 
@@ -502,7 +526,7 @@ class Block:
         elif name == "dim_value":
             self.forms[node.outputs[0].key] = Elements((), "i64", [self.extent(node.attrs[0])])
         elif name in SINGLES:
-            found = self.setting.routines.lowered(self, node, forms, lambda: SINGLES[name].lower(self, node, forms))
+            found = self.setting.routines.lowered(self, node, forms, lambda: single(name).lower(self, node, forms))
             for value, form in zip(node.outputs, found, strict=True):
                 self._file(value, form)
         elif is_small(node.outputs[0]):
@@ -818,15 +842,15 @@ def is_lowered(name: str) -> bool:
 
 def takes_complex(name: str) -> bool:
     """Whether the rule for a primitive is one of complex numbers, too."""
-    return name in COMPLEX_SCALARS or name in MAPS or name in ("convert", "constant") or any(
-        table[name].of_complex for table in (SINGLES, REDUCES) if name in table
-    )  # fmt: skip
+    if name in COMPLEX_SCALARS or name in MAPS or name in ("convert", "constant"):
+        return True
+    return (name in SINGLES and single(name).of_complex) or (name in REDUCES and REDUCES[name].of_complex)
 
 
 def takes_halves(name: str) -> bool:
     """Whether the rule for a primitive is one of half floats, too: `prepare` has others computed in float32."""
     if name in SINGLES:
-        return SINGLES[name].of_halves
+        return single(name).of_halves
     is_scalar = name in SCALARS and name != "nextafter"  # of float32 it is another number
     return is_scalar or name in MAPS or name in REDUCES or name in ("convert", "constant")
 

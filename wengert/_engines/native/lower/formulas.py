@@ -17,6 +17,7 @@ from ...._core.graph import Node
 from ..ir.accesses import unchecked
 from ..ir.builder import Builder
 from ..ir.loops import Array, Function, Operand, Typed
+from .later import SPECIAL
 from .numbers import Number, Some, operand
 from .special import call
 from .standalone import alone, is_alone
@@ -49,7 +50,7 @@ class Formula(NamedTuple):
 
 
 class Formulas(dict[str, Formula]):
-    """The formulas of one file, by the names of their primitives; `rule_tables.py` lists the files."""
+    """The formulas of one file, by the names of their primitives; `special_rules.py` lists the files."""
 
     def add(self, name: str, operands: int) -> Callable[[Callable[..., Some]], Callable[..., Some]]:
         """Decorates the formula of a primitive."""
@@ -107,6 +108,7 @@ def function_alone(said: str) -> Own:
 def own_function(said: str) -> Own:
     """The function of a name that `call_own` has made."""
     name, *words = said.removeprefix(PREFIX).split(".")
+    SPECIAL.load()  # code that was kept on disk calls it, too
     formula = FORMULAS[name]
     b = Builder()
     scope = Scope(b)
@@ -127,6 +129,7 @@ def c_word(said: str) -> str:
 def stands_alone(node: Node) -> bool:
     """Whether code that stands alone has a way for a node that else may be a kernel's."""
     name = node.op.name
+    SPECIAL.load()
     return name in TRANSFORMS or (name in RULES and all(v.dtype.kind != "c" for v in node.inputs))
 
 

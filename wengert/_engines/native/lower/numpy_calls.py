@@ -48,7 +48,7 @@ LOWERED = singles({"outside": _outside}, of_complex=True, of_halves=True)
 
 def taken_in(graph: Graph) -> Graph:
     """Where code stands alone, what it has a way for is no kernel's any more."""
-    if not (is_alone() and any(node.op is OUTSIDE for node in graph.nodes)):
+    if not is_alone():
         return graph
     nodes = [_itself(node) if node.op is OUTSIDE and stands_alone(node.attrs[0]) else node for node in graph.nodes]
     return Graph.of(graph.name, graph.inputs, nodes, graph.outputs, graph.guards)

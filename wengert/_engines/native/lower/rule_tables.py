@@ -1,61 +1,77 @@
-"""Fills the tables of lowering rules from the files that define rules; imported by `functions.py`.
+"""Says which file has the lowering rules of which primitives; imported by `functions.py`.
 
-`SINGLES` has primitives that are lowered by themselves, `SCALARS` and `RULES` special functions on one element (in this
-process, and where code stands alone), `REWRITES` what is done to a graph beforehand.
+A file is loaded when a program first has one of its primitives: all of them take longer to load than most programs take
+to compile. `SINGLES` has primitives that are lowered by themselves, `SCALARS` special functions on one element too,
+`REWRITES` what is done to a graph beforehand.
 """
 
 from __future__ import annotations
 
-from . import (
-    added_products,
-    bessel_integer_order,
-    bessel_real_order,
-    cofactors,
-    convolutions,
-    cumulative,
-    determinants,
-    exponential_integrals,
-    factorisations,
-    fourier,
-    incomplete,
-    integrals,
-    matrix_functions,
-    numpy_calls,
-    order_statistics,
-    polygamma,
-    products,
-    quantiles,
-    random_bits,
-    regions,
-    row_blocks,
-    scatters,
-    shared_factors,
-    sparse,
-    special,
-    spectra,
-    tiles,
-    windows,
-)
-from .blocks import REWRITES, SINGLES
-from .formulas import RULES, enter
-from .scalars import SCALARS
+from ..ir.builder import Builder
+from ..ir.loops import Operand
+from .blocks import REWRITES, SINGLES, Rewrite
+from .later import SPECIAL, Later
+from .reduces import RUNNING
+from .scalars import SCALARS, Rule
 
-FAMILIES = (
-    added_products, cofactors, convolutions, cumulative, determinants, factorisations, fourier, matrix_functions,
-    numpy_calls, order_statistics, products, random_bits, regions, row_blocks, scatters, sparse, spectra, tiles,
-    windows,
+# by file, the primitives of its table `LOWERED`
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "added_products": ("joined",),
+    "cofactors": ("cofactor", "inv_or_inf"),
+    "convolutions": ("conv",),
+    "cumulative": (
+        *RUNNING, "linear_recurrence", "segmented_cumsum", "cumlogsumexp", "argmax", "argmin", "sort", "argsort",
+        "searchsorted",
+    ),
+    "determinants": ("det", "slogdet", "permute_rows", "unpermute_rows"),
+    "factorisations": ("cholesky", "triangular_solve", "solve", "inv", "lu"),
+    "fourier": ("dft", "rfft", "irfft"),
+    "matrix_functions": ("sqrtm", "logm", "sylvester"),
+    "numpy_calls": ("outside",),
+    "order_statistics": ("native sorted_at",),
+    "products": ("matmul", "einsum"),
+    "random_bits": ("random_bits", "random_split", "random_fold_in"),
+    "regions": ("loop", "loop_back", "switch"),
+    "row_blocks": ("blocked",),
+    "scatters": (
+        "scatter_add", "scatter_max", "scatter_min", "last_writes", "maximum_iterations", "rarely", "scatter_set",
+        "scatter_mul", "buffer_new", "buffer_value", "buffer_get", "buffer_set", "buffer_add",
+    ),
+    "sparse": ("sparse_matmul", "sparse_solve"),
+    "spectra": ("complement", "pinv", "eig", "eigh", "svd", "qr"),
+    "tiles": ("tiled",),
+    "windows": (
+        "window_sum", "window_spread", "window_argmax", "window_argmin", "native window_best", "native window_put",
+        "add_along",
+    ),
+}  # fmt: skip
+
+# the primitives for which `special_rules.py` has a rule in this process
+SPECIAL_FUNCTIONS = (
+    "beta", "betainc", "betaincc", "betaincinv", "betaln", "beta_size", "binom_count", "digamma", "erfcx",
+    "erfcx_integral", "erfinv", "exp1", "expi", "gamma", "gammainc", "gammaincc", "gammaincinv", "gamma_size", "i0",
+    "i0e", "i1", "i1e", "iv", "ive", "jv", "kv", "kve", "lgamma", "log_ndtr", "nbinom_count", "ndtr", "ndtri",
+    "ndtri_exp", "normal_hazard", "poch", "poisson_count", "polygamma", "polygamma_step", "vonmises_place", "yv",
+    "zeta",
 )  # fmt: skip
 
-for family in FAMILIES:
-    SINGLES.update(family.LOWERED)
-REWRITES.extend((
-    added_products.joined, numpy_calls.taken_in, shared_factors.with_shared_factors, order_statistics.with_few_places,
-))  # fmt: skip
-for family in (special, bessel_integer_order, exponential_integrals, incomplete, integrals, polygamma, quantiles):
-    SCALARS.update(family.IN_PROCESS)  # `special` first: others have better rules for some of its primitives
-for family in (bessel_real_order, incomplete, integrals, quantiles):
-    enter(family.FORMULAS)
-for family in (exponential_integrals, integrals, polygamma, quantiles):
-    RULES.update(family.ALONE)
 
-__all__ = ["FAMILIES", "SINGLES"]
+def _special(name: str) -> Rule:
+    """A rule that puts the one of `special_rules.py` in its place when it is first needed."""
+
+    def rule(b: Builder, t: str, attrs: tuple[object, ...], *xs: Operand) -> Operand:
+        return SPECIAL.load().IN_PROCESS[name](b, t, attrs, *xs)
+
+    return rule
+
+
+SINGLES.update({name: Later(file) for file, names in FAMILIES.items() for name in names})
+SCALARS.update({name: _special(name) for name in SPECIAL_FUNCTIONS})
+REWRITES.extend((
+    Rewrite(Later("added_products"), "joined", frozenset({"matmul", "einsum"})),
+    Rewrite(Later("numpy_calls"), "taken_in", frozenset({"outside"})),
+    Rewrite(Later("shared_factors"), "with_shared_factors", frozenset({"solve"})),
+    Rewrite(Later("order_statistics"), "with_few_places", frozenset({"sort"})),
+))  # fmt: skip
+
+__all__ = ["FAMILIES", "SINGLES", "SPECIAL_FUNCTIONS"]

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ..ir.accesses import unchecked
+from .later import SPECIAL
 
 _alone: ContextVar[bool] = ContextVar("wengert_alone", default=False)
 
@@ -23,6 +24,7 @@ def is_alone() -> bool:
 @contextmanager
 def alone() -> Generator[None]:
     """What is lowered inside stands alone."""
+    SPECIAL.load()  # which has rules for where code does
     token = _alone.set(True)
     try:
         with unchecked():
