@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,28 @@ from .._core.tensor import Tensor, entered, held_now, source_of
 from .._core.user_line import user_site
 from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
-from .captures import Alike, Captures, Moving, guarded
+from .captures import Alike, Captures, Looks, Moving, guarded
 from .rebuilding import rebuilder
 from .trace import Traced
 from .uploads import Uploads, can_keep
 from .whole_numbers import Bounds
 
 _LOOKS = 8  # of a framework's arrays for which a trace keeps how it is called
+# functions that look by themselves, made for one trace; where so many had to be, things move all the time, and Python's
+# code, which asks for them by their names, has to look
+_MOST_LOOKERS = 32
 _commit_lock = forking.short_lock()
+
+
+class _Direct(NamedTuple):
+    """Compiled code as a function of what comes from outside, and what it looks at beside that, if it does."""
+
+    run: Callable[..., Any]
+    looks: Looks | None = None
+
+    def holds(self) -> bool:
+        """Whether it finds what it looks at where it was."""
+        return self.looks is None or self.looks.hold()
 
 
 class Compiled:
@@ -48,9 +62,9 @@ class Compiled:
     """
 
     __slots__ = (
-        "_captured", "_direct", "_sources", "_stands_for_others", "captures", "dims", "executable", "form", "graph",
-        "guards", "home", "is_plain", "limits", "program", "rebuild", "result_count", "scalars", "seconds", "traced",
-        "uploads", "variables", "written",
+        "_captured", "_direct", "_lookers", "_sources", "_stands_for_others", "captures", "dims", "executable", "form",
+        "graph", "guards", "home", "is_plain", "limits", "program", "rebuild", "result_count", "scalars", "seconds",
+        "traced", "uploads", "variables", "written",
     )  # fmt: skip
 
     def __init__(
@@ -81,7 +95,8 @@ class Compiled:
         self.rebuild = rebuilder(traced.results, traced.places)
         self.form = _form(traced.results, traced.places, len(graph.outputs))
         self.uploads = Uploads()
-        self._direct: dict[tuple[tuple[Any, ...], int], Callable[..., Any]] = {}
+        self._direct: dict[tuple[tuple[Any, ...], int], _Direct] = {}
+        self._lookers = 0
 
     @property
     def captured(self) -> list[Tensor]:
@@ -181,21 +196,38 @@ class Compiled:
         entry = getattr(self.executable, "entry", None)
         if entry is None:
             return None
-        if self._captured:
-            arguments = [*arguments, *self.natives]
         kinds = (*map(type, arguments),)
         version = 0 if self.captures is None else self.captures.version
-        if (kinds, version) not in self._direct:
+        kept = self._direct.get((kinds, version))
+        if kept is None or not kept.holds():
             code = entry(self.guards)
-            run = None if code is None else code.direct(arguments, tuple if self.form is ... else self.form)
-            if run is None:
+            made = None if code is None else self._bound(code, arguments)
+            if made is None:
                 return None
-            run = _rebuilt(run, self.rebuild) if self.form is ... else run
-            if self.captures is not None:
-                run = self.captures.guarded(run, self.natives)
             self._direct = {key: kept for key, kept in self._direct.items() if key[1] == version}
-            self._direct[kinds, version] = run
-        return self._direct[kinds, version]
+            kept = self._direct[kinds, version] = made
+        return kept.run
+
+    def _bound(self, code: Any, arguments: Sequence[Any]) -> _Direct | None:
+        """Code as a function of arguments that looks by itself whether it is still right, or Python does for it."""
+        captures, natives = self.captures, self.natives
+        if captures is not None and self._lookers < _MOST_LOOKERS:
+            looks, natives = code.looks(), captures.operands(natives)
+            if captures.look(looks):
+                self._lookers += 1
+                return self._of(code.direct([*arguments, *natives], self._kind(), looks, natives), looks)
+        made = self._of(code.direct([*arguments, *natives], self._kind()))
+        if made is None or captures is None:
+            return made
+        return made._replace(run=captures.guarded(made.run, self.natives))
+
+    def _kind(self) -> type | None:
+        return tuple if self.form is ... else self.form
+
+    def _of(self, run: Callable[..., Any] | None, looks: Looks | None = None) -> _Direct | None:
+        if run is None:
+            return None
+        return _Direct(_rebuilt(run, self.rebuild) if self.form is ... else run, looks)
 
     def _direct_on(self, home: Engine, arguments: Sequence[Any]) -> Callable[..., Any] | None:
         if self._stands_for_others:
@@ -211,8 +243,8 @@ class Compiled:
                 return None
             kept = [(key, kept) for key, kept in self._direct.items() if key[1] == version]
             self._direct = dict(kept[1 - _LOOKS :])
-            self._direct[like, version] = run
-        return self._direct[like, version]
+            self._direct[like, version] = _Direct(run)
+        return self._direct[like, version].run
 
     def _made_direct_on(self, home: Engine, arguments: Sequence[Any]) -> Callable[..., Any] | None:
         captured = self.natives

@@ -9,5 +9,6 @@ one trace, `Surroundings` a part of it for what is not traced.
 from .captures import Captures
 from .guard import Alike, Binder, Moving, guarded, made
 from .surroundings import Surroundings
+from .watch import Looks
 
-__all__ = ["Alike", "Binder", "Captures", "Moving", "Surroundings", "guarded", "made"]
+__all__ = ["Alike", "Binder", "Captures", "Looks", "Moving", "Surroundings", "guarded", "made"]

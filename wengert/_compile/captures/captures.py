@@ -31,7 +31,18 @@ from .guard import Alike, Guard, Moving, Unwritten, guard_of, guarded
 from .inputs import Inputs, tensor_around
 from .reach import Reach, Slot, is_array
 from .reads import has_jumps
-from .watch import MISSING, Contents, Elements, ShapeAndDtype, StaticAt, Watch, bytes_of, same_bytes, same_printing
+from .watch import (
+    MISSING,
+    Contents,
+    Elements,
+    Looks,
+    ShapeAndDtype,
+    StaticAt,
+    Watch,
+    bytes_of,
+    same_bytes,
+    same_printing,
+)
 
 _COPIED_BEFORE = 1 << 20  # bytes; larger arrays are copied after the trace, and only where they must be compared
 _COMPARED = 1 << 26  # bytes that are compared in all; of what is beyond them no copy is kept
@@ -248,9 +259,25 @@ class Captures:
         """
         natives = [*natives]
         for place, array in self._arrays():
-            given = natives[place]  # our view of it: the code is to see what has become of it
+            given = natives[place]
             natives[place] = given._replace(array=array) if type(given) is Moving else array
-        return guarded([*self._watches, *map(Unwritten, self.tensors)], run, natives, alike)
+        return guarded(self._tests(), run, natives, alike)
+
+    def operands(self, natives: Sequence[Any]) -> list[Any]:
+        """The captured arrays themselves, not our views of them: code that gets them is to see what has become of
+        them.
+        """
+        found = [*natives]
+        for place, array in self._arrays():
+            found[place] = array
+        return found
+
+    def look(self, looks: Looks) -> bool:
+        """Has machine code look whether the program is still the right one; False where it cannot see all of it."""
+        return all(test.look(looks) for test in self._tests())
+
+    def _tests(self) -> list[Watch | Unwritten]:
+        return [*self._watches, *map(Unwritten, self.tensors)]
 
     def holds(self, statics: Sequence[Any] = ()) -> bool:
         """Whether the program is still what f would be traced to; arrays that were replaced by others like them are

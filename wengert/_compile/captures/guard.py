@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..._core.engine import Ready
 from ..._core.tensor import Tensor, Written
-from .watch import Bind, Item, Watch
+from .watch import Bind, Item, Looks, Watch
 
 Guard = Callable[[Sequence[Any]], bool]
 
@@ -46,6 +46,10 @@ class Unwritten(NamedTuple):
     def text(self, bind: Bind) -> str:
         """The test as an expression."""
         return f"{bind(self.tensor)}.__class__ is not {bind(Written)}"
+
+    def look(self, looks: Looks) -> bool:
+        """Has machine code look at it; False if it cannot."""
+        return type(self.tensor) is not Written and looks.type_of(self.tensor)
 
 
 class Alike:

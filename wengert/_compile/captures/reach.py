@@ -64,7 +64,7 @@ from .watch import (
 LIMIT = 5000  # values that are looked at; who captures more has captured a program's whole state
 
 _ATOMS: tuple[type, ...] = (
-    type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, type(Ellipsis), range, slice,
+    type(None), bool, int, float, complex, str, bytes, np.generic, np.dtype, np.ufunc, type(Ellipsis), range, slice,
     CodeType,
 )  # fmt: skip
 # locks, files and the like have no data to compare

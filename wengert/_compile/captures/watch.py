@@ -11,12 +11,14 @@ import keyword
 from abc import get_cache_token
 from collections.abc import Sequence
 from operator import attrgetter, is_
+from types import CellType, FunctionType
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..._core import system
 from ..._core.argument_types import ArrayLike
+from ..._core.kinds import SEQUENCES
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "nothing"})()
 FEW = 16  # elements that are compared one by one in a guard's text
@@ -28,6 +30,20 @@ class Bind(Protocol):
     home: dict[str, Any]
 
     def __call__(self, value: Any) -> str: ...
+
+
+class Looks(Protocol):
+    """Takes what machine code can look at by itself (`run/looks.py` of the native engine); each says whether it can."""
+
+    def type_of(self, value: object) -> bool: ...
+    def cell(self, cell: CellType, value: object) -> bool: ...
+    def function(self, f: FunctionType, name: str, value: object) -> bool: ...
+    def elements(self, values: list[Any], held: Sequence[Any]) -> bool: ...
+    def element(self, values: Any, place: int, value: object) -> bool: ...
+    def entry(self, owner: Any, key: object, value: object) -> bool: ...
+    def no_entry(self, owner: Any, key: object) -> bool: ...
+    def entries(self, owner: Any, held: Sequence[Any]) -> bool: ...
+    def hold(self) -> bool: ...
 
 
 class StaticAt:
@@ -73,6 +89,10 @@ class Watch:
         """The comparison as an expression."""
         return f"{self.place(bind)} is {bind(self.value)}"
 
+    def look(self, looks: Looks) -> bool:
+        """Has machine code look at the place; False if it cannot."""
+        return False
+
     def place(self, bind: Bind) -> str:
         """The place as an expression."""
         raise NotImplementedError
@@ -89,6 +109,9 @@ class Cell(Watch):
 
     __slots__ = ()
 
+    def look(self, looks: Looks) -> bool:
+        return looks.cell(self.owner, self.value)
+
     def place(self, bind: Bind) -> str:
         return bind(self.owner)  # a cell is bound as a variable
 
@@ -100,6 +123,13 @@ class Item(Watch):
     """A global, or an entry of a dictionary; MISSING where the name was not there."""
 
     __slots__ = ()
+
+    def look(self, looks: Looks) -> bool:
+        if isinstance(self.owner, SEQUENCES):
+            return looks.element(self.owner, self.key, self.value)
+        if self.value is MISSING:
+            return looks.no_entry(self.owner, self.key)
+        return looks.entry(self.owner, self.key, self.value)
 
     def text(self, bind: Bind) -> str:
         if self.value is MISSING:
@@ -125,6 +155,9 @@ class Attribute(Watch):
 
     __slots__ = ()
 
+    def look(self, looks: Looks) -> bool:
+        return type(self.owner) is FunctionType and looks.function(self.owner, self.key, self.value)
+
     def place(self, bind: Bind) -> str:
         if not _is_plain(self.key):
             return f"{bind(getattr)}({self._owner(bind)}, {bind(self.key)})"
@@ -148,6 +181,9 @@ class Elements(Whole):
 
     __slots__ = ()
 
+    def look(self, looks: Looks) -> bool:
+        return type(self.owner) is list and looks.elements(self.owner, self.value)
+
     def text(self, bind: Bind) -> str:
         place, held = self.place(bind), self.value
         if len(held) > FEW or type(self.owner) is StaticAt:
@@ -170,6 +206,9 @@ class Entries(Elements):
 
     __slots__ = ()
 
+    def look(self, looks: Looks) -> bool:
+        return looks.entries(self.owner, self.value)
+
     def text(self, bind: Bind) -> str:
         keys, values = self.value[::2], self.value[1::2]
         place = self.place(bind)
@@ -188,6 +227,9 @@ class Attributes(Entries):
     """All attributes of an object."""
 
     __slots__ = ()
+
+    def look(self, looks: Looks) -> bool:
+        return False  # where they lie is another dictionary after another was assigned
 
     def place(self, bind: Bind) -> str:
         return f"{self._owner(bind)}.__dict__"
@@ -349,7 +391,7 @@ def _labels(frame: object) -> Any:
 
 
 __all__ = [
-    "COPIED", "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "ShapeAndDtype",
-    "StaticAt", "Watch", "all_same", "bytes_of", "flat", "same", "same_bytes", "same_context", "same_data",
-    "same_frame", "same_printing", "same_token",
+    "COPIED", "MISSING", "Attribute", "Attributes", "Cell", "Contents", "Elements", "Entries", "Item", "Looks",
+    "ShapeAndDtype", "StaticAt", "Watch", "all_same", "bytes_of", "flat", "same", "same_bytes", "same_context",
+    "same_data", "same_frame", "same_printing", "same_token",
 ]  # fmt: skip

@@ -31,6 +31,7 @@ from ..llvm.jit import WRITTEN, Loaded, library
 from ..llvm.target import llvm
 from . import context, flags, stack, stub
 from .callable import CALLABLE
+from .looks import Looks
 from .records import Argument, Mode, Result, Word
 
 
@@ -88,17 +89,30 @@ class Code(NamedTuple):
     gives: tuple[Give, ...]
     options: dict[str, Any]
 
+    def looks(self) -> Looks:
+        """What `direct` takes, with nothing in it yet."""
+        return Looks()
+
     def function(self) -> Callable[..., Any] | None:
         """A built-in of arrays that returns a tuple."""
         return bound(self.loaded, self.takes, self.gives, **self.options)
 
-    def direct(self, arguments: Sequence[Any], form: type | None) -> Callable[..., Any] | None:
-        """A built-in for arguments like these (arrays, NumPy's and Python's numbers) that returns results in a form."""
+    def direct(
+        self, arguments: Sequence[Any], form: type | None, looks: Looks | None = None, kept: Sequence[Any] = ()
+    ) -> Callable[..., Any] | None:  # fmt: skip
+        """A built-in for arguments like these (arrays, NumPy's and Python's numbers) that returns results in a form.
+
+        Args:
+            arguments: like those of calls, and the very ones of each call at the end, as many as are `kept`.
+            form: what holds the results.
+            looks: what must hold; else it refuses.
+            kept: arguments that it adds by itself.
+        """
         kinds = ["float" if type(a) is float else "scalar" if isinstance(a, np.generic) else "" for a in arguments]
         takes = [take._replace(kind=kind or take.kind) for take, kind in zip(self.takes, kinds, strict=True)]
         options = {
-            **self.options, "on_failure": _shaped(self.takes, self.options.get("on_failure"), form),
-            "on_flags": _of_natives(takes, self.options.get("on_flags")),
+            **self.options, "on_failure": _shaped(self.takes, self.options.get("on_failure"), form, kept),
+            "on_flags": _of_natives(takes, self.options.get("on_flags"), kept), "looks": looks, "objects": kept,
         }  # fmt: skip
         return bound(self.loaded, takes, self.gives, form=form, **options)
 
@@ -108,6 +122,7 @@ def bound(
     form: type | None = tuple, on_failure: Callable[..., Any] | None = None, frees_gil: bool = True,
     name: str = "native", constants: Sequence[Any] = (), presets: Sequence[tuple[int, int]] = (),
     kept: np.ndarray[Any, Any] | None = None, on_flags: Callable[..., Any] | None = None,
+    looks: Looks | None = None, objects: Sequence[Any] = (),
 ) -> Callable[..., Any] | None:  # fmt: skip
     """A built-in function that runs compiled code on Python objects.
 
@@ -127,18 +142,23 @@ def bound(
         kept: something that must stay as long as the built-in does, such as what the presets point to.
         on_flags: called with the processor's flags (`flags.KINDS`) and the arguments where the code has set some that
             NumPy's error state asks for; what it raises ends the call. None: nobody asks for flags.
+        looks: what must hold; else the built-in refuses.
+        objects: arguments that it adds to those of each call, at their end.
     """
     address = _stub_address()
     if not address:
         return None
     derive = 0 if sizes_function is None else sizes_function.address
     shape = 1 if form is None else 0 if form is tuple else id(form)
+    added = (ctypes.py_object * len(objects))(*objects)
     described = {
         Word.N_ARGUMENTS: len(takes), Word.N_RESULTS: len(gives), Word.N_SIZES: sizes, Word.ENTRY: loaded.address,
         Word.SIZES_FUNCTION: derive, Word.NDARRAY: id(np.ndarray), Word.FLOAT: id(float),
         Word.REFUSED: id(NotImplemented), Word.FORM: shape, Word.N_THREADS: threads(), Word.FREES_GIL: int(frees_gil),
         Word.N_CONSTANTS: len(constants), Word.N_PRESETS: len(presets),
         Word.STATE: 0 if on_flags is None else flags.ADDRESS, Word.STACK: loaded.stack and loaded.stack + stack.SPARE,
+        Word.LOOKS: 0 if looks is None else looks.address, Word.N_KEPT: len(objects),
+        Word.KEPT: ctypes.addressof(added),
     }  # fmt: skip
     words = [described[name] for name in Word]
     told: set[int] = set()
@@ -154,7 +174,7 @@ def bound(
     # the built-in keeps all it points to: the words, the dtypes, the static objects, the code, the method's definition
     # references keep NumPy from moving the memory of constants, by `resize(refcheck=False)`
     pins = (*[weakref.ref(constant) for constant in constants],)
-    needed = (loaded, method, (*takes,), (*gives,), form, (*constants,), pins, sizes_function, kept)
+    needed = (loaded, method, (*takes,), (*gives,), form, (*constants,), pins, sizes_function, kept, looks, added)
     held = (packed, on_failure or _unexplained, on_flags, needed)
     return _new_function(ctypes.byref(method), held, None)
 
@@ -230,23 +250,27 @@ def _result_words(give: Give) -> list[int]:
     return words
 
 
-def _shaped(takes: Sequence[Take], on_failure: Callable[..., Any] | None, form: Any) -> Callable[..., Any] | None:
+def _shaped(
+    takes: Sequence[Take], on_failure: Callable[..., Any] | None, form: Any, kept: Sequence[Any]
+) -> Callable[..., Any] | None:  # fmt: skip
     """A handler of failures for callers: it gets natives, and its results are the caller's own and in their form."""
     if on_failure is None:
         return None
 
     def shaped(status: int, failing: int, *arguments: object) -> Any:
-        results = (*map(callers_own, on_failure(status, failing, *_natives(takes, arguments))),)
+        results = (*map(callers_own, on_failure(status, failing, *_natives(takes, (*arguments, *kept)))),)
         return results[0] if form is None else results if form is tuple else form._make(results)
 
     return shaped
 
 
-def _of_natives(takes: Sequence[Take], on_flags: Callable[..., Any] | None) -> Callable[..., Any] | None:
+def _of_natives(
+    takes: Sequence[Take], on_flags: Callable[..., Any] | None, kept: Sequence[Any]
+) -> Callable[..., Any] | None:  # fmt: skip
     """A handler of flags for callers: it gets natives."""
-    if on_flags is None or all(take.kind != "float" for take in takes):
+    if on_flags is None or not (kept or any(take.kind == "float" for take in takes)):
         return on_flags
-    return lambda found, *arguments: on_flags(found, *_natives(takes, arguments))
+    return lambda found, *arguments: on_flags(found, *_natives(takes, (*arguments, *kept)))
 
 
 def _natives(takes: Sequence[Take], arguments: Sequence[Any]) -> list[Any]:

@@ -17,7 +17,9 @@ class Word(IntEnum):
     FORM is 0 for a tuple, 1 for the only result itself, else where a named tuple's type lies. STATE is 0 where nobody
     asks for the processor's flags, else where three words lie: the context variable that holds NumPy's error state
     (0: not known), one value of it, and the flags that matter under that value. STACK is how many bytes of stack the
-    code needs, 0 where it is little.
+    code needs, 0 where it is little. LOOKS is 0, or where words lie that tell what is looked at first (`looks.py`): one
+    that becomes 1 where something has changed, the number of looks, and for each its address, the bits that matter and
+    what they are to be. KEPT is where N_KEPT objects lie that are arguments behind those of the call.
     """
 
     N_ARGUMENTS = 0
@@ -35,6 +37,9 @@ class Word(IntEnum):
     N_PRESETS = 12
     STATE = 13
     STACK = 14
+    LOOKS = 15
+    N_KEPT = 16
+    KEPT = 17
 
 
 class Argument(IntEnum):

@@ -5,6 +5,7 @@ describe arguments and results (`records.py`; `entry.py` writes it). It is what 
 `METH_FASTCALL`; written as IR it needs no compiler on the user's machine and lands in the object cache once. In words:
 
     refuse where the code needs more stack than the thread has left (`stack.py`)
+    refuse where what the program has read beside its arguments may have changed (`looks.py`)
     for each argument: refuse unless it is what its record says; note where its data lies and what it tells of sizes
     work out derived sizes (a function of the compiled module), which also checks the guards
     for each result: an array of NumPy's, or a scratch cell for a scalar, or an empty slot that the code will fill
@@ -41,9 +42,9 @@ def stub_ir(header: int) -> str:
         header: the size of the head of a Python object, behind which NumPy's fields and values lie.
     """
     parts = [
-        _DECLARATIONS, stub_results.BLOCK_NAME, stub_results.HELPERS, _SPACE, _BEGINNING, stub_arguments.ARGUMENTS,
-        stub_arguments.SIZES, stub_results.ROOM, _CALL, stub_handlers.FLAGS, stub_handlers.FAILURE,
-        stub_results.HANDED_OVER,
+        _DECLARATIONS, stub_results.BLOCK_NAME, stub_results.HELPERS, _SPACE, _BEGINNING, stub_arguments.LOOKS,
+        stub_arguments.ARGUMENTS, stub_arguments.SIZES, stub_results.ROOM, _CALL, stub_handlers.FLAGS,
+        stub_handlers.FAILURE, stub_results.HANDED_OVER,
     ]  # fmt: skip
     text = _NAMES.sub(_number_of, "\n".join(parts))
     numbers = {
@@ -188,8 +189,15 @@ start:
   %dims = alloca [64 x i64]
   %context = alloca [CONTEXT_SIZE x i8], align 8
   %p.now = alloca ptr
-  %fits = icmp eq i64 %arguments, %given
-  br i1 %fits, label %arg, label %refuse
+  %p.looks = getelementptr i64, ptr %d, i64 WORD_LOOKS
+  %looks = load ptr, ptr %p.looks
+  %p.nkept = getelementptr i64, ptr %d, i64 WORD_N_KEPT
+  %nkept = load i64, ptr %p.nkept
+  %p.kept = getelementptr i64, ptr %d, i64 WORD_KEPT
+  %kept = load ptr, ptr %p.kept
+  %all.given = add i64 %given, %nkept
+  %fits = icmp eq i64 %arguments, %all.given
+  br i1 %fits, label %watched, label %refuse
 
 refuse:
   call void @Py_IncRef(ptr %refused)

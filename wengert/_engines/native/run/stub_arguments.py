@@ -1,21 +1,59 @@
 """The stub's first part, in IR: looks at the arguments of a call and gets the numbers that the code will need.
 
-It goes over the records of `records.py` with the arguments beside them, refuses what does not fit, and leaves in
-`%buffers` where the data lie and in `%sizes` the extents. `stub.py` puts it where its function begins.
+First it compares what looks tell of Python's objects (`looks.py`). Then it goes over the records of `records.py` with
+the arguments beside them, refuses what does not fit, and leaves in `%buffers` where the data lie and in `%sizes` the
+extents. `stub.py` puts it where its function begins.
 """
 
 from __future__ import annotations
 
+LOOKS = """\
+; -- what the program has read beside its arguments
+watched:
+  %has.looks = icmp ne ptr %looks, null
+  br i1 %has.looks, label %watch, label %args.start
+watch:
+  %p.watches = getelementptr i64, ptr %looks, i64 1
+  %watches = load i64, ptr %p.watches
+  %watch.first = getelementptr i64, ptr %looks, i64 2
+  br label %watch.next
+watch.next:
+  %at = phi i64 [ 0, %watch ], [ %at.next, %watch.one ]
+  %watch.more = icmp slt i64 %at, %watches
+  br i1 %watch.more, label %watch.one, label %args.start
+watch.one:
+  %p.watch = getelementptr [3 x i64], ptr %watch.first, i64 %at
+  %watch.at = load ptr, ptr %p.watch
+  %watch.word = load i64, ptr %watch.at
+  %p.watch.mask = getelementptr i64, ptr %p.watch, i64 1
+  %watch.mask = load i64, ptr %p.watch.mask
+  %watch.bits = and i64 %watch.word, %watch.mask
+  %p.watch.wanted = getelementptr i64, ptr %p.watch, i64 2
+  %watch.wanted = load i64, ptr %p.watch.wanted
+  %watch.holds = icmp eq i64 %watch.bits, %watch.wanted
+  %at.next = add i64 %at, 1
+  br i1 %watch.holds, label %watch.next, label %watch.failed
+watch.failed:
+  store i64 1, ptr %looks
+  br label %refuse
+args.start:
+  br label %arg
+"""
+
 ARGUMENTS = """\
 ; -- arguments
 arg:
-  %i = phi i64 [ 0, %start ], [ %i.next, %arg.done ]
-  %b = phi i64 [ 0, %start ], [ %b.next, %arg.done ]
-  %c = phi ptr [ %records, %start ], [ %c.next, %arg.done ]
+  %i = phi i64 [ 0, %args.start ], [ %i.next, %arg.done ]
+  %b = phi i64 [ 0, %args.start ], [ %b.next, %arg.done ]
+  %c = phi ptr [ %records, %args.start ], [ %c.next, %arg.done ]
   %arg.more = icmp slt i64 %i, %arguments
   br i1 %arg.more, label %arg.take, label %constant
 arg.take:
-  %p.x = getelementptr ptr, ptr %args, i64 %i
+  %is.given = icmp slt i64 %i, %given
+  %i.kept = sub i64 %i, %given
+  %i.own = select i1 %is.given, i64 %i, i64 %i.kept
+  %x.from = select i1 %is.given, ptr %args, ptr %kept
+  %p.x = getelementptr ptr, ptr %x.from, i64 %i.own
   %x = load ptr, ptr %p.x
   %p.type = getelementptr i8, ptr %x, i64 HEAD_TYPE
   %type = load ptr, ptr %p.type
