@@ -64,6 +64,7 @@ ALL = {
     "beside_autograd": Benchmark(),
     "overhead": Benchmark("--quick"),
     "compile_time": Benchmark(),
+    "growth": Benchmark("--sizes 16,32,64 --most 5"),
     "engines": Benchmark("--seconds 0.1 --rounds 5"),
     "sorting": Benchmark("--seconds 0.02"),
     "cliffs": Benchmark("--seconds 0.02 --bound 20"),

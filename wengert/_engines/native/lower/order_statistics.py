@@ -42,7 +42,12 @@ _SPREAD = 1.5  # square roots of the sample's size: three deviations of what sta
 
 def with_few_places(graph: Graph) -> Graph:
     """The graph with sorts that find a few places only, where nothing else of them is read."""
-    found = {node: partial for node in graph.nodes if _is_long(node) and (partial := _partial(graph, node))}
+    sorts = {node.outputs[0].key: node for node in graph.nodes if _is_long(node)}
+    readers: dict[int, list[Node]] = {key: [] for key in sorts.keys() - {v.key for v in graph.outputs}}
+    for node in graph.nodes:
+        for key in {v.key for v in node.inputs} & readers.keys():
+            readers[key].append(node)
+    found = {sorts[key]: partial for key, reading in readers.items() if (partial := _partial(sorts[key], reading))}
     if not found or any(node.op.has_effect or node.op.facts.holds or node.op.facts.buffer for node in graph.nodes):
         return graph
     nodes = in_order([found.get(node, node) for node in graph.nodes])
@@ -59,16 +64,12 @@ def _is_long(node: Node) -> bool:
     return not is_descending and not (type(n) is int and n < FEWEST)
 
 
-def _partial(graph: Graph, node: Node) -> Node | None:
+def _partial(node: Node, readers: Sequence[Node]) -> Node | None:
     """The same sort of the places that are read, if these are few."""
     (out,), shape = node.outputs, node.inputs[0].shape
     axis = node.attrs[0] % len(shape)
-    if any(v.key == out.key for v in graph.outputs):
-        return None
     places, fixed = {}, set[int]()
-    for reader in graph.nodes:
-        if not any(v.key == out.key for v in reader.inputs):
-            continue
+    for reader in readers:
         if reader.op.name == "gather" and axis == 0 and len(reader.inputs) == 2 and reader.inputs[1].key != out.key:
             places[reader.inputs[1].key] = reader.inputs[1]
         elif reader.op.name == "slice" and all(type(ends[axis]) is int for ends in reader.attrs):

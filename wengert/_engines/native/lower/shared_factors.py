@@ -6,6 +6,7 @@ are eliminated anew: in registers that takes no longer than to keep factors.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -34,12 +35,12 @@ def with_shared_factors(graph: Graph) -> Graph:
         return graph
     turned = _turned(graph)
     matrices = {node: turned.get(node.inputs[0].key, (node.inputs[0], 0)) for node in systems}
-    known = [x.key for x, _ in matrices.values()]
+    known = Counter(x.key for x, _ in matrices.values())
     factors: dict[int, tuple[Value, ...]] = {}
     nodes: list[Node] = []
     for node in graph.nodes:
         matrix, way = matrices.get(node, (None, 0))
-        if matrix is None or known.count(matrix.key) < 2:
+        if matrix is None or known[matrix.key] < 2:
             nodes.append(node)
             continue
         if matrix.key not in factors:

@@ -151,6 +151,7 @@ class _Scheduling:
         self.ready: dict[int, int] = {}
         self.stage = [0] * len(nodes)
         self.weight: dict[int, int] = {}
+        self.last_read: dict[int, int] = {}  # by the key of a value the last stage in which something reads it
         self.partners = partners(nodes)
         self.moving: set[int] = set()  # maps that became members, as they would be read too often
 
@@ -329,6 +330,7 @@ class _Scheduling:
 
     def sink(self) -> None:
         """Moves members to the stage where they are read first, if no more values are stored for it."""
+        self.last_read = {key: max(self.stage[r] for r in readers) for key, readers in self.readers.items() if readers}
         for place in range(len(self.nodes) - 1, -1, -1):
             if self.kinds[place] is not Kind.POINT:
                 continue
@@ -343,6 +345,8 @@ class _Scheduling:
             if self.newly_stored(place, first) <= self.most_stored(place):
                 self.stage[place] = first
                 self.ready[key] = first + 1
+                for value in node.inputs:
+                    self.last_read[value.key] = max(first, self.last_read[value.key])
 
     def most_stored(self, place: int) -> int:
         """How many more values may be stored for a member to move: what one routine computes together with another
@@ -368,15 +372,21 @@ class _Scheduling:
                 continue
             readers = self.readers[value.key]
             if self.kinds[source] in (Kind.SINGLE, Kind.ASSEMBLE):
-                count += not is_small(value) and all(self.stage[r] < stage for r in readers)
+                count += not is_small(value) and self.last_read[value.key] < stage
                 continue
-            if self.kinds[source] is not Kind.POINT or any(
-                self.stage[r] > self.stage[source] for r in readers if r != place
-            ):
+            if self.kinds[source] is not Kind.POINT or self.is_read_later(source, value, place):
                 continue
             moves = len(readers) == 1 and depth > 0 and self.is_direct(place, value)
             count += min(1, self.newly_stored(source, stage, depth - 1)) if moves else 1
         return count
+
+    def is_read_later(self, source: int, value: Value, place: int) -> bool:
+        """Whether a value is read in a later stage than its own by others than the node at a place."""
+        last, own = self.last_read[value.key], self.stage[source]
+        if last <= own or self.stage[place] < last:
+            return last > own
+        # what is read by thousands of nodes is mostly read by one of the last of them
+        return any(self.stage[r] > own for r in reversed(self.readers[value.key]) if r != place)
 
     # -- loops ----------------------------------------------------------------------------------------------------
 
