@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ import pytest
 
 import wengert as wg
 from wengert._core.op import REGISTRY
+from wengert._core.printer import held_by
 from wengert._engines.native.engine import is_on
 from wengert._engines.native.plan import support
+from wengert._passes import optimise
 from wengert.cli import main
 from wengert.inspect.report import LIBRARY, MACHINE_CODE, NUMPY, Report
 
@@ -94,6 +97,55 @@ def test_derivatives_of_a_line_are_told_with_it(derivative: Any, argument: Any) 
     assert "cos" in of_lines[str(first + 1)].ops
     told = sum(part.seconds for part in of_lines.values())
     assert told > 0.5 * sum(part.seconds for part in report.parts)
+
+
+def lines_of(f: Any) -> dict[str, int]:
+    """The lines of a function's source, by what they say."""
+    source, first = inspect.getsourcelines(f)
+    return {line.strip(): first + k for k, line in enumerate(source)}
+
+
+def tangled(x: Any) -> Any:
+    def step(c: Any, t: Any) -> Any:
+        c = wg.cond(c.sum() > 0, lambda v: np.sin(v) * x, lambda v: np.exp(v) - x, c)
+        return c * t, c.sum()
+
+    last, sums = wg.scan(step, x, np.linspace(0.5, 1.0, 4))
+    ended = wg.while_loop(lambda v: (v * v).sum() > 1.0, lambda v: v * 0.5 * np.cos(x), last)
+    return np.cumsum(ended * sums.sum())
+
+
+def summed(x: Any) -> Any:
+    return tangled(x).sum()
+
+
+def nodes_within(graph: wg.Graph) -> Iterator[Any]:
+    for node in graph.nodes:
+        yield node
+        for program in held_by(node):
+            yield from nodes_within(optimise(program.graph))
+
+
+@pytest.mark.parametrize(
+    ("derivative", "argument"),
+    [
+        (wg.grad(summed), np.ones(5)),
+        (wg.jacobian(tangled, mode="reverse"), np.ones(5)),
+        (wg.jacobian(tangled, mode="forward"), np.ones(5)),
+        (wg.hessian(summed), np.ones(5)),
+        (wg.vmap(wg.grad(summed)), np.ones((3, 5))),
+        (wg.vmap(tangled), np.ones((3, 5))),
+    ],
+    ids=["gradient", "reverse", "forward", "hessian", "vmap of gradient", "vmap"],
+)
+def test_what_derivatives_and_batches_make_of_loops_and_branches_has_the_users_lines(
+    derivative: Any, argument: Any
+) -> None:
+    lines = {*lines_of(tangled).values(), *lines_of(summed).values()}
+    nodes = nodes_within(optimise(wg.function(derivative).trace(argument)))
+    worked = [node for node in nodes if node.inputs and node.op.facts.cost != "free"]
+    assert len(worked) > 20
+    assert {node.op.name for node in worked if node.site is None or node.site.lineno not in lines} == set()
 
 
 def test_what_a_rule_of_the_users_makes_has_its_own_line() -> None:
@@ -313,12 +365,6 @@ def test_what_is_handed_to_numpy_are_ops_that_there_are() -> None:
 
 
 # -- loops ------------------------------------------------------------------------------------------------------------
-
-
-def lines_of(f: Any) -> dict[str, int]:
-    """The lines of a function's source, by what they say."""
-    source, first = inspect.getsourcelines(f)
-    return {line.strip(): first + k for k, line in enumerate(source)}
 
 
 def walked(x: Any, steps: Any) -> Any:

@@ -24,7 +24,7 @@ from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike
 from .._core.domains import require_equal_extents
 from .._core.dtypes import HISTORY
-from .._core.graph import Graph, Node, quietly
+from .._core.graph import Graph, Node, Origins, quietly
 from .._core.op import ZERO, Op, batch_size, general, repeat, tensor_type
 from .._core.state import building
 from .._core.tensor import Tensor, Value
@@ -529,7 +529,7 @@ def step_back(
     outputs = [type_of(v) for v in halves.outputs]
     residuals = [type_of(v) for v in halves.residuals]
     graph = Graph(halves.backward.name)
-    with building(graph):
+    with building(graph), Origins() as origins:
         # a carry whose shape varies has another one behind the step than before it
         cotangents = _inputs(graph, [outputs[i] for i in stage.reading.carries])
         totals = _inputs(graph, [types[i] for i in sums])
@@ -540,15 +540,19 @@ def step_back(
         given = [*saved[: len(stage.given)], *sliced, *fixed]
         values = dict(zip([*stage.given, *xs, *invariants], given, strict=True))
         terms = [*zip(stage.reading.carries, cotangents, strict=True), *zip(emitted, of_stacks, strict=True)]
-        seeds = [_seed(position, terms, outputs[position]) for position in halves.seeded]
+        seeds: list[Tensor] = []
+        for position in halves.seeded:
+            origins.at(spec.body.graph.site_of(spec.body.graph.outputs[position].key))
+            seeds.append(_seed(position, terms, outputs[position]))
+        origins.at(None)
         found = replay(halves.backward, [*(values[i] for i in halves.given), *saved[len(stage.given) :], *seeds])
-        graph.finish(
-            [
-                *(_made(found, halves.results[i], types[i]) for i in stage.reading.carries),
-                *(add(total, found[halves.results[i]]) for i, total in zip(sums, totals, strict=True)),
-                *(found[halves.results[i]] for i in slices),
-            ]
-        )
+        carried = [_made(found, halves.results[i], types[i]) for i in stage.reading.carries]
+        added: list[Tensor] = []
+        for i, total in zip(sums, totals, strict=True):
+            term = found[halves.results[i]]
+            origins.of((term._key,))
+            added.append(add(total, term))
+        graph.finish([*carried, *added, *(found[halves.results[i]] for i in slices)])
     carries = stage.reading.carries
     step = BackwardStep(Program(graph), carries, sums, xs, stacked, invariants, slices, (*masked,))
     return step, halves.masked

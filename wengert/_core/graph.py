@@ -122,7 +122,8 @@ class Graph:
         self.lock = forking.long_lock()  # held while the graph changes: another thread may run it
         self._names: dict[str, int] = {}
         self._last_site: Site | None = None
-        self._origin: tuple[Site | None, Site] | None = None  # set by `Origins`
+        # set by `Origins`; what is made on behalf of a line may be put together in a graph of its own
+        self._origin: tuple[Site | None, Site] | None = None if STATE.builder is None else STATE.builder._origin
         self._indexed: dict[int, Site | None] = {}  # by value where it was made, of the first `_indexed_nodes` nodes
         self._indexed_nodes = 0
         self.lines: Lines | None = None  # counts what the user's places make, in a trace of the user's own functions
@@ -369,7 +370,11 @@ class Origins:
     def of(self, keys: Sequence[int]) -> None:
         """The same for the line that made values of the graph, if any."""
         if self.builder is not None and keys:
-            self.at(self.builder.site_of(keys[0]))
+            graph: Graph | None = self.builder
+            site: Site | None = None
+            while site is None and graph is not None:  # or of one around it, whose values it captures
+                site, graph = graph.site_of(keys[0]), open_graph(graph.outer)
+            self.at(site)
 
 
 class quietly:
