@@ -41,6 +41,24 @@ def test_median_picks_one_of_equal_elements(x, want):
     np.testing.assert_allclose(gradient(np.median, x), want)
 
 
+@pytest.mark.parametrize("made", [lambda f: f, wg.function], ids=["eager", "compiled"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_medians_beside_infinite_elements_are_those_of_numpy(dtype, made):
+    """The way from a finite element to an infinite one has no middle, and two large ones have no sum in their dtype."""
+    large = {"float64": 1.5e308, "float32": 3e38, "float16": 6e4}[dtype]
+    for numbers in (
+        [np.inf], [1, 2, np.inf], [-np.inf, 1, np.inf], [-np.inf, 1, 2, np.inf], [-np.inf, 3], [np.inf, np.inf],
+        [-np.inf, np.inf], [large, -large], [large, large, large], [large, large] if dtype == "float16" else [large],
+        [1, np.nan, np.inf],
+    ):  # fmt: skip
+        x = np.array(numbers, dtype)
+        for ours, theirs in ((ops.median, np.median), (ops.nanmedian, np.nanmedian)):
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(made(ours)(x), theirs(x), strict=True)
+        np.testing.assert_array_equal(made(lambda x: ops.nanmedian(x, axis=0))(x[:, None])[0], ops.nanmedian(x))
+    np.testing.assert_array_equal(made(wg.grad(ops.median))(np.array([1, 2, np.inf], dtype)), [0, 1, 0])
+
+
 @pytest.mark.parametrize(("q", "want"), [(0.5, [0, 1, 0]), (0, [1, 0, 0]), (1, [0, 0, 1]), (0.3, [0.4, 0.6, 0])])
 def test_gradient_of_quantile(q, want):
     np.testing.assert_allclose(gradient(lambda x: ops.quantile(x, q), [1, 2, 3]), want, atol=1e-15)

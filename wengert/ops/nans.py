@@ -18,7 +18,7 @@ from .._prims import structural as S
 from . import promotion, reductions
 from .elementwise import logical_and, multiply
 from .indexing import take_along_axis
-from .ordering import at_shares, in_columns, interpolated, of_nothing, require_method, require_shares
+from .ordering import at_shares, in_columns, interpolated, middle, of_nothing, require_method, require_shares
 from .promotion import as_float, as_tensor, named, names_errors, normal_axes, outward, public
 from .shapes import reshaped
 
@@ -263,19 +263,24 @@ def nanquantile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "li
         return outward(promotion.broadcast(none, (*share.shape, *none.shape)), x, q)
     axes = normal_axes(axis, a.ndim, "nanquantile")
     line = in_columns(a, axes)
-    result = at_shares(share, a.dtype, lambda share: _of_columns(line, share, method))
+    result = at_shares(share, a.dtype, lambda share: _at_shares_of_columns(line, share, method))
     return outward(reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result, x, q)
 
 
-def _of_columns(line: Tensor, share: Tensor, method: str) -> Tensor:
-    """The quantiles of the columns of an array, each of its own number of elements; NaN sorts last."""
+def _ordered(line: Tensor) -> tuple[Tensor, Tensor]:
+    """The columns of an array in ascending order, NaN last, and the last place of a number in each."""
     ordered = O.sort(line, axis=0, descending=False)
-    rest = tuple(line.shape[1:])
     if type(line.shape[0]) is dims.Dim:  # which may be 0 in a run
-        nothing = S.full(shape=(1, *rest), value=math.nan, dtype=line.dtype)
+        nothing = S.full(shape=(1, *line.shape[1:]), value=math.nan, dtype=line.dtype)
         ordered = S.concatenate(ordered, nothing, axis=0)
     count = reductions.count_nonzero(numbers_in(line), axis=0)
-    last = reductions.max(S.sub(count, S.fill(count, 1)), axis=(), initial=0)
+    return ordered, reductions.max(S.sub(count, S.fill(count, 1)), axis=(), initial=0)
+
+
+def _at_shares_of_columns(line: Tensor, share: Tensor, method: str) -> Tensor:
+    """The quantiles of the columns of an array, each of its own number of elements."""
+    ordered, last = _ordered(line)
+    rest = tuple(line.shape[1:])
     shape = (dims.size_of(tuple(share.shape)), *rest)
     top = promotion.broadcast(last, shape)
     shares = promotion.broadcast(reshaped(share, (shape[0], *(1,) * len(rest))), shape)
@@ -331,7 +336,13 @@ def nanmedian(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
     """
     a = as_tensor(x, "nanmedian")
     a = a if dtypes.is_inexact(a.dtype) else promotion.cast(a, dtypes.default_float())
-    return outward(nanquantile(a, 0.5, axis, keepdims=keepdims), x)
+    none = of_nothing(a, axis, keepdims, "nanmedian")
+    if none is not None:
+        return outward(none, x)
+    axes = normal_axes(axis, a.ndim, "nanmedian")
+    ordered, last = _ordered(in_columns(a, axes))
+    found = middle(reshaped(last, (1, *last.shape)), lambda i: take_along_axis(ordered, i, axis=0))
+    return outward(reshaped(found, S.kept(a.shape, axes) if keepdims else tuple(last.shape)), x)
 
 
 __all__ = [

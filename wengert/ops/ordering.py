@@ -26,7 +26,7 @@ from .._prims import structural as S
 from .._prims import windows as W
 from ..errors import TracingError
 from . import promotion
-from .elementwise import add, divide, multiply, subtract
+from .elementwise import add, divide, floor_divide, multiply, subtract
 from .indexing import argsort
 from .piecewise import maximum, minimum
 from .promotion import as_tensor, count_of, named, names_errors, normal_axes, normal_axis, outward, public
@@ -182,21 +182,16 @@ def quantile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "linea
     """
     require_method(method, "quantile")
     require_shares(q, "quantile")
-    return _quantiles(as_tensor(x, "quantile"), as_tensor(q, "quantile"), axis, method, keepdims)
-
-
-def _quantiles(a: Tensor, share: Tensor, axis: Axes, method: str, keepdims: bool, of_none: bool = False) -> Tensor:
-    """The quantiles; `of_none` says whether those of no elements are NaN, or an index out of bounds."""
-    a = promotion.cast(a, a.dtype if dtypes.is_inexact(a.dtype) else dtypes.default_float())
+    a, share = _as_floats(as_tensor(x, "quantile")), as_tensor(q, "quantile")
     axes = normal_axes(axis, a.ndim, "quantile")
-    line = in_columns(a, axes)
-    count = line.shape[0]
-    ordered, last = O.sort(line, axis=0, descending=False), as_tensor(count - 1)
-    if of_none and type(count) is not int:
-        nothing = promotion.broadcast(promotion.cast(as_tensor(math.nan), a.dtype), (1, *line.shape[1:]))
-        ordered, last = apply(S.concatenate, (ordered, nothing), (0,)), maximum(last, 0)  # at 0 where nothing else is
+    ordered = O.sort(in_columns(a, axes), axis=0, descending=False)
+    last = as_tensor(ordered.shape[0] - 1)
     result = at_shares(share, a.dtype, lambda share: _of_ordered(ordered, last, share, method))
     return reshaped(result, (*share.shape, *S.kept(a.shape, axes))) if keepdims else result
+
+
+def _as_floats(x: Tensor) -> Tensor:
+    return promotion.cast(x, x.dtype if dtypes.is_inexact(x.dtype) else dtypes.default_float())
 
 
 def in_columns(x: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -209,9 +204,32 @@ def in_columns(x: Tensor, axes: tuple[int, ...]) -> Tensor:
 def _of_ordered(ordered: Tensor, last: Tensor, share: Tensor, method: str) -> Tensor:
     """The quantiles of the columns of an array in ascending order, whose last row is `last`."""
     place = multiply(share, promotion.cast(last, share.dtype))
-    result = interpolated(place, last, method, lambda i: I.gather(ordered, i))
+    return _or_nan(interpolated(place, last, method, lambda i: I.gather(ordered, i)), ordered, last)
+
+
+def _or_nan(result: Tensor, ordered: Tensor, last: Tensor) -> Tensor:
+    """What was found in columns in ascending order; NaN where the last of their elements is."""
     top = promotion.broadcast(I.gather(ordered, promotion.cast(last, dtypes.int64)), result.shape)
     return S.select(apply(D.isnan, (top,)), top, result)
+
+
+def middle(last: Tensor, at: Callable[[Tensor], Tensor]) -> Tensor:
+    """The element in the middle, or the mean of the two there, of elements in ascending order.
+
+    A place between elements would be none: beside an infinite one there is no number on the way to it.
+
+    Args:
+        last: the last place, counted from 0.
+        at: from places (int64) to the elements there.
+    """
+    last = promotion.cast(last, dtypes.int64)
+    below = floor_divide(last, 2)
+    above = subtract(last, below)
+    first, second = at(below), at(above)
+    wide = dtypes.float32 if dtypes.is_half(first.dtype) else first.dtype  # the sum of two may be beyond them
+    mean = promotion.cast(multiply(add(promotion.cast(first, wide), promotion.cast(second, wide)), 0.5), first.dtype)
+    is_one = promotion.broadcast(apply(D.eq, (below, above)), first.shape)
+    return S.select(is_one, first, mean)
 
 
 def interpolated(place: Tensor, last: Tensor, method: str, at: Callable[[Tensor], Tensor]) -> Tensor:
@@ -297,7 +315,16 @@ def median(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
     """
     a = as_tensor(x, "median")
     none = of_nothing(a, axis, keepdims, "median")
-    return _quantiles(a, as_tensor(0.5), axis, "linear", keepdims, of_none=True) if none is None else none
+    if none is not None:
+        return none
+    a, axes = _as_floats(a), normal_axes(axis, a.ndim, "median")
+    line = in_columns(a, axes)
+    ordered, last = O.sort(line, axis=0, descending=False), as_tensor(line.shape[0] - 1)
+    if type(line.shape[0]) is not int:
+        nothing = promotion.broadcast(promotion.cast(as_tensor(math.nan), a.dtype), (1, *line.shape[1:]))
+        ordered, last = apply(S.concatenate, (ordered, nothing), (0,)), maximum(last, 0)  # at 0 where nothing else is
+    result = _or_nan(middle(last, lambda i: I.gather(ordered, i)), ordered, last)
+    return reshaped(result, S.kept(a.shape, axes)) if keepdims else result
 
 
 def of_nothing(x: Tensor, axis: Axes, keepdims: bool, name: str) -> Tensor | None:
