@@ -45,6 +45,8 @@ COMPILERS = {"numpy": "wengert._engines.native"}
 LOADED = 32 << 20
 
 PEAK = "peak"  # the name of what a refiner may put in the place of a `reduce_max` that is -inf for no elements
+# ... and of the two functions in the place of `zeta` that add up to it; each is -0 where the other one has the value
+ZETA_PLAIN, ZETA_ELSEWHERE = "zeta of positive terms", "zeta elsewhere"
 
 
 def refined(engine: str, graph: Graph, plain: Plain) -> Graph:

@@ -18,6 +18,7 @@ from docs.making import accuracy
 from tests.support import special_accuracy as A
 from wengert._core.apply import apply
 from wengert._core.op import REGISTRY
+from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan.prepare import ready
 from wengert._engines.numpy import NUMPY
 from wengert._passes import optimise
@@ -153,6 +154,23 @@ def test_zeta_and_its_slopes_in_loops_are_those_of_the_kernels() -> None:
         for found, wanted in zip(compiled(s, q), f(s, q), strict=True):
             np.testing.assert_allclose(found, wanted, 1e-12)
         assert {part.by for part in compiled.report(s, q).parts} == {"machine code"}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_zeta_of_positive_terms_is_vector_code_and_of_others_a_call(dtype: Any) -> None:
+    rng, n = np.random.default_rng(3), 4000
+    s, q = rng.uniform(1.05, 30, n).astype(dtype), (10 ** rng.uniform(-1, 3, n)).astype(dtype)
+    s[::100], q[::100] = rng.integers(2, 6, n // 100), -rng.uniform(0, 9, n // 100)
+    compiled = wg.function(S.zeta)
+    found, wanted = compiled(s, q), S.zeta(s.astype(np.float64), q.astype(np.float64))
+    # beside powers of rounded numbers
+    units = 8 + 4 * s * np.log1p(np.abs(q))
+    info = np.finfo(dtype)
+    assert np.max(np.abs(found - wanted) / (units * np.maximum(np.abs(wanted), info.tiny))) < info.eps
+    text = str(lowered(ready(optimise(compiled.trace(s, q))), "f").function)
+    assert text.count("own.zeta.0") == 1 and text.count("pow") < 12
+    with np.errstate(over="ignore"):  # whose flag has NumPy's kernels run the parts
+        assert wg.function(S.zeta)(np.array([30.0]), np.array([1e-30])) == np.inf
 
 
 @pytest.mark.parametrize("name", ["digamma", "ndtr", "ndtri", "log_ndtr", "erfcx", "zeta", "beta", "betaln", "kv 2.5"])

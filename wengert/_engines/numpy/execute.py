@@ -22,6 +22,7 @@ from ..._passes import optimise
 from ..interpret import compile_instructions
 from ..refine import COMPILED, PEAK, refined
 from ..source import Executable, Target, compile_source
+from .incomplete import PARTS_OF_ZETA
 
 
 @once_per_program
@@ -52,6 +53,10 @@ def _peak(x: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
     return np.maximum.reduce(x, axes, initial=-np.inf)
 
 
+# of what compilers put into graphs
+_OWN: dict[str, Kernel] = {COMPILED.name: _run_compiled, PEAK: _peak, **PARTS_OF_ZETA}
+
+
 def _is_one_segment(graph: Graph) -> bool:
     """Whether compiled code takes and gives exactly what the graph does."""
     if len(graph.nodes) != 1 or graph.nodes[0].op is not COMPILED:
@@ -67,7 +72,7 @@ def observed(graph: Graph, watch: Callable[[int, Node, Kernel], Kernel]) -> Exec
     Args:
         watch: from a node's place, the node and its kernel to what runs in the kernel's place.
     """
-    kernel_of = _kernels_of(graph, {**default_engine().kernels, COMPILED.name: _run_compiled, PEAK: _peak})
+    kernel_of = _kernels_of(graph, {**default_engine().kernels, **_OWN})
     places = {id(node): place for place, node in enumerate(graph.nodes)}
 
     def watched(node: Node) -> Kernel:
@@ -79,8 +84,7 @@ def observed(graph: Graph, watch: Callable[[int, Node, Kernel], Kernel]) -> Exec
 
 def compile_graph(graph: Graph, kernels: dict[str, Kernel]) -> Executable:
     """A callable from input natives to output natives."""
-    own = {COMPILED.name: _run_compiled, PEAK: _peak}  # of what compilers put into graphs
-    return compile_source(graph, Target(_kernels_of(graph, {**kernels, **own}), _frozen, True))
+    return compile_source(graph, Target(_kernels_of(graph, {**kernels, **_OWN}), _frozen, True))
 
 
 def _kernels_of(graph: Graph, kernels: dict[str, Kernel]) -> Callable[[Node], Kernel]:

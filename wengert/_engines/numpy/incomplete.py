@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..refine import ZETA_ELSEWHERE, ZETA_PLAIN
 from ..special_numerics import FROM, LEAST_SUM, MOST_SUM, NEAR, beta_start, beyond_stirling
 from ..taylor import Taylor, fraction, through, variable
 from .common import lazy
@@ -244,6 +245,18 @@ def _zeta(s: np.ndarray[Any, Any], q: np.ndarray[Any, Any], order: int) -> Any:
     ).derivative()
     found = np.where(is_limit, np.where(q < 1, np.inf, 0.0), inside)
     return np.where((s > 1) & (q > 0), found, np.nan)
+
+
+def _part_of_zeta(of_positive_terms: bool) -> Callable[..., Any]:
+    def part(s: np.ndarray[Any, Any], q: np.ndarray[Any, Any], order: int) -> Any:
+        is_plain = (s > 1) & (s < np.inf) & (q > 0) & (q < np.inf)
+        return np.where(is_plain == of_positive_terms, _zeta(s, q, order), -0.0)
+
+    return _in_float64(part)
+
+
+# by the names that a compiler gives them
+PARTS_OF_ZETA = {ZETA_PLAIN: _part_of_zeta(True), ZETA_ELSEWHERE: _part_of_zeta(False)}
 
 
 def _zeta_sum(s: Taylor, q: np.ndarray[Any, Any]) -> Taylor:

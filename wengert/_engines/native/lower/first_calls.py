@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, Array, Block, For, Let, Operand, blocks_of
 from ..ir.loops import Call as OutsideCall
-from ..llvm.vectormath import ONE_OPERAND
+from ..llvm.vectormath import operands
 from .forms import Form, Lazy
 from .standalone import is_alone
 
@@ -49,7 +49,7 @@ def _is_of_scalars(item: object) -> bool:
 
 
 def _is_function(item: object) -> bool:
-    return type(item) is Let and item.op in ONE_OPERAND
+    return type(item) is Let and operands(item.op) > 0
 
 
 def _sources_of(forms: set[Form]) -> set[Form]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...refine import ZETA_ELSEWHERE, ZETA_PLAIN
 from ...special_numerics import FALL, FROM, LEAST_SUM, MOST_SUM, NEAR, NODES, beta_start, beyond_stirling
 from ...taylor import Taylor
 from ..ir.builder import Builder
@@ -22,6 +23,7 @@ from .numbers import (
     EULER,
     Number,
     Some,
+    Truth,
     choose,
     exp,
     expm1,
@@ -656,13 +658,15 @@ def _betaincinv(s: Scope, a: Number, b: Number, p: Number) -> Some:
 
 # -- Hurwitz's zeta function -------------------------------------------------------------------------------------------
 
-_AHEAD = 10  # how far ahead the Euler-Maclaurin formula takes over
-_STEEP = 400.0  # of larger s no power from there on is a number but 0
+# how far ahead the Euler-Maclaurin formula takes over, by the type; for slopes in s it is FURTHER
+_AHEAD = {"f64": 7, "f32": 4}
+_FURTHER = 10
+_STEEP = {"f64": 400.0, "f32": 80.0}  # of larger s no power from there on is a number but 0
+_TERMS = {"f64": 12, "f32": 4}
 _BERNOULLI = (
     1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138,
     -236364091 / 2730,
 )  # fmt: skip
-MOST_SLOPES = 4  # derivatives in s that are written out
 
 
 class _Zeta:
@@ -670,6 +674,7 @@ class _Zeta:
 
     def __init__(self, s: Number, order: int) -> None:
         self.s = s
+        self.ahead = _FURTHER if order else _AHEAD[s.type]
         self.orders = (order, 0)
         self.shifted = _variable(s, self.orders, (1, 0))
 
@@ -681,9 +686,9 @@ class _Zeta:
     def above(self, q: Number) -> Number:
         """Of a q above 0."""
         total = self.power(q)
-        for k in range(1, _AHEAD):
+        for k in range(1, self.ahead):
             total = total + self.power(q + float(k))
-        return self.behind(total, q + float(_AHEAD))
+        return self.behind(total, q + float(self.ahead))
 
     def below(self, q: Number) -> Number:
         """Of any other, up to where it is above 0."""
@@ -693,18 +698,19 @@ class _Zeta:
             return [t + 1.0, *_entries(total + self.power(t))]
 
         start = [q, *[0.0] * (self.orders[0] + 1)]
-        t, *entries = repeated(q.b, start, lambda t, *entries: t < float(_AHEAD), step)
+        t, *entries = repeated(q.b, start, lambda t, *entries: t < float(self.ahead), step)
         (total,) = _packed(entries, self.orders)
         return self.behind(total, t)
 
     def behind(self, total: Taylor, t: Number) -> Number:
         """With all terms from t on."""
-        here = self.power(t)
-        # t^-s may be 0 where t^(1 - s) is a number
-        total = total + self.power(t, 1.0) / (self.shifted - 1.0) + here * 0.5
-        s = _variable(where(self.s < _STEEP, self.s, _STEEP), self.orders, (1, 0))
+        before = self.power(t, 1.0)
+        here = before / t  # which may be 0 where t^(1 - s) is a number
+        total = total + before / (self.shifted - 1.0) + here * 0.5
+        steep = _STEEP[t.type]
+        s = _variable(where(self.s < steep, self.s, steep), self.orders, (1, 0))
         rising = s / t
-        for k, number in enumerate(_BERNOULLI, start=1):
+        for k, number in enumerate(_BERNOULLI[: _TERMS[t.type]], start=1):
             total = total + here * rising * (number / math.factorial(2 * k))
             rising = rising * (s + (2.0 * k - 1.0)) * (s + 2.0 * k) / (t * t)
         return total.derivative()
@@ -730,6 +736,28 @@ def _zeta(scope: Scope, s: Number, q: Number, order: int) -> Some:
     return first_of([*cases, (~is_valid, lambda: math.nan), (q == math.inf, lambda: 0.0)], lambda: found.below(q))
 
 
+def _is_plain(s: Number, q: Number) -> Truth:
+    """Whether all terms are positive, and their sum is a number."""
+    return (s > 1.0) & (s < math.inf) & (q > 0.0) & (q < math.inf)
+
+
+def _zeta_plain(b: Builder, t: str, attrs: tuple[Any, ...], s: Operand, q: Operand) -> Operand:
+    """The function or a slope where all terms are positive, else -0, which adds nothing. It is vector code; of slopes,
+    whose terms cancel, always in float64."""
+    kind = "f64" if attrs[0] else t
+    first, second = (Number(b, b.convert(kind, t, x), kind) for x in (s, q))
+    is_plain = _is_plain(first, second)
+    found = _Zeta(where(is_plain, first, 2.0), attrs[0]).above(where(is_plain, second, 1.0))
+    return b.convert(t, kind, where(is_plain, found, -0.0).x)
+
+
+def _zeta_elsewhere(b: Builder, t: str, attrs: tuple[Any, ...], s: Operand, q: Operand) -> Operand:
+    """-0 where the other part has the value, else a call."""
+    first, second = (Number(b, b.convert("f64", t, x)) for x in (s, q))
+    found = choose(_is_plain(first, second), lambda: -0.0, lambda: call_own(b, "zeta", attrs, first, second))
+    return b.convert(t, "f64", found.x)
+
+
 def _in_place(name: str) -> Rule:
     """A formula where a call of it would stand: what has no branches becomes vector code."""
 
@@ -753,6 +781,8 @@ def _with_slopes(name: str) -> Rule:
 
 
 IN_PROCESS = {
-    **{name: _in_place(name) for name in ("zeta", "gamma_size", "beta_size")},
+    **{name: _in_place(name) for name in ("gamma_size", "beta_size")},
     **{name: _with_slopes(name) for name in ("gammainc", "betainc")},
 }
+ALONE = {ZETA_PLAIN: _zeta_plain, ZETA_ELSEWHERE: _zeta_elsewhere}
+IN_PROCESS.update(ALONE)

@@ -7,6 +7,7 @@ to compile. `SINGLES` has primitives that are lowered by themselves, `SCALARS` s
 
 from __future__ import annotations
 
+from ...refine import ZETA_ELSEWHERE, ZETA_PLAIN
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .blocks import REWRITES, SINGLES, Rewrite
@@ -52,7 +53,7 @@ SPECIAL_FUNCTIONS = (
     "erfcx_integral", "erfinv", "exp1", "expi", "gamma", "gammainc", "gammaincc", "gammaincinv", "gamma_size", "i0",
     "i0e", "i1", "i1e", "iv", "ive", "jv", "kv", "kve", "lgamma", "log_ndtr", "nbinom_count", "ndtr", "ndtri",
     "ndtri_exp", "normal_hazard", "poch", "poisson_count", "polygamma", "polygamma_step", "vonmises_place", "yv",
-    "zeta",
+    ZETA_PLAIN, ZETA_ELSEWHERE,
 )  # fmt: skip
 
 

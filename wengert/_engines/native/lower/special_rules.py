@@ -24,7 +24,7 @@ for family in (special, bessel_integer_order, exponential_integrals, incomplete,
     IN_PROCESS.update(family.IN_PROCESS)  # `special` first: others have better rules for some of its primitives
 for family in (bessel_real_order, incomplete, integrals, quantiles):
     enter(family.FORMULAS)
-for family in (exponential_integrals, integrals, polygamma, quantiles):
+for family in (exponential_integrals, incomplete, integrals, polygamma, quantiles):
     RULES.update(family.ALONE)
 SCALARS.update(IN_PROCESS)
 

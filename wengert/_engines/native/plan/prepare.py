@@ -21,6 +21,7 @@ from ...._core.state import building
 from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
 from ...._transforms.replay import bind_dims
+from .expansion_helpers import MOST_SLOPES, parts_of_zeta
 from .expansion_helpers import op as _op
 from .expansion_helpers import peak as _peak
 from .exponentials import exponential, exponential_along
@@ -73,6 +74,8 @@ class _Preparing:
             name = "matmul with ones"
         elif name == "matmul" and inputs[0].shape[-1] == 1 and inputs[0].dtype.kind in "fc":
             name = "matmul of columns with rows"
+        elif name == "zeta" and attrs[0] <= MOST_SLOPES:
+            name = "zeta itself"
         expand = None if name in _LOWERED else _EXPANSIONS.get(name, node.op.body)
         inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, expand, inputs, attrs)
         if inner is None and node.op.facts.in_float32 and any(is_half(v.dtype) for v in inputs):
@@ -235,10 +238,15 @@ def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:
     return (*[_op("reshape")(row, shape=shape) for row in rows],)
 
 
+def _zeta(s: Tensor, q: Tensor, order: int) -> Tensor:
+    plain, elsewhere = (part(s, q, order=order) for part in parts_of_zeta())
+    return _op("add")(plain, elsewhere)
+
+
 _EXPANSIONS: dict[str, Callable[..., Any]] = {
     "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _log_softmax, "unstack": _unstack,
     "expm": exponential, "expm_along": exponential_along, "matmul with ones": _row_sums,
-    "matmul of columns with rows": _outer,
+    "matmul of columns with rows": _outer, "zeta itself": _zeta,
 }  # fmt: skip
 
 __all__ = ["count_nodes", "ready"]

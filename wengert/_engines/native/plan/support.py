@@ -22,7 +22,7 @@ from ...._core.tensor import Value
 from ...._passes import optimise
 from ...._passes.rewrite import with_nodes
 from ..llvm.numpy_transforms import transforms
-from ..lower import incomplete, polygamma
+from ..lower import polygamma
 from ..lower.blocks import is_lowered, takes_complex, takes_halves
 from ..lower.forms import TYPE_OF
 from .numpy_calls import called, is_ours, may_be_called
@@ -133,10 +133,6 @@ def _series(node: Node) -> str:
     return "" if node.attrs[0] <= polygamma.MOST else "a series whose length depends on the order"
 
 
-def _zeta(node: Node) -> str:
-    return "" if node.attrs[0] <= incomplete.MOST_SLOPES else "a series whose length depends on the order"
-
-
 def _power(node: Node) -> str:
     return "" if node.inputs[0].dtype.kind not in "iub" else "powers of integers, which NumPy may refuse"
 
@@ -233,6 +229,6 @@ _CHECKS: dict[str, Any] = {
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs, "dft": _transform, "rfft": _transform, "irfft": _transform,
-    "polygamma": _series, "polygamma_step": _series, "zeta": _zeta,
+    "polygamma": _series, "polygamma_step": _series,
     "reduce_max": _reduced, "reduce_min": _reduced,
 }  # fmt: skip
