@@ -162,6 +162,18 @@ def test_what_others_read_is_stored() -> None:
 
 
 @pytest.mark.usefixtures("eager_blocks")
+def test_rows_that_are_read_as_a_whole_too() -> None:
+    def f(q: Any, k: Any, v: Any) -> Any:
+        scores = xp.matmul(q, xp.swapaxes(k, -1, -2))
+        squared = xp.matmul(scores, scores)
+        return xp.matmul(squared, q), squared + xp.swapaxes(
+            xp.matmul(scores, xp.matmul(v, xp.swapaxes(v, -1, -2))), -1, -2
+        )
+
+    agree(f, *draw((4, 4), 5, 5), rtol=1e-11)
+
+
+@pytest.mark.usefixtures("eager_blocks")
 @pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"local_window_size": (2, 1)}, {"key_heads": 2}], ids=str)
 def test_dot_product_attention(options: dict[str, Any]) -> None:
     heads = options.pop("key_heads", 4)

@@ -270,13 +270,13 @@ class _Search(Search[_Group]):
 
     def operands(self, group: _Group) -> dict[tuple[int, Axes], Value]:
         """What a group reads, by key and axes."""
-        places = sorted(group.needs | group.again)
-        made = {v.key for place in places for v in self.nodes[place].outputs}
+        members = group.needs | group.again
+        made = {(v.key, self.home[place].axes[v.key]) for place in members for v in self.nodes[place].outputs}
         return {
             (value.key, axes): value
-            for place in places
-            for value, axes in zip(self.nodes[place].inputs, (group.needs | group.again)[place], strict=True)
-            if value.key not in made
+            for place in sorted(members)
+            for value, axes in zip(self.nodes[place].inputs, members[place], strict=True)
+            if (value.key, axes) not in made
         }
 
     def results(self, group: _Group) -> list[Value]:
