@@ -28,7 +28,7 @@ from .._compile.trace import ArrayKey, Traced, trace, with_dims
 from .._core import dtypes, forking
 from .._core.caller import TENSORS, caller_of, caller_with, strong_result
 from .._core.derived import SIGNATURE, Derived, derived, kept
-from .._core.dims import is_late
+from .._core.dims import Dim, is_late
 from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, look_of, transferred
 from .._core.graph import Graph
 from .._core.moving import moved
@@ -440,11 +440,27 @@ class Function(Generic[P, R]):
 
     def _lookup(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled | None:
         """The compiled form whose captures are as they were, if there is one."""
-        known = self._cache.get(cache_key(spec, keys), ())
+        try:
+            known = self._cache.get(cache_key(spec, keys), ())
+        except TypeError:
+            self._require_numbers(keys)
+            raise
         if not known:
             return None
         statics = static_values(keys)
         return next((c for c in known if suits(c.scalars) and (c.captures is None or c.captures.holds(statics))), None)
+
+    def _require_numbers(self, keys: tuple[Any, ...]) -> None:
+        """Refuses sizes that are no numbers, such as those of torch's traces with `tracing_mode="symbolic"`."""
+        for size in (n for key in keys if isinstance(key, ArrayKey) for n in key.shape):
+            if not isinstance(size, int | Dim):
+                raise TracingError(
+                    at_user_line(
+                        f"{self._name}: a size is {size!r} ({type(size).__name__}), of which only a run tells the "
+                        f"number, and this function compiles for numbers: have torch trace it with numbers "
+                        f"(make_fx(..., tracing_mode='real' or 'fake')), or call the function without wg.function"
+                    )
+                ) from None
 
     def _trace(self, spec: Spec | None, keys: tuple[Any, ...]) -> Compiled:
         known = self._cache.setdefault(cache_key(spec, keys), [])

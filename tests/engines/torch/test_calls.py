@@ -397,6 +397,16 @@ def test_torchs_traces_of_cold_and_warm_functions_are_alike(kind: str, calls: in
             record(made(lambda x: wg.special.betainc(2.0, 3.0, x)))
 
 
+def test_sizes_without_numbers_are_refused_in_words() -> None:
+    make_fx = importlib.import_module("torch.fx.experimental.proxy_tensor").make_fx
+    counting = wg.function(lambda x: wg.sum(x * wg.arange(len(x))))
+    x = tensor(0.3, 0.4, 0.5)
+    with pytest.raises(wg.TracingError, match=r"a size is s\d+ \(SymInt\), of which only a run tells the number"):
+        make_fx(counting, tracing_mode="symbolic")(x)
+    for mode in ("real", "fake"):
+        torch.testing.assert_close(make_fx(counting, tracing_mode=mode)(x)(x), torch.sum(x * torch.arange(3)))
+
+
 @pytest.mark.parametrize("kind", ["custom", "function", "nested", "from_jax"])
 def test_warm_calls_under_anomaly_detection(kind: str) -> None:
     """For which torch imports a module of Python's under each call."""
