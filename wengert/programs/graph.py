@@ -565,8 +565,10 @@ class Function(Generic[P, R]):
         Calls the function, and then runs its parts some times more, under a clock; what these runs would write to
         Variables and buffers is dropped. Printed it is a table, in a notebook a picture with it. For each part it tells
         the user's line (derivatives of a line belong to it), time, bytes of arrays taken and given, and operations;
-        beside that the most memory taken, how long each stage of compiling took, and why each trace was made. The time
-        of lines that are one function of machine code is shared out by their operations (`~`).
+        beside that the most memory taken, how long each stage of compiling took, and why each trace was made. The lines
+        of loops and branches stand below those that they begin in, with how often they ran (`part.inner`, `part.runs`).
+        Machine code is made once more for it, with a clock that times loops and large steps; the time of lines that
+        share one of these is shared out by their operations (`~`).
 
         Args:
             *args: as for a call.
