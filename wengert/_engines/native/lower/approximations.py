@@ -140,10 +140,13 @@ def _log_ndtr(b: Builder, x: Operand) -> Operand:
     return b.select("f64", is_low, tail, middle)
 
 
-# the quantile by Wichura's algorithm AS 241 (PPND16): the middle, both tails, and what is far out in them
+# the quantile by Wichura's algorithm AS 241 (PPND16): the middle, both tails, and what is far out in them. In the
+# middle it is q N(r) / D(r) with r = 0.180625 - q^2. The slope at 0, which is N / D there, is taken out: what is left,
+# N - slope D, has the factor q^2; its other one is K, and the rounding of that small part counts little
+_SLOPE = 2.5066282746310007
 _MIDDLE = (
-    (3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
-     4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3),
+    (4.87476594139995, 176.90044402900753, 2358.3059454499726, 14221.483431164575, 38579.049157932095,
+     40495.706885421416, 10591.79991446788),
     (1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
      3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3),
 )  # fmt: skip
@@ -161,21 +164,27 @@ _ENDS = (
 )  # fmt: skip
 
 
-def quantile(b: Builder, middle: Operand, tail: Operand) -> Operand:
-    """The normal quantile of 1/2 + middle; that probability or what lacks to 1, the smaller one, is e^-tail."""
-    square = f64(b, "sub", 0.180625, f64(b, "mul", middle, middle))
-    inner = f64(b, "mul", middle, _ratio(b, square, *_MIDDLE))
+def quantile(b: Builder, middle: Operand, tail: Operand, scale: float = 1.0) -> Operand:
+    """The normal quantile of 1/2 + middle, times a scale; that probability or what lacks to 1, the smaller one, is
+    e^-tail."""
+
+    def scaled_ratio(x: Operand, above: Sequence[float], below: Sequence[float]) -> Operand:
+        return _ratio(b, x, [scale * c for c in above], below)
+
+    apart = f64(b, "mul", middle, middle)
+    rest = f64(b, "mul", apart, scaled_ratio(f64(b, "sub", 0.180625, apart), *_MIDDLE))
+    inner = f64(b, "fma", middle, scale * _SLOPE, f64(b, "mul", middle, rest))
     root = f64(b, "sqrt", tail)
-    near = _ratio(b, f64(b, "sub", root, 1.6), *_TAILS)
-    end = _ratio(b, f64(b, "sub", root, 5.0), *_ENDS)
+    near = scaled_ratio(f64(b, "sub", root, 1.6), *_TAILS)
+    end = scaled_ratio(f64(b, "sub", root, 5.0), *_ENDS)
     outer = b.select("f64", f64(b, "le", root, 5.0), near, end)
     outer = b.select("f64", f64(b, "eq", root, math.inf), math.inf, outer)
     outer = b.select("f64", f64(b, "lt", middle, 0.0), f64(b, "neg", outer), outer)
     return b.select("f64", f64(b, "le", f64(b, "abs", middle), 0.425), inner, outer)
 
 
-def _quantile_beside(b: Builder, middle: Operand, tail: Operand) -> Operand:
-    return quantile(b, middle, f64(b, "neg", f64(b, "log", tail)))
+def _quantile_beside(b: Builder, middle: Operand, tail: Operand, scale: float = 1.0) -> Operand:
+    return quantile(b, middle, f64(b, "neg", f64(b, "log", tail)), scale)
 
 
 def _ndtri(b: Builder, x: Operand) -> Operand:
@@ -184,7 +193,7 @@ def _ndtri(b: Builder, x: Operand) -> Operand:
 
 def _erfinv(b: Builder, x: Operand) -> Operand:
     half = f64(b, "mul", 0.5, x)
-    found = f64(b, "mul", _quantile_beside(b, half, f64(b, "sub", 0.5, f64(b, "abs", half))), _ROOT_HALF)
+    found = _quantile_beside(b, half, f64(b, "sub", 0.5, f64(b, "abs", half)), _ROOT_HALF)
     return b.select("f64", f64(b, "eq", x, 0.0), 0.0, found)  # of either sign, as SciPy has it
 
 
@@ -217,7 +226,6 @@ STANDING: dict[str, Callable[..., Operand]] = {
     "betaln": _betaln, "beta": _beta,
 }  # fmt: skip
 # those as exact as SciPy's: in vectors they take half its time to an eighth
-IN_VECTORS = {"psi", "ndtr", "ndtri", "log_ndtr", "erfcx"}
-IN_SHORT_VECTORS = {"erfinv"}  # exact to all digits of float32
+IN_VECTORS = {"psi", "ndtr", "ndtri", "log_ndtr", "erfcx", "erfinv"}
 # of these a single number takes up to six times SciPy's time, as all ways are computed
-SLOW_ALONE = {"psi", "erfcx", "log_ndtr", "ndtri"}
+SLOW_ALONE = {"psi", "erfcx", "erfinv", "log_ndtr", "ndtri"}

@@ -14,7 +14,7 @@ from typing import Any
 from ...special_numerics import KV_FAR, STIRLING
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
-from .approximations import IN_SHORT_VECTORS, IN_VECTORS, SLOW_ALONE, STANDING
+from .approximations import IN_VECTORS, SLOW_ALONE, STANDING
 from .scalars import Rule, f64, is_nan, larger, smaller
 from .single_precision import SHORT
 from .standalone import is_alone
@@ -37,8 +37,7 @@ _WHOLE = {
 def call(b: Builder, name: str, t: str, *xs: Operand) -> Operand:
     """SciPy's function of doubles, for operands of a type."""
     wide = [b.convert("f64", t, x) for x in xs]
-    is_exact = name in IN_VECTORS or (t == "f32" and name in IN_SHORT_VECTORS)
-    is_ours = is_exact and not (b.is_single and name in SLOW_ALONE)
+    is_ours = name in IN_VECTORS and not (b.is_single and name in SLOW_ALONE)
     if name in STANDING and (is_alone() or is_ours):
         return b.convert(t, "f64", STANDING[name](b, *wide))
     return b.convert(t, "f64", b.call(f"special.{name}", [*[Typed("f64", x) for x in wide], Typed("i32", 0)], "f64"))
