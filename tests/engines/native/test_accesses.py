@@ -281,6 +281,10 @@ TRANSFORMS: dict[str, Callable[[Any], Any]] = {
     "rfft": lambda x: wg.abs(np.fft.rfft(x)),
     "rfft of an odd number": lambda x: wg.abs(np.fft.rfft(x[:, :5])),
     "irfft": lambda x: np.fft.irfft(x, 5, axis=1),
+    "a long line": lambda x: wg.abs(np.fft.ifft(np.fft.fft(x, 100), 90)),
+    "a long line of a prime number": lambda x: wg.abs(np.fft.fft(x, 263)),
+    "a long real line": lambda x: np.fft.irfft(np.fft.rfft(x, 140), 130),
+    "a long real line of an odd number": lambda x: np.fft.irfft(np.fft.rfft(x, 81), 75),
 }
 
 

@@ -71,8 +71,9 @@ ROUNDED = {
     # functions computed otherwise than NumPy's, without a function of C's (`is_rounded` finds those that have one)
     "rsqrt", "erfinv", "erfcx", "over_square_radius", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
     "normal_hazard", "expi", "exp1",
-    "rfft",  # of single precision, which NumPy's own module transforms in double precision
-    "irfft",  # of lines of up to 8 numbers, which are sums written out: NumPy's module adds in another order
+    # vector code, products and sums written out add in another order than NumPy's module, which transforms single
+    # precision in double precision
+    "dft", "rfft", "irfft",
     "i0", "i0e", "i1", "i1e", "iv", "ive", "digamma", "polygamma", "polygamma_step", "zeta",
     "gammainc", "betainc", "vonmises_place",
     "gamma_size",  # by exp and log, of which NumPy has others on processors with AVX-512

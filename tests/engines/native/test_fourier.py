@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ from wengert._engines.native.llvm import lane_transforms, numpy_transforms
 from wengert._engines.native.llvm.numpy_transforms import transforms
 from wengert._engines.native.lower import prime_fourier, short_fourier
 from wengert._engines.native.lower.functions import lowered
+from wengert._engines.native.plan import sizes
 from wengert._engines.native.plan.prepare import ready
 from wengert._engines.native.plan.support import reason_against
 from wengert._engines.native.run.callable import CALLABLE
@@ -78,7 +80,8 @@ def test_lines_of_prime_lengths_are_products(n: int, dtype: Any) -> None:
         require_same(*twin.both(*given), f"{n} along {axis}", TOLERANCE)
         traced = wg.function(lambda x, z, halves, axis=axis: f(x, z, halves, axis)).trace(*given)
         loops = str(lowered(ready(optimise(traced)), "f").function)
-        assert ("fourier." in loops) == (n > prime_fourier.LONGEST)
+        assert ("lines." in loops) == (n > prime_fourier.LONGEST)
+        assert "fourier." not in loops
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -102,6 +105,86 @@ def test_short_real_lines_side_by_side_fill_vectors(n: int, dtype: Any) -> None:
         found = wg.function(lambda x: F.rfft(x))(lines)
     assert not np.isfinite(found[4]).any()
     assert not np.delete(found, 4, 0).any()
+
+
+# of common factors and rare ones, with sides that fill no vector, twice an odd number, a prime, twice a prime
+LENGTHS = (64, 77, 100, 143, 250, 509, 514, 1024, 2187, 10_000)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", LENGTHS)
+def test_single_lines_are_vector_code(n: int, dtype: Any) -> None:
+    complex_ = np.result_type(dtype, 1j)
+    for shape, axis in (((2, n), 1), ((2, n, 3), 1)):
+        x = _RNG.normal(size=shape).astype(dtype)
+        z = (x + 1j * _RNG.normal(size=shape)).astype(complex_)
+        halves = np.fft.rfft(x, axis=axis) * (1 + 1j * _RNG.normal())  # the first and the last number are not real
+        given = x, z, halves.astype(complex_)
+
+        def f(x: Any, z: Any, halves: Any, axis: int = axis) -> Any:
+            return F.rfft(x, axis=axis), F.fft(z, axis=axis), F.ifft(z, axis=axis), F.irfft(halves, n, axis=axis)
+
+        require_same(*Twins(f).both(*given), f"{n} along {axis} of {shape}", TOLERANCE)
+        loops = str(lowered(ready(optimise(wg.function(f).trace(*given))), "f").function)
+        assert "lines." in loops
+        assert "fourier." not in loops
+
+
+@pytest.mark.parametrize("n", [65_536, 100_003, 98_415, 200_000])
+def test_long_lines_have_the_digits_of_shorter_ones(n: int) -> None:
+    z = _complex(n)
+    found = wg.function(lambda z: (F.fft(z), F.ifft(z), F.rfft(wnp.real(z))))(z)
+    for x, wanted in zip(found, (np.fft.fft(z), np.fft.ifft(z), np.fft.rfft(z.real)), strict=True):
+        assert np.linalg.norm(x - wanted) < 2e-15 * np.linalg.norm(wanted)
+
+
+@pytest.mark.parametrize("n", [128, 243, 1021])
+def test_infinities_stay_in_their_lines(n: int) -> None:
+    lines = np.zeros((3, n))
+    lines[1, 5] = np.inf
+    with np.errstate(invalid="ignore"):
+        for found in wg.function(lambda x: (F.rfft(x), F.fft(x + 0j), F.irfft(x + 0j, n)))(lines):
+            assert not np.isfinite(found[1]).all()
+            assert not found[[0, 2]].any()
+
+
+@pytest.mark.parametrize("n", [64, 75, 262])
+def test_gradients_of_single_lines(n: int) -> None:
+    x = _RNG.normal(size=n)
+    slopes = _RNG.normal(size=n)
+
+    def real(x: Any) -> Any:
+        return wnp.sum(wnp.abs(F.rfft(x)) ** 3) + wnp.sum(F.irfft(x[: n // 2 + 1] + 1j * x[-(n // 2) - 1 :], n) ** 3)
+
+    def whole(x: Any) -> Any:
+        return wnp.sum(wnp.abs(F.ifft(F.fft(x + 1j * slopes) * slopes)) ** 3)
+
+    for f in (real, whole):
+        forward = wg.function(lambda x, f=f: wg.jvp(f, (x,), (slopes,))[1])(x)
+        np.testing.assert_allclose(wg.function(wg.grad(f))(x) @ slopes, forward, rtol=1e-12)
+        step = 1e-6 * slopes
+        np.testing.assert_allclose(forward, (f(x + step) - f(x - step)) / 2e-6, rtol=1e-6)
+
+
+def test_single_lines_in_loops_share_tables_and_rooms() -> None:
+    x = np.linspace(-1, 1, 500)
+    wg_found = wg.function(lambda x: wg.fori_loop(0, 4, lambda _, z: F.ifft(F.fft(z) * (1 + 0.1 * x)), x + 0j))(x)
+    wanted = x + 0j
+    for _ in range(4):
+        wanted = np.fft.ifft(np.fft.fft(wanted) * (1 + 0.1 * x))
+    np.testing.assert_allclose(wg_found, wanted, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("is_in_loop", [False, True])
+def test_lengths_have_code_of_their_own(is_in_loop: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sizes, "_seen", OrderedDict())
+
+    def f(z: Any) -> Any:
+        return wg.fori_loop(0, 3, lambda _, z: F.fft(z), z) if is_in_loop else F.fft(z)
+
+    for n in range(100, 100 + sizes.SEVERAL):
+        assert not sizes.sized(ready(optimise(wg.function(f).trace(_complex(n))))).numbers
+    assert sizes.sized(ready(optimise(wg.function(f).trace(_complex(99))))).numbers
 
 
 def test_gradients_of_prime_lengths() -> None:

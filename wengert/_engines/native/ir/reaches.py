@@ -14,7 +14,7 @@ from ..llvm import multiply
 from ..llvm.lane_transforms import form_of
 from ..llvm.microtiles import tile_of
 from ..llvm.vectors import most_lanes
-from .loops import WIDTHS, Address, Argument, Call, Typed
+from .loops import COMPLEX, WIDTHS, Address, Argument, Call, Typed
 
 Number = str | int  # an i64 as LLVM writes it
 
@@ -114,12 +114,29 @@ def _tile(name: str, given: _Given) -> list[Reach]:
 def _lines_in_lanes(name: str, given: _Given) -> list[Reach]:
     form = form_of(name)
     assert form is not None
-    n = given[5]
+    if form.place == "halves":
+        n = given[3]
+        return [_numbers(given, 0, (n, 1)), _numbers(given, 1, (n, 1)), given.reach(2, (2, n), (n, 1))]
+    n, (in_line, in_step, out_line, out_step) = given[5], (given[i] for i in range(6, 10))
     room = given.compute("mul", n, 2 * form.lanes)
-    return [
-        *(given.reach(i, (form.lanes, given[6 + 2 * i]), (n, given[7 + 2 * i])) for i in (0, 1)),
-        given.reach(2, (room, 1)), given.reach(3, (room, 1)), given.reach(4, (n, 1)),
-    ]  # fmt: skip
+    rooms = [given.reach(2, (room, 1)), given.reach(3, (room, 1)), given.reach(4, (n, 1))]
+    if form.place == "columns":
+        apart = (n, out_step), (2, out_line), (form.lanes, 1)
+        found = [given.reach(1, *apart), given.reach(10, *apart)]
+    else:
+        found = [_numbers(given, 1, (form.lanes, out_line), (n, out_step))]
+    if form.place == "rows":
+        return [given.reach(0, (form.lanes, in_line), (2, in_step), (n, 1)), *found, *rooms]
+    return [_numbers(given, 0, (form.lanes, in_line), (n, in_step)), *found, *rooms]
+
+
+def _numbers(given: _Given, place: int, *axes: tuple[Number, Number]) -> Reach:
+    """Complex numbers, in an array of them or of their parts."""
+    found = given.arguments[place]
+    assert isinstance(found, Address)
+    if found.array.type in COMPLEX:
+        return given.reach(place, *axes)
+    return given.reach(place, (2, 1), *((count, given.compute("mul", step, 2)) for count, step in axes))
 
 
 # -- our own products of matrices -------------------------------------------------------------------------------------

@@ -5,8 +5,15 @@ numbers; steps, between lines and between the numbers of a line, are in numbers.
 side by side, in "beside" those of all lines do. `ifft` has the opposite sign; nothing is scaled. `one` and `two` are
 room for 2 x n x 8 real numbers each, `roots` are e^(-2 pi i k / n) for each k below n; out may be in.
 
+"columns" and "rows" are the halves of the transform of one long line, which is a matrix (`lower/split_fourier.py`):
+its columns are transformed, turned by `turns`, a last argument, and stored with real and imaginary parts apart, from
+where the rows go on. There steps count real numbers, from row to row and from the real parts to the imaginary ones.
+`lines.fft_8_halves.c128(in, out, turns, n)` makes of the transform of n complex numbers, which are 2 n real ones, that
+of the real ones, but for its first and its last number; `ifft` goes back.
+
 Real and imaginary parts are vectors of their own meanwhile. A line goes from one room to the other once for each factor
-of its length (Stockham's order, which needs no reversal of bits), of which there are 2, 3, 4 and 5.
+of its length (Stockham's order, which needs no reversal of bits), of which there are 2, 3, 4 and 5, and with "any" at
+the end of the name 7, 11 and 13: that code takes four times as long to compile.
 """
 
 from __future__ import annotations
@@ -21,24 +28,31 @@ import numpy as np
 from .jit import written
 from .vectors import Vectors
 
-FACTORS = (4, 2, 3, 5)
-_NAME = re.compile(r"(i?fft)_(\d+)_(apart|beside)\.(c64|c128)")
+FACTORS = (4, 2, 3, 5, 7, 11, 13)
+FEW = 5  # up to which factors are common
+_NAME = re.compile(r"(i?fft)_(\d+)_(apart|beside|columns|rows|halves)(_any)?\.(c64|c128)")
 _REAL = {"c64": "f32", "c128": "f64"}
 
 
 class Lines(NamedTuple):
-    """What is transformed: complex numbers of a type, in so many lanes."""
+    """What is transformed: complex numbers of a type, in so many lanes, how they lie, and whether by rare factors."""
 
     type: str
     lanes: int
     is_inverse: bool
-    is_apart: bool
+    place: str
+    has_rare: bool = False
 
     @property
     def name(self) -> str:
         """What compiled code calls the function."""
-        kind, place = "ifft" if self.is_inverse else "fft", "apart" if self.is_apart else "beside"
-        return f"lines.{kind}_{self.lanes}_{place}.{self.type}"
+        kind, end = "ifft" if self.is_inverse else "fft", "_any" if self.has_rare else ""
+        return f"lines.{kind}_{self.lanes}_{self.place}{end}.{self.type}"
+
+    @property
+    def factors(self) -> list[int]:
+        """The factors of lengths."""
+        return [p for p in FACTORS if p <= FEW or self.has_rare]
 
 
 def real_type(type_: str) -> str:
@@ -51,8 +65,8 @@ def form_of(name: str) -> Lines | None:
     found = _NAME.fullmatch(name.removeprefix("lines."))
     if found is None:
         return None
-    kind, lanes, place, type_ = found.groups()
-    return Lines(type_, int(lanes), kind == "ifft", place == "apart")
+    kind, lanes, place, end, type_ = found.groups()
+    return Lines(type_, int(lanes), kind == "ifft", place, end is not None)
 
 
 # -- code -------------------------------------------------------------------------------------------------------------
@@ -135,6 +149,20 @@ class _Text:
         return self.let(f"shufflevector {self.t.vec} {x}, {self.t.vec} {y}, <{len(lanes)} x i32> <{mask}>")
 
 
+def factors_of(n: int) -> list[int]:
+    """The factors by which lines of a length are transformed, in their order; none if it has others (or is 1)."""
+    found: list[int] = []
+    while n > 1 and any(n % p == 0 for p in FACTORS):
+        found.append(next(p for p in FACTORS if n % p == 0))
+        n //= found[-1]
+    return found if n == 1 else []
+
+
+def has_rare_factors(n: int) -> bool:
+    """Whether a length has factors that only few have."""
+    return max(factors_of(n), default=1) > FEW
+
+
 Pair = tuple[str, str]
 
 
@@ -183,7 +211,7 @@ class _Numbers:
 
     def transform(self, x: list[Pair]) -> list[Pair]:
         """Of as many numbers as a factor."""
-        return {2: self._two, 3: self._three, 4: self._four, 5: self._five}[len(x)](x)
+        return {2: self._two, 3: self._three, 4: self._four}.get(len(x), self._odd)(x)
 
     def _two(self, x: list[Pair]) -> list[Pair]:
         return [self.add(*x), self.sub(*x)]
@@ -200,24 +228,31 @@ class _Numbers:
         one, three = self.less_turned(odd, turned), self.more_turned(odd, turned)
         return [self.add(even, other), one, self.sub(even, other), three]
 
-    def _five(self, x: list[Pair]) -> list[Pair]:
-        near, far = self.add(x[1], x[4]), self.add(x[2], x[3])
-        near_turned, far_turned = self.sub(x[1], x[4]), self.sub(x[2], x[3])
-        cos = [math.cos(2 * math.pi * k / 5) for k in (1, 2)]
-        sin = [math.sin(2 * math.pi * k / 5) for k in (1, 2)]
-        one = self.plus(x[0], (near, cos[0]), (far, cos[1]))
-        two = self.plus(x[0], (near, cos[1]), (far, cos[0]))
-        one_turned = self.plus(self.scaled(near_turned, sin[0]), (far_turned, sin[1]))
-        two_turned = self.plus(self.scaled(near_turned, sin[1]), (far_turned, -sin[0]))
-        return [
-            self.add(x[0], self.add(near, far)), self.less_turned(one, one_turned), self.less_turned(two, two_turned),
-            self.more_turned(two, two_turned), self.more_turned(one, one_turned),
-        ]  # fmt: skip
+    def _odd(self, x: list[Pair]) -> list[Pair]:
+        """Numbers at the same distance from both ends are taken together: sums have the cosines, differences sines."""
+        p = len(x)
+        half = p // 2
+        sums = [self.add(x[j], x[p - j]) for j in range(1, half + 1)]
+        turned = [self.sub(x[j], x[p - j]) for j in range(1, half + 1)]
+        total, near, far = x[0], list[Pair](), list[Pair]()
+        for both in sums:
+            total = self.add(total, both)
+        for k in range(1, half + 1):
+            angles = [2 * math.pi * (j * k % p) / p for j in range(1, half + 1)]
+            even = self.plus(x[0], *zip(sums, map(math.cos, angles), strict=True))
+            first, *rest = zip(turned, map(math.sin, angles), strict=True)
+            odd = self.plus(self.scaled(*first), *rest)
+            near.append(self.less_turned(even, odd))
+            far.append(self.more_turned(even, odd))
+        return [total, *near, *reversed(far)]
 
 
 def text_of(form: Lines) -> str:
     """The module of a form's function, under the name `lines`."""
     text = _Text(form)
+    if form.place == "halves":
+        _combine_halves(text)
+        return _function(text, "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %turns, i64 %n")
     _take(text)
     text.label("begin")
     text.label("pass")
@@ -230,23 +265,33 @@ def text_of(form: Lines) -> str:
         "  br i1 %goes.on, label %choose, label %end",
         "choose:",
     ]
-    factor = str(FACTORS[-1])
-    for p in reversed(FACTORS[:-1]):
-        divides = text.let(f"icmp eq i64 {text.let(f'urem i64 %left, {p}')}, 0")
+    *others, last = form.factors
+    factor, rest = str(last), text.let(f"udiv i64 %left, {last}")
+    for p in reversed(others):  # divisions by numbers that are known are products
+        share = text.let(f"udiv i64 %left, {p}")
+        divides = text.let(f"icmp eq i64 {text.times(share, p)}, %left")
         factor = text.let(f"select i1 {divides}, i64 {p}, i64 {factor}")
-    text.lines += [f"  %rest = udiv i64 %left, {factor}", f"  %more = mul i64 %done, {factor}"]
-    cases = " ".join(f"i64 {p}, label %of{p}" for p in FACTORS)
+        rest = text.let(f"select i1 {divides}, i64 {share}, i64 {rest}")
+    text.lines += [f"  %rest = add i64 {rest}, 0", f"  %more = mul i64 %done, {factor}"]
+    cases = " ".join(f"i64 {p}, label %of{p}" for p in form.factors)
     text.lines.append(f"  switch i64 {factor}, label %end [ {cases} ]")
-    for p in FACTORS:
+    for p in form.factors:
         text.lines.append(f"of{p}:")
         _pass(text, p)
         text.lines.append("  br label %again")
     text.lines += ["again:", "  br label %pass", "end:"]
     _give(text)
+    return _function(
+        text, "ptr %in, ptr %out, ptr noalias %one, ptr noalias %two, ptr noalias readonly %roots, i64 %n, "
+        "i64 %in.line, i64 %in.step, i64 %out.line, i64 %out.step"
+        f"{', ptr noalias readonly %turns' if form.place == 'columns' else ''}",
+    )  # fmt: skip
+
+
+def _function(text: _Text, parameters: str) -> str:
     return "\n".join([
-        "define void @lines(ptr %in, ptr %out, ptr noalias %one, ptr noalias %two, ptr noalias readonly %roots, "
-        "i64 %n, i64 %in.line, i64 %in.step, i64 %out.line, i64 %out.step) #0 {",
-        "entry:", *text.lines, "  ret void", "}", *text.t.declarations(), "attributes #0 = { nounwind }", "",
+        f"define void @lines({parameters}) #0 {{", "entry:", *text.lines, "  ret void", "}",
+        *text.t.declarations(), "attributes #0 = { nounwind }", "",
     ])  # fmt: skip
 
 
@@ -293,16 +338,18 @@ def _stored(text: _Text, x: Pair, base: str, index: str) -> None:
 
 
 def _take(text: _Text) -> None:
-    """From lines to the first room; the parts of what is transformed back change places."""
+    """From lines to the first room; the parts of what is transformed back change places, in columns for rows, too."""
     form, lanes = text.form, text.form.lanes
-    if form.is_apart:
+    if form.place == "rows":
+        _in_overlapping_squares(text, lambda i: _take_parts(text, i))
+        return
+    if form.place == "apart":
         _in_squares(text, lambda i: _take_square(text, i), lambda i: _take_one(text, i))
         return
 
     def take(i: str) -> None:
-        place = text.times(text.times(i, "%in.step"), 2)
-        x, y = text.load("%in", place), text.load("%in", text.plus(place, lanes))
-        _stored(text, _in_order(form, _parts(text, x, y)), "%one", text.times(i, 2 * lanes))
+        x = _numbers_at(text, "%in", text.times(i, "%in.step"))
+        _stored(text, _in_order(form, x), "%one", text.times(i, 2 * lanes))
 
     text.loop("%n", take)
 
@@ -310,28 +357,50 @@ def _take(text: _Text) -> None:
 def _give(text: _Text) -> None:
     """From the room that has the results to lines."""
     form, lanes = text.form, text.form.lanes
-    if form.is_apart:
+    if form.place == "columns":
+        text.loop("%n", lambda i: _give_turned(text, i))
+        return
+    if form.place == "apart":
         _in_squares(text, lambda i: _give_square(text, i), lambda i: _give_one(text, i))
         return
 
     def give(i: str) -> None:
-        re, im = _in_order(form, _loaded(text, "%source", text.times(i, 2 * lanes)))
-        place = text.times(text.times(i, "%out.step"), 2)
-        mixed = [k // 2 + lanes * (k % 2) for k in range(2 * lanes)]
-        text.store(text.shuffle(re, im, mixed[:lanes]), "%out", place)
-        text.store(text.shuffle(re, im, mixed[lanes:]), "%out", text.plus(place, lanes))
+        x = _in_order(form, _loaded(text, "%source", text.times(i, 2 * lanes)))
+        _put_numbers(text, x, text.times(i, "%out.step"))
 
     text.loop("%n", give)
+
+
+def _give_turned(text: _Text, i: str) -> None:
+    """A number of each column, turned, with its parts apart."""
+    places = [text.times(i, "%out.step")]
+    places.append(text.plus(places[0], "%out.line"))
+    turn = text.load("%turns", places[0]), text.load("%turns", places[1])
+    x = _Numbers(text).product(_loaded(text, "%source", text.times(i, 2 * text.form.lanes)), turn)
+    for part, place in zip(x, places, strict=True):
+        text.store(part, "%out", place)
 
 
 def _in_order(form: Lines, x: Pair) -> Pair:
     return (x[1], x[0]) if form.is_inverse else x
 
 
-def _parts(text: _Text, x: str, y: str) -> Pair:
-    """Real and imaginary parts of as many complex numbers as there are lanes."""
-    lanes = text.form.lanes
-    return text.shuffle(x, y, [*range(0, 2 * lanes, 2)]), text.shuffle(x, y, [*range(1, 2 * lanes, 2)])
+def _numbers_at(text: _Text, base: str, place: str, is_reversed: bool = False) -> Pair:
+    """Real and imaginary parts of as many complex numbers as there are lanes, from a place on."""
+    lanes, first = text.form.lanes, text.times(place, 2)
+    x, y = text.load(base, first), text.load(base, text.plus(first, lanes))
+    order = [*range(0, 2 * lanes, 2)]
+    if is_reversed:
+        order.reverse()
+    return text.shuffle(x, y, order), text.shuffle(x, y, [k + 1 for k in order])
+
+
+def _put_numbers(text: _Text, x: Pair, place: str) -> None:
+    """Complex numbers go to where they are asked for, from a place on."""
+    lanes, first = text.form.lanes, text.times(place, 2)
+    mixed = [k // 2 + lanes * (k % 2) for k in range(2 * lanes)]
+    text.store(text.shuffle(*x, mixed[:lanes]), "%out", first)
+    text.store(text.shuffle(*x, mixed[lanes:]), "%out", text.plus(first, lanes))
 
 
 def _transposed(text: _Text, rows: list[str]) -> list[str]:
@@ -347,6 +416,26 @@ def _transposed(text: _Text, rows: list[str]) -> list[str]:
             )
         half //= 2
     return rows
+
+
+def _combine_halves(text: _Text) -> None:
+    """Each number, and the conjugate of its mirror image, whose difference is turned."""
+    lanes, numbers = text.form.lanes, _Numbers(text)
+    last = text.let(f"sub i64 %n, {lanes}")
+
+    def some(i: str) -> None:
+        place = _at_most(text, i, last)
+        (re, im), (far_re, far_im) = (
+            _numbers_at(text, "%in", place),
+            _numbers_at(text, "%in", text.plus(text.let(f"sub i64 {last}, {place}"), 1), is_reversed=True),
+        )
+        both = text.op("fadd", re, far_re), text.op("fsub", im, far_im)
+        less = text.op("fsub", re, far_re), text.op("fadd", im, far_im)
+        turn = text.load("%turns", place), text.load("%turns", text.plus(place, "%n"))
+        found = numbers.plus(numbers.product(less, turn), (both, 1.0 if text.form.is_inverse else 0.5))
+        _put_numbers(text, found, place)
+
+    text.loop("%n", some, first=1, step=lanes)
 
 
 def _take_square(text: _Text, i: str) -> None:
@@ -367,6 +456,32 @@ def _give_square(text: _Text, i: str) -> None:
         rows += _in_order(form, _loaded(text, "%source", text.plus(first, 2 * lanes * k)))
     for line, row in enumerate(_transposed(text, rows)):
         text.store(row, "%out", _place(text, "out", line, i))
+
+
+def _take_parts(text: _Text, i: str) -> None:
+    """As many numbers of rows as there are rows, whose parts lie apart."""
+    lanes = text.form.lanes
+    parts: list[list[str]] = []
+    for part in range(2):
+        first = text.plus(i, text.times("%in.step", part)) if part else i
+        rows = [text.load("%in", text.plus(first, text.let(f"mul i64 %in.line, {line}"))) for line in range(lanes)]
+        parts.append(_transposed(text, rows))
+    room = text.times(i, 2 * lanes)
+    for k, x in enumerate(zip(*parts, strict=True)):
+        _stored(text, x, "%one", text.plus(room, 2 * lanes * k))
+
+
+def _in_overlapping_squares(text: _Text, square: Callable[[str], None]) -> None:
+    """As many numbers of a line at once as a vector has lanes; the last of them may have been among those before."""
+    lanes = text.form.lanes
+    last = text.let(f"sub i64 %n, {lanes}")
+
+    text.loop("%n", lambda i: square(_at_most(text, i, last)), step=lanes)
+
+
+def _at_most(text: _Text, i: str, last: str) -> str:
+    is_within = text.let(f"icmp slt i64 {i}, {last}")
+    return text.let(f"select i1 {is_within}, i64 {i}, i64 {last}")
 
 
 def _in_squares(text: _Text, square: Callable[[str], None], one: Callable[[str], None]) -> None:

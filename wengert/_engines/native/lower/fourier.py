@@ -1,7 +1,7 @@
 """Fourier transforms, along one axis after the other: of as many lines as fill vectors by functions of our own
-(`llvm/lane_transforms.py`), of short real ones written out (`short_fourier.py`), of prime lengths by products with
-matrices (`prime_fourier.py`), of others by NumPy's C functions (`llvm/numpy_transforms.py`); where code stands alone,
-by loops (`standalone_fourier.py`)."""
+(`llvm/lane_transforms.py`), of single long ones by the same functions (`split_fourier.py`), of short real ones written
+out (`short_fourier.py`), of prime lengths by products with matrices (`prime_fourier.py`), of others by NumPy's C
+functions (`llvm/numpy_transforms.py`); where code stands alone, by loops (`standalone_fourier.py`)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair, pair_of
 from ..ir.loops import COMPLEX, WIDTHS, Address, Operand, Status, Typed
-from ..llvm.lane_transforms import FACTORS, Lines, real_type
+from ..llvm.lane_transforms import FACTORS, FEW, Lines, factors_of, has_rare_factors, real_type
 from ..llvm.vectors import most_lanes
-from . import prime_fourier, short_fourier, standalone_fourier
+from . import prime_fourier, short_fourier, split_fourier, standalone_fourier
 from .blocks import Block, singles
 from .forms import Form, Stored, count_of
 from .nests import copy
@@ -23,7 +23,8 @@ from .scalars import smaller
 from .standalone import is_alone
 
 AT_ONCE = 1 << 15  # numbers of one call: between calls the user may interrupt
-LEAST_LANES = 4
+LEAST_LANES = split_fourier.LEAST_LANES
+LONG = 256  # numbers of a line that goes by itself, whatever others there are: rooms for several fill the first cache
 SHORT, MOST_LINES = 64, 1024  # the length and the number of real lines up to which they are transformed as complex ones
 
 
@@ -59,6 +60,8 @@ def _rfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if _go_in_lanes(b, x, out, axis):
         _RealLines(block, x, out, axis).forward(x, out)
         return [out]
+    if _real_by_line(block, x, out, axis, is_inverse=False):
+        return [out]
     odd = b.let("eq", "i64", b.remainder(size, 2), 1)
     for is_one, name in ((odd, "rfft_n_odd"), (b.negated(odd), "rfft_n_even")):
         if is_one is not False:
@@ -79,7 +82,7 @@ def _irfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         prime_fourier.backward(block, x, out, axis)
     elif not is_alone() and _go_in_lanes(b, out, x, axis):
         _RealLines(block, out, x, axis).backward(x, out)
-    else:
+    elif is_alone() or not _real_by_line(block, x, out, axis, is_inverse=True):
         _along(block, "irfft", x, out, axis)
     return [out]
 
@@ -92,6 +95,8 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
         return
     if x.type == out.type and prime_fourier.serves(n):
         prime_fourier.whole(block, x, out, axis, name == "ifft")
+        return
+    if x.type == out.type and _goes_by_line(b, x, axis) and _by_line(block, x, out, axis, name == "ifft"):
         return
     blocks, lines = count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
     step, between = lines, (1, 1)  # within a line, and from one line of a block to the next
@@ -120,6 +125,66 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
         places = [address(x, n, between[0], i, first), address(out, m, between[1], i, first)]
         b.call(f"fourier.{name}.{complex_}", [*places, *(Typed("i64", k) for k in (count, n, m, *steps))])
         b.poll(1)
+
+
+# -- lines by themselves ----------------------------------------------------------------------------------------------
+
+
+def _goes_by_line(b: Builder, x: Stored, axis: int) -> bool:
+    """Whether lines are no better transformed side by side."""
+    n, (blocks, lines) = x.shape[axis], _lines_of(b, x, axis)
+    if type(n) is not int or not factors_of(n):
+        return True
+    is_last = type(lines) is int and lines == 1
+    count = blocks if is_last else lines
+    return (is_last and n >= LONG) or (type(count) is int and count < LEAST_LANES)
+
+
+def _by_line(block: Block, x: Stored, out: Stored, axis: int, is_inverse: bool) -> bool:
+    """Transforms complex lines one by one, where there is something that does so."""
+    rooms = split_fourier.Rooms(block)
+    transform = split_fourier.transform_of(rooms, x.shape[axis], x.type, is_inverse)
+    if transform is not None:
+        _over_lines(rooms, x, out, axis, transform.run)
+    rooms.give_back()
+    return transform is not None
+
+
+def _real_by_line(block: Block, x: Stored, out: Stored, axis: int, is_inverse: bool) -> bool:
+    """The same of real lines, and back to them."""
+    real, halved = (out, x) if is_inverse else (x, out)
+    n, rooms = real.shape[axis], split_fourier.Rooms(block)
+    if type(n) is not int or halved.shape[axis] != n // 2 + 1:
+        return False
+    line = split_fourier.real_line_of(rooms, n, halved.type, is_inverse)
+    if line is not None:
+        _over_lines(rooms, x, out, axis, line.run)
+    rooms.give_back()
+    return line is not None
+
+
+def _over_lines(
+    rooms: split_fourier.Rooms, x: Stored, out: Stored, axis: int, run: Callable[[Address, Address], None]
+) -> None:
+    """Runs a transform over lines; those whose numbers lie apart are copied to rooms and from there."""
+    b, n, m = rooms.b, cast(int, x.shape[axis]), cast(int, out.shape[axis])
+    _, lines = _lines_of(b, x, axis)
+    if type(lines) is int and lines == 1:
+        prime_fourier.over_lines(
+            b, x, out, axis,
+            lambda place: run(*(Address(a.array, place(a, 0)) for a in (x, out))),
+        )  # fmt: skip
+        return
+    given, found = rooms.take(x.type, n), rooms.take(out.type, m)
+
+    def line(place: prime_fourier.Place) -> None:
+        with b.loop(0, n) as k:
+            b.store(given, k, b.load(x.array, place(x, k)))
+        run(Address(given), Address(found))
+        with b.loop(0, m) as k:
+            b.store(out.array, place(out, k), b.load(found, k))
+
+    prime_fourier.over_lines(b, x, out, axis, line)
 
 
 # -- real lines as complex ones ---------------------------------------------------------------------------------------
@@ -243,45 +308,50 @@ class _InLanes(NamedTuple):
         b, n, done = self.block.b, self.n, cast(Operand, 0)
         real = real_type(self.x.type)
         lanes = most_lanes(real)
-        room, roots = self.block.fresh((b.mul(4, n), lanes), real), self.block.fresh((n,), self.x.type)
-        _set_roots(b, roots)
+        room = self.block.fresh((b.mul(4, n), lanes), real)
+        roots = self._roots()
         while lanes >= LEAST_LANES:
             groups = b.divided(b.sub(lines, done), lanes)
             if groups != 0:
-                self._groups(blocks, lines, (done, groups), lanes, (room, roots))
+                self._groups(blocks, lines, (done, groups), lanes, room, roots)
                 done = b.add(done, b.mul(groups, lanes))
             if type(lines) is not int:
                 break
             lanes //= 2
-        for made in (room, roots):
-            self.block.free.setdefault((made.type, count_of(b, made.shape)), []).append(made.array)
+        self.block.free.setdefault((real, count_of(b, room.shape)), []).append(room.array)
         return done
 
+    def _roots(self) -> Address:
+        if type(self.n) is int:
+            return Address(self.block.setting.constant(split_fourier.roots(self.n, self.x.type)))
+        found = self.block.fresh((self.n,), self.x.type)
+        _set_roots(self.block.b, found)
+        return Address(found.array, found.offset)
+
     def _groups(
-        self, blocks: Operand, lines: Operand, some: tuple[Operand, Operand], lanes: int, made: tuple[Stored, Stored]
-    ) -> None:  # fmt: skip
+        self, blocks: Operand, lines: Operand, some: tuple[Operand, Operand], lanes: int, room: Stored, roots: Address
+    ) -> None:
         """Some groups of lines of each block, from a first line on."""
-        b, n, (done, groups), (room, roots) = self.block.b, self.n, some, made
-        form = Lines(self.x.type, lanes, self.name == "ifft", self.is_apart)
+        b, n, (done, groups) = self.block.b, self.n, some
+        place, has_rare = "apart" if self.is_apart else "beside", type(n) is int and has_rare_factors(n)
+        form = Lines(self.x.type, lanes, self.name == "ifft", place, has_rare)
         rooms = [Address(room.array, b.mul(i * 2 * lanes, n)) for i in range(2)]
         steps = [Typed("i64", k) for k in (n, *(self.gap, self.step) * 2)]
         with b.loop(0, blocks) as i, b.loop(0, groups) as group:
             first = b.mul(b.add(done, b.mul(group, lanes)), self.gap)
             place = b.add(b.mul(b.mul(i, n), lines), first)
             places = [Address(a.array, b.add(a.offset, place)) for a in (self.x, self.out)]
-            b.call(form.name, [*places, *rooms, Address(roots.array, roots.offset), *steps])
+            b.call(form.name, [*places, *rooms, roots, *steps])
             b.poll(16)
 
 
 def _has_small_factors(b: Builder, n: Operand) -> Operand:
     """Whether a length is a product of the factors that lanes are transformed by."""
     if type(n) is int:
-        while n > 1 and any(n % p == 0 for p in FACTORS):
-            n //= next(p for p in FACTORS if n % p == 0)
-        return n == 1
+        return n == 1 or bool(factors_of(n))
     rest = b.var("i64", n)
     with b.when(b.let("gt", "i64", n, 0)):
-        for p in FACTORS[1:]:
+        for p in (p for p in FACTORS[1:] if p <= FEW):
             b.repeat(
                 lambda p=p: b.let("eq", "i64", b.remainder(b.get(rest), p), 0),
                 lambda p=p: b.set(rest, b.divided(b.get(rest), p)),

@@ -125,7 +125,7 @@ class _Lines:
 Place = Callable[[Stored, Operand], Operand]
 
 
-def _over_lines(b: Builder, x: Stored, out: Stored, axis: int, body: Callable[[Place], None]) -> None:
+def over_lines(b: Builder, x: Stored, out: Stored, axis: int, body: Callable[[Place], None]) -> None:
     """A loop over lines: where a number of a line is in an array."""
     blocks, lines = count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
     with b.loop(0, blocks) as block, b.loop(0, lines) as line:
@@ -153,7 +153,7 @@ def forward(block: Block, x: Stored, out: Stored, axis: int) -> None:
             found = Pair(lines.total(lines.even[0], k), lines.total(lines.odd[0], k))
             b.store(out.array, place(out, b.add(k, 1)), cast(Any, found))
 
-    _over_lines(b, x, out, axis, line)
+    over_lines(b, x, out, axis, line)
 
 
 def backward(block: Block, x: Stored, out: Stored, axis: int) -> None:
@@ -172,7 +172,7 @@ def backward(block: Block, x: Stored, out: Stored, axis: int) -> None:
             b.store(out.array, place(out, b.add(j, 1)), b.let("sub", t, even, odd))
             b.store(out.array, place(out, b.sub(n - 1, j)), b.let("add", t, even, odd))
 
-    _over_lines(b, x, out, axis, line)
+    over_lines(b, x, out, axis, line)
 
 
 def whole(block: Block, x: Stored, out: Stored, axis: int, is_inverse: bool) -> None:
@@ -200,4 +200,4 @@ def whole(block: Block, x: Stored, out: Stored, axis: int, is_inverse: bool) -> 
             b.store(out.array, place(out, b.add(k, 1)), cast(Any, near))
             b.store(out.array, place(out, b.sub(n - 1, k)), cast(Any, far))
 
-    _over_lines(b, x, out, axis, line)
+    over_lines(b, x, out, axis, line)

@@ -6,7 +6,8 @@ further graph in which the same extents are equal. Code is shared where its text
 says when it is worth trying.
 
 In programs with windows only numbers of examples vary so (`varying_extents.py`). Attention has code of its own for each
-of the first `SEVERAL` sizes, since it goes by blocks of rows then, in about 0.6 of the time.
+of the first `SEVERAL` sizes, since it goes by blocks of rows then, in about 0.6 of the time, and so have Fourier
+transforms, whose factors and tables it knows then: of one line in a fifth to a half of the time.
 
 Programs in branches and loops belong to the graph, and so does the number of steps of a loop, which often is an extent.
 """
@@ -36,6 +37,7 @@ from .varying_extents import varying
 SPECIAL = 64  # extents up to which code is made for the number itself
 REMEMBERED = 4096  # structures
 SEVERAL = 8
+_TRANSFORMS = {"dft", "rfft", "irfft"}
 
 # Primitives with an extent among their attributes that stands alone, not in a tuple.
 _EXTENTS = {"iota", "add_along"}
@@ -58,15 +60,25 @@ def sized(graph: Graph) -> Sized:
     if not table or not all(_is_plain(node, seen) for node in graph.nodes):
         return Sized(graph, {})
     key, numbers = _structure(graph), (*table,)
+    is_particular = has_large_product(graph) or _has_transform(graph, set())
     with _lock:
         own = _seen.setdefault(key, [])
-        if len(own) < (SEVERAL if has_large_product(graph) else 1) and numbers not in own:
+        if len(own) < (SEVERAL if is_particular else 1) and numbers not in own:
             own.append(numbers)
         if len(_seen) > REMEMBERED:
             _seen.popitem(last=False)
     if numbers in own:
         return Sized(graph, {})
     return Sized(_Renaming(table).graph(graph), {dim.atom: n for n, dim in table.items()})
+
+
+def _has_transform(graph: Graph, seen: set[int]) -> bool:
+    """Whether a graph transforms lines, or a program in it that was not seen."""
+    if any(node.op.name in _TRANSFORMS for node in graph.nodes):
+        return True
+    fresh = {id(program): program for node in graph.nodes for program in programs_of(node) if id(program) not in seen}
+    seen.update(fresh)
+    return any(_has_transform(prepared(program), seen) for program in fresh.values())
 
 
 def _extents(graph: Graph) -> dict[int, Dim]:
