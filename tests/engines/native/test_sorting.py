@@ -221,6 +221,44 @@ def test_orders_of_long_lanes_are_stable_whatever_their_bits(dtype: str, is_desc
             np.testing.assert_array_equal(order(x), wanted)
 
 
+def nearly_sorted(n: int) -> list[Any]:
+    """Lanes of few runs in order: of equal keys, too."""
+    rng = np.random.default_rng(n)
+    keys = np.arange(n) // 3
+    outliers, swapped, late = keys.copy(), keys.copy(), keys.copy()
+    outliers[:: max(1, n // 10)] = 3
+    i, j = rng.integers(0, n, 2)
+    swapped[[i, j]] = swapped[[j, i]]
+    late[-5:] = rng.integers(0, n, 5)
+    blocks = np.concatenate([keys[::2], keys[1::2]])  # of which each stretch is short
+    several = np.concatenate([keys[: n // 2] // 50, keys[: n - n // 2] // 70])
+    return [
+        outliers,
+        swapped,
+        late,
+        blocks,
+        several,
+        np.roll(keys, n // 3),
+        np.roll(keys, -1),
+        np.zeros(n),
+        keys % (n // 5),
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u8", "u4"])
+@pytest.mark.parametrize("is_descending", [False, True])
+@pytest.mark.parametrize("n", [256, 4000, 20_001])
+def test_orders_of_lanes_of_few_runs_are_stable(dtype: str, is_descending: bool, n: int) -> None:
+    order = wg.function(lambda x: wg.argsort(x, descending=is_descending))
+    for keys in nearly_sorted(n):
+        for x in (keys.astype(dtype), keys[::-1].astype(dtype)):
+            wanted = np.argsort(-x.astype(np.float64) if is_descending else x, kind="stable")
+            np.testing.assert_array_equal(order(x), wanted)
+    if dtype[0] == "f":
+        x = np.repeat([-1.0, -0.0, 0.0, -0.0, 2.0, np.nan, np.nan, 1.0], n // 8).astype(dtype)
+        np.testing.assert_array_equal(order(x), wg.argsort(x, descending=is_descending))
+
+
 def test_orders_of_lanes_of_any_length_go_by_digits_where_these_are_long() -> None:
     signature = [wg.TensorSpec((None, None), np.float64)]
     order = wg.function(lambda x: wg.argsort(x, axis=1), input_signature=signature)
@@ -256,7 +294,14 @@ def lanes(dtype: str, n: int) -> list[Any]:
     """Lanes whose sample tells where keys are, and one of which it is wrong about."""
     misleading = np.arange(n).astype(dtype)
     misleading[:: order_statistics._EACH] = 1
-    return [*samples(dtype, (n,)), misleading, np.zeros(n, dtype), np.arange(n)[::-1].astype(dtype)]
+    rng = np.random.default_rng(n)
+    mostly = rng.integers(-50, 50, n)
+    equal = [np.where(rng.random(n) < share, 7, mostly).astype(dtype) for share in (0.3, 0.6, 0.97)]
+    two = rng.integers(0, 2, n).astype(dtype)
+    zeros = np.where(rng.random(n) < 0.2, mostly, np.copysign(0.0, mostly)).astype(dtype)
+    organ = np.minimum(np.arange(n), np.arange(n)[::-1]).astype(dtype)
+    plain = np.zeros(n, dtype), np.full(n, 5, dtype), np.arange(n)[::-1].astype(dtype)
+    return [*samples(dtype, (n,)), misleading, *equal, two, zeros, organ, *plain]
 
 
 @pytest.mark.parametrize("n", [512, 5000])

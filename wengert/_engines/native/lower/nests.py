@@ -72,6 +72,21 @@ def at_most(b: Builder, x: Operand, most: Operand) -> Operand:
     return b.select("i64", b.let("lt", "i64", most, x), most, x)
 
 
+def first_by_halving(b: Builder, n: Operand, is_far: Callable[[Operand], Operand]) -> Operand:
+    """By halving: the first of n places that is far enough, or n."""
+    low, high = b.var("i64", 0), b.var("i64", n)
+
+    def halve() -> None:
+        start, end = b.get(low), b.get(high)
+        middle = b.divided(b.add(start, end), 2)
+        found = is_far(middle)
+        b.set(low, b.select("i64", found, start, b.add(middle, 1)))
+        b.set(high, b.select("i64", found, middle, end))
+
+    b.repeat(lambda: b.let("lt", "i64", b.get(low), b.get(high)), halve)
+    return b.get(low)
+
+
 @contextmanager
 def shares(b: Builder, extent: Operand, size: int, work: Operand | None) -> Iterator[tuple[Operand, Operand]]:
     """`with shares(...) as (first, count):` all of an extent, or a share of it at a time, which threads may run."""

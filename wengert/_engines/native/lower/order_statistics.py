@@ -3,7 +3,8 @@
 `with_few_places(graph)` puts a `SORTED_AT` in the stead of such a sort, which takes the places as operands: they may be
 computed after the sort, so nodes are put in order anew. A sorted sample of the lane tells between which two keys the
 one at a place is, as good as surely. One pass gathers those and counts what stands before them, and they alone are
-sorted (Floyd and Rivest's selection). Where the sample was wrong, all are.
+sorted (Floyd and Rivest's selection). Where the sample was wrong, all are. Keys that equal a bound are told from those
+between two: where there are many, the place is among them or they are out of the way.
 """
 
 from __future__ import annotations
@@ -132,6 +133,7 @@ class _Search:
         self.sample_sorter = Sorter(block, x.type, self.sampled, is_descending=False, has_places=False)
         self.is_taken = b.local("bool", _CHUNK)
         self.first, self.stop = b.var("i64"), b.var("i64")  # the places whose keys are in the room
+        self.is_put = b.var("bool", False)  # whether they are in the target already
 
     def begin(self, index: Index) -> None:
         """Starts on another lane."""
@@ -155,8 +157,9 @@ class _Search:
                 b.set(spread, b.add(b.mul(b.get(spread), _WIDER), 1))
 
             b.repeat(lambda: b.negated(self._is_there(place)), attempt)
-            self._narrow(place)
-            self._sort(index)
+            self._narrow(index, place)
+            with b.when(b.negated(b.get(self.is_put))):
+                self._sort(index)
 
     def _is_there(self, place: Operand) -> Operand:
         b = self.b
@@ -191,11 +194,17 @@ class _Search:
         is_told: Operand = True
         if self.x.type in FLOATS:
             is_told = b.let("ne", t, number, 0)
-            word = b.select(t, b.let("lt", t, number, 0), b.let("sub", t, -self.end, number), number)
-            number = b.convert(self.x.type, t, word, bits=True)
         with b.when(is_told):
-            self.target.store(b, with_place(index, self.axis, b.sub(self.n, 1)), number)
+            self.target.store(b, with_place(index, self.axis, b.sub(self.n, 1)), self._key_of(number))
             b.set(is_done, True)
+
+    def _key_of(self, number: Operand) -> Operand:
+        """The key that a number stands for; of zeros it tells no sign."""
+        b, t = self.b, self.bits
+        if self.x.type not in FLOATS:
+            return number
+        word = b.select(t, b.let("lt", t, number, 0), b.let("sub", t, -self.end, number), number)
+        return b.convert(self.x.type, t, word, bits=True)
 
     # -- around a place -----------------------------------------------------------------------------------------------
 
@@ -237,10 +246,17 @@ class _Search:
         return is_below, b.both(b.negated(is_below), b.let("le", self.bits, number, most))
 
     def _gather(self, index: Index, place: Operand, spread: Operand) -> None:
-        """Takes the keys between two of the sample, and counts those before them."""
+        """Takes the keys between two of the sample, and counts those before them; if the two are one, puts them."""
         b = self.b
         least, most = self._bounds(place, self.n, self.sampled, spread)
-        held, below = b.var("i64", 0), b.var("i64", 0)
+        with b.when(b.let("eq", self.bits, least, most)) as branch:
+            below, up_to = self._counted(self.n, lambda i: self._key(index, i), ("lt", least), ("le", least))
+            self._put_equal(index, least, (0, below, up_to), (self.n, lambda i: self._key(index, i)))
+        with b.inside(branch.other):
+            self._gather_between(index, least, most)
+
+    def _gather_between(self, index: Index, least: Operand, most: Operand) -> None:
+        b, held, below = self.b, self.b.var("i64", 0), self.b.var("i64", 0)
 
         def look(begin: Operand, end: Operand) -> None:
             with b.loop(begin, end) as i:  # vectors: nothing here waits for the key before
@@ -256,8 +272,9 @@ class _Search:
         self._in_chunks(self.n, look)
         b.set(self.first, b.get(below))
         b.set(self.stop, b.add(b.get(below), b.get(held)))
+        b.set(self.is_put, False)
 
-    def _narrow(self, place: Operand) -> None:
+    def _narrow(self, index: Index, place: Operand) -> None:
         """Keeps of what was gathered the keys around the place, again and again, while these are many and get fewer."""
         b, goes_on = self.b, self.b.var("bool", True)
         spread = int(_SPREAD * math.sqrt(_NARROWED))
@@ -266,44 +283,106 @@ class _Search:
             first, count = b.get(self.first), b.sub(b.get(self.stop), b.get(self.first))
             self._take_sample(_NARROWED, count, lambda i: self.room.key(b, i))
             least, most = self._bounds(b.sub(place, first), count, _NARROWED, spread)
-            below, amid = self._counted(count, least, most)
-            start = b.add(first, below)
-            is_inside = b.both(b.let("le", "i64", start, place), b.let("lt", "i64", place, b.add(start, amid)))
+            ends = self._counted(
+                count, lambda i: self.room.key(b, i), ("lt", least), ("le", least), ("lt", most), ("le", most)
+            )  # fmt: skip
+            at = b.sub(place, first)
+            self._put_if_equal(index, least, (at, first, ends[0], ends[1]), count)
+            self._put_if_equal(index, most, (at, first, ends[2], ends[3]), count)
+            is_inside = b.both(b.let("le", "i64", ends[1], at), b.let("lt", "i64", at, ends[2]))
+            amid = b.sub(ends[2], ends[1])
             b.set(goes_on, b.both(is_inside, b.let("lt", "i64", b.mul(amid, 2), count)))
             with b.when(b.get(goes_on)):
                 self._keep(count, least, most)
-                b.set(self.first, start)
-                b.set(self.stop, b.add(start, amid))
+                b.set(self.first, b.add(first, ends[1]))
+                b.set(self.stop, b.add(first, ends[2]))
 
         def is_wide() -> Operand:
             count = b.sub(b.get(self.stop), b.get(self.first))
-            return b.both(b.get(goes_on), b.let("lt", "i64", 4 * _NARROWED, count))
+            is_open = b.both(b.get(goes_on), b.negated(b.get(self.is_put)))
+            return b.both(is_open, b.let("lt", "i64", 4 * _NARROWED, count))
 
         b.repeat(is_wide, narrow)
 
-    def _counted(self, count: Operand, least: Operand, most: Operand) -> tuple[Operand, Operand]:
-        """How many keys of the room are below two bounds, and between them."""
-        b, below, amid = self.b, self.b.var("i64", 0), self.b.var("i64", 0)
+    def _counted(
+        self, count: Operand, key: Callable[[Operand], Operand], *bounds: tuple[str, Operand]
+    ) -> list[Operand]:  # fmt: skip
+        """How many of some keys are below each bound, or below or at it."""
+        b, found = self.b, [self.b.var("i64", 0) for _ in bounds]
 
         def look(begin: Operand, end: Operand) -> None:
             with b.loop(begin, end) as i:
-                is_below, is_taken = self._compared(self.room.key(b, i), least, most)
-                b.set(below, b.add(b.get(below), b.convert("i64", "bool", is_below)))
-                b.set(amid, b.add(b.get(amid), b.convert("i64", "bool", is_taken)))
+                number = self._number(key(i))
+                for total, (name, bound) in zip(found, bounds, strict=True):
+                    is_counted = b.let(name, self.bits, number, bound)
+                    b.set(total, b.add(b.get(total), b.convert("i64", "bool", is_counted)))
 
         self._in_chunks(count, look)
-        return b.get(below), b.get(amid)
+        return [b.get(total) for total in found]
+
+    def _put_if_equal(
+        self, index: Index, number: Operand, places: tuple[Operand, Operand, Operand, Operand], count: Operand
+    ) -> None:
+        """Puts the keys of the room that equal a number, if the place, counted from the first one, is among them."""
+        b, (at, first, below, up_to) = self.b, places
+        is_among = b.both(b.let("le", "i64", below, at), b.let("lt", "i64", at, up_to))
+        with b.when(b.both(is_among, b.negated(b.get(self.is_put)))):
+            self._put_equal(index, number, (first, below, up_to), (count, lambda i: self.room.key(b, i)))
+
+    def _put_equal(
+        self, index: Index, number: Operand, places: tuple[Operand, Operand, Operand],
+        among: tuple[Operand, Callable[[Operand], Operand]],
+    ) -> None:  # fmt: skip
+        """Puts the keys that equal a number where they belong; zeros keep the order of their signs.
+
+        Args:
+            index: of the lane.
+            number: what they equal.
+            places: what stands before all keys that were looked at, and how many of these are below, and up to them.
+            among: how many were looked at, and what reads one.
+        """
+        b, (before, below, up_to) = self.b, places
+        first = b.add(before, below)
+        b.set(self.first, first)
+        b.set(self.stop, b.add(before, up_to))
+        b.set(self.is_put, True)
+
+        def fill() -> None:
+            value = self._key_of(number)
+            with b.loop(first, b.get(self.stop)) as i:
+                self.target.store(b, with_place(index, self.axis, i), value)
+
+        if self.x.type not in FLOATS:
+            fill()
+            return
+        with b.when(b.let("ne", self.bits, number, 0)) as branch:
+            fill()
+        with b.inside(branch.other):
+            self._put_zeros(index, first, *among)
+
+    def _put_zeros(self, index: Index, first: Operand, count: Operand, key: Callable[[Operand], Operand]) -> None:
+        b, at = self.b, self.b.var("i64", first)
+
+        def look(begin: Operand, end: Operand) -> None:
+            with b.loop(begin, end) as i:
+                value = key(i)
+                with b.when(b.let("eq", self.bits, self._number(value), 0)):
+                    self.target.store(b, with_place(index, self.axis, b.get(at)), value)
+                    b.set(at, b.add(b.get(at), 1))
+
+        self._in_chunks(count, look)
 
     def _keep(self, count: Operand, least: Operand, most: Operand) -> None:
-        """Moves the keys between two bounds to the beginning of the room."""
+        """Moves the keys between two bounds, and none that equal them, to the beginning of the room."""
         b, held = self.b, self.b.var("i64", 0)
 
         def look(begin: Operand, end: Operand) -> None:
             with b.loop(begin, end) as i:
                 key, at = self.room.key(b, i), b.get(held)
                 self.room.set_key(b, at, key)
-                _, is_taken = self._compared(key, least, most)
-                b.set(held, b.add(at, b.convert("i64", "bool", is_taken)))
+                number = self._number(key)
+                is_kept = b.both(b.let("lt", self.bits, least, number), b.let("lt", self.bits, number, most))
+                b.set(held, b.add(at, b.convert("i64", "bool", is_kept)))
 
         self._in_chunks(count, look)
 

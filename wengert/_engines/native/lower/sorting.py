@@ -23,7 +23,7 @@ from .blocks import Block
 from .counting_sort import counts_keys, digit_of, is_one_digit, passes, places_of_digits
 from .digit_orders import order_number
 from .forms import Form, Index, Stored, with_place
-from .nests import at_most, poll_often
+from .nests import at_most, first_by_halving, poll_often
 from .scatters import over
 from .standalone import is_alone
 
@@ -339,27 +339,12 @@ def _few(block: Block, x: Stored, axis: int, is_descending: bool, has_places: bo
     return target
 
 
-def _first(b: Builder, n: Operand, is_far: Callable[[Operand], Operand]) -> Operand:
-    """By halving: the first of n places that is far enough, or n."""
-    low, high = b.var("i64", 0), b.var("i64", n)
-
-    def halve() -> None:
-        start, end = b.get(low), b.get(high)
-        middle = b.divided(b.add(start, end), 2)
-        found = is_far(middle)
-        b.set(low, b.select("i64", found, start, b.add(middle, 1)))
-        b.set(high, b.select("i64", found, middle, end))
-
-    b.repeat(lambda: b.let("lt", "i64", b.get(low), b.get(high)), halve)
-    return b.get(low)
-
-
 def zeros_in_order(
     b: Builder, lane: Callable[[Operand], Operand], room: Keys, n: Operand, t: str, is_descending: bool
 ) -> None:
     """Gives several zeros among sorted keys the signs that they have in their lane, in its order."""
-    start = _first(b, n, lambda i: b.negated(before(b, t, room.key(b, i), 0.0, is_descending)))
-    stop = _first(b, n, lambda i: before(b, t, 0.0, room.key(b, i), is_descending))
+    start = first_by_halving(b, n, lambda i: b.negated(before(b, t, room.key(b, i), 0.0, is_descending)))
+    stop = first_by_halving(b, n, lambda i: before(b, t, 0.0, room.key(b, i), is_descending))
     with b.when(b.let("lt", "i64", 1, b.sub(stop, start))):
         place = b.var("i64", start)
         with b.loop(0, n) as i:
@@ -656,7 +641,7 @@ def searchsorted(block: Block, node: Node, forms: list[Form]) -> list[Form]:
             t = sequence.type
             return before(b, t, value, element) if node.attrs[0] else b.negated(before(b, t, element, value))
 
-        target.store(b, index, _first(b, n, is_far))
+        target.store(b, index, first_by_halving(b, n, is_far))
         poll_often(b, *values.shape)
 
     over(b, values.shape, find)
