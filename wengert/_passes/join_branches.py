@@ -7,7 +7,7 @@ to have the same parts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import prod
 
 from .._control.call import Program, has_effect
@@ -15,23 +15,15 @@ from .._control.switch import Branches
 from .._core.dims import dims_in
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
-from .rewrite import copied, place_of, renamed, same_in, with_joined
+from .joining import Rules, join_pairs
+from .rewrite import copied, renamed
 
 _FEW = 8  # numbers
 
 
 def join_branches(graph: Graph) -> Graph:
     """The graph with branches joined; itself where there are none to join."""
-    waiting = [node for node in graph.nodes if _may_be_joined(node)]
-    while len(waiting) > 1:
-        first, *later = waiting
-        waiting = later
-        second = _partner(graph, first, later)
-        if second is not None:
-            made = _joined(first, second)
-            graph = with_joined(graph, first, second, made, {})
-            waiting = [made if node is second else same_in(graph, node) for node in later]
-    return graph
+    return join_pairs(graph, Rules(_may_be_joined, _marks, lambda first, second: (_joined(first, second), {})))
 
 
 def _may_be_joined(node: Node) -> bool:
@@ -55,27 +47,10 @@ def _is_large(value: Value) -> bool:
     return any(type(n) is not int for n in value.shape) or prod(value.shape) > _FEW
 
 
-def _partner(graph: Graph, first: Node, later: Sequence[Node]) -> Node | None:
-    """The first of later switches that has the same index and needs nothing of what this one gives."""
-    alike = {id(node) for node in later if _is_alike(first, node)}
-    if not alike:
-        return None
-    given = {v.key for v in first.outputs}
-    for node in graph.nodes[place_of(graph, first) + 1 :]:
-        if not given.isdisjoint([v.key for v in node.inputs]):
-            given.update([v.key for v in node.outputs])
-        elif node.op.has_effect:
-            break  # nothing goes past it
-        elif id(node) in alike:
-            return node
-    return None
-
-
-def _is_alike(first: Node, second: Node) -> bool:
-    """Whether two switches choose by one index, and read something in common: of others nothing is computed twice."""
-    if first.inputs[0].key != second.inputs[0].key or first.is_quiet != second.is_quiet:
-        return False
-    return not {v.key for v in first.inputs[1:]}.isdisjoint([v.key for v in second.inputs[1:]])
+def _marks(node: Node) -> set[Hashable]:
+    """What a switch chooses by, each with something that it reads: of switches that read nothing in common nothing is
+    computed twice."""
+    return {(node.inputs[0].key, node.is_quiet, v.key) for v in node.inputs[1:]}
 
 
 def _joined(first: Node, second: Node) -> Node:

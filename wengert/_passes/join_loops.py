@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from .._control.call import Program, has_effect
@@ -22,26 +22,16 @@ from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .cse import attribute_identity
 from .drop_rules import drop_rules
-from .rewrite import place_of, same_in, with_inputs, with_joined
+from .joining import Rules, join_pairs
+from .rewrite import with_inputs
 from .simplify import simplify
 
 _ENOUGH = 1 / 8  # of the nodes of a step: where the other loop's has so many of them, one loop is less work than two
-_MOST_TRIES = 2  # loops that the steps of one are compared with
 
 
 def join_loops(graph: Graph) -> Graph:
     """The graph with loops joined; itself where there are none to join."""
-    loops = [node for node in graph.nodes if _may_be_joined(node)]
-    while len(loops) > 1:
-        first, *later = loops
-        loops = later
-        for second in _partners(graph, first, later)[:_MOST_TRIES]:
-            found = _joined(first, second)
-            if found is not None:
-                graph = with_joined(graph, first, second, *found)
-                loops = [found[0] if node is second else same_in(graph, node) for node in later]
-                break
-    return graph
+    return join_pairs(graph, Rules(_may_be_joined, _marks, _joined))
 
 
 def _may_be_joined(node: Node) -> bool:
@@ -54,32 +44,11 @@ def _may_be_joined(node: Node) -> bool:
     return not any(has_effect(program.graph) for program in spec.inner)
 
 
-def _partners(graph: Graph, first: Node, later: Sequence[Node]) -> list[Node]:
-    """Those of later loops that need nothing of what a loop gives, run as often as far as operands tell, and start with
-    something in common; those that share most operands come first."""
-    alike = {id(node) for node in later if _start_alike(_Parts(first), _Parts(node))}
-    if not alike:
-        return []
-    given = {v.key for v in first.outputs}
-    found: list[Node] = []
-    for node in graph.nodes[place_of(graph, first) + 1 :]:
-        if not given.isdisjoint([v.key for v in node.inputs]):
-            given.update([v.key for v in node.outputs])
-        elif node.op.has_effect:
-            break  # nothing goes past it
-        elif id(node) in alike:
-            found.append(node)
-    read = {v.key for v in first.inputs}
-    return sorted(found, key=lambda node: -len(read.intersection([v.key for v in node.inputs])))
-
-
-def _start_alike(one: _Parts, other: _Parts) -> bool:
-    """Whether two loops go the same way, as often as an operand says, and have a carry that starts with one value."""
-    if (one.spec.is_counted, one.spec.is_reversed) != (other.spec.is_counted, other.spec.is_reversed):
-        return False
-    if one.spec.is_counted and one.node.inputs[0].key != other.node.inputs[0].key:
-        return False
-    return not {v.key for v in one.carries}.isdisjoint([v.key for v in other.carries])
+def _marks(node: Node) -> set[Hashable]:
+    """Which way a loop goes, as often as an operand says, each with a value that a carry of it starts with."""
+    one = _Parts(node)
+    count = node.inputs[0].key if one.spec.is_counted else None
+    return {(one.spec.is_reversed, count, v.key) for v in one.carries}
 
 
 class _Parts:

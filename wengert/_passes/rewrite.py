@@ -102,29 +102,3 @@ def with_inputs(node: Node, stands_for: dict[int, Value]) -> Node:
                 inputs = (*[stands_for.get(v.key, v) for v in node.inputs],)
                 return node.remade(node.op, inputs, node.attrs)
     return node
-
-
-def same_in(graph: Graph, node: Node) -> Node:
-    """A node of a graph after others were replaced: the one with the same results."""
-    return next(other for other in graph.nodes if other.outputs is node.outputs)
-
-
-def place_of(graph: Graph, node: Node) -> int:
-    """Where a node stands in a graph."""
-    return next(place for place, other in enumerate(graph.nodes) if other is node)
-
-
-def with_joined(graph: Graph, first: Node, second: Node, made: Node, stands_for: dict[int, Value]) -> Graph:
-    """The graph with one node for two: what reads results of the first comes behind it."""
-    place, where = place_of(graph, first), place_of(graph, second)
-    given = {v.key for v in first.outputs}
-    before: list[Node] = []
-    behind: list[Node] = []
-    for node in graph.nodes[place + 1 : where]:
-        is_behind = not given.isdisjoint([v.key for v in node.inputs])
-        if is_behind:
-            given.update([v.key for v in node.outputs])
-        (behind if is_behind else before).append(node)
-    nodes = [*graph.nodes[:place], *before, made]
-    nodes += [with_inputs(node, stands_for) for node in (*behind, *graph.nodes[where + 1 :])]
-    return with_nodes(graph, nodes, [stands_for.get(v.key, v) for v in graph.outputs])
