@@ -206,6 +206,8 @@ class Block:
         self.free: dict[tuple[str, Operand], list[Array]] = {}
         self.temporaries: dict[int, Array] = {}
         self.read: set[int] = set()
+        self._readers: dict[int, list[Node]] | None = None  # both made when somebody asks
+        self._makers: dict[int, Node] | None = None
         self.targets: dict[int, Stored] = {}
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
         self.heirs: dict[int, int] = {}  # by the key of what is read last by a member, the key of what takes its place
@@ -312,6 +314,21 @@ class Block:
     def is_read(self, value: Value) -> bool:
         """Whether a value is an output, or another node's operand."""
         return value.key in self.read
+
+    def readers_of(self, value: Value) -> list[Node]:
+        """The nodes of the graph that read a value."""
+        if self._readers is None:
+            self._readers = {}
+            for node in self.graph.nodes:
+                for key in {v.key for v in node.inputs}:
+                    self._readers.setdefault(key, []).append(node)
+        return self._readers.get(value.key, [])
+
+    def maker_of(self, value: Value) -> Node | None:
+        """The node of the graph that makes a value; None of its inputs."""
+        if self._makers is None:
+            self._makers = {v.key: node for node in self.graph.nodes for v in node.outputs}
+        return self._makers.get(value.key)
 
     def taken(self, node: Node, place: int) -> Stored:
         """An operand as an array that the node may overwrite: its own if nobody else reads it, else a copy."""

@@ -91,7 +91,7 @@ def convolved(
 
 def target_of(block: Block, value: Value, type_: str) -> Stored:
     """Where the result goes, in the order of its readers."""
-    order = None if value.key in block.targets else readers_order(block.graph, value)
+    order = None if value.key in block.targets else readers_order(block, value)
     return block.room(value) if order is None else fresh_in(block, block.shape(value), order, type_)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..ir.builder import Builder
 from ..ir.loops import Operand
@@ -18,14 +17,13 @@ from .ranges import number_of
 LINE = 16  # elements that are copied together where an order changes
 
 
-def readers_order(graph: Graph, value: Value) -> tuple[int, ...] | None:
+def readers_order(block: Block, value: Value) -> tuple[int, ...] | None:
     """The order of axes in which all readers of a value want it; None where they do not agree or take it as it is."""
-    if any(v.key == value.key for v in graph.outputs):
+    if any(v.key == value.key for v in block.graph.outputs):
         return None
     found: set[tuple[int, ...] | None] = {
-        node.attrs[0] if node.op.name == "transpose" else None
-        for node in graph.nodes if any(v.key == value.key for v in node.inputs)
-    }  # fmt: skip
+        node.attrs[0] if node.op.name == "transpose" else None for node in block.readers_of(value)
+    }
     return found.pop() if len(found) == 1 else None
 
 
@@ -43,16 +41,12 @@ def laid_out(block: Block, value: Value) -> Stored:
     form = block.forms[value.key]
     if type(form) is Stored:
         return form
-    node = _maker(block.graph, value)
+    node = block.maker_of(value)
     if node is not None and node.op.name in MAPS and MAPS[node.op.name].is_whole:
         viewed = MAPS[node.op.name].view(block.b, block.info(node), [laid_out(block, node.inputs[0])])
         if viewed is not None:
             return viewed
     return block.stored(form)
-
-
-def _maker(graph: Graph, value: Value) -> Node | None:
-    return next((node for node in graph.nodes if any(v.key == value.key for v in node.outputs)), None)
 
 
 def memory_order(x: Stored) -> list[int]:

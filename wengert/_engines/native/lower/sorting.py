@@ -502,16 +502,15 @@ def _candidates(b: Builder, count: Operand) -> Operand:
 
 def _read_first(block: Block, node: Node, axis: int) -> Operand:
     """How many first places of an order are read, if slices are all that reads it; otherwise 0."""
-    b, key = block.b, node.outputs[0].key
-    if any(v.key == key for v in block.graph.outputs):
+    b, (out,) = block.b, node.outputs
+    if any(v.key == out.key for v in block.graph.outputs):
         return 0
     count: Operand = 0
-    for user in block.graph.nodes:
-        if any(v.key == key for v in user.inputs):
-            if user.op.name != "slice":
-                return 0
-            stop = block.attrs(user)[1][axis]
-            count = b.select("i64", b.let("lt", "i64", count, stop), stop, count)
+    for user in block.readers_of(out):
+        if user.op.name != "slice":
+            return 0
+        stop = block.attrs(user)[1][axis]
+        count = b.select("i64", b.let("lt", "i64", count, stop), stop, count)
     return count
 
 
