@@ -46,7 +46,7 @@ def extern(name: str) -> Callable[..., None]:
 
 
 def close(found: Array, x: Array, y: Array, type_: str) -> None:
-    x, y = x.astype(np.float64), y.astype(np.float64)
+    x, y = (a.astype(np.result_type(a, np.float64)) for a in (x, y))
     room = ROUNDING[type_] * (np.abs(x) @ np.abs(y)) * 10
     assert np.all(np.abs(found - x @ y) <= room), (x.shape, y.shape)
 
@@ -415,7 +415,7 @@ def test_machines_with_other_registers(bits: int, fma: bool, monkeypatch: pytest
         assert width * WIDTHS[type_] == 3 * bits // 8
         loaded = {f: jit.load(multiply.module_text(f, type_), f"product.{f}.{type_}") for f in multiply.FUNCTIONS}
         monkeypatch.setattr(multiply, "address", lambda name, loaded=loaded: loaded[name.split(".")[0]].address)
-        rows, pack, row, dots = (extern(f"{f}.{type_}") for f in multiply.FUNCTIONS)
+        rows, pairs, pack, row, dots = (extern(f"{f}.{type_}") for f in multiply.FUNCTIONS)
         for m, n, k in [(13, 41, 17), (1, 1, 1), (8, 48, 16), (3, 5, 2)]:
             x, y = RNG.normal(size=(m, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)
             out, turned = np.empty((m, n), dtype), np.ascontiguousarray(y.T)
@@ -431,3 +431,9 @@ def test_machines_with_other_registers(bits: int, fma: bool, monkeypatch: pytest
             first = np.empty(m, dtype)
             dots(m, k, x, k, turned, first, 1)
             close(first, x, y[:, 0], type_)
+            z, w = x * (1 - 2j), y + 1j * y[::-1]
+            z, w, twice = (a.astype(np.result_type(dtype, np.complex64)) for a in (z, w, np.zeros((m, n))))
+            pairs(m, n, k, z, k, 1, w, n, twice, n, 0)
+            close(twice, z, w, type_)
+            pairs(m, n, k, z, k, 1, w, n, twice, n, 1)
+            close(twice, 2 * z, w, type_)

@@ -156,6 +156,14 @@ def _rows(given: _Given, type_: str) -> list[Reach]:
     ]
 
 
+def _pairs(given: _Given, type_: str) -> list[Reach]:
+    m, n, k = given[0], given[1], given[2]
+    return [
+        given.reach(3, (m, given[4]), (k, given[5])), given.reach(6, (k, given[7]), (n, 1)),
+        given.reach(8, (m, given[9]), (n, 1)),
+    ]  # fmt: skip
+
+
 def _pack(given: _Given, type_: str) -> list[Reach]:
     k, n, width = given[0], given[1], multiply.panel_width(type_)
     rows = given.compute("add", given.compute("mul", _panels(given, n, width), k), most_lanes(type_))
@@ -298,7 +306,7 @@ def _lines(given: _Given, type_: str, is_real_in: bool = False, is_real_out: boo
 
 
 _RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
-    "product.rows": _rows, "product.pack": _pack, "product.row": _row, "product.dots": _dots,
+    "product.rows": _rows, "product.pairs": _pairs, "product.pack": _pack, "product.row": _row, "product.dots": _dots,
     "numpy.sort": _keys, "numpy.argsort": _keys_and_places,
     "fourier.fft": _lines, "fourier.ifft": _lines, "fourier.irfft": partial(_lines, is_real_out=True),
     "fourier.rfft_n_even": partial(_lines, is_real_in=True), "fourier.rfft_n_odd": partial(_lines, is_real_in=True),

@@ -8,6 +8,8 @@ beside it: so results do not depend on how the rows and columns are shared out.
 - `product.rows.T(m, n, k, a, a.row, a.column, b, b.row, b.panel, c, c.row, joins)`: c = a @ b, or c += a @ b if joins.
   a has any strides. Columns of b and c lie side by side; `b.panel` leads from the first column of W columns to that of
   the next W: W where b is a matrix, k W where it was packed (then `b.row` is W).
+- `product.pairs.T(m, n, k, a, a.row, a.column, b, b.row, c, c.row, joins)`: the same with complex numbers of two T, in
+  which all is counted, and of a matrix b as it lies.
 - `product.pack.T(k, n, b, b.row, b.column, panels)`: b, of which one of the strides is 1, in panels of W columns, zeros
   behind the last. Room for `packed_size` elements is needed.
 - `product.row.T(n, k, a, a.step, b, b.row, c)`: one row a times b, whose columns lie side by side.
@@ -19,7 +21,7 @@ A tile of the result stays in registers while the terms go by: as many rows and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..ir.loops import FLOATS
 from .jit import written
@@ -29,7 +31,7 @@ from .vectors import Vectors, most_lanes
 VECTORS = 3  # of a tile's row
 ROW_VECTORS = 8  # of one row alone
 DOT_ROWS = 4
-FUNCTIONS = ("rows", "pack", "row", "dots")
+FUNCTIONS = ("rows", "pairs", "pack", "row", "dots")
 
 
 def panel_width(type_: str) -> int:
@@ -43,13 +45,21 @@ def heights() -> tuple[int, ...]:
     return (8, 4, 2, 1) if has_many else (4, 2, 1)
 
 
+def _tile_of_pairs() -> tuple[tuple[int, ...], int]:
+    """Heights of tiles of complex numbers, and vectors of a row: each needs two registers beside the sums."""
+    return (4, 2, 1), 4 if heights()[0] == 8 else 2
+
+
 # -- tiles ------------------------------------------------------------------------------------------------------------
 
 _TILE = "i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, ptr noalias %c, i64 %c.row, i1 %joins"
 
 
-def _tile(t: Vectors, rows: int, vectors: int, is_whole: bool) -> str:
-    """So many rows and vectors of a result; of the last vector only what a mask says, unless it is whole."""
+def _tile(t: Vectors, rows: int, vectors: int, is_whole: bool, of_pairs: bool = False) -> str:
+    """So many rows and vectors of a result; of the last vector only what a mask says, unless it is whole.
+
+    `of_pairs`: of complex numbers, each of which is two elements of b and c and, at one place, of a.
+    """
     cells = [(i, v) for i in range(rows) for v in range(vectors)]
     masks = {} if is_whole else {vectors - 1: "%mask"}
     mask = "" if is_whole else f", {t.mask} %mask"
@@ -71,7 +81,8 @@ def _tile(t: Vectors, rows: int, vectors: int, is_whole: bool) -> str:
         starts = f"[ zeroinitializer, %entry ], [ %h{i}.{v}, %held ]"
         lines.append(f"  %t{i}.{v} = phi {t.vec} {starts}, [ %n{i}.{v}, %body ]")
     lines += ["  %more = icmp slt i64 %p, %k", "  br i1 %more, label %body, label %done", "body:"]
-    lines += t.term([(f"%a{i}", "%along") for i in range(rows)], "%bp", vectors, "%t", masks)
+    term = t.term_of_pairs if of_pairs else t.term
+    lines += term([(f"%a{i}", "%along") for i in range(rows)], "%bp", vectors, "%t", masks)
     lines += [
         "  %p.next = add nuw nsw i64 %p, 1",
         "  %along.next = add i64 %along, %a.column",
@@ -134,7 +145,7 @@ def _strip(t: Vectors, rows: int, most: int) -> str:
     return "\n".join([*lines, "end:", "  ret void", "}"])
 
 
-def _rows(t: Vectors) -> str:
+def _rows(t: Vectors, heights: Sequence[int]) -> str:
     """Strips of as many rows as there are, the highest first."""
     lines = [
         f"define void @product.rows.{t.suffix}(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, "
@@ -143,7 +154,7 @@ def _rows(t: Vectors) -> str:
         "  %joins = icmp ne i64 %join, 0",
     ]
     before, start = "entry", "0"
-    for r in heights():
+    for r in heights:
         after = f"head{r // 2}" if r > 1 else "end"
         lines += [
             f"  br label %head{r}" if before == "entry" else "",
@@ -163,6 +174,20 @@ def _rows(t: Vectors) -> str:
         ]
         before, start = f"head{r}", f"%i{r}"
     return "\n".join([*filter(None, lines), "end:", "  ret void", "}"])
+
+
+def _pairs(t: Vectors, vectors: int) -> str:
+    """Rows of complex numbers as rows of twice as many elements."""
+    counts = "n", "a.row", "a.column", "b.row", "c.row"
+    return "\n".join([
+        f"define void @product.pairs.{t.suffix}(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, "
+        "i64 %b.row, ptr noalias %c, i64 %c.row, i64 %join) #0 {",
+        *[f"  %{name}.twice = mul i64 %{name}, 2" for name in counts],
+        f"  call void @product.rows.{t.suffix}(i64 %m, i64 %n.twice, i64 %k, ptr %a, i64 %a.row.twice, "
+        f"i64 %a.column.twice, ptr %b, i64 %b.row.twice, i64 {vectors * t.lanes}, ptr %c, i64 %c.row.twice, i64 %join)",
+        "  ret void",
+        "}",
+    ])  # fmt: skip
 
 
 def _row(t: Vectors) -> str:
@@ -439,16 +464,18 @@ def _dots(t: Vectors) -> str:
 # -- modules ----------------------------------------------------------------------------------------------------------
 
 
-def _tiles(t: Vectors, rows: int, most: int) -> list[str]:
-    return [*[_tile(t, rows, v, False) for v in range(1, most + 1)], _tile(t, rows, most, True)]
+def _tiles(t: Vectors, rows: int, most: int, of_pairs: bool = False) -> list[str]:
+    return [*[_tile(t, rows, v, False, of_pairs) for v in range(1, most + 1)], _tile(t, rows, most, True, of_pairs)]
 
 
 def module_text(function: str, type_: str) -> str:
     """One of the functions, with what it calls."""
     t = Vectors(type_, most_lanes(type_))
-    if function == "rows":
-        parts = [text for r in heights() for text in (*_tiles(t, r, VECTORS), _strip(t, r, VECTORS))]
-        parts.append(_rows(t))
+    if function in ("rows", "pairs"):
+        of_pairs = function == "pairs"
+        rows, most = _tile_of_pairs() if of_pairs else (heights(), VECTORS)
+        parts = [text for r in rows for text in (*_tiles(t, r, most, of_pairs), _strip(t, r, most))]
+        parts += [_rows(t, rows), *([_pairs(t, most)] if of_pairs else [])]
     elif function == "row":
         parts = [*_tiles(t, 1, ROW_VECTORS), _row(t)]
     else:

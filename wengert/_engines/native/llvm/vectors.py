@@ -88,6 +88,27 @@ class Vectors:
             lines += [self.fma(f"%n{i}.{v}", f"%w{i}", f"%b{v}", f"{totals}{i}.{v}") for v in range(vectors)]
         return lines
 
+    def term_of_pairs(
+        self, elements: Sequence[tuple[str, str]], row: str, vectors: int, totals: str, masks: Mapping[int, str]
+    ) -> list[str]:  # fmt: skip
+        """As `term`, of complex numbers whose parts lie side by side: each vector goes into sums as it is times real
+        parts, and as i times it, with its parts exchanged, times imaginary ones."""
+        lines: list[str] = []
+        for i, (base, index) in enumerate(elements):
+            lines += [self.at(f"%a.at{i}", base, index), f"  %x{i} = load {self.kind}, ptr %a.at{i}"]
+            lines += [self.at(f"%a.im{i}", f"%a.at{i}", 1), f"  %y{i} = load {self.kind}, ptr %a.im{i}"]
+            lines += [*self.splat(f"%w{i}", f"%x{i}"), *self.splat(f"%z{i}", f"%y{i}")]
+        turned = ", ".join(f"i32 {j}" for k in range(0, self.lanes, 2) for j in (self.lanes + k + 1, k))
+        for v in range(vectors):
+            lines += [self.at(f"%b.at{v}", row, v * self.lanes), self.load(f"%b{v}", f"%b.at{v}", masks.get(v, ""))]
+            lines.append(f"  %less{v} = fneg {self.vec} %b{v}")
+            pair = f"{self.vec} %b{v}, {self.vec} %less{v}"
+            lines.append(f"  %turned{v} = shufflevector {pair}, <{self.lanes} x i32> <{turned}>")
+            for i in range(len(elements)):
+                lines.append(self.fma(f"%half{i}.{v}", f"%w{i}", f"%b{v}", f"{totals}{i}.{v}"))
+                lines.append(self.fma(f"%n{i}.{v}", f"%z{i}", f"%turned{v}", f"%half{i}.{v}"))
+        return lines
+
     def term_by_lane(
         self, elements: Sequence[tuple[str, str | int]], row: str, vectors: int, totals: str
     ) -> list[str]:  # fmt: skip

@@ -1,4 +1,4 @@
-"""Products of complex matrices, computed as one product of real matrices.
+"""Products of large complex matrices, or in code that stands alone, computed as one product of real matrices.
 
 A row of x in memory is a row of twice as many real numbers, and so is a row of the product. Between them stands y with
 each element written out as the 2 x 2 matrix of a complex factor: [[re, im], [-im, re]]. So one real product of twice
@@ -15,7 +15,9 @@ from ..ir.complex_numbers import Pair, pair_of
 from ..ir.loops import COMPLEX, ITEM, Operand
 from .blocks import Block
 from .forms import Extents, Index, Stored, is_numbers, strides_of
+from .matrices import is_worth_packing, only
 from .scatters import over
+from .standalone import is_alone
 
 LEAST = 1000  # multiplications from which on the copies are worth it ...
 NARROW = 4  # ... unless an extent is as short as this
@@ -29,7 +31,9 @@ def is_worth_real_ones(x: Stored, y: Stored) -> bool:
     if not is_numbers(extents):
         return True
     numbers: Any = extents
-    return min(numbers) > NARROW and prod(numbers) >= LEAST
+    if min(numbers) <= NARROW or prod(numbers) < LEAST:
+        return False
+    return is_alone() or is_worth_packing(only(x), only(y))
 
 
 Multiply = Callable[[Block, Stored, Stored, Stored], None]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from ...._core import system
 from ..ir.builder import Builder
-from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, WIDTHS, Address, Array, Operand, Typed
+from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, ITEM, WIDTHS, Address, Array, Operand, Typed
 from ..ir.shared_work import WORTH
 from ..llvm import multiply
 from ..llvm.target import is_x86, vector_bits
@@ -32,10 +32,12 @@ from .maps import zero_of
 from .standalone import is_alone
 
 NARROW = 32  # columns of one row of accumulators
+NARROW_PAIRS = 4  # of complex numbers
 ACCUMULATORS = 64  # together; a loop of more runs out of registers
 MOST_ROWS = 4
 FEW = 150  # multiplications up to which loops that LLVM unrolls are faster than a call (some 40 ns) ...
 FEW_EVEN = 1024  # ... and up to which, where the columns are whole vectors of 64 bytes or less
+FEW_PAIRS = 60  # multiplications of complex numbers up to which loops are faster
 FEW_COLUMNS = 3  # that are taken one by one ...
 LONG_SUM = 32  # ... where so many numbers or more are added up
 PACKED_ROWS = 32  # of a left operand from which on packing the right one is worth it, if that is of so many bytes ...
@@ -61,7 +63,7 @@ class Plan(NamedTuple):
     """How a product is computed.
 
     Attributes:
-        way: "loops"; of `multiply`'s functions "dots", "row" or "rows"; or "blas".
+        way: "loops"; of `multiply`'s functions "dots", "row", "rows" or "pairs"; or "blas".
         x, y, out: the product, perhaps the transposed one.
         copies: which of "x", "y" and "out" do not lie as the way needs.
         packs: whether y is put into panels.
@@ -79,7 +81,7 @@ class Plan(NamedTuple):
     @property
     def needs_room(self) -> bool:
         """Whether memory is needed that the stack does not have; a thread cannot ask for it."""
-        if self.copies or self.way == "blas" or (self.joins and self.way != "rows"):
+        if self.copies or self.way == "blas" or (self.joins and self.way not in ("rows", "pairs")):
             return True
         return self.packs and _local_size(self) is None
 
@@ -96,7 +98,7 @@ def product(
         joins: out += x @ y instead.
     """
     made = plan(x, y, out, joins)
-    if joins and ("out" in made.copies or made.way not in ("rows", "blas")):
+    if joins and ("out" in made.copies or made.way not in ("rows", "pairs", "blas")):
         found = block.fresh(out.shape, out.type)
         product(block, x, y, found)
         add(block.b, found, out)
@@ -121,8 +123,10 @@ def plan(x: Stored, y: Stored, out: Stored, joins: bool = False) -> Plan:
 
 
 def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
-    if x.type not in FLOATS or is_alone():
+    if is_alone() or x.type not in FRACTIONS:
         return Plan("loops", x, y, out)
+    if x.type not in FLOATS:
+        return _plan_of_pairs(x, y, out) if x.type in COMPLEX else Plan("loops", x, y, out)
     if _is_one(out.shape[0]) and not _is_one(out.shape[1]):
         x, y, out = turned(y), turned(x), turned(out)
     if _is_one(out.shape[1]):
@@ -139,8 +143,19 @@ def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
     copies = [] if _is_unit(out.strides[1]) else ["out"]
     if not _is_unit(y.strides[1]) and not _is_unit(y.strides[0]):
         copies.append("y")
-    packs = "y" not in copies and (not _is_unit(y.strides[1]) or _is_worth_packing(x, y))
+    packs = "y" not in copies and (not _is_unit(y.strides[1]) or is_worth_packing(x, y))
     return Plan("rows", x, y, out, (*copies,), packs)
+
+
+def _plan_of_pairs(x: Stored, y: Stored, out: Stored) -> Plan:
+    """The plan of a product of complex numbers."""
+    (m, k), n = x.shape, y.shape[1]
+    if _is_one(m) or _is_one(n) or (type(m) is type(k) is type(n) is int and m * k * n < FEW_PAIRS):
+        return Plan("loops", x, y, out)
+    if not _is_unit(out.strides[1]) and _is_unit(out.strides[0]):
+        x, y, out = turned(y), turned(x), turned(out)
+    lacking = [name for name, form in (("out", out), ("y", y)) if not _is_unit(form.strides[1])]
+    return Plan("pairs", x, y, out, (*lacking,))
 
 
 def _few_columns(x: Stored, y: Stored, out: Stored) -> Plan | None:
@@ -190,7 +205,7 @@ def _is_unit(stride: Operand) -> bool:
     return type(stride) is int and stride == 1
 
 
-def _is_worth_packing(x: Stored, y: Stored) -> bool:
+def is_worth_packing(x: Stored, y: Stored) -> bool:
     """Whether y's columns should lie together in memory, as far as is known.
 
     Measured with AVX-512, in GFLOP/s, as they lie and packed: 128 x 512 x 784 of float32 114 and 108, 128 x 1024 x 1024
@@ -208,6 +223,11 @@ def _is_worth_packing(x: Stored, y: Stored) -> bool:
 def turned(x: Stored) -> Stored:
     """The transpose."""
     return Stored((x.shape[1], x.shape[0]), x.array, x.offset, (x.strides[1], x.strides[0]), False)
+
+
+def only(x: Stored) -> Stored:
+    """One matrix of a batch of them, as far as its form goes."""
+    return Stored(x.shape[-2:], x.array, x.offset, x.strides[-2:], len(x.shape) == 2 and x.is_dense)
 
 
 def _part(b: Builder, x: Stored, row: Operand, column: Operand, shape: tuple[Operand, Operand]) -> Stored:
@@ -246,12 +266,12 @@ def accumulated(b: Builder, type_: str, total: Operand | None, x: Operand, y: Op
 
 def _by_loops(block: Block, made: Plan, in_thread: bool) -> None:
     n = made.y.shape[1]
-    if type(n) is int and 1 < n <= NARROW and made.x.type not in COMPLEX:
+    if type(n) is int and 1 < n <= (NARROW_PAIRS if made.x.type in COMPLEX else NARROW):
         _narrow(block.b, made.x, made.y, made.out)
     elif _is_one(n):
         _column(block.b, made.x, made.y, made.out)
     else:
-        _rows(block.b, made.x, made.y, made.out)
+        rows_of_product(block.b, made.x, made.y, made.out)
 
 
 def _narrow(b: Builder, x: Stored, y: Stored, out: Stored) -> None:
@@ -297,7 +317,7 @@ def _column(b: Builder, x: Stored, y: Stored, out: Stored) -> None:
         out.store(b, (i, 0), b.get(total))
 
 
-def _rows(b: Builder, x: Stored, y: Stored, out: Stored) -> None:
+def rows_of_product(b: Builder, x: Stored, y: Stored, out: Stored) -> None:
     """Each row of the result as a sum of multiples of rows."""
     zero = zero_of(out.type)
     nests.copy(b, Lazy(out.shape, out.type, lambda b, index: zero, lambda b, place: zero), out)
@@ -456,6 +476,15 @@ def _block_product(
               out.strides[0], joins)  # fmt: skip
 
 
+def _pairs(block: Block, made: Plan, in_thread: bool) -> None:
+    b, (x, y, out), type_ = block.b, made[1:4], ITEM[made.x.type]
+    (m, k), n = x.shape, y.shape[1]
+    with nests.shares(b, m, CHUNK, None if in_thread else _work(b, (m, k, n), PER_ELEMENT // 4)) as (first, count):
+        left, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, n))
+        _call(b, "pairs", type_, count, n, k, _at(left), *x.strides, _at(y), y.strides[0], _at(into), out.strides[0],
+              int(made.joins))  # fmt: skip
+
+
 def _panel_room(b: Builder, made: Plan) -> Operand:
     """How many elements the panels of the largest block need."""
     (k, n), width = made.y.shape, multiply.panel_width(made.y.type)
@@ -574,6 +603,11 @@ def _gemm(b: Builder, made: Plan, sides: tuple[_Side, _Side], first: Operand, co
     ])  # fmt: skip
 
 
-_WAYS = {"loops": _by_loops, "dots": _dots, "row": _row, "rows": _by_rows, "blas": _by_blas}
+_WAYS = {
+    "loops": _by_loops, "dots": _dots, "row": _row, "rows": _by_rows, "pairs": _pairs, "blas": _by_blas,
+}  # fmt: skip
 
-__all__ = ["Plan", "accumulated", "fortran_int", "in_blocks", "letter", "plan", "product", "some_at_once", "turned"]
+__all__ = [
+    "Plan", "accumulated", "fortran_int", "in_blocks", "is_worth_packing", "letter", "only", "plan", "product",
+    "rows_of_product", "some_at_once", "turned",
+]  # fmt: skip

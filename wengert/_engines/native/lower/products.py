@@ -20,7 +20,7 @@ from . import complex_products, nests
 from .blocks import Block, singles
 from .forms import Elements, Extents, Form, Stored, all_indices, count_of, is_numbers, strides_of
 from .maps import zero_of
-from .matrices import BLAS_LETTER, LEAST_WORK, PER_ELEMENT, accumulated, add, fortran_int, letter, plan, product
+from .matrices import BLAS_LETTER, LEAST_WORK, PER_ELEMENT, accumulated, add, fortran_int, letter, only, plan, product
 
 UNROLLED = 64  # multiplications that are written out
 
@@ -69,7 +69,7 @@ def batched(
     if len(x.shape) > 2 and x.is_dense and out.is_dense and all(_is_zero(s) for s in y.strides[:-2]):
         # one matrix for all rows of the batch: one large product
         rows = count_of(b, x.shape[:-1])
-        batched(block, _as_rows(b, x, rows), _only(y), _as_rows(b, out, rows), in_thread, joins)
+        batched(block, _as_rows(b, x, rows), only(y), _as_rows(b, out, rows), in_thread, joins)
         return
     if len(x.shape) == 2:
         product(block, x, y, out, in_thread, joins)
@@ -77,7 +77,7 @@ def batched(
     if _is_one(x.shape[0]):  # which threads cannot share: what is inside, they may
         batched(block, x.row(b, 0), y.row(b, 0), out.row(b, 0), in_thread, joins)
         return
-    one = plan(*(_only(form) for form in (x, y, out)), joins=joins)
+    one = plan(*(only(form) for form in (x, y, out)), joins=joins)
     work = None
     if not in_thread and not one.needs_room:
         work = b.divided(count_of(b, (*x.shape, y.shape[-1])), PER_ELEMENT)
@@ -97,10 +97,6 @@ def _is_zero(stride: Operand) -> bool:
 def _as_rows(b: Builder, x: Stored, rows: Operand) -> Stored:
     shape = (rows, x.shape[-1])
     return Stored(shape, x.array, x.offset, strides_of(b, shape), True)
-
-
-def _only(y: Stored) -> Stored:
-    return Stored(y.shape[-2:], y.array, y.offset, y.strides[-2:], len(y.shape) == 2 and y.is_dense)
 
 
 # -- labelled axes ----------------------------------------------------------------------------------------------------
