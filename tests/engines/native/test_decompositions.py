@@ -75,10 +75,10 @@ SYSTEMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in (*OPS, *SYSTEMS) if name not in ("complement", "pinv")])
+@pytest.mark.parametrize("name", [*OPS, *SYSTEMS])
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 @pytest.mark.parametrize("n", [1, 2, 5, 7, 33])
-def test_complex_matrices_are_for_lapack_too(n: int, dtype: str, name: str) -> None:
+def test_complex_matrices_are_machine_code_too(n: int, dtype: str, name: str) -> None:
     """Values, vectors and their phases; nothing leaves machine code."""
     for lead in ((), (2, 0), (2, 3)):
         a = (RNG.normal(size=(*lead, n, n)) + 1j * RNG.normal(size=(*lead, n, n)) + 2 * np.eye(n)).astype(dtype)
@@ -99,11 +99,33 @@ def test_what_nobody_reads_is_not_computed(name: str, place: int, dtype: str) ->
 
 @pytest.mark.parametrize("shape", [(5, 3), (3, 5), (2, 7, 3), (2, 3, 7), (1, 4), (40, 2), (0, 3), (3, 0), (2, 0, 0)])
 def test_matrices_that_are_not_square(shape: tuple[int, ...]) -> None:
-    a = RNG.normal(size=shape)
-    for name in ("svd", "qr", "pinv"):
-        if name != "qr" or shape[-2] >= shape[-1]:
-            for found, wanted in both(OPS[name], a):
-                require_close(found, wanted, 1e-12)
+    real = RNG.normal(size=shape)
+    for a in (real, real + 1j * RNG.normal(size=shape)):
+        for name in ("svd", "qr", "pinv", "lu"):
+            if name != "qr" or shape[-2] >= shape[-1]:
+                for found, wanted in both((OPS | SYSTEMS)[name], a):
+                    require_close(found, wanted, 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("n", [2, 5, 9, 32])
+def test_factors_of_singular_matrices(n: int, dtype: str) -> None:
+    """A column of zeros has no pivot; what comes after it is as LAPACK has it."""
+    a = RNG.normal(size=(4, n, n)) + (1j * RNG.normal(size=(4, n, n)) if dtype == "complex128" else 0)
+    a[0, :, n // 2] = 0
+    a[1, :, 0] = 0
+    a[2] = 0
+    for found, wanted in both(prims.lu, a):
+        require_close(found, wanted, 1e-12)
+
+
+def test_pseudo_inverses_of_singular_matrices_and_of_sizes_that_only_a_run_tells() -> None:
+    f = wg.function(OPS["pinv"], input_signature=[wg.TensorSpec((None, None, None), np.complex128)])
+    for m, n, rank in ((4, 4, 2), (3, 7, 3), (6, 2, 1), (3, 3, 0)):
+        parts = [RNG.normal(size=(2, m, rank, 2)), RNG.normal(size=(2, rank, n, 2))]
+        left, right = (x[..., 0] + 1j * x[..., 1] for x in parts)
+        np.testing.assert_allclose(f(left @ right), np.linalg.pinv(left @ right, 1e-14), 1e-11, 1e-11)
+        np.testing.assert_allclose(wg.function(OPS["pinv"])(left @ right), f(left @ right), 1e-13, 1e-13)
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 9, 34])

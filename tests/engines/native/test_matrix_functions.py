@@ -11,6 +11,8 @@ import pytest
 import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+from wengert._engines.native import engine
+
 scipy_linalg = pytest.importorskip("scipy.linalg")
 
 RNG = np.random.default_rng(77)
@@ -103,6 +105,27 @@ def test_eigenvectors_of_special_matrices(matrix: str) -> None:
         values, vectors = map(np.asarray, wg.function(FUNCTIONS["eig"])(given))
         np.testing.assert_allclose(given @ vectors, vectors * values, atol=1e-12 * np.abs(a).max())
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=0), 1, rtol=1e-12)
+
+
+def _fails(self: Any, *how: Any) -> Any:
+    raise AssertionError("machine code ended early")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_sizes_far_out_leave_no_loop(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matrices that some LAPACKs would leave scaled: a power of two times others, so times a power of their results."""
+    monkeypatch.setattr(engine.Kernels, "failed", _fails)
+    a = matrices((2, 5, 5), dtype)
+    exponents = {"sqrtm": 0.5, "logm": 0.0, "sylvester": 0.0, "eig": 1.0}
+    usual = results(wg.function(FUNCTIONS[name])(a))
+    for power in (-600, 600) if name == "logm" else (-1000, -600, 600, 1000):
+        found = results(wg.function(FUNCTIONS[name])(a * 2.0**power))
+        wanted = [usual[0] * 2.0 ** (power * exponents[name]), *usual[1:]]
+        if name == "logm":
+            wanted = [usual[0] + np.eye(5) * power * np.log(2)]
+        for x, y in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12 * np.abs(y).max())
 
 
 def test_logarithms_across_the_negative_axis() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair, Parts, pair_of
-from ..ir.loops import Operand
+from ..ir.loops import COMPLEX, ITEM, Operand
 from .complex_inverses import INVERSES, root_of_squares
 from .scalars import plain
 
@@ -335,4 +335,26 @@ COMPLEX_SCALARS: dict[str, Complex] = {
     "power_number": _power_number, "power": _power,
 }  # fmt: skip
 
-__all__ = ["COMPLEX_SCALARS"]
+
+def scaled(b: Builder, t: str, x: Operand, factor: Operand) -> Any:
+    """A number, perhaps complex, times a real one."""
+    if t not in COMPLEX:
+        return b.let("mul", t, x, factor)
+    parts = pair_of(x)
+    return Pair(*[b.let("mul", ITEM[t], part, factor) for part in (parts.re, parts.im)])
+
+
+def divided_by_real(b: Builder, t: str, x: Operand, divisor: Operand) -> Any:
+    """A number, perhaps complex, over a real one."""
+    if t not in COMPLEX:
+        return b.let("div", t, x, divisor)
+    parts = pair_of(x)
+    return Pair(*[b.let("div", ITEM[t], part, divisor) for part in (parts.re, parts.im)])
+
+
+def conj_of(b: Builder, t: str, x: Operand) -> Any:
+    """The conjugate of a number, perhaps complex."""
+    return COMPLEX_SCALARS["conj"](b, t, (), x) if t in COMPLEX else x
+
+
+__all__ = ["COMPLEX_SCALARS", "conj_of", "divided_by_real", "scaled"]

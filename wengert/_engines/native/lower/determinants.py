@@ -14,7 +14,7 @@ from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair, pair_of
 from ..ir.loops import COMPLEX, ITEM, Operand, Status, Var
 from .blocks import Block, singles
-from .complex_scalars import COMPLEX_SCALARS
+from .complex_scalars import COMPLEX_SCALARS, scaled
 from .elimination import Written, is_little, size_of, system
 from .factorisations import Columns, loops_over, matrix_at
 from .forms import Form, Index, Stored
@@ -30,7 +30,7 @@ def _det(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     n = a.shape[-1]
 
     def by_size(index: Index, sign: Operand, size: Operand) -> None:
-        target.store(b, index, _scaled(b, t, sign, b.let("exp", ITEM[t], size)))
+        target.store(b, index, scaled(b, t, sign, b.let("exp", ITEM[t], size)))
 
     if not is_little(n, 0):
         _by_lapack(block, a, by_size)
@@ -168,14 +168,6 @@ class _Size:
         b, t = self.b, self.type
         sign = b.get(self.sign)
         return b.select(t, b.let("eq", t, sign, 0.0), 0.0, sign), b.get(self.size)
-
-
-def _scaled(b: Builder, t: str, x: Operand, factor: Operand) -> Any:
-    """A number, perhaps complex, times a real one."""
-    if t not in COMPLEX:
-        return b.let("mul", t, x, factor)
-    parts = pair_of(x)
-    return Pair(*[b.let("mul", ITEM[t], part, factor) for part in (parts.re, parts.im)])
 
 
 # -- rows in an order -------------------------------------------------------------------------------------------------

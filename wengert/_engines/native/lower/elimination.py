@@ -119,11 +119,16 @@ class Looped:
     """A system in an array on the stack; attributes as those of `Written`.
 
     Rows are combined from the last column on that a whole vector begins at. What stands there in columns before the
-    pivot's is not read any more; right-hand sides begin at such a column.
+    pivot's is not read any more, unless factors are kept; right-hand sides begin at such a column.
+
+    Attributes:
+        chosen: where factors are kept, with which row each one changed places. They stand below the diagonal.
     """
 
-    def __init__(self, b: Builder, type_: str, n: int, k: int) -> None:
+    def __init__(self, b: Builder, type_: str, n: int, k: int, keeps: bool = False) -> None:
+        """`keeps`: the factors by which rows went into others."""
         self.b, self.type, self.n, self.k = b, type_, n, k
+        self.chosen = b.local("i32", n) if keeps else None
         self.lanes = LANES if n >= LONG else LANES // 2
         self.right = self._whole(n)  # the column in which right-hand sides begin
         self.width = self.right + self._whole(k)
@@ -160,11 +165,7 @@ class Looped:
             chosen = largest.taken()
             is_other = b.let("ne", "i64", chosen, step)
             b.set(sign, b.select(t, is_other, b.let("neg", t, b.get(sign)), b.get(sign)))
-            with self._columns(step) as j:
-                mine, other = rows.at(step, j), rows.at(chosen, j)
-                rows.store((chosen, j), mine)
-                rows.store((step, j), other)
-                self.line.store((0, j), other)
+            self._exchange(step, chosen)
             pivot = rows.at(step, step)
             is_none = b.let("eq", t, pivot, 0.0)
             b.set(bad, b.either(b.get(bad), is_none))
@@ -174,8 +175,23 @@ class Looped:
             with b.loop(behind, n) as i:
                 factor = b.select(t, is_none, 0.0, b.let("div", t, rows.at(i, step), divisor))
                 self._subtract(i, factor, behind)
+                if self.chosen is not None:
+                    rows.store((i, step), factor)
                 largest.look(i, rows.at(i, following))
         self.sign, self.bad = b.get(sign), b.get(bad)
+
+    def _exchange(self, step: Operand, chosen: Operand) -> None:
+        """Two rows change places; the one that goes into others is the line."""
+        b, t, rows = self.b, self.type, self.rows
+        if self.chosen is not None:
+            b.store(self.chosen, step, b.convert("i32", "i64", chosen))
+        with self._columns(step if self.chosen is None else 0) as j:
+            mine, other = rows.at(step, j), rows.at(chosen, j)
+            rows.store((chosen, j), mine)
+            rows.store((step, j), other)
+            if self.chosen is not None:  # factors stay as they are
+                other = b.select(t, b.let("gt", "i64", j, step), other, 0.0)
+            self.line.store((0, j), other)
 
     def _copy(self, matrix: Value, right: Value) -> None:
         """Copies the elements; the columns that fill vectors up are zeros."""

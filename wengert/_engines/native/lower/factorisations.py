@@ -16,10 +16,10 @@ from typing import Any, NamedTuple, cast
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
-from ..ir.loops import COMPLEX, Address, Array, Operand, Status, Typed
+from ..ir.loops import COMPLEX, ITEM, Address, Array, Operand, Status, Typed
 from .blocks import Block, singles
-from .complex_scalars import COMPLEX_SCALARS
-from .elimination import WRITTEN_OUT, is_little, system
+from .complex_scalars import conj_of, divided_by_real
+from .elimination import WRITTEN_OUT, Looped, Planes, is_little, system
 from .forms import Form, Index, Stored, strides_of
 from .matrices import BLAS_COLUMNS, in_blocks, some_at_once
 from .matrices import turned as transposed
@@ -76,6 +76,10 @@ def _is_little(n: Operand) -> bool:
     return type(n) is int and n <= SMALL_MATRIX
 
 
+def _is_few(sides: Operand) -> bool:
+    return type(sides) is int and sides <= FEW_SIDES
+
+
 def scratch(block: Block, type_: str, *shape: Operand) -> Stored:
     """Room that is used in each iteration of a batch; asked for before the loop."""
     return Stored(shape, block.b.alloc(type_, _product(block.b, shape)), 0, strides_of(block.b, shape), True)
@@ -123,7 +127,7 @@ def _cholesky(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n = a.shape[-1]
-    if type(n) is int and n <= SMALL_MATRIX and a.type not in COMPLEX:
+    if type(n) is int and n <= SMALL_MATRIX:
         _little_cholesky(b, a, target, n)
         return [target]
     lapack = Lapack.of(block, a.type)
@@ -141,7 +145,7 @@ def _cholesky(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 def _little_cholesky(b: Builder, a: Stored, target: Stored, n: int) -> None:
     """Factors of few rows: in registers, or in an array on the stack."""
     bad = b.var("bool", False)
-    room = Stored((n, n), b.local(a.type, n * n)) if n > WRITTEN_OUT else None
+    room = Planes.local(b, a.type, n, n) if n > WRITTEN_OUT else None
     with loops_over(b, a.shape[:-2]) as index:
         source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
         b.set(bad, b.either(b.get(bad), is_wild(b, source)))
@@ -179,38 +183,39 @@ def _cholesky_written(b: Builder, a: Stored, out: Stored, n: int) -> Operand:
             rest: Operand = a.at(b, (i, j))
             other = row if i == j else found[j]
             for x, y in zip(row, other, strict=False):
-                rest = b.let("fma", t, b.let("neg", t, x), y, rest)
+                rest = b.let("fma", t, b.let("neg", t, x), conj_of(b, t, y), rest)
             if i == j:
-                bad = b.either(bad, b.negated(b.let("gt", t, rest, 0.0)))  # NaN, too
-                row.append(b.let("sqrt", t, rest))
+                rest = b.convert(ITEM[t], t, rest)
+                bad = b.either(bad, b.negated(b.let("gt", ITEM[t], rest, 0.0)))  # NaN, too
+                row.append(b.convert(t, ITEM[t], b.let("sqrt", ITEM[t], rest)))
             else:
-                row.append(b.let("div", t, rest, other[j]))
+                row.append(divided_by_real(b, t, rest, b.convert(ITEM[t], t, other[j])))
         found.append(row)
         for j in range(n):
             out.store(b, (i, j), row[j] if j <= i else 0.0)
     return bad
 
 
-def _cholesky_rows(b: Builder, a: Stored, out: Stored, upper: Stored) -> Operand:
-    """By rows of the transposed factor, whose elements lie side by side; whether there is no factor."""
+def _cholesky_rows(b: Builder, a: Stored, out: Stored, upper: Planes) -> Operand:
+    """By rows of the factor's adjoint, whose elements lie side by side; whether there is no factor."""
     n, t = a.shape[0], a.type
     bad = b.var("bool", False)
     with b.loop(0, n) as i, b.loop(i, n) as j:
-        upper.store(b, (i, j), a.at(b, (j, i)))
+        upper.store((i, j), conj_of(b, t, a.at(b, (j, i))))
     with b.loop(0, n) as step:
-        square = upper.at(b, (step, step))
-        b.set(bad, b.either(b.get(bad), b.negated(b.let("gt", t, square, 0.0))))  # NaN, too
-        root = b.let("sqrt", t, square)
+        square = b.convert(ITEM[t], t, upper.at(step, step))
+        b.set(bad, b.either(b.get(bad), b.negated(b.let("gt", ITEM[t], square, 0.0))))  # NaN, too
+        root = b.let("sqrt", ITEM[t], square)
+        upper.store((step, step), b.convert(t, ITEM[t], square))
         with b.loop(step, n) as j:
-            upper.store(b, (step, j), b.let("div", t, upper.at(b, (step, j)), root))
+            upper.store((step, j), divided_by_real(b, t, upper.at(step, j), root))
         with b.loop(b.add(step, 1), n) as i:
-            factor = b.let("neg", t, upper.at(b, (step, i)))
+            factor = b.let("neg", t, conj_of(b, t, upper.at(step, i)))
             with b.loop(i, n) as j:
-                rest = b.let("fma", t, factor, upper.at(b, (step, j)), upper.at(b, (i, j)))
-                upper.store(b, (i, j), rest)
+                upper.store((i, j), b.let("fma", t, factor, upper.at(step, j), upper.at(i, j)))
     with b.loop(0, n) as i:
         with b.loop(0, b.add(i, 1)) as j:
-            out.store(b, (i, j), upper.at(b, (j, i)))
+            out.store(b, (i, j), conj_of(b, t, upper.at(j, i)))
         with b.loop(b.add(i, 1), n) as j:
             out.store(b, (i, j), 0.0)
     return b.get(bad)
@@ -236,7 +241,7 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
     lower, trans, unit = node.attrs
     a, right = block.stored(forms[0]), block.stored(forms[1])
     target = block.room(node.outputs[0])
-    by_loops = is_alone() or _is_little(a.shape[-1]) or a.type in COMPLEX
+    by_loops = is_alone() or _is_little(a.shape[-1]) or (a.type in COMPLEX and _is_few(right.shape[-1]))
     if not by_loops:
         a = block.dense(a)
     with loops_over(b, a.shape[:-2]) as index:
@@ -251,7 +256,7 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
             _substitute(b, turned, out, bool(lower) != bool(trans), unit, is_conj=trans == ADJOINT)
         else:
             # by columns: X' op(A)' = B', where A' is what lies there
-            flags = "R", "U" if lower else "L", "T" if trans else "N", "U" if unit else "N"
+            flags = "R", "U" if lower else "L", "NTC"[trans], "U" if unit else "N"
             _by_blas(b, flags, matrix, out)
     return [target]
 
@@ -293,7 +298,7 @@ def _substitute(b: Builder, a: Stored, x: Stored, lower: bool, unit: bool, is_co
 
     def element(index: Index) -> Operand:
         found = a.at(b, index)
-        return COMPLEX_SCALARS["conj"](b, t, (), found) if is_conj and t in COMPLEX else found
+        return conj_of(b, t, found) if is_conj else found
 
     def divide(i: Operand) -> None:
         if not unit:
@@ -375,8 +380,7 @@ class Columns:
     def solve(self, right: Stored) -> None:
         """`right` becomes the solution. It lies by rows, so to BLAS it is the X' of X' A' = B': nothing is turned."""
         b, (n, k) = self.b, right.shape
-        is_few = type(k) is int and k <= FEW_SIDES
-        if not (is_alone() or _is_little(n) or (right.type in COMPLEX and is_few)):
+        if not (is_alone() or _is_little(n) or (right.type in COMPLEX and _is_few(k))):
             self._exchange(right)
             for flags in ("RLTU", "RUTN"):
                 _by_blas(b, flags, self.matrix, right)
@@ -464,22 +468,54 @@ def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     packed, pivots, order = map(block.room, node.outputs)
     m, n = a.shape[-2:]
-    columns = Columns(block, a.type, m, n)
+    factorised = (_little_lu if is_little(n, 0) and m == n else _lu_by_lapack)(block, a)
     with loops_over(b, a.shape[:-2]) as index:
         factors, exchanged, places = (matrix_at(b, x, index) for x in (packed, pivots, order))
-        columns.take(matrix_at(b, a, index))
-        columns.factorise()  # of a singular matrix, too, there are factors
-        fill_turned(b, factors, columns.matrix)
+        row_of = factorised(matrix_at(b, a, index), factors)
         with b.loop(0, m) as i:
             places.store(b, (i,), i)
         with b.loop(0, exchanged.shape[0]) as i:
-            other = b.let("sub", "i32", b.load(columns.pivots, i), 1)
+            other = row_of(i)
             exchanged.store(b, (i,), other)
             j = b.convert("i64", "i32", other)
             one, two = places.at(b, (i,)), places.at(b, (j,))
             places.store(b, (i,), two)
             places.store(b, (j,), one)
     return [packed, pivots, order]
+
+
+# fills a matrix with the factors of another, and gives with which row each one changed places
+Factorise = Callable[[Stored, Stored], Callable[[Operand], Operand]]
+
+
+def _lu_by_lapack(block: Block, a: Stored) -> Factorise:
+    b, columns = block.b, Columns(block, a.type, *a.shape[-2:])
+
+    def factorise(source: Stored, factors: Stored) -> Callable[[Operand], Operand]:
+        columns.take(source)
+        columns.factorise()  # of a singular matrix, too, there are factors
+        fill_turned(b, factors, columns.matrix)
+        return lambda i: b.let("sub", "i32", b.load(columns.pivots, i), 1)
+
+    return factorise
+
+
+def _little_lu(block: Block, a: Stored) -> Factorise:
+    """As `_lu_by_lapack`, of few rows."""
+    b, n = block.b, a.shape[-1]
+    assert type(n) is int
+    found = Looped(b, a.type, n, 0, keeps=True)
+    chosen = found.chosen
+    assert chosen is not None
+
+    def factorise(source: Stored, factors: Stored) -> Callable[[Operand], Operand]:
+        found.take(lambda i, j: source.at(b, (i, j)), lambda i, c: 0.0)
+        with b.when(found.wild):
+            b.leave(Status.LINALG)
+        fill_matrix(b, factors, lambda at: found.rows.at(*at))
+        return lambda i: b.load(chosen, i)
+
+    return factorise
 
 
 LOWERED = singles({

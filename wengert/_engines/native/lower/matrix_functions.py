@@ -19,7 +19,7 @@ from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair, pair_of
 from ..ir.loops import COMPLEX, Address, Operand, Status
 from .blocks import Block, singles
-from .complex_scalars import COMPLEX_SCALARS
+from .complex_scalars import COMPLEX_SCALARS, scaled
 from .factorisations import address_of, fill_matrix, loops_over, matrix_at, require_tame, scratch
 from .forms import Form, Index, Stored
 from .matrices import turned as transposed
@@ -59,7 +59,7 @@ class Schur:
     def find(self, matrix: Stored) -> None:
         routine, n = self.routine, fortran_int(self.b, self.n)
         routine.take(matrix)
-        routine.require_moderate()
+        back = routine.make_moderate()
         # the function that would choose eigenvalues is not called; their imaginary parts, or room behind the rest
         parts = [address_of(self.parts)]
         beside, last = (parts, []) if self.is_real else ([], parts)
@@ -75,6 +75,8 @@ class Schur:
                     self.b, transposed(x), lambda at, source=source: cast(Any, Pair(source.at(self.b, at), 0.0))
                 )
             self._make_triangle()
+        with self.b.loop(0, self.n) as j, self.b.loop(0, self.b.add(j, 1)) as i:
+            self.t.store(self.b, (i, j), scaled(self.b, TYPE, self.t.at(self.b, (i, j)), back))
 
     def _make_triangle(self) -> None:
         """Turns each pair of rows and columns that has conjugate eigenvalues, from the last one on."""
@@ -142,11 +144,6 @@ def _minus(b: Builder, x: Operand) -> Operand:
 
 def _conj(b: Builder, x: Operand) -> Operand:
     return COMPLEX_SCALARS["conj"](b, TYPE, (), x)
-
-
-def _scaled(b: Builder, x: Operand, factor: Operand) -> Any:
-    parts = pair_of(x)
-    return Pair(b.let("mul", "f64", parts.re, factor), b.let("mul", "f64", parts.im, factor))
 
 
 def _columns(block: Block, rows: Operand, columns: Operand) -> Stored:
@@ -248,14 +245,14 @@ class _Logarithm:
             b.set(back, b.let("mul", "f64", b.get(back), 2.0))
         over = b.let("div", "f64", 1.0, b.get(back))
         with b.loop(0, n) as i:
-            moved = COMPLEX_SCALARS["expm1"](b, TYPE, (), _scaled(b, self.logs.at(b, (i,)), over))
+            moved = COMPLEX_SCALARS["expm1"](b, TYPE, (), scaled(b, TYPE, self.logs.at(b, (i,)), over))
             t.store(b, (i, i), moved)
         fill_matrix(b, self.total, lambda index: ZERO)
         for node, weight in zip(*_rule(), strict=True):
             self._add_quotient(t, node, weight)
         with b.loop(0, n) as i:
             with b.loop(b.add(i, 2), n) as j:
-                self.total.store(b, (i, j), _scaled(b, self.total.at(b, (i, j)), b.get(back)))
+                self.total.store(b, (i, j), scaled(b, TYPE, self.total.at(b, (i, j)), b.get(back)))
             self.total.store(b, (i, i), self.logs.at(b, (i,)))
         with b.loop(0, b.sub(n, 1)) as i:
             self.total.store(b, (i, b.add(i, 1)), self._beside_diagonal(i))
@@ -307,10 +304,10 @@ class _Logarithm:
                 y.store(b, (i, j), x.at(b, (i, j)))
             with b.loop(0, b.add(j, 1)) as step:
                 k = b.sub(j, step)
-                below = b.let("add", TYPE, ONE, _scaled(b, x.at(b, (k, k)), node))
+                below = b.let("add", TYPE, ONE, scaled(b, TYPE, x.at(b, (k, k)), node))
                 found = b.let("div", TYPE, y.at(b, (k, j)), below)
                 y.store(b, (k, j), found)
-                _subtract(b, y, _scaled(b, found, node), x, (j, k), k)
+                _subtract(b, y, scaled(b, TYPE, found, node), x, (j, k), k)
             _subtract(b, self.total, cast(Any, Pair(-weight, 0.0)), y, (j, j), b.add(j, 1))
 
     def _beside_diagonal(self, i: Operand) -> Operand:

@@ -16,12 +16,15 @@ from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
 from ..ir.loops import COMPLEX, Operand, Status
 from .blocks import Block, singles
+from .complex_scalars import conj_of, scaled
 from .factorisations import Lapack, address_of, fill_matrix, loops_over, matrix_at, one_at_least, require_tame, scratch
-from .forms import Form, Index, Stored
-from .products import fortran_int, letter
+from .forms import Form, Index, Stored, is_numbers
+from .matrices import rows_of_product
+from .products import batched, fortran_int, letter
 from .scalars import larger, smaller
 
-MODERATE = 1e-130, 1e130  # sizes of matrices that LAPACK takes as they are
+MODERATE = 1e-130, 1e130  # sizes of matrices that LAPACK takes as they are, and the exponent of such a one
+MODERATE_EXPONENT, BIAS = 400, 1023
 PANEL = 32  # columns that LAPACK's routines take together, given the room
 
 
@@ -61,17 +64,28 @@ class Routine:
         require_tame(self.b, source)
         copied(self.b, source, self.copy)
 
-    def require_moderate(self) -> None:
-        """Ends the function at a matrix that LAPACK would scale: some builds leave its eigenvalues scaled."""
+    def make_moderate(self) -> Operand:
+        """Scales the copy to a size that LAPACK takes as it is: some builds leave the eigenvalues of others scaled.
+
+        Returns:
+            By what eigenvalues are to be multiplied: a power of two, 1 for most matrices.
+        """
         b, most = self.b, self.b.var("f64", 0.0)
         with b.loop(0, self.n) as j, b.loop(0, self.m) as i:
             x = self.copy.at(b, (j, i))
             for part in (x.re, x.im) if type(x) is Pair else (x,):
                 size = b.let("abs", "f64", part)
                 b.set(most, b.select("f64", b.let("gt", "f64", size, b.get(most)), size, b.get(most)))
+        is_large = b.let("gt", "f64", b.get(most), MODERATE[1])
         is_small = b.both(b.let("lt", "f64", b.get(most), MODERATE[0]), b.let("gt", "f64", b.get(most), 0.0))
-        with b.when(b.either(is_small, b.let("gt", "f64", b.get(most), MODERATE[1]))):
-            b.leave(Status.LINALG)
+        # the exponent of the largest part, from its bits, less that of what it becomes
+        exponent = b.sub(b.let("shr", "i64", b.convert("i64", "f64", b.get(most), bits=True), 52), BIAS)
+        rest = b.sub(exponent, b.select("i64", is_large, MODERATE_EXPONENT, -MODERATE_EXPONENT))
+        rest = b.select("i64", b.either(is_large, is_small), rest, 0)
+        down, up = (_power_of_two(b, power) for power in (b.sub(0, rest), rest))
+        with b.when(b.let("ne", "i64", rest, 0)):
+            fill_matrix(b, self.copy, lambda index: scaled(b, self.copy.type, self.copy.at(b, index), down))
+        return up
 
     def room(self, type_: str, *shape: Operand) -> Stored:
         """An array for a routine, of at least one number."""
@@ -80,6 +94,10 @@ class Routine:
     def count(self, value: Operand) -> Any:
         """An integer as Fortran takes it, at least 1: a step from column to column, the length of a workspace."""
         return fortran_int(self.b, one_at_least(self.b, value))
+
+
+def _power_of_two(b: Builder, exponent: Operand) -> Operand:
+    return b.convert("f64", "i64", b.let("shl", "i64", b.add(exponent, BIAS), 52), bits=True)
 
 
 def worked_in(type_: str) -> str:
@@ -148,7 +166,7 @@ def _eig(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     right = address_of(found), routine.count(n), address_of(work), routine.count(length)
     with loops_over(b, a.shape[:-2]) as index:
         routine.take(matrix_at(b, a, index))
-        routine.require_moderate()
+        back = routine.make_moderate()
         given = letter("N"), letter("V"), fortran_int(b, n), address_of(routine.copy), routine.count(n)
         if is_complex:
             routine.lapack.call("geev", *given, address_of(parts[0]), *left, *right, address_of(parts[1]))
@@ -156,6 +174,9 @@ def _eig(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
             routine.lapack.call("geev", *given, *map(address_of, parts), *left, *right)
         routine.lapack.require()
         value, vector = matrix_at(b, values, index), matrix_at(b, vectors, index)
+        for part in parts[:1] if is_complex else parts:
+            with b.loop(0, n) as i:
+                part.store(b, (i,), scaled(b, part.type, part.at(b, (i,)), back))
         if is_complex:
             copied_line(b, parts[0], value)
             copied(b, found, vector)
@@ -236,28 +257,37 @@ def _pinv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     m, n = a.shape[-2:]
     if is_none(m, n):
         return [target]
-    found = _Values(block, (m, n, smaller(b, "i64", m, n)), "f64")
+    type_ = worked_in(a.type)
+    found = _Values(block, (m, n, smaller(b, "i64", m, n)), type_)
+    made = scratch(block, type_, n, m)
     with loops_over(b, a.shape[:-2]) as index:
         found.find(matrix_at(b, a, index))
-        out = matrix_at(b, target, index)
-        _inverted(b, found, node.attrs[0])
-        with b.loop(0, n) as j, b.loop(0, m) as i:
-            total = b.var("f64", 0.0)
-            with b.loop(0, found.k) as p:
-                term = b.let("mul", "f64", found.left.at(b, (p, i)), found.s.at(b, (p,)))
-                b.set(total, b.let("fma", "f64", found.right.at(b, (j, p)), term, b.get(total)))
-            out.store(b, (j, i), b.convert(out.type, "f64", b.get(total)))
+        _divided(b, found, node.attrs[0])
+        _multiplied(block, found, made)
+        fill_matrix(
+            b, matrix_at(b, target, index), lambda at: b.convert(target.type, type_, conj_of(b, type_, made.at(b, at)))
+        )
     return [target]
 
 
-def _inverted(b: Builder, found: _Values, share: float) -> None:
-    """1 over each value; 0 for those up to a share of the largest, the first."""
+def _divided(b: Builder, found: _Values, share: float) -> None:
+    """Divides the vectors on the left by their values; they are 0 for those up to a share of the largest, the first."""
     least = b.let("mul", "f64", found.s.at(b, (0,)), float(share))
     with b.loop(0, found.k) as p:
         value = found.s.at(b, (p,))
         is_large = b.let("gt", "f64", value, least)
         over = b.let("div", "f64", 1.0, b.select("f64", is_large, value, 1.0))
-        found.s.store(b, (p,), b.select("f64", is_large, over, 0.0))
+        over = b.select("f64", is_large, over, 0.0)
+        with b.loop(0, found.m) as i:
+            found.left.store(b, (p, i), scaled(b, found.left.type, found.left.at(b, (p, i)), over))
+
+
+def _multiplied(block: Block, found: _Values, out: Stored) -> None:
+    """All vectors, as they lie, multiplied: the conjugate of the pseudo-inverse."""
+    if is_numbers((*found.left.shape, *found.right.shape)):
+        batched(block, found.right, found.left, out)
+    else:  # a product of unknown extents would ask for its room anew for each matrix
+        rows_of_product(block.b, found.right, found.left, out)
 
 
 # -- QR ---------------------------------------------------------------------------------------------------------------
@@ -338,7 +368,7 @@ def _complement(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     _require_tall(b, m, n)
     if is_none(m):
         return [target]
-    made = _Reflections(block, (m, n, m), "f64")
+    made = _Reflections(block, (m, n, m), worked_in(q.type))
     with loops_over(b, q.shape[:-2]) as index:
         made.take(matrix_at(b, q, index))
         made.orthonormal()
@@ -348,7 +378,6 @@ def _complement(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     return [target]
 
 
-LOWERED = {
-    **singles({"complement": _complement, "pinv": _pinv}),
-    **singles({"eig": _eig, "eigh": _eigh, "svd": _svd, "qr": _qr}, of_complex=True),
-}
+LOWERED = singles({
+    "complement": _complement, "eig": _eig, "eigh": _eigh, "pinv": _pinv, "qr": _qr, "svd": _svd,
+}, of_complex=True)  # fmt: skip
