@@ -30,7 +30,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "i0": S.i0, "i0e": S.i0e, "i1": S.i1, "i1e": S.i1e,
     **{f"ive {n}": lambda x, n=n: S.ive(n, x) for n in (2, 3, 4, 5)},
     "iv": lambda x: S.iv(2, x),
-    **{f"polygamma {n}": lambda x, n=n: S.polygamma(n, x) for n in (0, 1, 2, 6, 7)},
+    **{f"polygamma {n}": lambda x, n=n: S.polygamma(n, x) for n in (0, 1, 2, 6, 7, 13, 30, 31)},
 }  # fmt: skip
 STATED = accuracy.rows()
 POLES = np.array([0.0, -1.0, -2.0, -1e20, np.inf, -np.inf])

@@ -19,35 +19,44 @@ from .approximations import cotangent
 from .scalars import f64, larger, smaller
 from .special import call
 
-MOST = 6  # orders beyond have more exact ways in NumPy's kernel
+MOST = 30  # orders beyond have too many terms to be written out ...
+MOST_OF_STEP = 6  # ... and differences of these more exact ways in NumPy's kernel
 _SHIFT = 10
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 
 
 def _power(b: Builder, x: Operand, n: int) -> Operand:
-    found = x
-    for _ in range(n - 1):
-        found = f64(b, "mul", found, x)
-    return found
+    """x^n of n from 1 on."""
+    if n == 1:
+        return x
+    half = _power(b, x, n // 2)
+    square = f64(b, "mul", half, half)
+    return f64(b, "mul", square, x) if n % 2 else square
 
 
 def _of_positive(b: Builder, x: Operand, n: int) -> Operand:
-    """(-1)^(n+1) polygamma(n, x) for x >= 0."""
+    """(-1)^(n+1) polygamma(n, x) for x >= 0.
+
+    A part of n! goes into the powers, a power of two for each factor: they are not denormal where the result is not.
+    """
+    factorial = math.factorial(n)
+    exponent = (factorial.bit_length() - 1) // (n + 1)
+    share = 2.0**exponent
     total: Operand = 0.0
     shift = max(_SHIFT, n + 4)
     for k in range(shift):
-        total = f64(b, "add", total, _power(b, f64(b, "div", 1.0, f64(b, "add", x, float(k))), n + 1))
+        total = f64(b, "add", total, _power(b, f64(b, "div", share, f64(b, "add", x, float(k))), n + 1))
     over = f64(b, "div", 1.0, f64(b, "add", x, float(shift)))
     square = f64(b, "mul", over, over)
     # n! (y^-n / n + y^-(n+1) / 2 + sum of B(2k) (n+1) ... (n+2k-1) / (2k)! y^-(n+2k)), with the first power taken out
     series: Operand = 0.0
     for k in range(len(_BERNOULLI), 0, -1):
-        factor = _BERNOULLI[k - 1] * math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * math.factorial(n))
+        factor = _BERNOULLI[k - 1] * (math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * factorial))
         series = f64(b, "fma", series, square, factor)
     series = f64(b, "fma", series, square, 1.0 / n)
     series = f64(b, "fma", over, 0.5, series)
-    total = f64(b, "add", total, f64(b, "mul", series, _power(b, over, n)))
-    return f64(b, "mul", total, float(math.factorial(n)))
+    series = f64(b, "mul", f64(b, "mul", series, share), _power(b, f64(b, "mul", over, share), n))
+    return f64(b, "mul", f64(b, "add", total, series), factorial / 2 ** (exponent * (n + 1)))
 
 
 def _cotangent_slopes(n: int) -> Sequence[float]:

@@ -130,7 +130,8 @@ def _power_number(node: Node) -> str:
 
 
 def _series(node: Node) -> str:
-    return "" if node.attrs[0] <= polygamma.MOST else "a series whose length depends on the order"
+    most = polygamma.MOST if node.op.name == "polygamma" else polygamma.MOST_OF_STEP
+    return "" if node.attrs[0] <= most else "a series whose length depends on the order"
 
 
 def _power(node: Node) -> str:
