@@ -66,3 +66,25 @@ def test_changes_far_larger_than_the_matrix() -> None:
     x, d = RNG.normal(size=(3, 3)), RNG.normal(size=(3, 3)) * 1e12
     wanted = scipy.linalg.expm_frechet(x, d)[1]
     np.testing.assert_allclose(pushed(x, d), wanted, rtol=1e-12, atol=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("n", [1, 2, 5, 17])
+def test_complex_matrices(n: int, dtype: str) -> None:
+    """Values and derivatives of batches with a scale each, some beyond that of one number."""
+    a = RNG.normal(size=(4, n, n)) + 1j * RNG.normal(size=(4, n, n))
+    a = (a * np.array([1e-3, 0.3, 3.0, 20.0]).reshape(4, 1, 1)).astype(dtype)
+    expm = wg.function(wg.linalg.expm)
+    rtol = 1e-12 if dtype == "complex128" else 2e-3
+    for one, matrix in zip(np.asarray(expm(a)), a, strict=True):
+        wanted = scipy.linalg.expm(matrix.astype(np.complex128))
+        np.testing.assert_allclose(one, wanted, rtol=rtol, atol=rtol * np.abs(wanted).max())
+    assert {part.by for part in expm.report(a).parts} <= {"machine code", "library"}
+    pushed = wg.function(lambda x, d: wg.jvp(wg.linalg.expm, (x,), (d,))[1])
+    found, (x, d) = pushed(a[1], a[2]), (m.astype(np.complex128) for m in (a[1], a[2]))
+    wanted = scipy.linalg.expm_frechet(x, d)[1]
+    np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol * np.abs(wanted).max())
+    bad = a.copy()
+    bad[0, 0, 0] = np.nan
+    assert np.isnan(np.asarray(expm(bad))[0]).all()
+    np.testing.assert_array_equal(np.asarray(expm(bad))[1:], np.asarray(expm(a))[1:])

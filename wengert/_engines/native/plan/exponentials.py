@@ -1,4 +1,4 @@
-"""Exponentials of real matrices, and their derivatives in a direction, as products, one solve and squarings.
+"""Exponentials of matrices, and their derivatives in a direction, as products, one solve and squarings.
 
 The exponential of a matrix is that of a power of two of it, which a quotient of two polynomials (a Pade approximant)
 gives to the last place, squared again and again. How often is read from the sizes of powers of the matrix, not from
@@ -56,14 +56,14 @@ def _exponential(x: Pair) -> Pair:
     x = _each(lambda m: op("select")(_of_each(is_finite, m), m, _like(m, 0.0)), x)
     # powers of what is larger would overflow
     first = _doublings(op("select")(is_finite, size, _like(size, 0.0)), 2.0 ** (np.finfo(size.dtype).maxexp // 6 - 1))
-    x = _halved(x, first)
+    x = _halved(x, first, size.dtype)
     degree, bound = _DEGREES[size.dtype.name]
     powers = [_product(x, x)]
     powers.append(_product(powers[0], powers[0]))
     powers.append(_product(powers[0], powers[1]))
     more = _halvings(x.value, powers, degree, bound)
-    powers = [_halved(p, op("times_number")(more, number=2 * k + 2)) for k, p in enumerate(powers)]
-    found = _squared(_approximant(_halved(x, more), powers, degree), op("add")(first, more))
+    powers = [_halved(p, op("times_number")(more, number=2 * k + 2), size.dtype) for k, p in enumerate(powers)]
+    found = _squared(_approximant(_halved(x, more, size.dtype), powers, degree), op("add")(first, more))
     return _each(lambda m: op("select")(_of_each(is_finite, m), m, _like(m, math.nan)), found)
 
 
@@ -95,9 +95,10 @@ def _size(a: Tensor) -> Tensor:
     return op("maximum")(found, _like(found, 0.0))
 
 
-def _halved(x: Pair, times: Tensor) -> Pair:
-    back = op("neg")(times)
-    return _each(lambda m: op("ldexp")(m, _of_each(back, m)), x)
+def _halved(x: Pair, times: Tensor, dtype: Any) -> Pair:
+    """Each matrix times a power of two, a number of a real dtype in whose range that power is."""
+    factor = op("ldexp")(op("full")(shape=times.shape, value=1.0, dtype=dtype), op("neg")(times))
+    return _each(lambda m: op("mul")(m, _of_each(op("convert")(factor, dtype=m.dtype), m)), x)
 
 
 def _sum(x: Pair, y: Pair) -> Pair:

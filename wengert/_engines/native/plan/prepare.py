@@ -161,7 +161,7 @@ def _expansion(
 
 
 _MOVES = ("unstack",)
-_OF_COMPLEX = ("matmul of columns with rows",)
+_OF_COMPLEX = ("expm", "expm_along", "matmul of columns with rows")
 # of whose bodies machine code would compute the same parts again and again, or two logarithms
 _LOWERED = ("beta_size", "log_ratio")
 
