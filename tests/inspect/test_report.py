@@ -597,6 +597,15 @@ def test_profile_tells_what_a_script_that_ends_early_has_done(tmp_path: Path) ->
     assert run.stderr.count("File ") == 1 and 'script.py", line 4' in run.stderr  # frames of the script alone
 
 
+@pytest.mark.parametrize("command", ["profile", "run"])
+def test_a_script_that_is_not_named_is_asked_for_and_its_words_are_not(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([command])
+    assert capsys.readouterr().err.endswith("the following arguments are required: script.py\n")
+
+
 def test_profile_of_functions_that_cannot_be_called_again_and_of_none(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(

@@ -62,8 +62,14 @@ def add_commands(commands: Any) -> None:
         "recorded: what it differentiates with wengert may be plain NumPy code.",
     )  # fmt: skip
     run.add_argument("script", type=Path, metavar="script.py")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv")
+    add_script_arguments(run)
     run.set_defaults(run=run_run)
+
+
+def add_script_arguments(parser: argparse.ArgumentParser) -> None:
+    """Leaves what follows a script's name to the script, options too."""
+    words = parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv")
+    words.required = False  # argparse would name them beside a script that is missing
 
 
 def _add_function(parser: argparse.ArgumentParser) -> None:

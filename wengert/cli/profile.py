@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from wengert._core.tracebacks import fold
-from wengert.cli.commands import CANNOT_WORK, FOUND_WRONG, SUCCESS
+from wengert.cli.commands import CANNOT_WORK, FOUND_WRONG, SUCCESS, add_script_arguments
 from wengert.programs.profiling import Calls, profiled
 
 
@@ -37,7 +37,7 @@ def add_profile(commands: Any) -> None:
     profile.add_argument("--html", type=Path, metavar="FILE", help="write the reports as a page, too, with pictures")
     profile.add_argument("-m", dest="is_module", action="store_true", help="run a module, as python -m does")
     profile.add_argument("script", metavar="script.py", help="the script, or with -m the module's name")
-    profile.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv")
+    add_script_arguments(profile)
     profile.set_defaults(run=run_profile)
 
 
