@@ -23,6 +23,7 @@ from wengert._engines.native.engine import is_on
 from wengert._engines.native.plan import support
 from wengert._passes import optimise
 from wengert.cli import main
+from wengert.inspect import report as report_module
 from wengert.inspect.report import LIBRARY, MACHINE_CODE, NUMPY, Report
 
 pytestmark = pytest.mark.skipif(not is_on(), reason="there is no compiler to report of")
@@ -438,6 +439,15 @@ def test_a_backward_pass_is_told_with_the_line_that_it_goes_back_through() -> No
     grown = inner["grown = np.tanh(c) * 1.01"]
     assert grown.runs == 50 and "tanh" in grown.ops
     assert grown.flops > 50 * 400 * 2
+
+
+def test_where_the_clock_sees_nothing_all_is_shared_out_by_operations(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = report_module.of_cells
+    monkeypatch.setattr(report_module, "of_cells", lambda clock, cells, seconds: told(clock, cells, 0.0))
+    report = wg.function(lambda x: walked(x, 70)).report(np.linspace(0.1, 1.0, 1000))
+    (loop,) = [part for part in report.parts if "loop" in part.ops]
+    grown, turned = (part for part in loop.inner if part.source.startswith(("grown", "turned")))
+    assert 0 < grown.seconds < turned.seconds < loop.seconds and grown.is_shared and grown.runs == 70
 
 
 def test_large_steps_of_one_function_are_timed_by_themselves() -> None:

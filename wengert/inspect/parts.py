@@ -191,7 +191,9 @@ def parts_of(frames: Sequence[Frame], seconds: float, by: By, known: Known) -> l
         for step in frame.steps:
             _share(of_steps.get(id(step), []), step.seconds)
     rest = seconds - sum(row.seconds for row in rows)
-    if rest > 0 and any(row.work for row in loose):
+    if rest == seconds:  # the clock has seen nothing, or is too slow for it
+        _share(rows, seconds)
+    elif rest > 0 and any(row.work for row in loose):
         _share(loose, rest)
     else:  # what the steps took beside what the clock saw
         found = sum(row.seconds for row in rows)
