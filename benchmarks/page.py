@@ -50,6 +50,7 @@ class Benchmark(NamedTuple):
 ALL = {
     "run": Benchmark("--seconds 0.1 --rounds 5", is_alone=True),
     "threads": Benchmark("--rounds 10", is_alone=True),
+    "beside_blas": Benchmark("--calls 60", is_alone=True),
     "layers": Benchmark("--seconds 0.02 --rounds 3"),
     "matrices": Benchmark("--seconds 0.01 --rounds 3"),
     "captures": Benchmark(),
