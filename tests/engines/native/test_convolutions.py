@@ -337,8 +337,17 @@ LARGE = {
     "one image": (Case((1, 8, 70, 80), (32, 8, 3, 3), padding=((1, 1), (1, 1))), True),
     "few groups": (Case((9, 3, 40, 40), (3, 1, 3, 3), padding=((1, 1), (1, 1)), groups=3), True),
     "groups apart": (Case((9, 3, 40, 40), (3, 1, 3, 3), padding=((1, 1), (1, 1)), groups=3), False),
+    "groups apart, with strides": (
+        Case((16, 9, 23, 20), (9, 1, 5, 5), strides=(2, 2), padding=((2, 2), (2, 2)), groups=9), False
+    ),
     "depthwise": (Case((16, 64, 20, 20), (64, 1, 3, 3), padding=((1, 1), (1, 1)), groups=64), True),
 }  # fmt: skip
+
+
+def test_groups_apart_with_strides_are_copied_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    case, _ = LARGE["groups apart, with strides"]
+    monkeypatch.setattr(convolutions, "_by_matrices", None)  # one group after the other, which takes four times as long
+    check(with_gradients(lambda x, w: conv(x, w, **case)), draw(case.x), of_kernel(case, "float64"))
 
 
 @pytest.mark.parametrize("name", LARGE)

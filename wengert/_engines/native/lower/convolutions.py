@@ -19,8 +19,8 @@ from .blocks import Block, singles
 from .convolution_products import Shape
 from .direct_convolutions import convolved, is_depthwise, serves, target_of
 from .factorisations import loops_over
-from .forms import Extents, Form, Index, Stored, count_of, strides_of
-from .layouts import laid_out
+from .forms import Extents, Form, Index, Stored, count_of, is_numbers, row_major, strides_of
+from .layouts import copy_in_order, fresh_in, laid_out
 from .products import product
 from .ranges import clamped, divided_up, is_one
 from .window_geometry import Window
@@ -44,6 +44,8 @@ def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         target = target_of(block, node.outputs[0], lhs.type)
         depthwise_planes.convolved(block, grouped, target)
         return [target]
+    if grouped is not None and not serves(lhs, rhs, shape, windows):
+        lhs = _side_by_side(block, grouped, shape)
     if serves(lhs, rhs, shape, windows):
         return [convolved(block, node, lhs, rhs, shape, windows)]
     return [_by_matrices(block, node, lhs, block.dense(rhs), shape, windows)]
@@ -57,6 +59,22 @@ def _grouped(lhs: Stored, rhs: Stored, shape: Shape, windows: list[Window]) -> d
     if not is_one(shape.images if is_sum else shape.channels):
         return None
     return depthwise_planes.Grouped(lhs, rhs, windows, shape.groups * shape.batch_groups, is_sum)
+
+
+def _side_by_side(block: Block, conv: depthwise_planes.Grouped, shape: Shape) -> Stored:
+    """The operand of a convolution of many groups, copied with these as neighbours if vectors of them serve then: what
+    has a stride is done by no plane, and groups one by one take four times as long."""
+    x, images = conv.x, conv.images_axis
+    order = (images, *range(2, len(x.shape)), 1 - images)
+    if not is_numbers(x.shape) or conv.groups < depthwise_planes.LEAST_LANES:
+        return x
+    steps = dict(zip(order, row_major((*[x.shape[axis] for axis in order],)), strict=True))
+    lying = Stored(x.shape, x.array, 0, (*[steps[axis] for axis in range(len(order))],), False)
+    if not serves(lying, conv.kernel, shape, conv.windows):
+        return x
+    made = fresh_in(block, x.shape, order, x.type)
+    copy_in_order(block.b, x, made)
+    return made
 
 
 def _by_matrices(
