@@ -141,6 +141,17 @@ def test_errors():
         wg.grad(short)(1.0, 2.0)
 
 
+def test_a_rule_that_gives_none_is_named():
+    """As of a `return` that was forgotten: the op is on the path, and its gradient leads nowhere."""
+    name = fresh_name("forgotten")
+    op = wg.primitive(name, spec=lambda x: x, numpy=np.sin, vjp=lambda ct, out, x: None)
+    for made in (lambda f: f, wg.function):
+        with pytest.raises(wg.DisconnectedError, match=f"the custom gradient of the op {name} gives None") as caught:
+            made(wg.grad(lambda x: wg.sum(2.0 * op(x))))(np.ones(3))
+        assert "does not depend differentiably on x" in str(caught.value)
+        assert "tests/rules/test_extend.py" in str(caught.value)
+
+
 def test_an_op_may_bear_any_name_in_a_function_too() -> None:
     f = wg.primitive(
         fresh_name("any name: 2-fold"), spec=lambda x: x, numpy=lambda x: 2 * x, vjp=lambda ct, out, x: 2 * ct

@@ -213,7 +213,7 @@ class _Case:
                 f"for the gradient is a LookupError{_under(refusing)}{self._trail(path)}\n  cure: {_CURE_UNDEFINED}"
             )
         # what custom rules and programs pass on only the sweep knows
-        if any(s.op.kind == "custom" or s.op.facts.holds for s in path):
+        if any(_has_users_rule(s.op) or s.op.facts.holds for s in path):
             found = self.asked()
             if found is None:
                 return self._dropped(path)
@@ -299,11 +299,12 @@ class _Case:
                 return f"{self._severed}: the path is cut in {inside} where {told}{self._trail(path)}" + "".join(
                     f"\n  cure: {c}" for c in cures
                 )
-        custom = next((s for s in path if s.op.name == "custom"), None)
+        custom = next((s for s in path if _has_users_rule(s.op)), None)
         if custom is None:
             return f"{self._severed}: the gradient of an op on the path is None{self._trail(path)}"
+        name = custom.attrs[0].name if custom.op.name == "custom" else f"the op {custom.op.name}"
         return (
-            f"{self._severed}: the custom gradient of {custom.attrs[0].name} gives None for what depends on it"
+            f"{self._severed}: the custom gradient of {name} gives None for what depends on it"
             f"{_under(custom)}{self._trail(path)}\n  cure: let the custom gradient return a tensor for that argument"
         )
 
@@ -419,6 +420,11 @@ def _path_back(came_by: dict[int, tuple[ExplainedOp, int] | None], key: int) -> 
         path.append(step)
         link = came_by[source]
     return path[::-1]
+
+
+def _has_users_rule(op: Op) -> bool:
+    """Whether the user says what a gradient is: by a custom gradient, or of an op of their own."""
+    return op.kind == "custom" or REGISTRY.get(op.name) is not op
 
 
 def _has_no_gradient(op: Op) -> bool:
