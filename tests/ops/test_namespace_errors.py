@@ -75,6 +75,8 @@ np.convolve(A, V) | ValueError | convolve | (2, 3) | rows
 np.convolve(V, V, "x") | ValueError | convolve | 'x' | 'full'
 np.gradient(V, [1.0, 2.0]) | ValueError | gradient | 4 samples | (2,)
 np.gradient(V, edge_order=3) | ValueError | gradient | 3 | 1 or 2
+np.gradient(V[:1]) | ValueError | gradient | axis 0 of shape (1,) | 2 samples
+np.gradient(V[:2], edge_order=2) | ValueError | gradient | extent 2 | 3 samples
 np.polyfit(V, A, 1) | ValueError | polyfit | (4,) | (2, 3)
 np.poly(A) | ValueError | poly | (2, 3) | square
 np.polyder(A) | ValueError | polyder | (2, 3) | one axis

@@ -228,6 +228,14 @@ def _slopes(values: Tensor, spacing: Tensor, axis: int, edge_order: int) -> Tens
                 f"np.gradient: axis {axis} has {values.shape[axis]} samples, but coordinates of shape {spacing.shape}"
             )
         )
+    count = values.shape[axis]
+    if type(count) is int and count <= edge_order:
+        raise ValueError(
+            at_user_line(
+                f"np.gradient: axis {axis} of shape {values.shape} has extent {count}, and edge_order={edge_order} "
+                f"wants {edge_order + 1} samples or more"
+            )
+        )
 
     def step(places: Any) -> Tensor:
         """Steps between neighbours, along the axis; a lone spacing is all of them."""
