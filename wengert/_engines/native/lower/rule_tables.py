@@ -25,6 +25,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "searchsorted",
     ),
     "determinants": ("det", "slogdet", "permute_rows", "unpermute_rows"),
+    "exponentials": ("expm", "expm_along"),
     "factorisations": ("cholesky", "triangular_solve", "solve", "inv", "lu"),
     "fourier": ("dft", "rfft", "irfft"),
     "matrix_functions": ("sqrtm", "logm", "sylvester"),

@@ -1,4 +1,4 @@
-"""Helpers of the expansions that replace an op by simpler ones (`prepare.py`, `exponentials.py`)."""
+"""Helpers of the expansions that replace an op by simpler ones (`prepare.py`)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ from ...._transforms.replay import bind_dims
 from .expansion_helpers import MOST_SLOPES, parts_of_zeta
 from .expansion_helpers import op as _op
 from .expansion_helpers import peak as _peak
-from .exponentials import exponential, exponential_along
 from .late_broadcasts import narrowed
 
 _REAL = "biuf"
@@ -76,6 +75,8 @@ class _Preparing:
             name = "matmul of columns with rows"
         elif name == "zeta" and attrs[0] <= MOST_SLOPES:
             name = "zeta itself"
+        elif name in ("expm", "expm_along") and inputs[0].shape[-1] == 1:
+            name = f"{name} of numbers"
         expand = None if name in _LOWERED else _EXPANSIONS.get(name, node.op.body)
         inner = optimise(attrs[0].graph) if name == "call" else _expansion(name, expand, inputs, attrs)
         if inner is None and node.op.facts.in_float32 and any(is_half(v.dtype) for v in inputs):
@@ -161,9 +162,9 @@ def _expansion(
 
 
 _MOVES = ("unstack",)
-_OF_COMPLEX = ("expm", "expm_along", "matmul of columns with rows")
+_OF_COMPLEX = ("matmul of columns with rows", "expm of numbers", "expm_along of numbers")
 # of whose bodies machine code would compute the same parts again and again, or two logarithms
-_LOWERED = ("beta_size", "log_ratio")
+_LOWERED = ("beta_size", "log_ratio", "expm_along")
 
 
 def _in_float32(node: Node, inputs: Sequence[Value], attrs: tuple[Any, ...]) -> Graph:
@@ -225,6 +226,14 @@ def _outer(x: Tensor, y: Tensor) -> Tensor:
     return _op("mul")(_op("broadcast_to")(x, shape=shape), _op("broadcast_to")(y, shape=shape))
 
 
+def _exp(x: Tensor) -> Tensor:
+    return _op("exp")(x)
+
+
+def _exp_along(x: Tensor, change: Tensor) -> Tensor:
+    return _op("mul")(change, _op("exp")(x))
+
+
 def _is_ones(node: Node) -> bool:
     """Whether a node gives nothing but ones."""
     value = stated(node.op, node.attrs)
@@ -245,7 +254,7 @@ def _zeta(s: Tensor, q: Tensor, order: int) -> Tensor:
 
 _EXPANSIONS: dict[str, Callable[..., Any]] = {
     "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _log_softmax, "unstack": _unstack,
-    "expm": exponential, "expm_along": exponential_along, "matmul with ones": _row_sums,
+    "expm of numbers": _exp, "expm_along of numbers": _exp_along, "matmul with ones": _row_sums,
     "matmul of columns with rows": _outer, "zeta itself": _zeta,
 }  # fmt: skip
 
