@@ -140,10 +140,19 @@ def _first(a: Tensor, count: int) -> Tensor:
 
 
 def _second(a: Tensor, count: int) -> Tensor:
-    """That of the elements and their mirror image, turned by half an element."""
-    last = a.ndim - 1
-    spectrum = F.rfft(joined([a, flip(a, axis=last)], last), axis=last)
-    return _real_products(part(spectrum, last, 0, count), np.exp(-0.5j * np.pi * np.arange(count) / count), a)
+    """That of the elements and their mirror image, turned by half an element.
+
+    That is the turned spectrum of the elements at even places and, behind them and backwards, of those at odd ones: its
+    real parts are the first half of the result, its imaginary parts the second (Makhoul).
+    """
+    last, half = a.ndim - 1, count // 2 + 1
+    folded = joined([a[..., ::2], flip(a[..., 1::2], axis=last)], last) if count > 1 else a
+    spectrum = F.rfft(folded, axis=last)
+    turned = multiply(spectrum, _constant(2.0 * np.exp(-0.5j * np.pi * np.arange(half) / count), a))
+    if count < 3:
+        return S.real(turned)
+    back = multiply(S.imag(part(turned, last, 1, (count + 1) // 2)), -1.0)
+    return joined([S.real(turned), flip(back, axis=last)], last)
 
 
 def _third(a: Tensor, count: int) -> Tensor:
