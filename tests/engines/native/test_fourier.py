@@ -21,7 +21,7 @@ from wengert._core.op import REGISTRY
 from wengert._engines.native import engine
 from wengert._engines.native.llvm import lane_transforms, numpy_transforms
 from wengert._engines.native.llvm.numpy_transforms import transforms
-from wengert._engines.native.lower import prime_fourier, short_fourier
+from wengert._engines.native.lower import prime_fourier, short_fourier, split_fourier
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan import sizes
 from wengert._engines.native.plan.prepare import ready
@@ -30,6 +30,7 @@ from wengert._engines.native.run.callable import CALLABLE
 from wengert._passes import optimise
 
 TOLERANCE = {"float64": 1e-15, "complex128": 1e-15, "float32": 1e-6, "complex64": 1e-6}
+TYPES = {"complex128": "c128", "complex64": "c64"}
 F = wnp.fft
 _RNG = np.random.default_rng(0)
 
@@ -80,8 +81,8 @@ def test_lines_of_prime_lengths_are_products(n: int, dtype: Any) -> None:
         require_same(*twin.both(*given), f"{n} along {axis}", TOLERANCE)
         traced = wg.function(lambda x, z, halves, axis=axis: f(x, z, halves, axis)).trace(*given)
         loops = str(lowered(ready(optimise(traced)), "f").function)
-        assert ("lines." in loops) == (n > prime_fourier.LONGEST)
-        assert "fourier." not in loops
+        is_long, is_wide = n > prime_fourier.LONGEST, split_fourier.fills_vectors(TYPES[given[1].dtype.name])
+        assert ("lines." in loops, "fourier." in loops) == (is_long and is_wide, is_long and not is_wide)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -126,8 +127,8 @@ def test_single_lines_are_vector_code(n: int, dtype: Any) -> None:
 
         require_same(*Twins(f).both(*given), f"{n} along {axis} of {shape}", TOLERANCE)
         loops = str(lowered(ready(optimise(wg.function(f).trace(*given))), "f").function)
-        assert "lines." in loops
-        assert "fourier." not in loops
+        is_wide = split_fourier.fills_vectors(TYPES[given[1].dtype.name])
+        assert ("lines." in loops, "fourier." in loops) == (is_wide, not is_wide)
 
 
 @pytest.mark.parametrize("n", [65_536, 100_003, 98_415, 200_000])
@@ -173,6 +174,15 @@ def test_single_lines_in_loops_share_tables_and_rooms() -> None:
     for _ in range(4):
         wanted = np.fft.ifft(np.fft.fft(wanted) * (1 + 0.1 * x))
     np.testing.assert_allclose(wg_found, wanted, rtol=0, atol=1e-13)
+
+
+def test_vectors_of_two_lanes_leave_lines_to_numpys_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on machines whose vectors have 128 bits."""
+    monkeypatch.setattr(split_fourier, "most_lanes", lambda type_: 2)
+    for n in (1000, 1021):
+        loops = str(lowered(ready(optimise(wg.function(lambda z: F.fft(z)).trace(_complex(n)))), "f").function)
+        assert "fourier." in loops
+        assert "lines." not in loops
 
 
 @pytest.mark.parametrize("is_in_loop", [False, True])

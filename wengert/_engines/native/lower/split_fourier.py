@@ -40,6 +40,11 @@ class Split(NamedTuple):
     lanes: int
 
 
+def fills_vectors(type_: str) -> bool:
+    """Whether the machine's vectors have as many lanes of a type as transforms in lanes need."""
+    return most_lanes(ITEM[type_]) >= LEAST_LANES
+
+
 @functools.lru_cache(_TABLES)
 def split_of(n: int, type_: str) -> Split | None:
     """How a line is a matrix that takes the least work; None where it has other factors, or is too short."""
@@ -117,7 +122,7 @@ def _turns_of_halves(n: int, type_: str, is_inverse: bool) -> Numbers:
 @functools.lru_cache(_TABLES)
 def _chirps(n: int, length: int, type_: str) -> tuple[Numbers, Numbers]:
     """A chirp, and the transform of what it is convolved with."""
-    squares = np.arange(n, dtype=object) ** 2 % (2 * n) if n > 1 << 31 else np.arange(n) ** 2 % (2 * n)
+    squares = np.arange(n) ** 2 % (2 * n)
     chirp = _exact_roots(2 * n)[squares]
     other = np.zeros(length, complex)
     other[:n] = chirp.conj()
@@ -159,7 +164,7 @@ class Transform(Protocol):
 
 def transform_of(rooms: Rooms, n: Operand, type_: str, is_inverse: bool) -> Transform | None:
     """What transforms single lines of a length; None for those that others transform in less time."""
-    if type(n) is not int or n < SHORTEST:
+    if type(n) is not int or n < SHORTEST or not fills_vectors(type_):
         return None
     split = split_of(n, type_)
     if split is not None:
