@@ -1,4 +1,4 @@
-"""Special functions of float32 in float32: the normal distribution, the gamma function, modified Bessel functions.
+"""Special functions of float32 in float32: the normal distribution and the gamma function.
 
 Without branches and calls of libraries: loops are vector code, of twice as many numbers as in float64. A polynomial is
 the one of least squares of relative errors at Chebyshev's points, worked out with 50 digits and rounded; its error is
@@ -147,44 +147,6 @@ def _lgamma(x: Number) -> Number:
     sine = (math.pi * where(is_pole, 0.5, turn)).of("sin")
     below = where(is_pole, where(x == -math.inf, x, math.inf), -(line + log(sine * (1 / math.pi))) - above)
     return where(is_below, below, above)
-
-
-# -- modified Bessel functions -----------------------------------------------------------------------------------------
-
-_SPLIT = 8.0
-# of I(x) / (x / 2)^order, in (x / 2)^2, and of sqrt(x) e^-x I(x), in 1 / x, for orders 0 and 1
-_NEAR = (
-    (
-        1, 1.00000024, 0.24999921, 0.0277787838, 0.00173551403, 6.96346469e-05, 1.89413549e-06, 4.31318163e-08,
-        3.8222206e-10, 1.49663702e-11,
-    ),
-    (
-        1, 0.50000006, 0.0833332092, 0.00694458326, 0.000347148132, 1.15957482e-05, 2.7186573e-07,
-        5.29891908e-09, 4.6026679e-11, 1.44056837e-12,
-    ),
-)  # fmt: skip
-_FAR = (
-    (
-        0.402176499, 0.00336055551, 0.000136156043, 1.11127183e-05, 1.63912966e-06, 3.62210983e-07,
-    ),
-    (
-        0.389398456, -0.00974958204, -0.000219168083, -1.50020333e-05, -2.00979298e-06, -4.22580939e-07,
-    ),
-)  # fmt: skip
-
-
-def modified(b: Builder, x: Operand, order: int, is_scaled: bool) -> Operand:
-    """I(x) of order 0 or 1, times e^-|x| if it is scaled: near 0 in x^2, far out in 1 / x."""
-    given = _number(b, x)
-    size = abs(given)
-    is_near = size < _SPLIT
-    near, far = where(is_near, size, 0.0), where(is_near, _SPLIT, size)
-    half = 0.5 * near
-    low = fused(half * half, _NEAR[order]) * (half if order else 1.0)
-    high = _mapped(1.0 / far, _FAR[order], 0.5 / _SPLIT, 0.5 / _SPLIT) / sqrt(far)
-    power = exp(-near if is_scaled else 0.5 * far)  # in two halves: e^x overflows before the value does
-    value = where(is_near, low * power, high) if is_scaled else where(is_near, low, high * power * power)
-    return (where(given < 0.0, -value, value) if order else value).x
 
 
 def _rule(formula: Callable[[Number], Number]) -> Callable[[Builder, Operand], Operand]:
