@@ -205,7 +205,7 @@ def either(x: Any, y: Any) -> Any:
 
 def one_of_three(x: Any, y: Any) -> Any:
     at = wg.sum(wg.astype(x > 0.5, "int64")) % 3
-    return wg.switch(at, [lambda v: wg.sin(v) * y, lambda v: v * v[::-1], lambda v: wg.tanh(v @ y) * v], x)
+    return wg.switch(at, [lambda v: wg.sin(v) * y, lambda v: v * v[::-1] - y, lambda v: wg.tanh(v @ y) * v], x)
 
 
 def in_a_loop(x: Any, y: Any) -> Any:

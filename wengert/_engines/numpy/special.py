@@ -107,8 +107,10 @@ def _integral_kernel(x: np.ndarray[Any, Any], order: int) -> Any:
 
 
 def _hazard(erfcx: Callable[..., Any], x: np.ndarray[Any, Any]) -> Any:
-    with np.errstate(over="ignore"):
-        return math.sqrt(2 / math.pi) / erfcx(x * x.dtype.type(-math.sqrt(0.5)))
+    """In float64: in float32 erfcx is infinite where the hazard is a number still, and a factor's rounding grows."""
+    with np.errstate(over="ignore", under="ignore"):
+        tail = erfcx(np.asarray(x, np.float64) * -math.sqrt(0.5))
+        return np.asarray(math.sqrt(2 / math.pi) / tail).astype(x.dtype)[()]
 
 
 # -- polygamma ---------------------------------------------------------------------------------------------------------

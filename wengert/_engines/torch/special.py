@@ -70,7 +70,8 @@ _SAME_NAME = (
 
 
 def _hazard(x: torch.Tensor) -> Any:
-    return math.sqrt(2 / math.pi) / torch.special.erfcx(x * -math.sqrt(0.5))
+    """In float64, as NumPy's kernel."""
+    return (math.sqrt(2 / math.pi) / torch.special.erfcx(x.double() * -math.sqrt(0.5))).to(x.dtype)
 
 
 # kept exact by series and searches in NumPy, which no framework has

@@ -330,7 +330,9 @@ def _log_ratio(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operan
 
     x = b.let("mul", t, x, choice(2.0**less, 2.0**more, 1.0))
     y = b.let("mul", t, y, choice(2.0**more, 2.0**less, 1.0))
-    ratio = b.let("div", t, x, y)
+    # of a negative number the logarithm itself, which is NaN: the ratio of two is positive, that to infinity 0
+    lesser = b.select(t, b.let("lt", t, x, y), x, y)
+    ratio = b.select(t, b.let("lt", t, lesser, 0.0), lesser, b.let("div", t, x, y))
     is_plain = b.both(b.let("gt", t, ratio, 0.0), b.let("lt", t, ratio, math.inf))
     negative, above, below = (
         b.select(t, is_plain, v, w) for v, w in ((b.let("neg", t, ratio), -1.0), (x, 1.0), (y, 1.0))

@@ -20,6 +20,6 @@ def partners(nodes: Sequence[Node]) -> dict[int, int]:
         if pair is None or node.outputs[0].dtype != float64:
             continue
         other = first.setdefault((node.inputs[0].key, pair), place)
-        if nodes[other].op.name != node.op.name:
+        if nodes[other].op.name != node.op.name and other not in found:
             found[place], found[other] = other, place
     return found
