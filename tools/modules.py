@@ -37,6 +37,8 @@ def out_of_reach(sources: dict[str, Path], roots: Iterable[str]) -> list[str]:
     for found in imports_among(sources):
         if found.imported in sources:
             edges[found.importer].add(found.imported)
+    for module in sources:
+        edges[module] |= _loaded_by_name(module, sources)
     todo, reached = [*roots], set[str]()
     while todo:
         module = todo.pop()
@@ -58,6 +60,15 @@ def used_by_users(sources: dict[str, Path]) -> list[str]:
     ]  # stand above the modules that ask for them
     by_name += ["wengert.scipy._morphology", "wengert.scipy._peaks"]  # in the places of SciPy's compiled modules
     return [*public, *[module for module in by_name if module in sources]]
+
+
+def _loaded_by_name(module: str, sources: dict[str, Path]) -> set[str]:
+    """The modules beside this one that it names for `Later` (`lower/later.py`), which loads them when needed."""
+    text = sources[module].read_text(encoding="utf-8")
+    if "Later(" not in text:
+        return set()
+    words = {node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
+    return {f"{module.rpartition('.')[0]}.{word}" for word in words if isinstance(word, str)} & sources.keys()
 
 
 def _is_private(part: str) -> bool:

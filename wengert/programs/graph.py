@@ -241,7 +241,7 @@ class Function(Generic[P, R]):
         except BaseException as error:
             if isinstance(error, Symbolic):
                 return error.answer(self, args, kwargs)
-            if type(error) is TypeError:  # extents that torch leaves open have no hash: such a call is traced by itself
+            if type(error) in (TypeError, TracingError):  # extents without a number: such a call is traced by itself
                 result = Varying.answer(error, self._f, args, kwargs)
                 if result is not NotImplemented:
                     return result

@@ -88,7 +88,8 @@ def _normal_hazard(x: Number) -> Number:
     over = 1.0 / size
     factor = _factor(over)
     top = where(is_low, size, decay) * (1 / math.sqrt(2 * math.pi))
-    return top / where(is_low, factor, 1.0 - over * factor * decay)
+    # -x from there on, also where the quotient would be beyond the largest number
+    return where(x < -(2.0**13), -x, top / where(is_low, factor, 1.0 - over * factor * decay))
 
 
 # of erfinv(x) / x in w = -log(1 - x^2), between 0 and 5, and in its root, between 2.2 and 4.2 (Giles' form,
