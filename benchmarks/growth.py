@@ -72,7 +72,7 @@ KINDS |= {
     "fori_loops": repeated(lambda x, k: wg.fori_loop(0, 4, lambda i, v: np.sin(v) + 0.1 * v, x), 8),
     "loops apart": repeated(
         lambda x, k: x + 0.1 * wg.fori_loop(0, 4, lambda i, v: np.sin(v), np.full(8, 0.5) * (k % 3)), 8),
-    "slices": repeated(lambda x, k: np.concatenate([x[k % 5 + 1 :], x[: k % 5 + 1] * 1.1]), 40),
+    "slices": repeated(lambda x, k: np.concatenate([x[k % 5 + 1 :], np.sin(x[: k % 5 + 1])]), 40),
     "small slices": repeated(lambda x, k: np.concatenate([x[1:], np.sin(x[:1])]), 6),
     "halves": repeated(lambda x, k: np.concatenate([np.sin(x[:20]), x[20:]]) * 1.01, 40),
     "pads": repeated(lambda x, k: np.pad(np.sin(x[1:-1]), 1), 40),
