@@ -150,7 +150,8 @@ def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
 def _plan_of_pairs(x: Stored, y: Stored, out: Stored) -> Plan:
     """The plan of a product of complex numbers."""
     (m, k), n = x.shape, y.shape[1]
-    if _is_one(m) or _is_one(n) or (type(m) is type(k) is type(n) is int and m * k * n < FEW_PAIRS):
+    are_few = isinstance(m, int) and isinstance(k, int) and isinstance(n, int) and m * k * n < FEW_PAIRS
+    if _is_one(m) or _is_one(n) or are_few:
         return Plan("loops", x, y, out)
     if not _is_unit(out.strides[1]) and _is_unit(out.strides[0]):
         x, y, out = turned(y), turned(x), turned(out)

@@ -71,7 +71,7 @@ def batched(
         rows = count_of(b, x.shape[:-1])
         batched(block, _as_rows(b, x, rows), only(y), _as_rows(b, out, rows), in_thread, joins)
         return
-    if len(x.shape) == 2:
+    if len(x.shape) <= 2:
         product(block, x, y, out, in_thread, joins)
         return
     if _is_one(x.shape[0]):  # which threads cannot share: what is inside, they may
