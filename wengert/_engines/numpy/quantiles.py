@@ -111,8 +111,15 @@ def _vonmises(q: np.ndarray[Any, Any], kappa: np.ndarray[Any, Any]) -> Any:
     return angle
 
 
+def _ndtri_exp(scipys: Callable[..., Any], y: np.ndarray[Any, Any]) -> Any:
+    """Where SciPy before 1.14 has infinities: next to 0, and NaN above it."""
+    from scipy.special import ndtri
+
+    return np.where(y > -1e-2, -ndtri(-np.expm1(y)), scipys(y))[()]
+
+
 KERNELS: dict[str, Any] = {
-    "ndtri_exp": lazy("scipy.special", "ndtri_exp"),
+    "ndtri_exp": lazy("scipy.special", "ndtri_exp", _ndtri_exp),
     "poisson_count": _count(_poisson),
     "binom_count": _count(_binom),
     "nbinom_count": _count(_nbinom),

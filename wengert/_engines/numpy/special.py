@@ -13,7 +13,7 @@ from ..special_numerics import KV_FAR, beyond_stirling
 from .common import Kernel, in_float32, lazy
 
 _SAME_NAME = (
-    "erf", "erfc", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "digamma", "gamma", "expi", "exp1",
+    "erf", "erfc", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "digamma", "gamma", "exp1",
     "i0", "i1", "i0e", "i1e",
 )  # fmt: skip
 # SciPy's functions for whole orders are more exact than those for real ones
@@ -111,6 +111,11 @@ def _hazard(erfcx: Callable[..., Any], x: np.ndarray[Any, Any]) -> Any:
     with np.errstate(over="ignore", under="ignore"):
         tail = erfcx(np.asarray(x, np.float64) * -math.sqrt(0.5))
         return np.asarray(math.sqrt(2 / math.pi) / tail).astype(x.dtype)[()]
+
+
+def _expi(scipys: Callable[..., Any], x: np.ndarray[Any, Any]) -> Any:
+    """Infinite at infinity, where SciPy before 1.14 has NaN."""
+    return np.where(x == np.inf, x, scipys(x))[()]
 
 
 # -- polygamma ---------------------------------------------------------------------------------------------------------
@@ -354,6 +359,7 @@ def _kv() -> Kernel:
 KERNELS: dict[str, Any] = {
     "erfcx_integral": _integral_kernel,
     "normal_hazard": lazy("scipy.special", "erfcx", _hazard),
+    "expi": lazy("scipy.special", "expi", _expi),
     "polygamma_step": _step_kernel,
     "poch": _poch,
     "beta": _beta("beta"),
