@@ -321,7 +321,8 @@ _TOGETHER = {"f64": (-600, 700), "f32": (-64, 90)}
 def _log_ratio(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     """By one logarithm, and what rounding has taken from the ratio."""
     whole = f"i{8 * WIDTHS[t]}"
-    one, two = (b.let("shr", whole, b.convert(whole, t, v, bits=True), _MANTISSA[t]) for v in (x, y))
+    sizes = (b.convert(whole, t, b.let("abs", t, v), bits=True) for v in (x, y))  # zeros may have a sign
+    one, two = (b.let("shr", whole, size, _MANTISSA[t]) for size in sizes)
     apart, (less, more) = b.let("sub", whole, one, two), _TOGETHER[t]
     is_up, is_down = b.let("gt", whole, apart, _FAR_APART[t]), b.let("lt", whole, apart, -_FAR_APART[t])
 
@@ -332,7 +333,7 @@ def _log_ratio(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operan
     y = b.let("mul", t, y, choice(2.0**more, 2.0**less, 1.0))
     # of a negative number the logarithm itself, which is NaN: the ratio of two is positive, that to infinity 0
     lesser = b.select(t, b.let("lt", t, x, y), x, y)
-    ratio = b.select(t, b.let("lt", t, lesser, 0.0), lesser, b.let("div", t, x, y))
+    ratio = b.select(t, b.let("lt", t, lesser, 0.0), lesser, b.let("abs", t, b.let("div", t, x, y)))
     is_plain = b.both(b.let("gt", t, ratio, 0.0), b.let("lt", t, ratio, math.inf))
     negative, above, below = (
         b.select(t, is_plain, v, w) for v, w in ((b.let("neg", t, ratio), -1.0), (x, 1.0), (y, 1.0))
