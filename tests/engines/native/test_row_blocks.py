@@ -15,16 +15,9 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 import wengert as wg
 import wengert.numpy as xp
 from tests.engines.native.test_tiles import agree, graph_of, largest
-from wengert._engines.native import engine
 from wengert._engines.native.plan import large_products, row_blocks, sizes
 
 Array = np.ndarray[Any, Any]
-
-
-@pytest.fixture(autouse=True)
-def _checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "IS_STRICT", True)
-    monkeypatch.setattr(engine, "VERIFIES", True)
 
 
 @pytest.fixture

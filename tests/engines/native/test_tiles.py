@@ -18,7 +18,6 @@ from tests.support.native_checks import numpy_only
 from tests.support.op_checks import traced
 from wengert._core.graph import Graph
 from wengert._core.op import REGISTRY
-from wengert._engines.native import engine
 from wengert._engines.native.ir.loops import Alloc, Lanes
 from wengert._engines.native.ir.outlining import walk
 from wengert._engines.native.llvm import lanes
@@ -30,12 +29,6 @@ from wengert._passes import optimise
 from wengert._transforms.replay import replay
 
 Array = np.ndarray[Any, Any]
-
-
-@pytest.fixture(autouse=True)
-def _checked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "IS_STRICT", True)
-    monkeypatch.setattr(engine, "VERIFIES", True)
 
 
 @pytest.fixture

@@ -257,11 +257,7 @@ class Captures:
         """Compiled code as a function that looks first whether the program is still the right one, and gives
         NotImplemented where that takes more than a look.
         """
-        natives = [*natives]
-        for place, array in self._arrays():
-            given = natives[place]
-            natives[place] = given._replace(array=array) if type(given) is Moving else array
-        return guarded(self._tests(), run, natives, alike)
+        return guarded(self._tests(), run, self.operands(natives), alike)
 
     def operands(self, natives: Sequence[Any]) -> list[Any]:
         """The captured arrays themselves, not our views of them: code that gets them is to see what has become of
@@ -269,7 +265,8 @@ class Captures:
         """
         found = [*natives]
         for place, array in self._arrays():
-            found[place] = array
+            given = found[place]
+            found[place] = given._replace(array=array) if type(given) is Moving else array
         return found
 
     def look(self, looks: Looks) -> bool:

@@ -19,6 +19,7 @@ from . import prime_fourier, short_fourier, split_fourier, standalone_fourier
 from .blocks import Block, singles
 from .forms import Form, Stored, count_of
 from .nests import copy
+from .ranges import is_one
 from .scalars import smaller
 from .standalone import is_alone
 
@@ -63,9 +64,9 @@ def _rfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if _real_by_line(block, x, out, axis, is_inverse=False):
         return [out]
     odd = b.let("eq", "i64", b.remainder(size, 2), 1)
-    for is_one, name in ((odd, "rfft_n_odd"), (b.negated(odd), "rfft_n_even")):
-        if is_one is not False:
-            with b.when(is_one):
+    for holds, name in ((odd, "rfft_n_odd"), (b.negated(odd), "rfft_n_even")):
+        if holds is not False:
+            with b.when(holds):
                 _along(block, name, x, out, axis)
     return [out]
 
@@ -100,7 +101,7 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
         return
     blocks, lines = count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
     step, between = lines, (1, 1)  # within a line, and from one line of a block to the next
-    is_last = type(lines) is int and lines == 1
+    is_last = is_one(lines)
     if is_last:
         lines, blocks, between = blocks, 1, (n, m)
     if any(type(k) is int and k == 0 for k in (n, m, lines, blocks)):
@@ -135,7 +136,7 @@ def _goes_by_line(b: Builder, x: Stored, axis: int) -> bool:
     n, (blocks, lines) = x.shape[axis], _lines_of(b, x, axis)
     if type(n) is not int or not factors_of(n):
         return True
-    is_last = type(lines) is int and lines == 1
+    is_last = is_one(lines)
     count = blocks if is_last else lines
     return (is_last and n >= LONG) or (type(count) is int and count < LEAST_LANES)
 
@@ -169,7 +170,7 @@ def _over_lines(
     """Runs a transform over lines; those whose numbers lie apart are copied to rooms and from there."""
     b, n, m = rooms.b, cast(int, x.shape[axis]), cast(int, out.shape[axis])
     _, lines = _lines_of(b, x, axis)
-    if type(lines) is int and lines == 1:
+    if is_one(lines):
         prime_fourier.over_lines(
             b, x, out, axis,
             lambda place: run(*(Address(a.array, place(a, 0)) for a in (x, out))),

@@ -15,6 +15,7 @@ from ..ir import half_floats
 from ..ir.builder import Builder
 from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, HALVES, Operand, Status
 from .forms import Extents, Form, Index, Stored, count_of, flat_place, is_numbers, row_major, strides_of, unflattened
+from .ranges import is_one
 
 
 class Info(NamedTuple):
@@ -55,13 +56,9 @@ def zero_of(type_: str) -> Operand:
 # -- repeating --------------------------------------------------------------------------------------------------------
 
 
-def _is_one(n: Operand) -> bool:
-    return type(n) is int and n == 1
-
-
 def _broadcast_index(x: Form, index: Index) -> Index:
     lead = len(index) - len(x.shape)
-    return (*[0 if _is_one(n) else i for n, i in zip(x.shape, index[lead:], strict=True)],)
+    return (*[0 if is_one(n) else i for n, i in zip(x.shape, index[lead:], strict=True)],)
 
 
 def _broadcast_view(b: Builder, info: Info, xs: Sequence[Form]) -> Stored | None:
@@ -69,12 +66,12 @@ def _broadcast_view(b: Builder, info: Info, xs: Sequence[Form]) -> Stored | None
     if type(x) is not Stored:
         return None
     lead = len(info.shape) - len(x.shape)
-    own = [0 if _is_one(n) else s for n, s in zip(x.shape, x.strides, strict=True)]
+    own = [0 if is_one(n) else s for n, s in zip(x.shape, x.strides, strict=True)]
     return Stored(info.shape, x.array, x.offset, (*(0,) * lead, *own), False)
 
 
 def _is_single(x: Form) -> bool:
-    return all(_is_one(n) for n in x.shape)
+    return all(is_one(n) for n in x.shape)
 
 
 # -- another shape ----------------------------------------------------------------------------------------------------
@@ -88,9 +85,9 @@ def _runs(source: Extents, target: Extents) -> list[tuple[range, range]]:
         first, second = i, j
         if i < len(source) and j < len(target) and source[i] is target[j]:
             i, j = i + 1, j + 1
-        elif i < len(source) and _is_one(source[i]):
+        elif i < len(source) and is_one(source[i]):
             i += 1
-        elif j < len(target) and _is_one(target[j]):
+        elif j < len(target) and is_one(target[j]):
             j += 1
         else:
             i, j = _run_end(source, target, i, j)
@@ -143,7 +140,7 @@ def _reshape_view(b: Builder, info: Info, xs: Sequence[Form]) -> Stored | None:
     for own, theirs in _runs(x.shape, info.shape):
         if len(own) == len(theirs) == 1:
             strides.append(x.strides[own[0]])
-        elif not all(_is_one(info.shape[a]) for a in theirs):
+        elif not all(is_one(info.shape[a]) for a in theirs):
             return None
         else:
             strides += [0] * len(theirs)

@@ -29,6 +29,7 @@ from . import nests
 from .blocks import Block
 from .forms import Form, Index, Lazy, Stored, count_of, is_numbers
 from .maps import zero_of
+from .ranges import is_one
 from .standalone import is_alone
 
 NARROW = 32  # columns of one row of accumulators
@@ -127,9 +128,9 @@ def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
         return Plan("loops", x, y, out)
     if x.type not in FLOATS:
         return _plan_of_pairs(x, y, out) if x.type in COMPLEX else Plan("loops", x, y, out)
-    if _is_one(out.shape[0]) and not _is_one(out.shape[1]):
+    if is_one(out.shape[0]) and not is_one(out.shape[1]):
         x, y, out = turned(y), turned(x), turned(out)
-    if _is_one(out.shape[1]):
+    if is_one(out.shape[1]):
         return _vector_plan(x, y, out)
     (m, k), n = x.shape, y.shape[1]
     if _is_little(m, k, n):
@@ -151,7 +152,7 @@ def _plan_of_pairs(x: Stored, y: Stored, out: Stored) -> Plan:
     """The plan of a product of complex numbers."""
     (m, k), n = x.shape, y.shape[1]
     are_few = isinstance(m, int) and isinstance(k, int) and isinstance(n, int) and m * k * n < FEW_PAIRS
-    if _is_one(m) or _is_one(n) or are_few:
+    if is_one(m) or is_one(n) or are_few:
         return Plan("loops", x, y, out)
     if not _is_unit(out.strides[1]) and _is_unit(out.strides[0]):
         x, y, out = turned(y), turned(x), turned(out)
@@ -172,10 +173,10 @@ def _few_columns(x: Stored, y: Stored, out: Stored) -> Plan | None:
 
 def _vector_plan(x: Stored, y: Stored, out: Stored) -> Plan:
     """The plan of a matrix times one column."""
-    if _is_unit(x.strides[1]) or _is_one(x.shape[1]):
-        return Plan("dots", x, y, out, () if _is_unit(y.strides[0]) or _is_one(y.shape[0]) else ("y",))
-    if _is_unit(x.strides[0]) or _is_one(x.shape[0]):
-        return Plan("row", x, y, out, () if _is_unit(out.strides[0]) or _is_one(out.shape[0]) else ("out",))
+    if _is_unit(x.strides[1]) or is_one(x.shape[1]):
+        return Plan("dots", x, y, out, () if _is_unit(y.strides[0]) or is_one(y.shape[0]) else ("y",))
+    if _is_unit(x.strides[0]) or is_one(x.shape[0]):
+        return Plan("row", x, y, out, () if _is_unit(out.strides[0]) or is_one(out.shape[0]) else ("out",))
     return Plan("loops", x, y, out)
 
 
@@ -196,10 +197,6 @@ def _is_little(m: Operand, k: Operand, n: Operand) -> bool:
     if type(m) is not int or type(k) is not int or type(n) is not int:
         return False
     return n <= NARROW and m * k * n <= (FEW_EVEN if n in (8, 16) else FEW)
-
-
-def _is_one(n: Operand) -> bool:
-    return type(n) is int and n == 1
 
 
 def _is_unit(stride: Operand) -> bool:
@@ -269,7 +266,7 @@ def _by_loops(block: Block, made: Plan, in_thread: bool) -> None:
     n = made.y.shape[1]
     if type(n) is int and 1 < n <= (NARROW_PAIRS if made.x.type in COMPLEX else NARROW):
         _narrow(block.b, made.x, made.y, made.out)
-    elif _is_one(n):
+    elif is_one(n):
         _column(block.b, made.x, made.y, made.out)
     else:
         rows_of_product(block.b, made.x, made.y, made.out)

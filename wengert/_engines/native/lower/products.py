@@ -21,6 +21,7 @@ from .blocks import Block, singles
 from .forms import Elements, Extents, Form, Stored, all_indices, count_of, is_numbers, strides_of
 from .maps import zero_of
 from .matrices import BLAS_LETTER, LEAST_WORK, PER_ELEMENT, accumulated, add, fortran_int, letter, only, plan, product
+from .ranges import is_one
 
 UNROLLED = 64  # multiplications that are written out
 
@@ -74,7 +75,7 @@ def batched(
     if len(x.shape) <= 2:
         product(block, x, y, out, in_thread, joins)
         return
-    if _is_one(x.shape[0]):  # which threads cannot share: what is inside, they may
+    if is_one(x.shape[0]):  # which threads cannot share: what is inside, they may
         batched(block, x.row(b, 0), y.row(b, 0), out.row(b, 0), in_thread, joins)
         return
     one = plan(*(only(form) for form in (x, y, out)), joins=joins)
@@ -84,10 +85,6 @@ def batched(
         work = None if type(work) is int and work < LEAST_WORK else work
     with b.loop(0, cast("tuple[Operand, ...]", x.shape)[0], work) as i:
         batched(block, x.row(b, i), y.row(b, i), out.row(b, i), in_thread or work is not None, joins)
-
-
-def _is_one(extent: Operand) -> bool:
-    return type(extent) is int and extent == 1
 
 
 def _is_zero(stride: Operand) -> bool:

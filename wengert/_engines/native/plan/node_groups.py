@@ -120,9 +120,14 @@ class Search(Generic[G]):
         return Graph.of(graph.name, graph.inputs, ordered, graph.outputs, graph.guards)
 
 
+def no_types(operands: tuple[Any, ...], members: object) -> Any:
+    """The types of a group's node, which has those of the values that its members made."""
+    raise AssertionError("nodes of groups are made for lowering only")
+
+
 def values_of(nodes: Iterable[Node]) -> Iterable[Value]:
     """What nodes make."""
     return (value for node in nodes for value in node.outputs)
 
 
-__all__ = ["Group", "Search", "values_of"]
+__all__ = ["Group", "Search", "no_types", "values_of"]

@@ -28,7 +28,7 @@ from ..lower.reduces import REDUCES
 from ..lower.scalars import SCALARS, SEARCHES
 from . import large_products
 from .large_products import bytes_of
-from .node_groups import Group, Search
+from .node_groups import Group, Search, no_types
 from .row_rules import needs_of
 
 LONGEST = 3000  # nodes of a graph that is searched
@@ -61,12 +61,8 @@ class Blocks(NamedTuple):
     work: int
 
 
-def _no_types(operands: tuple[Any, ...], blocks: object) -> Any:
-    raise AssertionError("nodes of blocks are made for lowering only")
-
-
 BLOCKED = Op(
-    "blocked", ("operands",), ("blocks",), ("outs",), "general", _no_types, None, is_variadic=True, has_many_outs=True
+    "blocked", ("operands",), ("blocks",), ("outs",), "general", no_types, None, is_variadic=True, has_many_outs=True
 )
 
 

@@ -25,7 +25,7 @@ from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
 from ..lower.blocks import kind_of
 from ..lower.forms import is_plain
-from .node_groups import Group, Search, values_of
+from .node_groups import Group, Search, no_types, values_of
 from .row_rules import RULES, SUMS, Needs, needs_of, op, without
 from .schedule import Kind, is_small, schedule
 
@@ -64,12 +64,8 @@ class Rows(NamedTuple):
     is_single: bool = False
 
 
-def _no_types(operands: tuple[Any, ...], rows: object) -> Any:
-    raise AssertionError("tiled nodes are made for lowering only")
-
-
 TILED = Op(
-    "tiled", ("operands",), ("rows",), ("outs",), "general", _no_types, None, is_variadic=True, has_many_outs=True
+    "tiled", ("operands",), ("rows",), ("outs",), "general", no_types, None, is_variadic=True, has_many_outs=True
 )
 
 
