@@ -267,10 +267,10 @@ def _by_blas(b: Builder, flags: Sequence[str], matrix: Stored, out: Stored) -> N
     The flags say: the matrix stands left or right, which triangle, whether transposed, whether its diagonal is of ones.
     """
     n, k = out.shape
-    if type(k) is int and k == 1:  # a fifth of the time: X op(M) = B is op(M)' x = b
+    if type(k) is int and k == 1:  # a fifth of the time: X op(M) = B is op(M)' x = b, and reals are their conjugates
         uplo, trans, diagonal = flags[1:]
         b.call(f"blas.{BLAS_LETTER[matrix.type]}trsv", [
-            letter(uplo), letter("N" if trans == "T" else "T"), letter(diagonal), fortran_int(b, n), address_of(matrix),
+            letter(uplo), letter("T" if trans == "N" else "N"), letter(diagonal), fortran_int(b, n), address_of(matrix),
             fortran_int(b, one_at_least(b, n)), address_of(out), fortran_int(b, 1),
         ])  # fmt: skip
         return
