@@ -8,7 +8,7 @@ from typing import Any
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, FRACTIONS, Operand
-from . import index_splitting, sorting
+from . import index_splitting, searching, sorting
 from .blocks import Block, singles
 from .forms import TYPE_OF, Form, Index, refuse_none, spill
 from .nests import poll_often
@@ -171,6 +171,6 @@ LOWERED = {
         "argmin": _best_place("lt"),
         "sort": sorting.sort,
         "argsort": sorting.argsort,
-        "searchsorted": sorting.searchsorted,
+        "searchsorted": searching.searchsorted,
     }),
 }  # fmt: skip

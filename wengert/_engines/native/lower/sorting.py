@@ -1,4 +1,4 @@
-"""Sorting along an axis, and places in sorted numbers.
+"""Sorting along an axis.
 
 Of a few elements each is compared with each: how many stand before one is its place. Longer lanes are sorted by
 NumPy's own functions (`llvm/numpy_functions.py`), some million elements at a time, and these parts are merged; integers
@@ -625,26 +625,4 @@ def _fill(b: Builder, room: Keys, x: Stored, index: Index, axis: int) -> None:
         room.set_key(b, i, x.at(b, with_place(index, axis, i)))
 
 
-def searchsorted(block: Block, node: Node, forms: list[Form]) -> list[Form]:
-    """By halving: the first place whose element is not before the value (with `right`: after it)."""
-    b, sequence, values = block.b, block.stored(forms[0]), block.stored(forms[1])
-    target = block.fresh(values.shape, "i64")
-    is_shared = len(sequence.shape) == 1
-    n = sequence.shape[-1]
-
-    def find(index: Index) -> None:
-        value = values.at(b, index)
-
-        def is_far(middle: Operand) -> Operand:
-            element = sequence.at(b, (middle,) if is_shared else (*index[:-1], middle))
-            t = sequence.type
-            return before(b, t, value, element) if node.attrs[0] else b.negated(before(b, t, element, value))
-
-        target.store(b, index, first_by_halving(b, n, is_far))
-        poll_often(b, *values.shape)
-
-    over(b, values.shape, find)
-    return [target]
-
-
-__all__ = ["Keys", "Sorter", "argsort", "result_room", "searchsorted", "sort", "zeros_in_order"]
+__all__ = ["Keys", "Sorter", "argsort", "result_room", "sort", "zeros_in_order"]
