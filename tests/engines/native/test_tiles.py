@@ -114,9 +114,17 @@ def products(x: Any, c: Any) -> Any:
     return xp.matmul(xp.transpose(x), d), xp.matmul(xp.transpose(d), x), xp.matmul(xp.transpose(d), d)
 
 
+def rotated(x: Any, c: Any) -> Any:
+    """Rows alone, without a sum over them."""
+    d = xp.cumsum(distances(x, c), axis=1)
+    turned = x[:, 1] * d[:, 0] - x[:, 0], d[:, 1] / (1 + x[:, 1])
+    return xp.sin(xp.max(d, axis=1)) * x[:, 0], xp.stack(turned, axis=1)
+
+
 PROGRAMS: dict[str, Callable[..., Any]] = {
     "nearest": nearest, "newton": newton, "squares": lambda x, c: (*squares(x, c)[0], squares(x, c)[1]),
     "running": running, "choices": choices, "mixture": mixture, "products": products, "distances": distances,
+    "rotated": rotated,
 }  # fmt: skip
 
 
@@ -126,7 +134,7 @@ def draw(n: int, k: int = 12, d: int = 8, dtype: Any = np.float64) -> tuple[Arra
 
 
 @pytest.mark.usefixtures("eager_tiles")
-@pytest.mark.parametrize("n", [2, 5, 31, 32, 33, 64, 95])
+@pytest.mark.parametrize("n", [2, 5, 15, 16, 17, 31, 32, 33, 64, 95])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_agree_with_the_kernels(name: str, n: int) -> None:
     assert groups(PROGRAMS[name], *draw(n))
@@ -298,8 +306,8 @@ def test_the_sign_of_zero_stays() -> None:
 
 @pytest.mark.usefixtures("eager_tiles")
 @pytest.mark.parametrize("unknown", [1, 2, 4], ids=["rows", "rows and centres", "all"])
-@pytest.mark.parametrize("n", [0, 1, 2, 31, 32, 33, 200])
-@pytest.mark.parametrize("name", ["nearest", "newton", "running", "products", "mixture"])
+@pytest.mark.parametrize("n", [0, 1, 2, 15, 16, 17, 33, 200])
+@pytest.mark.parametrize("name", ["nearest", "newton", "running", "products", "mixture", "rotated"])
 def test_sizes_that_the_run_tells(name: str, n: int, unknown: int) -> None:
     x, c = draw(n)
     specs = [wg.TensorSpec((None, None if unknown == 4 else 8))]
@@ -424,9 +432,22 @@ def test_what_does_not_suit_lanes_runs_as_it_was(name: str, monkeypatch: pytest.
     agree(PROGRAMS[name], *draw(333), rtol=1e-11)  # BLAS's sums are in another order
 
 
-@pytest.mark.parametrize("name", ["newton", "mixture", "choices", "products"])
+def bodies(f: Callable[..., Any], *arrays: Array) -> list[int]:
+    """How many rows go side by side in each code for rows that there is."""
+    return [item.count for item in walk(lowered(graph_of(f, *arrays), "f").function.body) if type(item) is Lanes]
+
+
+def test_what_is_not_added_up_needs_one_code_for_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiles, "LEAST", 0)
+    for n in (2000, 2005):
+        x, c = draw(n)
+        assert bodies(rotated, x, c) == [16]
+        agree(rotated, x, c)
+
+
+@pytest.mark.parametrize("name", ["newton", "mixture", "choices", "products", "rotated"])
 def test_any_number_of_threads_gives_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    x, c = draw(20_000, 40)
+    x, c = draw(20_005, 40)
     runs: list[Any] = []
     for threads in ("1", "2", "7"):
         monkeypatch.setenv("WENGERT_NUM_THREADS", threads)

@@ -1,9 +1,10 @@
 """Lowers a `TILED` node (`plan/tiles.py`): a loop over rows that runs the graph of one row for many rows side by side.
 
 The graph of one row is lowered as any other, inside `Lanes`: each operation is done for a vector of rows, and what a
-row makes on its way is an array of the lanes' own, small enough for the caches. Rows that are left over go through code
-of their own, for as many lanes as there are; where only the run tells how many, one by one. Long rows go one by one in
-any case, each as vectors of its own elements.
+row makes on its way is an array of the lanes' own, small enough for the caches. The last block takes some rows again
+that the one before had, where the number of rows asks for it: the same numbers are stored twice, and no other code is
+needed. Where rows are added up, those that are left over go through code of their own, for as many lanes as there are;
+where only the run tells how many, one by one. Long rows go one by one in any case, each as vectors of its own elements.
 
 Many rows are split into parts, which may run in threads. How many there are follows from the graph and its sizes alone,
 and each part adds up its sums over rows by itself, in the order of its blocks; in the end the parts' sums are added up
@@ -42,12 +43,11 @@ from .forms import (
     spill,
     strides_of,
 )
+from .ranges import smaller
 from .row_sums import SLOTS, Accumulated, Multiplied, Products, Slotted, Wide, length_of
 
-WIDEST = 32  # rows side by side: several vectors of the machine's, which hide one another's latency
-USUAL = 16
+WIDEST = 16  # rows side by side: vectors of the machine's that hide one another's latency; more only make code longer
 NARROWEST = 8
-NEAR = 24 * 1024  # bytes of the lanes' own arrays that stay in the nearest cache
 SHARE = 150_000  # elements that a part of the rows has at least
 MOST_PARTS = 16
 ALL_SUMS = 512 * 1024  # bytes of the sums of all parts
@@ -191,8 +191,6 @@ class _Tiling:
         single = {v.key for node in graph.nodes if kind_of(node) is Kind.SINGLE for v in node.outputs}
         kept = [v for node in graph.nodes for v in node.outputs if v.key in plan.stored or v.key in single]
         size = sum(prod(n for n in v.shape if type(n) is int) * v.dtype.itemsize for v in kept)
-        if size * width > NEAR:
-            width = USUAL
         while width > NARROWEST and size * width > ROOM:
             width //= 2
         return width
@@ -201,15 +199,15 @@ class _Tiling:
         b, width, count = self.b, self.width(), self.count
         if type(count) is int:
             width = min(width, count)
-        whole = b.divided(count, width)
+        may_repeat = width != 1 and None not in self.rows.gives  # stored twice is the same; added twice is not
+        blocks, done = self.blocks_again(width) if may_repeat else self.blocks_once(width)
         if self.most:
-            self.in_parts(forms, whole, width)
-        elif type(whole) is int and whole == 1:
+            self.in_parts(forms, blocks, width, may_repeat)
+        elif type(blocks) is int and blocks == 1:
             self.some_rows(forms, 0, width)
         else:
-            with b.loop(0, whole) as number:
-                self.some_rows(forms, b.mul(number, width), width)
-        done = b.mul(whole, width)
+            with b.loop(0, blocks) as number:
+                self.some_rows(forms, self.first_row(number, width, may_repeat), width)
         rest = b.sub(count, done)
         if type(rest) is int:
             if rest:
@@ -218,16 +216,37 @@ class _Tiling:
             with b.loop(done, count) as row:
                 self.some_rows(forms, row, 1)
 
-    def in_parts(self, forms: Sequence[Form], whole: Operand, width: int) -> None:
+    def blocks_once(self, width: int) -> tuple[Operand, Operand]:
+        """How many blocks there are without a row twice, and how many rows these are."""
+        blocks = self.b.divided(self.count, width)
+        return blocks, self.b.mul(blocks, width)
+
+    def blocks_again(self, width: int) -> tuple[Operand, Operand]:
+        """How many blocks there are if all rows are in one, and how many rows these are: none where they fill none."""
+        b, count = self.b, self.count
+        blocks = b.divided(b.add(count, width - 1), width)
+        if type(count) is int:
+            return blocks, count
+        is_enough = b.let("ge", "i64", count, width)
+        return b.select("i64", is_enough, blocks, 0), b.select("i64", is_enough, count, 0)
+
+    def first_row(self, number: Operand, width: int, may_repeat: bool) -> Operand:
+        """Where a block begins; the last one early enough to end with the last row."""
+        first = self.b.mul(number, width)
+        if not may_repeat or (type(self.count) is int and self.count % width == 0):
+            return first
+        return smaller(self.b, first, self.b.sub(self.count, width))
+
+    def in_parts(self, forms: Sequence[Form], blocks: Operand, width: int, may_repeat: bool) -> None:
         """All blocks of rows, in parts that may run in threads; how many there are follows from the rows alone."""
         b = self.b
-        size = b.divided(b.sub(b.add(whole, self.parts), 1), self.parts)
+        size = b.divided(b.sub(b.add(blocks, self.parts), 1), self.parts)
         with b.loop(0, self.parts, self.work) as part:
             self.part = part
             first = b.mul(part, size)
-            last = b.add(first, size)
-            with b.loop(first, b.select("i64", b.let("lt", "i64", last, whole), last, whole)) as number:
-                self.some_rows(forms, b.mul(number, width), width)
+            last = smaller(b, b.add(first, size), blocks)
+            with b.loop(first, last) as number:
+                self.some_rows(forms, self.first_row(number, width, may_repeat), width)
         self.part = 0
 
     def some_rows(self, forms: Sequence[Form], first: Operand, width: int) -> None:
