@@ -261,12 +261,15 @@ class _Machine:
 
     def apply(self, item: Apply) -> None:
         piece, arrays, values = item.piece, self.arrays, self.values
-        self.arrays = {**arrays, **{p: arrays[a] for a, p in zip(item.arrays, piece.arrays, strict=True)}}
+        given = [*zip(item.arrays, piece.arrays, strict=True)]
+        others = {array: data for array, data in arrays.items() if array not in piece.moved}  # those outside
+        self.arrays = {**others, **{inner: arrays[outer] for outer, inner in given if outer in arrays}}
         numbers = {r: self.value(x, r.type) for x, r in zip(item.numbers, piece.registers, strict=True)}
         variables = [*zip(item.variables, piece.variables, strict=True)]
         self.values = {**values, **numbers, **{inner: values[outer] for outer, inner in variables}}
         self.block(piece.body)
         values.update({outer: self.values[inner] for outer, inner in variables})
+        arrays.update({outer: self.arrays[inner] for outer, inner in given if inner in piece.moved})
         self.arrays, self.values = arrays, values
 
     def poll(self, item: Poll) -> None:

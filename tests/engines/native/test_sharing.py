@@ -21,7 +21,7 @@ from tests.support.modes import graph_of
 from tests.support.native_checks import noted_modules, numpy_only
 from wengert._engines.native.ir import accesses, sharing, stretches
 from wengert._engines.native.ir.builder import Builder
-from wengert._engines.native.ir.loops import Apply, Function, Operand, function_text, pieces_of, verify
+from wengert._engines.native.ir.loops import Apply, Function, Operand, Status, function_text, pieces_of, verify
 from wengert._engines.native.ir.renaming import walk
 from wengert._engines.native.llvm import codegen, jit
 from wengert._engines.native.lower import routines
@@ -163,6 +163,67 @@ def test_arrays_that_others_use_are_not_made_inside() -> None:
     found = np.zeros(4)
     naive.run(function, [np.arange(4.0)], [found])
     np.testing.assert_array_equal(found, [0.0, 2.0, 4.0, 6.0])
+
+
+@pytest.mark.usefixtures("everywhere")
+@unchecked
+@pytest.mark.parametrize("count", [3, 70])  # few arrays that move, and a table of them
+@pytest.mark.parametrize("limit", [100, 8])
+def test_arrays_that_grow_or_are_swapped_in_a_piece_are_those_outside(count: int, limit: int) -> None:
+    """Each loop appends to an array of its own, which starts without room, and swaps two that all have; one that finds
+    too large a number ends the function."""
+    b = Builder()
+    x, y = b.array("f64", "in"), b.array("f64", "out")
+    pair = [b.alloc("f64", 1) for _ in range(2)]
+    for k, array in enumerate(pair):
+        b.store(array, 0, float(k))
+    grown = [b.array("f64", "grown") for _ in range(count)]
+    for number, array in enumerate(grown):
+        with b.loop(0, 3 + number % 2) as i:
+            b.poll()
+            b.reserve(array, b.add(i, 1))
+            value = b.let("add", "f64", b.load(x, i), b.load(pair[0], 0))
+            b.store(array, i, value)
+            b.swap(*pair)
+            with b.when(b.let("gt", "f64", value, float(limit))):
+                b.leave(Status.INDEX)
+    for number, array in enumerate(grown):
+        b.store(y, number, b.load(array, 2))
+    function = b.function("moving", [x], [y], [])
+    before = copy.deepcopy(function)
+    sharing.shared(function, b.reg)
+    verify(function)
+    assert [len(piece.moved) for piece in pieces_of(function.body)] == [3]  # numbers of steps are arguments
+    x = np.array([3.0, 4.0, 5.0, 9.0])
+    found: list[Any] = []
+    for form in (before, function):
+        y = np.zeros(count)
+        status = naive.run(form, [x], [y])[0]
+        found.append((status, y))
+        y = np.zeros(count)
+        loaded = jit.load(codegen.module_text(form, "entry"), "entry", table=CALLABLE)
+        found.append((entry.called(loaded, [x], [y], ())[0], y))
+    for status, y in found:
+        assert status == (Status.OK if limit == 100 else Status.INDEX)
+        np.testing.assert_array_equal(y, found[0][1])
+
+
+@pytest.mark.usefixtures("everywhere")
+@unchecked
+def test_a_want_of_memory_in_a_piece_tells_the_array_outside() -> None:
+    b = Builder()
+    y = b.array("f64", "out")
+    grown = [b.array("f64", "grown") for _ in range(3)]
+    counts: list[Operand] = [1, 1, 2**59]
+    for array, count in zip(grown, counts, strict=True):
+        with b.loop(0, 1) as i:
+            b.poll()
+            b.reserve(array, b.add(i, count))
+    function = b.function("lacking", [], [y], [])
+    sharing.shared(function, b.reg)
+    assert len(pieces_of(function.body)) == 1
+    loaded = jit.load(codegen.module_text(function, "entry"), "entry", table=CALLABLE)
+    assert entry.called(loaded, [], [np.zeros(1)], ()) == (Status.MEMORY, grown[2].number)
 
 
 # -- programs ---------------------------------------------------------------------------------------------------------
@@ -472,7 +533,7 @@ def sorts(count: int, ahead: int = 0) -> Callable[[Any], Any]:
     return f
 
 
-def lowered_by(f: Callable[[Any], Any], *args: Any) -> Function:
+def lowered_by(f: Callable[..., Any], *args: Any) -> Function:
     """The loops that a function of arrays is lowered to."""
     return lowered(ready(optimise(graph_of(f, *args))), "f").function
 
@@ -544,3 +605,58 @@ def test_loops_in_a_row_are_one_function() -> None:
     assert len(pieces_of(function.body)) <= 4
     np.testing.assert_allclose(wg.function(f)(x), f(x), rtol=1e-13)
     np.testing.assert_allclose(wg.function(wg.jacobian(f))(x), wg.jacobian(f)(x), rtol=1e-12)
+
+
+def scanned(x: Any, k: int) -> Any:
+    return wg.scan(lambda c, _: (wg.tanh(c * (1.1 + 0.01 * k)), c), x, None, length=3 + k)[0]
+
+
+def until_enough(x: Any, k: int) -> Any:
+    return wg.while_loop(lambda i, v: i < 4, lambda i, v: (i + 1, wg.sin(v) * (1.1 + 0.01 * k)), (0, x))[1]
+
+
+def scanned_rows(x: Any, k: int) -> Any:
+    """Of rows, and with results of all steps."""
+    last, rows = wg.scan(lambda c, r: (wg.sin(c + r), c * r * (1.0 + 0.01 * k)), x, wnp.stack([x] * 3) * 0.3)
+    return last + 0.1 * wg.sum(rows, axis=0)
+
+
+@unchecked
+@pytest.mark.parametrize("size", [4, 40])
+@pytest.mark.parametrize("part", [scanned, until_enough, scanned_rows], ids=lambda f: f.__name__)
+def test_loops_that_keep_histories_are_one_function(part: Any, size: int) -> None:
+    def f(x: Any) -> Any:
+        for k in range(24):
+            x = part(x, k)
+        return wg.sum(x)
+
+    x = np.linspace(0.1, 1.0, size)
+    function = lowered_by(wg.grad(f), x)
+    verify(function)
+    applied = [item.piece for item in walk(function.body) if type(item) is Apply]
+    assert len(applied) >= 48
+    assert len(pieces_of(function.body)) <= 12
+    with numpy_only():
+        wanted = wg.grad(f)(x)
+    compiled = wg.function(wg.grad(f))
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(x), wanted, rtol=1e-11)  # products in another order
+
+
+@pytest.mark.usefixtures("everywhere")
+def test_a_history_in_a_piece_may_be_beyond_the_budget() -> None:
+    def f(x: Any) -> Any:
+        for k in range(2, 5):
+            x = wg.while_loop(lambda i, v: i < 900, lambda i, v, k=k: (i + 1, v + wg.sin(v) / (10 * k)), (0, x))[1]
+        return wg.sum(x)
+
+    with numpy_only():
+        wanted = wg.grad(f)(X)
+    compiled = wg.function(wg.grad(f))
+    wg.set_memory_budget(50_000)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that snapshots are kept, as the budget has it, is told elsewhere
+            np.testing.assert_allclose(compiled(X), wanted, rtol=1e-9)
+    finally:
+        wg.set_memory_budget(2 * 1024**3)

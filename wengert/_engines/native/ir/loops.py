@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 
 class Status(IntEnum):
@@ -385,6 +385,7 @@ class Piece:
         body: the instructions.
         arrays, registers, variables: what it gets from outside, as the body names it. Variables come back changed.
         written: those of the arrays that the body may write to.
+        moved: those whose address it may change. They come back elsewhere, as variables come back changed.
     """
 
     number: int
@@ -393,6 +394,7 @@ class Piece:
     registers: list[Reg]
     variables: list[Var]
     written: set[Array]
+    moved: frozenset[Array] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -520,6 +522,16 @@ def written_by(item: object) -> Iterator[Array]:
     if type(item) is Apply:
         yield from (outer for outer, inner in zip(item.arrays, item.piece.arrays) if inner in item.piece.written)
     yield from (a.array for a in getattr(item, "args", ()) if type(a) is Address)
+
+
+def moved_by(item: object) -> Iterator[Array]:
+    """The arrays that lie elsewhere, or are longer, behind an instruction."""
+    if type(item) in (Reserve, Give):
+        yield cast(Reserve, item).array
+    elif type(item) is Swap:
+        yield from (item.x, item.y)
+    elif type(item) is Apply:
+        yield from (outer for outer, inner in zip(item.arrays, item.piece.arrays) if inner in item.piece.moved)
 
 
 # -- printer ----------------------------------------------------------------------------------------------------------
@@ -794,6 +806,10 @@ class _Verifier:
         piece = item.piece
         stored = stored_in(piece.body)
         for array, inner in zip(item.arrays, piece.arrays, strict=True):
+            if inner in piece.moved:
+                self.same(array.place, inner.place)
+            if inner in piece.moved and array.place == "grown":
+                self.arrays.add(array)
             self.array(array)
             self.same(array.type, inner.type)
             if array.place == "in" and inner in stored:

@@ -3,7 +3,8 @@
 LLVM takes more than linear time in the length of a function. What makes functions long is mostly the same a hundred
 times over: steps of a Python loop that was unrolled, or layers that repeat, lower to loops that differ in the arrays
 that they name and in a few numbers (where a slice begins, a factor). Those are what a piece gets when it is run.
-Extents and strides are never among them: they decide what code LLVM makes.
+Extents and strides are never among them: they decide what code LLVM makes. How many steps that wait for one another a
+loop takes is: it decides nothing. An array that grows or is swapped in a loop comes back where it lies then.
 """
 
 from __future__ import annotations
@@ -42,11 +43,12 @@ from .loops import (
     Set,
     SetSize,
     Store,
-    Swap,
     Typed,
     Var,
     While,
     blocks_of,
+    is_step,
+    moved_by,
     pieces_of,
     written_by,
 )
@@ -60,7 +62,7 @@ MANY = 3_000  # ... and half as many where the function is so long that LLVM opt
 FEWEST = 3  # of a piece that many run
 MOST_NUMBERS = 16  # that loops differ in and yet are one piece
 
-_STAYS = (Reserve, Give, Swap, SetSize, Return, Apply)
+_STAYS = (Give, SetSize, Apply)
 _DEFINES = {For: "index", Lanes: "index"}  # besides `out`
 
 
@@ -81,7 +83,7 @@ def may_fail(piece: Piece) -> bool:
 
 
 def _may_fail(items: Iterable[Any]) -> bool:
-    return any(type(x) in (Poll, Return, Alloc) or (type(x) is For and x.work is not None) for x in items)
+    return any(type(x) in (Poll, Return, Alloc, Reserve) or (type(x) is For and x.work is not None) for x in items)
 
 
 class _Hole(NamedTuple):
@@ -199,7 +201,7 @@ class _Sharing:
         # the registers of a stretch have their names outside of it, too
         body = renewed(item.body, {}, self.fresh) if id(item) in self.straight else [item]
         _leave_out(places[0].made, body)
-        piece = Piece(self.count, body, first.arrays, registers, places[0].outer, first.written)
+        piece = Piece(self.count, body, first.arrays, registers, places[0].outer, first.written, frozenset(first.moved))
         self.count += 1
         return [
             Apply(piece, (*form.arrays,), (*form.registers, *(form.holes[k].value for k in varying)), (*outer,))
@@ -246,6 +248,7 @@ class _Form:
         variables: how often it uses each.
         own_arrays: how often it uses each array that is its own.
         written: the arrays from outside that it may write to.
+        moved: those whose address it may change.
         holes: the numbers that may differ.
     """
 
@@ -256,6 +259,7 @@ class _Form:
         self.variables: Counter[Var] = Counter()
         self.own_arrays: Counter[Array] = Counter()
         self.written: set[Array] = set()
+        self.moved: set[Array] = set()
         self.holes: list[_Hole] = []
         self._numbers: dict[Any, int] = {}
         self._made_before = made_before
@@ -275,6 +279,7 @@ class _Form:
             self.own_arrays[item.array] += 0
             self.key.append(kind is Alloc and item.array.number)  # which a want of memory tells
         self.written.update(written_by(item))
+        self.moved.update(moved_by(item))
         for slot in kind.__slots__:
             value = getattr(item, slot)
             if type(value) is list:
@@ -333,6 +338,8 @@ def _type_in(item: Any, slot: str) -> str | None:
     kind = type(item)
     if slot in _STARTS.get(kind, ()):
         return "i64"
+    if kind is For:  # of steps that wait for one another, which no number of them makes other code of
+        return "i64" if slot in ("start", "stop") and item.work is None and is_step(item) else None
     if kind is Let and slot == "args":
         return item.type if item.type in FLOATS or (item.type == "i64" and item.op in ("add", "sub")) else None
     type_ = _type_of_value(item, slot)

@@ -57,6 +57,7 @@ from ..ir.loops import (
     Var,
     While,
     blocks_of,
+    moved_by,
 )
 from ..ir.outlining import Captured, captured, lanes_of, var_uses
 from ..ir.renaming import reads, walk
@@ -115,6 +116,7 @@ class _Kernel(Values):
         self.frees: list[str] = []  # at the exit
         self.pointers: dict[Array, str] = {}  # arrays whose address never changes
         self.cells: dict[Array, str] = {}  # slots that hold the addresses of others
+        self.lent: frozenset[Array] = frozenset()  # of these, arrays of the function that runs this one
         self.together: dict[Array, int] = {}  # where in their block small arrays begin
         self.standing: list[Array] = []  # those with cells whose addresses are known where code is being written
         self.room = 0  # the bytes of that block
@@ -213,8 +215,7 @@ class _Kernel(Values):
         """Finds the arrays and variables, before anything is emitted."""
         # arrays whose address changes have slots for it
         items = [*self.inside(block)]
-        moved = {item.array for item in items if type(item) is Give}
-        moved |= {array for item in items if type(item) is Swap for array in (item.x, item.y)}
+        moved = {array for item in items for array in moved_by(item)}
         self.statics: list[Alloc] = []
         self.widths |= lanes_of(items)
         given = _only_given(items)
@@ -234,7 +235,7 @@ class _Kernel(Values):
                     self.room += -(-size // ALIGNED) * ALIGNED
                 else:
                     self.statics.append(item)
-            elif kind is Alloc or kind is Reserve:
+            elif kind is Alloc:
                 self.cell(item.array)
             elif kind is Get or kind is Set:
                 self.var(item.var)
@@ -243,6 +244,8 @@ class _Kernel(Values):
             if kind is Apply:
                 for var in item.variables:
                     self.var(var)
+            for array in moved_by(item):
+                self.cell(array)
 
     def count_polls(self) -> None:
         """Makes the counter of the iterations between two looks at signals."""
@@ -264,27 +267,34 @@ class _Kernel(Values):
         if array.place == "grown":
             self.top += [f"  {name}.room = alloca i64", f"  store i64 0, ptr {name}.room"]
 
+    def slots_of(self, array: Array) -> list[tuple[str, str]]:
+        """What is known of an array whose address changes, by type: where it lies, and its room if it grows."""
+        name = self.cells[array]
+        return [(name, "ptr"), *([(f"{name}.room", "i64")] if array.place == "grown" else [])]
+
     def make_cells(self) -> None:
         """Makes the slots of addresses: variables, which LLVM holds in registers, or one table where there are many."""
-        if not self.cells:
+        own = [name for array, name in self.cells.items() if array not in self.lent]
+        if not own:
             return
         self.declare("drop", "declare void @wengert_drop(ptr nocapture)")
-        if len(self.cells) > FEW_CELLS:
-            self.tabulate(len(self.cells))
+        if len(own) > FEW_CELLS:
+            self.tabulate(own)
             return
-        for name in self.cells.values():
+        for name in own:
             self.top += [f"  {name} = alloca ptr", f"  store ptr null, ptr {name}"]
             held = self.temp()
             self.frees += [f"  {held} = load ptr, ptr {name}", f"  call void @wengert_drop(ptr {held})"]
 
-    def tabulate(self, count: int) -> None:
+    def tabulate(self, names: list[str]) -> None:
         """Makes the table of cells, and the loop that frees what they hold: variables would meet at the exit, each with
         a value for each failure that leads there."""
         self.declare("memset", "declare void @llvm.memset.p0.i64(ptr nocapture, i8, i64, i1)")
+        count = len(names)
         self.top[:0] = [
             f"  %cells = alloca [{count} x ptr]",
             f"  call void @llvm.memset.p0.i64(ptr %cells, i8 0, i64 {count * 8}, i1 false)",
-            *(f"  {name} = getelementptr ptr, ptr %cells, i64 {i}" for i, name in enumerate(self.cells.values())),
+            *(f"  {name} = getelementptr ptr, ptr %cells, i64 {i}" for i, name in enumerate(names)),
         ]
         self.frees += [
             "  br label %drop",
@@ -465,7 +475,11 @@ class _Kernel(Values):
         """Goes on if memory was there."""
         is_null = self.temp()
         self.lines.append(f"  {is_null} = icmp eq ptr {made}, null")
-        self.end_if(is_null, self.out_of_memory(str(array.number)))
+        self.end_if(is_null, self.out_of_memory(self.told(array)))
+
+    def told(self, array: Array) -> str:
+        """The number that a want of memory tells of an array: that of the one outside where it is lent."""
+        return f"%told{array.number}" if array in self.lent else str(array.number)
 
     def end_if(self, is_bad: str, end: list[str]) -> None:
         """Goes on unless a condition holds, which is rare; then the function ends so."""
@@ -640,11 +654,15 @@ class _Kernel(Values):
             made = _PieceKernel(self.function, name)
             self.parts += [made.text_of(piece), *made.parts]
             self.declared.update({k: v for k, v in made.declared.items() if k not in self.declared})
-        given = [f"ptr {self.pointer(array)}" for array in item.arrays]
+        moved = {*moved_by(item)}
+        given = [f"ptr {self.pointer(array)}" for array in item.arrays if array not in moved]
         given += [
             f"{REGISTER[r.type]} {self.operand(x, r.type)}" for x, r in zip(item.numbers, piece.registers, strict=True)
         ]
         given += [f"ptr %x{var.number}" for var in item.variables]
+        for array in item.arrays:
+            if array in moved:
+                given += [f"i64 {self.told(array)}", *(f"ptr {slot}" for slot, _ in self.slots_of(array))]
         given += ["ptr %polls", "ptr %context"] if fails else ["ptr null", "ptr null"]
         status = self.temp()
         self.lines.append(f"  {status} = call i32 @{name}({', '.join(given)})")
@@ -893,7 +911,9 @@ class _PieceKernel(_Kernel):
     """A piece as a function, which gives a status."""
 
     def text_of(self, piece: Piece) -> str:
-        parameters = self.taken(piece.arrays, piece.registers, piece.written)
+        self.lent = piece.moved
+        self.cells |= {array: f"%c{array.number}" for array in piece.arrays if array in self.lent}
+        parameters = self.taken([a for a in piece.arrays if a not in self.lent], piece.registers, piece.written)
         self.has_poll = True  # the counter is that of the function around it
         uses = var_uses(piece.body)
         for var in piece.variables:
@@ -901,13 +921,18 @@ class _PieceKernel(_Kernel):
         self.find_parallel(piece.body, uses)
         self.plan(piece.body)
         self.allocate()
+        slots = [(self.slot(var), REGISTER[var.type]) for var in piece.variables]
+        parameters += [self.outer(slot) for slot, _ in slots]
+        for array in (a for a in piece.arrays if a in self.lent):
+            own = self.slots_of(array)
+            self.top += [f"  {slot} = alloca {kind}" for slot, kind in own]
+            parameters += [f"i64 {self.told(array)}", *(self.outer(slot) for slot, _ in own)]
+            slots += own
         loads, stores = [], []
-        for var in piece.variables:
-            kind, place, held = REGISTER[var.type], f"%outer{var.number}", self.temp()
-            parameters.append(f"ptr noalias nocapture {place}")
-            loads += [f"  {held} = load {kind}, ptr {place}", f"  store {kind} {held}, ptr %x{var.number}"]
-            now = self.temp()
-            stores += [f"  {now} = load {kind}, ptr %x{var.number}", f"  store {kind} {now}, ptr {place}"]
+        for slot, kind in slots:
+            held, now, outer = self.temp(), self.temp(), self.outer(slot).split()[-1]
+            loads += [f"  {held} = load {kind}, ptr {outer}", f"  store {kind} {held}, ptr {slot}"]
+            stores += [f"  {now} = load {kind}, ptr {slot}", f"  store {kind} {now}, ptr {outer}"]
         self.block(piece.body)
         parameters += ["ptr noalias nocapture %polls", "ptr %context"]
         return "\n".join([
@@ -916,6 +941,10 @@ class _PieceKernel(_Kernel):
             *self.top, *loads, *self.checks, *self.lines, "  br label %exit", "exit:", *stores, *self.frees,
             "  %result = load i32, ptr %status", "  ret i32 %result", "}",
         ])  # fmt: skip
+
+    def outer(self, slot: str) -> str:
+        """The parameter for what a slot holds outside: where that function has it."""
+        return f"ptr noalias nocapture %outer.{slot[1:]}"
 
 
 def _is_short(item: For) -> bool:
