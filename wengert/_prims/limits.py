@@ -252,7 +252,7 @@ def _nan_or_zero(x: Tensor, where: Tensor) -> Tensor:
 
 def chosen(where: Tensor, limit: Tensor, usual: Tensor) -> Tensor:
     """The limit where a flag is set, and else the usual derivative. If the flag is `rarely` set, machine code has
-    nothing of the limit in it."""
+    nothing of the limit in it before a call needs it."""
     return select(broadcast_to(where, shape=usual.shape), limit, usual)
 
 

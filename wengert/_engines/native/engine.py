@@ -41,7 +41,7 @@ from .plan.prepare import ready
 from .plan.rare_cases import without_rare
 from .plan.segments import Part, parts
 from .plan.sizes import sized
-from .plan.support import culprit_of, is_native, reason_against, untold
+from .plan.support import culprit_of, is_native, reason_against, untold, with_rare
 from .run import memory
 from .run.callable import CALLABLE
 from .run.calls import entry_of
@@ -54,6 +54,7 @@ from .run.shared_histories import Passed
 # compiled. Tests switch both on, by the environment also in the processes that they start.
 IS_STRICT = VERIFIES = os.environ.get("WENGERT_STRICT", "0") != "0"
 T = TypeVar("T")
+FEW = 200  # calls of rare cases without a loop: to compile these takes as long as some hundreds of runs by kernels
 QUICK = 300  # nodes that become code in less time than somebody may be kept waiting for a warning
 
 # What goes wrong in the compiler; what a signal's handler raises meanwhile (a TimeoutError, say) is the caller's.
@@ -119,22 +120,49 @@ def _or_failure(make: Callable[..., T], *arguments: object, told: object) -> T |
         return None
 
 
+class Manner(NamedTuple):
+    """What machine code a graph becomes.
+
+    Attributes:
+        is_frugal: whether loops keep snapshots where they might keep all that their steps save.
+        has_rare: whether what only `rarely` set flags need is in it.
+    """
+
+    is_frugal: bool = False
+    has_rare: bool = False
+
+    def instead(self, status: int) -> Manner | None:
+        """That of the code which takes a call that other code has ended with a status; None where there is none."""
+        if status == Status.OVER_BUDGET and not self.is_frugal:
+            return self._replace(is_frugal=True)
+        return self._replace(has_rare=True) if status == Status.RARE and not self.has_rare else None
+
+    def __str__(self) -> str:
+        words = "loops with snapshots" * self.is_frugal, "rare cases" * self.has_rare
+        return ", ".join(filter(None, words))
+
+
+USUAL = Manner()
+
+
 class Kernels:
-    """A graph run by NumPy's kernels, where machine code refuses or ends early. It knows no code: no cycles.
+    """A graph run by NumPy's kernels, where machine code refuses or ends early. It knows not that code: no cycles.
 
     Attributes:
         runs: how often they ran.
-        frugal: machine code that runs first where histories are beyond the memory budget.
+        manner: that of the code.
         owners: what the buffers of the machine code hold, by number.
         numbers: what dimensions of the machine code stand for.
     """
 
-    def __init__(self, graph: Graph, plain: Plain) -> None:
+    def __init__(self, graph: Graph, plain: Plain, manner: Manner = USUAL) -> None:
         self.graph = graph
         self.runs = 0
+        self.manner = manner
         self.owners: dict[int, Owner] = {}
         self.numbers: dict[Atom, int] = {}
-        self.frugal: Callable[..., tuple[Any, ...]] | None = None
+        self._others: dict[Manner, Other] = {}
+        self._rare_calls = 0
         self._has_told = False
         self._plain = plain
         self._run: Callable[..., tuple[Any, ...]] | None = None
@@ -145,9 +173,9 @@ class Kernels:
         self.runs += 1
         return self._run(*natives)
 
-    def again(self) -> Kernels:
+    def again(self, manner: Manner = USUAL) -> Kernels:
         """The same kernels, for other code."""
-        return Kernels(self.graph, self._plain)
+        return Kernels(self.graph, self._plain, manner)
 
     def failed(self, status: int, failing: int, *natives: Any) -> tuple[Any, ...]:
         """What a run that ended early gives: an error, or the results of NumPy's kernels (which may raise theirs)."""
@@ -157,13 +185,21 @@ class Kernels:
             raise error_of(self.graph.name, self.owners)
         if status == Status.OVER_BUDGET:
             _tell(self.graph)
-            if self.frugal is not None:
-                return self.frugal(*natives)
+        manner = self.manner.instead(status)
+        if manner is not None and (status != Status.RARE or self._comes_often()):
+            return self._others.setdefault(manner, Other(self.graph, self.again(manner)))(*natives)
         found = self(*natives)
-        if status == Status.REFUSED and not self._has_told:  # and the kernels have raised no error
+        if status in (Status.REFUSED, Status.RARE) and not self._has_told:  # and the kernels have raised no error
             self._has_told = True
             _tell_refused(self.graph)
         return found
+
+    def _comes_often(self) -> bool:
+        """Whether code for rare cases is worth its compilation: for loops and branches at once, else if they go on."""
+        if len(self.graph.nodes) > QUICK and time_limit.is_short():
+            return False
+        self._rare_calls += 1
+        return self._rare_calls > FEW or any(map(programs_of, self.graph.nodes))
 
 
 class Segment:
@@ -178,7 +214,7 @@ class Segment:
         self.graph = graph
         self.kernels = Kernels(graph, plain)
         self._lock = forking.long_lock()
-        self._codes: dict[tuple[Kinds, bool], Code] = {}
+        self._codes: dict[tuple[Kinds, Manner], Code] = {}
         self._code: Code | None = None  # the only one, where no histories come in
         self._is_given_up = False
 
@@ -202,32 +238,24 @@ class Segment:
         found = code.function(*natives)
         return code.fitted(natives) if found is NotImplemented else found
 
-    def code(self, kinds: Kinds = (), is_frugal: bool = False) -> Code | None:
-        """The machine code, made now if it is not there yet; None if it cannot be made.
-
-        Args:
-            kinds: of the histories that come in.
-            is_frugal: whether loops keep snapshots where they might keep all that their steps save.
-        """
+    def code(self, kinds: Kinds = (), manner: Manner = USUAL) -> Code | None:
+        """The machine code, made now if it is not there yet; None if it cannot be made. `kinds`: of histories given."""
         with self._lock:
-            found = self._codes.get((kinds, is_frugal))
+            found = self._codes.get((kinds, manner))
             if found is None and not self._is_given_up:
-                found = _or_failure(self._made, kinds, is_frugal, told=self)
+                found = _or_failure(self._made, kinds, manner, told=self)
                 if found is None:
                     self._is_given_up = True
                 else:
-                    self._codes[kinds, is_frugal] = found
+                    self._codes[kinds, manner] = found
             return found
 
     def timed(self) -> Timed | None:
         """The same code with a clock, made anew, for a report; None where there is none."""
         return None if self._code is None else _or_failure(Timed, self.graph, self.kernels.again(), told=self)
 
-    def _made(self, kinds: Kinds, is_frugal: bool) -> Code:
-        code = Code(self.graph, self.kernels)
-        if code.lowered.has_budget:
-            self.kernels.frugal = Frugal(self.graph, self.kernels)
-        return code
+    def _made(self, kinds: Kinds, manner: Manner) -> Code:
+        return Code(self.graph, self.kernels)
 
     def entry(self, guards: Guards | None) -> Entry | None:
         """What built-in functions of the segment are made of; None if there is no code."""
@@ -258,10 +286,11 @@ class Relay(Segment):
             return self.kernels(*natives)
         given = [h.narrowed() if is_read else h for h, is_read in zip(given, self._read, strict=True)]
         arrays = [natives[i] for i in self._arrays]
-        found = self._tried(arrays, given, False)
-        if type(found) is Failure and found.status == Status.OVER_BUDGET:
-            _tell(self.graph)
-            found = self._tried(arrays, given, True)
+        found, manner = self._tried(arrays, given, USUAL), USUAL
+        while type(found) is Failure and (other := manner.instead(found.status)) is not None:
+            if found.status == Status.OVER_BUDGET:
+                _tell(self.graph)
+            found, manner = self._tried(arrays, given, other), other
         if found is None:
             return self.kernels(*natives)
         if type(found) is Failure:
@@ -271,10 +300,10 @@ class Relay(Segment):
             self._teller(flags, *natives)
         return found
 
-    def _tried(self, arrays: list[Any], given: Sequence[Passed], is_frugal: bool) -> Any:
+    def _tried(self, arrays: list[Any], given: Sequence[Passed], manner: Manner) -> Any:
         """What machine code gives: results, a failure, or None where it cannot be used."""
         kinds = (*[h.kind for h in given],)
-        code = self._codes.get((kinds, is_frugal)) or self.code(kinds, is_frugal)
+        code = self._codes.get((kinds, manner)) or self.code(kinds, manner)
         if code is None:
             return None
         held = [a for h in given for a in h.arrays]
@@ -288,8 +317,8 @@ class Relay(Segment):
             return None
         return found if type(found) is Failure else self._results(code, found)
 
-    def _made(self, kinds: Kinds, is_frugal: bool) -> Code:
-        return Code(self.graph, self.kernels, kinds, Failure.of, is_frugal, self._noted)
+    def _made(self, kinds: Kinds, manner: Manner) -> Code:
+        return Code(self.graph, self.kernels, kinds, Failure.of, manner, self._noted)
 
     def _results(self, code: Code, found: tuple[Any, ...]) -> tuple[Any, ...]:
         layout = code.lowered.layout
@@ -308,8 +337,8 @@ class Relay(Segment):
         return None
 
 
-class Frugal:
-    """The code of a segment whose loops keep snapshots, compiled when histories first exceed the budget.
+class Other:
+    """The code of a segment in another manner, compiled when a call first needs it.
 
     NumPy's kernels run where it ends early, and where it cannot be compiled.
     """
@@ -317,23 +346,24 @@ class Frugal:
     def __init__(self, graph: Graph, kernels: Kernels) -> None:
         self._code: Code | None = None
         self._graph = graph
-        self._kernels = kernels.again()
+        self._kernels = kernels
         self._is_given_up = False
         self._lock = forking.long_lock()
 
     def __call__(self, *natives: Any) -> tuple[Any, ...]:
         with self._lock:
             if self._code is None and not self._is_given_up:
-                self._code = _or_failure(Code, self._graph, self._kernels, (), None, True, told=self)
+                kernels = self._kernels
+                self._code = _or_failure(Code, self._graph, kernels, (), None, kernels.manner, told=self)
                 self._is_given_up = self._code is None
         code = self._code
         if code is None:
-            return self._kernels(*natives)
+            return self._kernels.failed(Status.REFUSED, 0, *natives)
         found = code.function(*natives)
         return code.fitted(natives) if found is NotImplemented else found
 
     def __repr__(self) -> str:
-        return f"<native {self._graph.name}: {len(self._graph.nodes)} nodes, loops with snapshots>"
+        return f"<native {self._graph.name}: {len(self._graph.nodes)} nodes, {self._kernels.manner}>"
 
 
 class Failure(NamedTuple):
@@ -386,11 +416,11 @@ class Code:
 
     def __init__(
         self, called: Graph, kernels: Kernels, kinds: Kinds = (), on_failure: Callable[..., Any] | None = None,
-        is_frugal: bool = False, on_flags: Noted | None = None, is_timed: bool = False,
+        manner: Manner = USUAL, on_flags: Noted | None = None, is_timed: bool = False,
     ) -> None:  # fmt: skip
         stage("planning")
         times = [time.perf_counter()]
-        graph, numbers = sized(without_rare(called))
+        graph, numbers = sized(with_rare(called) if manner.has_rare else without_rare(called))
         self.graph = called
         self.kernels = kernels
         self.numbers = np.array([*numbers.values()], np.int64)
@@ -399,7 +429,7 @@ class Code:
         graph = pooled(graph)
         times.append(time.perf_counter())
         stage("lowering")
-        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, is_frugal, is_timed)
+        self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, manner.is_frugal, is_timed)
         kernels.owners, kernels.numbers = self.lowered.owners, numbers
         dump("graph", graph.name, graph.to_text)
         dump("loops", graph.name, lambda: str(self.lowered.function))
@@ -481,7 +511,7 @@ def _warn_of_loop(node: Node) -> None:
 
 
 def _tell_refused(graph: Graph) -> None:
-    """The same of loops of which the values of a call are not for machine code, such as equal singular values."""
+    """The same of loops of which the values of a call are not for machine code."""
     for node in (node for node in graph.nodes if node.op.facts.holds in _LOOPS):
         rare = next(_rare_in(node), node)
         what = "its machine code does not take the values of this call"

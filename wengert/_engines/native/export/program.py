@@ -19,8 +19,8 @@ from ..lower.standalone import alone
 from ..plan.numpy_calls import OUTSIDE
 from ..plan.pooling import pooled
 from ..plan.prepare import ready
+from ..plan.programs import programs_of
 from ..plan.rare_cases import without_rare
-from ..plan.sizes import programs_of
 from ..plan.support import prepared, reason_against, untold
 from ..run.calls import derived_sizes
 from .names import function_name, unique

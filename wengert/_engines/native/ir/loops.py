@@ -49,6 +49,8 @@ class Status(IntEnum):
     """Histories of loops are beyond the memory budget."""
     ASTRAY = 7
     """An access beyond an array, in code that checks them."""
+    RARE = 8
+    """Flags are set that seldom are, and the code has nothing of what they need: another form of it has."""
 
 
 FLOATS = ("f32", "f64")

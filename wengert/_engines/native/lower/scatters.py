@@ -15,6 +15,7 @@ from .blocks import Block, singles
 from .forms import Elements, Extents, Form, Index, Lazy, count_of, is_numbers, unflattened
 from .maps import check_range, wrapped
 from .scalars import larger, smaller
+from .standalone import is_alone
 
 Join = Callable[[Builder, str, Operand, Operand], Operand]
 
@@ -193,8 +194,10 @@ def _last_writes(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     return [target]
 
 
-def _refused(is_bad: Callable[[Builder, str, Operand], Operand]) -> Callable[[Block, Node, list[Form]], list[Form]]:
-    """Gives its operand on, unless an element is one with which the code lacks what is needed: NumPy's kernel tells."""
+def _refused(
+    is_bad: Callable[[Builder, str, Operand], Operand], status: Status
+) -> Callable[[Block, Node, list[Form]], list[Form]]:
+    """Gives its operand on, unless an element is one with which the code lacks what is needed: then it ends."""
 
     def lower(block: Block, node: Node, forms: list[Form]) -> list[Form]:
         (x,), b = forms, block.b
@@ -206,15 +209,15 @@ def _refused(is_bad: Callable[[Builder, str, Operand], Operand]) -> Callable[[Bl
             over(b, x.shape, lambda index: b.set(some, b.either(b.get(some), is_bad(b, x.type, x.at(b, index)))))
             found = b.get(some)
         with b.when(found):
-            b.leave(Status.REFUSED)
+            b.leave(Status.REFUSED if is_alone() else status)
         return [x]
 
     return lower
 
 
 # the bounds of loops, and flags
-_not_negative = _refused(lambda b, t, x: b.let("lt", t, x, 0))
-_refused_where_set = _refused(lambda b, t, x: x)
+_not_negative = _refused(lambda b, t, x: b.let("lt", t, x, 0), Status.REFUSED)
+_refused_where_set = _refused(lambda b, t, x: x, Status.RARE)
 
 
 def _multiplied(b: Builder, t: str, old: Operand, new: Operand) -> Operand:

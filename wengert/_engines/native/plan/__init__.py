@@ -15,5 +15,6 @@
 - `pooling` joins a search for the largest element with what takes it, and with its gradient; `varying_extents` says
   where only numbers of examples are known at run time alone.
 - `rare_cases`: what only flags need that are `rarely` set (limits at equal eigenvalues) is not compiled. Where one is
-  set, the code refuses, and NumPy's kernels run the segment.
+  set, the code ends, and other code runs, which has everything and is made then (`support.with_rare`), or, in a segment
+  without loops that meets such cases now and then, NumPy's kernels. `programs` puts other programs into loops.
 """

@@ -1,7 +1,7 @@
 """Removes from a graph the code for rare cases: what is computed only where a flag marked `rarely` is set.
 
-Where one is set, the code refuses, and NumPy's kernels run the whole. The flags are those of limits at equal
-eigenvalues.
+Where one is set, the code ends, and code that has everything runs the whole (`support.with_rare`). The flags are those
+of limits at equal eigenvalues.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ Programs in branches and loops belong to the graph, and so does the number of st
 
 from __future__ import annotations
 
-import copy
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -22,15 +21,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._control.call import Program
-from ...._control.loop import Loop
-from ...._control.loop_back import LoopBack
-from ...._control.switch import Branches
 from ...._core import forking
 from ...._core.dims import Atom, Dim
 from ...._core.graph import Graph, Node
 from ...._core.op import REGISTRY, stated
 from ...._core.tensor import Value
 from .large_products import has_large_product
+from .programs import holds_programs, programs_of, with_programs
 from .support import prepared
 from .varying_extents import varying
 
@@ -125,20 +122,10 @@ def _whole(node: Node) -> int | None:
     return None if value is None else int(value)
 
 
-def programs_of(node: Node) -> tuple[Program, ...]:
-    """The programs that are lowered with a node."""
-    attr = node.attrs[0] if node.attrs else None
-    if type(attr) is Loop:
-        return (attr.body, attr.thin, *(() if attr.condition is None else (attr.condition,)))
-    if type(attr) is LoopBack:
-        return (attr.step.program, attr.spec.body, attr.spec.thin)
-    return attr.programs if type(attr) is Branches else ()
-
-
 def _is_plain(node: Node, seen: set[int]) -> bool:
     """Whether the attributes of a node are numbers, words and tuples, or programs of such nodes; `seen` were found so
     or are being looked at."""
-    if type(node.attrs[0] if node.attrs else None) in (Loop, LoopBack, Branches):
+    if holds_programs(node.attrs[0] if node.attrs else None):
         fresh = {id(program): program for program in programs_of(node) if id(program) not in seen}
         seen.update(fresh)
         return all(_is_plain(inner, seen) for program in fresh.values() for inner in prepared(program).nodes)
@@ -200,23 +187,9 @@ class _Renaming:
         return Node(node.op, inputs, outputs, attrs, node.site, node.is_quiet, node.label)
 
     def _attribute(self, attribute: Any, name: str) -> Any:
-        kind = type(attribute)
-        if kind is Loop:
-            return self._loop(attribute)
-        if kind is LoopBack:
-            step = attribute.step._replace(program=self._program(attribute.step.program))
-            return LoopBack(self._loop(attribute.spec), attribute.reading, step, attribute.lanes)
-        if kind is Branches:
-            programs = (*map(self._program, attribute.programs),)
-            return Branches(programs, attribute.own, attribute.declared, attribute.stages, attribute.results)
+        if holds_programs(attribute):
+            return with_programs(attribute, self._program, self._length)
         return _attribute(attribute, self.table, name)
-
-    def _loop(self, spec: Loop) -> Loop:
-        found = copy.copy(spec)
-        found.body, found.thin = self._program(spec.body), self._program(spec.thin)
-        found.condition = None if spec.condition is None else self._program(spec.condition)
-        found.length = self._length(spec.length)
-        return found
 
     def _length(self, length: Any) -> Any:
         return self.table.get(length, length) if type(length) is int else length

@@ -17,10 +17,11 @@ from ...._core.dims import Dim
 from ...._core.dtypes import is_half
 from ...._core.graph import Graph, Node
 from ...._core.op import BRANCHES_AND_LOOPS
-from ...._core.printer import held_by, programs_of
+from ...._core.printer import held_by
+from ...._core.printer import programs_of as graphs_of
 from ...._core.tensor import Value
 from ...._passes import optimise
-from ...._passes.rewrite import with_nodes
+from ...._passes.rewrite import rewritten, with_nodes
 from ..llvm.numpy_transforms import transforms
 from ..lower import polygamma
 from ..lower.blocks import is_lowered, takes_complex, takes_halves
@@ -28,6 +29,7 @@ from ..lower.forms import TYPE_OF
 from .numpy_calls import called, is_ours, may_be_called
 from .pooling import pooled
 from .prepare import ready
+from .programs import programs_of, with_programs
 from .rare_cases import without_rare
 from .schedule import static_size
 
@@ -67,8 +69,35 @@ def _leaving(node: Node) -> Node:
 @once_per_program
 def prepared(program: Program) -> Graph:
     """The graph of a program in a loop or a branch, optimised and made ready for lowering; kept with the program."""
-    graph = pooled(without_rare(ready(optimise(program.graph))))
+    return _to_lower(without_rare(ready(optimise(program.graph))))
+
+
+def _to_lower(graph: Graph) -> Graph:
+    graph = pooled(graph)
     return with_nodes(graph, [*map(_leaving, graph.nodes)], graph.outputs)
+
+
+def with_rare(graph: Graph) -> Graph:
+    """A graph that was made ready, without marks, programs in it too: what only `rarely` set flags need is needed."""
+
+    def change(node: Node) -> Node | Value | None:
+        if node.op.name == "rarely":
+            return node.inputs[0]
+        if not programs_of(node):
+            return None
+        (holder,) = node.attrs
+        return node.remade(node.op, node.inputs, (with_programs(holder, _program_with_rare),))
+
+    return rewritten(graph, change)
+
+
+@once_per_program
+def _program_with_rare(program: Program) -> Program:
+    """A program that only machine code is made of, and that has no derivatives."""
+    graph = with_rare(ready(optimise(program.graph)))
+    found = Program(graph, is_lowered=True)
+    prepared.give(found, _to_lower(graph))
+    return found
 
 
 def called_within(node: Node) -> set[str]:
@@ -87,7 +116,7 @@ def _is_gone(node: Node) -> bool:
 
 def culprit_of(node: Node) -> Node:
     """The node for which a loop or a branch is not machine code: one inside, at whatever depth, or itself."""
-    for graph in (*_programs_of_loop(node), *programs_of(node)):
+    for graph in (*_programs_of_loop(node), *graphs_of(node)):
         for inner in graph.nodes:
             if not (_is_gone(inner) or may_be_called(inner)) and reason_against(inner):
                 return culprit_of(inner)

@@ -26,7 +26,7 @@ from ..llvm.jit import Loaded, shared
 from ..lower.blocks import Block, Setting
 from ..lower.forms import DTYPE_OF
 from ..lower.functions import Lowered, Made
-from ..plan.sizes import programs_of
+from ..plan.programs import programs_of
 from ..plan.support import prepared
 from .callable import CALLABLE
 from .entry import Code, Give, Take, Told
