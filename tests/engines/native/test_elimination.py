@@ -154,8 +154,8 @@ def _both_ways(a: Any, v: Any) -> Any:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("lead", [(), (2,), (0,)])
-def test_systems_with_one_matrix_share_its_factors(lead: tuple[int, ...], dtype: str) -> None:
-    n = LITTLE + 3
+@pytest.mark.parametrize("n", [8, 16, LITTLE + 3])
+def test_systems_with_one_matrix_share_its_factors(n: int, lead: tuple[int, ...], dtype: str) -> None:
     a = (RNG.normal(size=(*lead, n, n)) + n * np.eye(n)[RNG.permutation(n)]).astype(dtype)
     v = RNG.normal(size=(*lead, n, 2)).astype(dtype)
     f = wg.function(wg.value_and_grad(_both_ways, argnums=(0, 1)))
@@ -187,8 +187,18 @@ def test_systems_with_two_matrices_have_their_own_factors() -> None:
     assert _factorisations(f) == 2
 
 
-@pytest.mark.parametrize("n", [SMALL_MATRIX + 1, LITTLE + 8])
+@pytest.mark.parametrize(
+    ("n", "sides", "count"), [(6, 1, 2), (7, 1, 1), (7, 2, 2), (16, 4, 1), (16, 16, 2), (40, 40, 1)]
+)
+def test_factors_are_shared_where_they_are_dear(n: int, sides: int, count: int) -> None:
+    f = wg.function(lambda a, v: wg.linalg.solve(a.T, wg.linalg.solve(a, v)))
+    a, v = RNG.normal(size=(n, n)) + n * np.eye(n), RNG.normal(size=(n, sides))
+    np.testing.assert_allclose(f(a, v), np.linalg.solve(a.T, np.linalg.solve(a, v)), rtol=1e-12, atol=1e-14)
+    assert _factorisations(f) == count
+
+
 @pytest.mark.parametrize("sides", [1, 3])
+@pytest.mark.parametrize("n", [12, SMALL_MATRIX + 1, LITTLE + 8])
 def test_systems_with_a_complex_matrix_and_its_adjoint_share_factors(n: int, sides: int) -> None:
     def both(a: Any, v: Any) -> Any:
         x = wg.linalg.solve(a, v)

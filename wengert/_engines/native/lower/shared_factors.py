@@ -1,7 +1,8 @@
 """Systems with one matrix, or with its transpose or adjoint as gradients have them, share its factors where dear.
 
 `with_shared_factors(graph)` puts one `lu` in front of such `solve` nodes, and makes substitutions of them. Few unknowns
-are eliminated anew: in registers that takes no longer than to keep factors.
+are eliminated anew: in registers that takes no longer than to keep factors. So are some more with many right-hand
+sides, which go through the elimination as further columns of the matrix.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from ...._core.tensor import Value
 from ...._prims.decompositions import lu, permute_rows, unpermute_rows
 from ...._prims.linalg import triangular_solve
 from ..ir.loops import COMPLEX, FLOATS
-from .elimination import LITTLE
+from .elimination import LITTLE, WRITTEN_OUT
 from .factorisations import ADJOINT, SMALL_MATRIX
 from .forms import TYPE_OF
 
 TURNED = 1  # of `triangular_solve`, beside ADJOINT
-# unknowns beyond which factors are dear
-_FEW = {**dict.fromkeys(FLOATS, LITTLE), **dict.fromkeys(COMPLEX, SMALL_MATRIX)}
+# unknowns beyond which factors are dear, however many right-hand sides there are
+_SOME = {**dict.fromkeys(FLOATS, LITTLE), **dict.fromkeys(COMPLEX, SMALL_MATRIX)}
+SIDE = 4  # unknowns for each right-hand side, from which on they are dear beyond those in registers
 # lower, transposed, unit_diagonal
 _LOWER, _UPPER = (True, 0, True), (False, 0, False)
 
@@ -53,8 +55,11 @@ def with_shared_factors(graph: Graph) -> Graph:
 def _is_dear(node: Node) -> bool:
     if node.op.name != "solve":
         return False
-    n, few = node.inputs[0].shape[-1], _FEW.get(TYPE_OF[node.inputs[0].dtype])
-    return type(n) is int and few is not None and n > few
+    a, right = node.inputs
+    (n, k), some = right.shape[-2:], _SOME.get(TYPE_OF[a.dtype])
+    if type(n) is not int or some is None:
+        return False
+    return n > some or (n > WRITTEN_OUT and type(k) is int and SIDE * k <= n)
 
 
 def _turned(graph: Graph) -> dict[int, tuple[Value, int]]:
