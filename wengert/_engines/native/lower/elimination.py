@@ -208,10 +208,10 @@ class Looped:
 
     def _is_wild(self) -> Operand:
         """Whether an element is not finite: looked for in the copy, which has no gaps."""
-        b, t = self.b, self.type
+        b, t, numbers = self.b, self.type, self.rows.as_one_row()
         nothing = b.var(t, 0.0)
-        with b.loop(0, self.n) as i, b.loop(0, self.width) as j:
-            x = self.rows.at(i, j)
+        with b.loop(0, self.n * self.width) as place:
+            x = numbers.at(place)
             b.set(nothing, b.let("sum", t, b.get(nothing), b.let("sub", t, x, x)))
         return b.negated(b.let("eq", t, b.get(nothing), 0.0))
 
@@ -277,6 +277,13 @@ class Planes(NamedTuple):
     @staticmethod
     def _of(b: Builder, type_: str, room: Callable[[str], Stored]) -> Planes:
         return Planes(b, (*[room(ITEM[type_]) for _ in range(1 + (type_ in COMPLEX))],))
+
+    def as_one_row(self) -> Planes:
+        """All numbers, row after row."""
+        return Planes(
+            self.b,
+            (*[Stored((count_of(self.b, x.shape),), x.array, x.offset, (1,), True) for x in self.parts],),
+        )
 
     def at(self, *index: Operand) -> Any:
         found = [part.at(self.b, index) for part in self.parts]
