@@ -14,13 +14,15 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._engines.native.ir import loops
 from wengert._engines.native.ir.outlining import walk
+from wengert._engines.native.llvm import jit
+from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.lower.elimination import LITTLE
 from wengert._engines.native.lower.factorisations import SMALL_MATRIX
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.lower.shared_factors import with_shared_factors
 from wengert._engines.native.plan.prepare import ready
 from wengert._passes import optimise
-from wengert._prims.decompositions import slogdet
+from wengert._prims.decompositions import lu, slogdet
 
 RNG = np.random.default_rng(41)
 OPS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -126,6 +128,17 @@ def test_no_calls(n: int, name: str) -> None:
     ((_, form),) = f.traces
     function = lowered(ready(optimise(form.graph)), "test").function
     assert not any(type(item) is loops.Call for item in walk(function.body))
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("n", [8, 16])
+def test_rows_of_complex_numbers_become_parts_without_gathers(n: int, dtype: str) -> None:
+    """LLVM wrote the loop over a row out, and made vectors along the column: numbers that lie apart, one by one."""
+    f = wg.function(lambda a: lu(a)[0])
+    graph = f.trace(np.ones((5, n, n), dtype))
+    text = jit.assembly(module_text(lowered(ready(optimise(graph)), "test").function, "entry"))
+    assert "gather" not in text
+    assert "scatter" not in text
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])

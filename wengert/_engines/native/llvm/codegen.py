@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from ..ir.accesses import Watch, is_on
 from ..ir.loops import (
+    COMPLEX,
     NESTING,
     WIDTHS,
     Accumulate,
@@ -709,11 +710,12 @@ class _Kernel(Values):
         as each call saves all that is in registers, one vector at a time is best, or two where iterations are left
         that LLVM would compute one by one. With one call, sums in parts gain more than that costs. A short loop in
         another one is written out, as vectors are made of innermost loops only; but one that calls is kept from it, as
-        of calls in straight code LLVM seldom makes vectors."""
+        of calls in straight code LLVM seldom makes vectors, and so is one of rows of complex numbers, of whose parts
+        LLVM would make vectors along the loop around, by gathers."""
         if self.is_written_out(item):
             return self.wish(item, '"llvm.loop.unroll.full"')
         wishes = [f'"llvm.loop.parallel_accesses", !{_group_of(item)}'] if _is_apart(item) else []
-        if _is_vector_of_calls(item):
+        if _is_vector_of_calls(item) or (len(self.around) > 1 and _is_row_of_pairs(item)):
             wishes.append('"llvm.loop.unroll.disable"')
         if count := _side_by_side(item):
             wishes.append(f'"llvm.loop.interleave.count", i32 {count}')
@@ -1001,6 +1003,15 @@ def _is_vector_of_calls(item: For) -> bool:
     count = _count_of(item)
     is_few = count is not None and LEAST_CALLED <= count <= FEW
     return is_few and any(map(_is_function, item.body)) and _is_apart(item)
+
+
+def _is_row_of_pairs(item: For) -> bool:
+    """Whether a loop goes over complex numbers that lie side by side, and fills vectors: a part of one is for masks."""
+    count = _count_of(item)
+    if not count or count % FILLING or not all(type(x) in _PLAIN for x in item.body):
+        return False
+    arrays = [x.array for x in item.body if isinstance(x, Load | Store)]
+    return any(x.type in COMPLEX for x in arrays) and _goes_in_a_row(item)
 
 
 def _is_apart(item: For) -> bool:
