@@ -161,9 +161,16 @@ def _little_cholesky(b: Builder, a: Stored, target: Stored, n: int) -> None:
 def is_wild(b: Builder, x: Stored) -> Operand:
     """Whether an element of a matrix is not finite."""
     nothing = b.var(x.type, 0.0)
-    with b.loop(0, x.shape[0]) as i, b.loop(0, x.shape[1]) as j:
-        element = x.at(b, (i, j))
+
+    def look(element: Operand) -> None:
         b.set(nothing, b.let("sum", x.type, b.get(nothing), b.let("sub", x.type, element, element)))
+
+    if x.is_flat():  # one row: LLVM would write a short one out, and make vectors along the columns, by gathers
+        with b.loop(0, _product(b, x.shape)) as place:
+            look(x.at_flat(b, place))
+    else:
+        with b.loop(0, x.shape[0]) as i, b.loop(0, x.shape[1]) as j:
+            look(x.at(b, (i, j)))
     return b.negated(b.let("eq", x.type, b.get(nothing), 0.0))
 
 
