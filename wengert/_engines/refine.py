@@ -45,8 +45,9 @@ COMPILERS = {"numpy": "wengert._engines.native"}
 LOADED = 32 << 20
 
 PEAK = "peak"  # the name of what a refiner may put in the place of a `reduce_max` that is -inf for no elements
-# ... and of the two functions in the place of `zeta` that add up to it; each is -0 where the other one has the value
-ZETA_PLAIN, ZETA_ELSEWHERE = "zeta of positive terms", "zeta elsewhere"
+# ... and of the two functions in the place of a primitive that add up to it: of what most programs ask for, which is
+# vector code, and of all else; each is -0 where the other one has the value
+PARTS = {name: (f"plain {name}", f"{name} elsewhere") for name in ("zeta", "beta", "betaln")}
 
 
 def refined(engine: str, graph: Graph, plain: Plain) -> Graph:

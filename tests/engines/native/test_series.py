@@ -173,6 +173,24 @@ def test_zeta_of_positive_terms_is_vector_code_and_of_others_a_call(dtype: Any) 
         assert wg.function(S.zeta)(np.array([30.0]), np.array([1e-30])) == np.inf
 
 
+@pytest.mark.parametrize("name", ["beta", "betaln"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_beta_of_positive_numbers_is_vector_code_in_low_precision(name: str, dtype: Any) -> None:
+    rng, n = np.random.default_rng(5), 3000
+    x = np.concatenate([rng.uniform(0, s, n) for s in (1e-2, 1, 10, 100)]).astype(dtype)
+    y = (rng.permutation(x) * 10 ** rng.uniform(-1, 1, x.size)).astype(dtype)
+    ends = np.array([0, -0.0, 1, 2, -1, -2, -0.5, np.inf, -np.inf, np.nan, 3e4], dtype)
+    x, y = (np.concatenate([v, w.ravel()]) for v, w in zip((x, y), np.meshgrid(ends, ends), strict=True))
+    function: Any = getattr(S, name)
+    compiled: Any = wg.function(function)
+    with np.errstate(all="ignore"):
+        found, wanted = compiled(x, y), function(x.astype(np.float64), y.astype(np.float64)).astype(dtype)
+    np.testing.assert_allclose(found.astype(np.float64), wanted.astype(np.float64), 2 * np.finfo(dtype).eps)
+    inside = x[:100], y[:100]
+    text = str(lowered(ready(optimise(compiled.trace(*inside))), "f").function)
+    assert text.count(f"special.{name}") == 1 and "special.gamma" not in text
+
+
 @pytest.mark.parametrize("name", ["digamma", "ndtr", "ndtri", "log_ndtr", "erfcx", "zeta", "beta", "betaln", "kv 2.5"])
 def test_values_of_machine_code_are_as_exact_as_stated(name: str) -> None:
     """Of slopes the factors are other functions, exp in vectors among them."""

@@ -23,8 +23,9 @@ from wengert._passes import optimise
 # units in the last place of the value, or of how much it moves where the argument moves by its own size
 MOST = {
     "ndtr": 5, "log_ndtr": 7, "erfcx": 5, "normal_hazard": 5, "lgamma": 20, "i0": 2, "i1": 2, "i0e": 5, "i1e": 5,
-    "expi": 5, "exp1": 5, "erfinv": 4,
+    "expi": 5, "exp1": 5, "erfinv": 4, "gamma": 1,
 }  # fmt: skip
+IN_FLOAT64 = ("gamma",)  # whose exponents would lose digits in float32
 TINY, LARGE = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
@@ -78,7 +79,7 @@ def test_ends_are_those_of_the_kernels(name: str) -> None:
     np.testing.assert_array_equal(np.signbit(found[is_zero]), np.signbit(wanted[is_zero]))
 
 
-@pytest.mark.parametrize("name", MOST)
+@pytest.mark.parametrize("name", [name for name in MOST if name not in IN_FLOAT64])
 def test_nothing_is_computed_in_float64(name: str) -> None:
     x = np.full(100, 1.5, np.float32)
     f = compiled(name)
@@ -102,6 +103,8 @@ def test_what_is_not_chosen_raises_no_flag(name: str) -> None:
         if name == "erfinv"
         else x[x < 80]
         if name in ("expi", "i0", "i1")
+        else x[(x < 30) & (x > 1e-9)]
+        if name == "gamma"
         else x
         if name in ("exp1", "lgamma")
         else np.concatenate([x, -x[:9]])

@@ -22,7 +22,7 @@ from ..._passes import optimise
 from ..interpret import compile_instructions
 from ..refine import COMPILED, PEAK, refined
 from ..source import Executable, Target, compile_source
-from .incomplete import PARTS_OF_ZETA
+from .incomplete import KERNELS_OF_PARTS
 
 
 @once_per_program
@@ -54,7 +54,7 @@ def _peak(x: np.ndarray[Any, Any], axes: tuple[int, ...]) -> Any:
 
 
 # of what compilers put into graphs
-_OWN: dict[str, Kernel] = {COMPILED.name: _run_compiled, PEAK: _peak, **PARTS_OF_ZETA}
+_OWN: dict[str, Kernel] = {COMPILED.name: _run_compiled, PEAK: _peak, **KERNELS_OF_PARTS}
 
 
 def _is_one_segment(graph: Graph) -> bool:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..refine import ZETA_ELSEWHERE, ZETA_PLAIN
+from ..refine import PARTS
 from ..special_numerics import FROM, LEAST_SUM, MOST_SUM, NEAR, beta_start, beyond_stirling
 from ..taylor import Taylor, fraction, through, variable
 from .common import lazy
 from .large_parameters import beta_derivative, gamma_derivative, off
-from .special import betaln, polygamma_step
+from .special import beta, betaln, polygamma_step
 
 _MOST_STEPS = 100_000
 _TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, which overflow nowhere
@@ -247,16 +247,24 @@ def _zeta(s: np.ndarray[Any, Any], q: np.ndarray[Any, Any], order: int) -> Any:
     return np.where((s > 1) & (q > 0), found, np.nan)
 
 
-def _part_of_zeta(of_positive_terms: bool) -> Callable[..., Any]:
-    def part(s: np.ndarray[Any, Any], q: np.ndarray[Any, Any], order: int) -> Any:
-        is_plain = (s > 1) & (s < np.inf) & (q > 0) & (q < np.inf)
-        return np.where(is_plain == of_positive_terms, _zeta(s, q, order), -0.0)
+def _parts(name: str, kernel: Callable[..., Any], least: float) -> dict[str, Any]:
+    """Of a function that is plain where the first operand is above a number and the second one above 0."""
 
-    return _in_float64(part)
+    def part_of(of_plain: bool) -> Callable[..., Any]:
+        def part(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], *attrs: object) -> Any:
+            is_plain = (x > least) & (x < np.inf) & (y > 0) & (y < np.inf)
+            return np.where(is_plain == of_plain, kernel(x, y, *attrs), -0.0)
+
+        return part
+
+    return dict(zip(PARTS[name], map(part_of, (True, False)), strict=True))
 
 
 # by the names that a compiler gives them
-PARTS_OF_ZETA = {ZETA_PLAIN: _part_of_zeta(True), ZETA_ELSEWHERE: _part_of_zeta(False)}
+KERNELS_OF_PARTS = {
+    **{part: _in_float64(kernel) for part, kernel in _parts("zeta", _zeta, 1.0).items()},
+    **_parts("beta", beta, 0.0), **_parts("betaln", betaln, 0.0),
+}  # fmt: skip
 
 
 def _zeta_sum(s: Taylor, q: np.ndarray[Any, Any]) -> Taylor:

@@ -321,7 +321,7 @@ def _beta(name: str) -> Kernel:
     return kernel
 
 
-betaln = _beta("betaln")
+beta, betaln = _beta("beta"), _beta("betaln")
 
 # -- where SciPy gives up ----------------------------------------------------------------------------------------------
 
@@ -362,7 +362,7 @@ KERNELS: dict[str, Any] = {
     "expi": lazy("scipy.special", "expi", _expi),
     "polygamma_step": _step_kernel,
     "poch": _poch,
-    "beta": _beta("beta"),
+    "beta": beta,
     "betaln": betaln,
     **{name: lazy("scipy.special", name) for name in _SAME_NAME},
     "polygamma": in_float32(_polygamma),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...refine import ZETA_ELSEWHERE, ZETA_PLAIN
+from ...refine import PARTS
 from ...special_numerics import FALL, FROM, LEAST_SUM, MOST_SUM, NEAR, NODES, beta_start, beyond_stirling
 from ...taylor import Taylor
 from ..ir.builder import Builder
@@ -784,5 +784,5 @@ IN_PROCESS = {
     **{name: _in_place(name) for name in ("gamma_size", "beta_size")},
     **{name: _with_slopes(name) for name in ("gammainc", "betainc")},
 }
-ALONE = {ZETA_PLAIN: _zeta_plain, ZETA_ELSEWHERE: _zeta_elsewhere}
+ALONE = dict(zip(PARTS["zeta"], (_zeta_plain, _zeta_elsewhere), strict=True))
 IN_PROCESS.update(ALONE)

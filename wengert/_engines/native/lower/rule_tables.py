@@ -7,7 +7,7 @@ to compile. `SINGLES` has primitives that are lowered by themselves, `SCALARS` s
 
 from __future__ import annotations
 
-from ...refine import ZETA_ELSEWHERE, ZETA_PLAIN
+from ...refine import PARTS
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .blocks import REWRITES, SINGLES, Rewrite
@@ -54,7 +54,7 @@ SPECIAL_FUNCTIONS = (
     "erfcx_integral", "erfinv", "exp1", "expi", "gamma", "gammainc", "gammaincc", "gammaincinv", "gamma_size", "i0",
     "i0e", "i1", "i1e", "iv", "ive", "jv", "kv", "kve", "lgamma", "log_ndtr", "nbinom_count", "ndtr", "ndtri",
     "ndtri_exp", "normal_hazard", "poch", "poisson_count", "polygamma", "polygamma_step", "vonmises_place", "yv",
-    ZETA_PLAIN, ZETA_ELSEWHERE,
+    *[part for parts in PARTS.values() for part in parts],
 )  # fmt: skip
 
 

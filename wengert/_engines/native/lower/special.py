@@ -11,10 +11,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ...refine import PARTS
 from ...special_numerics import KV_FAR, STIRLING
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
+from . import gamma_function
 from .approximations import IN_VECTORS, SLOW_ALONE, STANDING
+from .gamma_function import is_plain
+from .numbers import Number, choose
 from .scalars import Rule, f64, is_nan, larger, smaller
 from .single_precision import SHORT
 from .standalone import is_alone
@@ -126,6 +130,19 @@ def _beta(name: str) -> Rule:
     return rule
 
 
+def _beta_elsewhere(name: str) -> Rule:
+    """-0 where the plain part has the value, else a call."""
+
+    def rule(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
+        first, second = (Number(b, b.convert("f64", t, x)) for x in xs)
+        found = choose(
+            is_plain(first, second), lambda: -0.0, lambda: Number(b, call(b, name, "f64", first.x, second.x))
+        )
+        return b.convert(t, "f64", found.x)
+
+    return rule
+
+
 def _poch(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
     """gamma(x + y) / gamma(x) for positive x and x + y, as NumPy's kernel has it: moved up, then by a series."""
     low, step = b.convert("f64", t, x), b.convert("f64", t, y)
@@ -150,9 +167,12 @@ def _hazard(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return b.let("div", t, math.sqrt(2 / math.pi), tail)
 
 
+_SHORT = {**SHORT, "gamma": gamma_function.gamma}
+
+
 def _or_short(name: str, rule: Rule) -> Rule:
     """A rule, or that of float32 where there is one."""
-    short = SHORT.get(name)
+    short = _SHORT.get(name)
     if short is None:
         return rule
     return lambda b, t, attrs, *xs: short(b, *xs) if t == "f32" else rule(b, t, attrs, *xs)
@@ -160,6 +180,8 @@ def _or_short(name: str, rule: Rule) -> Rule:
 
 _RULES: dict[str, Rule] = {
     **{name: _beta(name) for name in ("beta", "betaln")},
+    **{PARTS[name][0]: rule for name, rule in gamma_function.PLAIN.items()},
+    **{PARTS[name][1]: _beta_elsewhere(name) for name in gamma_function.PLAIN},
     "poch": _poch,
     "normal_hazard": _hazard,
     **{name: _plain(scipys) for name, scipys in _NAMES.items()},

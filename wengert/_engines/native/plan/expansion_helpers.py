@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from ...._core.op import REGISTRY, Op
-from ...refine import PEAK, ZETA_ELSEWHERE, ZETA_PLAIN
+from ...refine import PARTS, PEAK
 
 
 def op(name: str) -> Op:
@@ -24,11 +24,11 @@ MOST_SLOPES = 4  # derivatives in s that are written out
 
 
 @functools.cache
-def parts_of_zeta() -> tuple[Op, Op]:
-    """Two functions whose sum is zeta: of what most programs ask for, which is vector code, and of all else."""
-    like = op("zeta")
+def parts_of(name: str) -> tuple[Op, Op]:
+    """Two functions whose sum is a primitive: of what most programs ask for, which is vector code, and of all else."""
+    like = op(name)
     one, two = (
-        Op(name, like.operands, like.attrs, like.outs, like.kind, like.type_rule, like.batch_rule, facts=like.facts)
-        for name in (ZETA_PLAIN, ZETA_ELSEWHERE)
+        Op(part, like.operands, like.attrs, like.outs, like.kind, like.type_rule, like.batch_rule, facts=like.facts)
+        for part in PARTS[name]
     )
     return one, two

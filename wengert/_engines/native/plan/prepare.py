@@ -21,7 +21,8 @@ from ...._core.state import building
 from ...._core.tensor import Tensor, Value
 from ...._passes import optimise
 from ...._transforms.replay import bind_dims
-from .expansion_helpers import MOST_SLOPES, parts_of_zeta
+from ...refine import PARTS
+from .expansion_helpers import MOST_SLOPES, parts_of
 from .expansion_helpers import op as _op
 from .expansion_helpers import peak as _peak
 from .late_broadcasts import narrowed
@@ -74,7 +75,9 @@ class _Preparing:
         elif name == "matmul" and inputs[0].shape[-1] == 1 and inputs[0].dtype.kind in "fc":
             name = "matmul of columns with rows"
         elif name == "zeta" and attrs[0] <= MOST_SLOPES:
-            name = "zeta itself"
+            name = "zeta in parts"
+        elif name in ("beta", "betaln") and inputs[0].dtype.itemsize <= 4:
+            name = f"{name} in parts"
         elif name in ("expm", "expm_along") and inputs[0].shape[-1] == 1:
             name = f"{name} of numbers"
         expand = None if name in _LOWERED else _EXPANSIONS.get(name, node.op.body)
@@ -152,7 +155,7 @@ def _expansion(
     is_complex = any(v.dtype.kind not in _REAL for v in inputs if not is_half(v.dtype))
     if expand is None or (is_complex and name not in _OF_COMPLEX):
         return None
-    if any(is_half(v.dtype) for v in inputs) and name in _EXPANSIONS and name not in _MOVES:
+    if any(is_half(v.dtype) for v in inputs) and name in _EXPANSIONS and name not in _OF_HALVES:
         return None
     graph = Graph(name)
     with building(graph):
@@ -161,7 +164,8 @@ def _expansion(
     return graph
 
 
-_MOVES = ("unstack",)
+# which round as one operation does
+_OF_HALVES = ("unstack", *[f"{name} in parts" for name in PARTS])
 _OF_COMPLEX = ("matmul of columns with rows", "expm of numbers", "expm_along of numbers")
 # of whose bodies machine code would compute the same parts again and again, or two logarithms
 _LOWERED = ("beta_size", "log_ratio", "expm_along")
@@ -247,15 +251,22 @@ def _unstack(x: Tensor, size: int) -> tuple[Tensor, ...]:
     return (*[_op("reshape")(row, shape=shape) for row in rows],)
 
 
-def _zeta(s: Tensor, q: Tensor, order: int) -> Tensor:
-    plain, elsewhere = (part(s, q, order=order) for part in parts_of_zeta())
-    return _op("add")(plain, elsewhere)
+def _in_parts(name: str) -> Callable[..., Tensor]:
+    def expanded(x: Tensor, y: Tensor, *attrs: object) -> Tensor:
+        dtype, said = x.dtype, dict(zip(_op(name).attrs, attrs, strict=True))
+        wide = [_op("convert")(v, dtype=np.dtype(np.float32)) for v in (x, y)] if is_half(dtype) else (x, y)
+        plain, elsewhere = (part(*wide, **said) for part in parts_of(name))
+        found = _op("add")(plain, elsewhere)
+        return _op("convert")(found, dtype=dtype) if is_half(dtype) else found
+
+    return expanded
 
 
 _EXPANSIONS: dict[str, Callable[..., Any]] = {
     "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _log_softmax, "unstack": _unstack,
     "expm of numbers": _exp, "expm_along of numbers": _exp_along, "matmul with ones": _row_sums,
-    "matmul of columns with rows": _outer, "zeta itself": _zeta,
+    "matmul of columns with rows": _outer,
+    **{f"{name} in parts": _in_parts(name) for name in PARTS},
 }  # fmt: skip
 
 __all__ = ["count_nodes", "ready"]
