@@ -53,7 +53,8 @@ SPECIAL_FUNCTIONS = (
     "beta", "betainc", "betaincc", "betaincinv", "betaln", "beta_size", "binom_count", "digamma", "erfcx",
     "erfcx_integral", "erfinv", "exp1", "expi", "gamma", "gammainc", "gammaincc", "gammaincinv", "gamma_size", "i0",
     "i0e", "i1", "i1e", "iv", "ive", "jv", "kv", "kve", "lgamma", "log_ndtr", "nbinom_count", "ndtr", "ndtri",
-    "ndtri_exp", "normal_hazard", "poch", "poisson_count", "polygamma", "polygamma_step", "vonmises_place", "yv",
+    "ndtri_exp", "normal_hazard", "poch", "poisson_count", "polygamma", "polygamma_step", "scipy_special",
+    "vonmises_place", "yv",
     *[part for parts in PARTS.values() for part in parts],
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ from . import (
     integrals,
     polygamma,
     quantiles,
+    scipy_functions,
     special,
 )
 from .formulas import RULES, enter
@@ -20,7 +21,16 @@ from .scalars import SCALARS, Rule
 
 IN_PROCESS: dict[str, Rule] = {}
 
-for family in (special, bessel_integer_order, exponential_integrals, incomplete, integrals, polygamma, quantiles):
+for family in (
+    special,
+    bessel_integer_order,
+    exponential_integrals,
+    incomplete,
+    integrals,
+    polygamma,
+    quantiles,
+    scipy_functions,
+):
     IN_PROCESS.update(family.IN_PROCESS)  # `special` first: others have better rules for some of its primitives
 for family in (bessel_real_order, incomplete, integrals, quantiles):
     enter(family.FORMULAS)

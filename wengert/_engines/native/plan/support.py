@@ -23,7 +23,7 @@ from ...._core.tensor import Value
 from ...._passes import optimise
 from ...._passes.rewrite import rewritten, with_nodes
 from ..llvm.numpy_transforms import transforms
-from ..lower import polygamma
+from ..lower import polygamma, scipy_functions
 from ..lower.blocks import is_lowered, takes_complex, takes_halves
 from ..lower.forms import TYPE_OF
 from .numpy_calls import called, is_ours, may_be_called
@@ -163,6 +163,10 @@ def _series(node: Node) -> str:
     return "" if node.attrs[0] <= most else "a series whose length depends on the order"
 
 
+def _of_scipy(node: Node) -> str:
+    return "" if scipy_functions.has_formula(node.attrs) else "no lowering"
+
+
 def _power(node: Node) -> str:
     return "" if node.inputs[0].dtype.kind not in "iub" else "powers of integers, which NumPy may refuse"
 
@@ -259,6 +263,6 @@ _CHECKS: dict[str, Any] = {
     "switch": _switch, "loop": _loop, "loop_back": _loop_back,
     "power_number": _power_number, "power": _power,
     "bitcast": _bitcast, "abs": _abs, "dft": _transform, "rfft": _transform, "irfft": _transform,
-    "polygamma": _series, "polygamma_step": _series,
+    "scipy_special": _of_scipy, "polygamma": _series, "polygamma_step": _series,
     "reduce_max": _reduced, "reduce_min": _reduced,
 }  # fmt: skip
