@@ -167,3 +167,11 @@ def test_derivatives_of_legendres_polynomials_stand_above_one_another():
     agrees_with_scipy(
         lambda z: special.legendre_p(N, z, diff_n=2), lambda z: reference.legendre_p(N, z, diff_n=2), (P,)
     )
+
+
+def test_the_slope_of_exprel_cancels_nowhere():
+    x = np.concatenate([np.linspace(-3, 3, 61), [-1e3, -50, -1e-5, 1e-8, 30, 200, -0.0, 0.0]])
+    slope = wg.grad(lambda u: wg.sum(special.exprel(u)))
+    for f in (slope, wg.function(slope)):
+        np.testing.assert_allclose(f(x), reference.hyp1f1(2.0, 3.0, x) / 2, 1e-14)
+        np.testing.assert_array_equal(f(np.array([np.inf, -np.inf, np.nan])), [np.inf, 0.0, np.nan])

@@ -257,6 +257,22 @@ def _expn(out: Tensor, n: Tensor, x: Tensor) -> tuple[Any, ...]:
     return (-where(less(0, n), raw("expn", _below(n), x), exp(-x) * (1 + 1 / x) / x),)
 
 
+_NEAR_0 = tuple(1 / (math.factorial(k) * (k + 2)) for k in range(21))
+
+
+def _exprel(out: Tensor, x: Tensor) -> tuple[Any, ...]:
+    """(e^x (x - 1) + 1) / x^2, by its series up to 1 and in a form without cancellation on either side."""
+    is_near, is_low, is_end = less(magnitude(x), 1.0), less(x, 0.0), equal(x, math.inf)
+    near, far = where(is_near, x, 0.0), where(logical_or(is_near, is_end), 1.0, x)
+    series = 0.0
+    for coefficient in reversed(_NEAR_0):
+        series = series * near + coefficient
+    low = where(less(far, -200.0), -200.0, far)  # below, e^x is 0 beside 1
+    below = (1.0 + (low - 1.0) * exp(where(is_low, low, -1.0))) / far / far
+    above = out + (1.0 - out) / far
+    return (where(is_near, series, where(is_low, below, where(is_end, out, above))),)
+
+
 def _rgamma(out: Tensor, z: Tensor) -> tuple[Any, ...]:
     if dtypes.is_complex(z.dtype):
         return (-out * raw("psi", z),)
@@ -405,7 +421,7 @@ SLOPES: dict[str, Slopes] = {
     "sici": lambda out, index, z: _flat(z, cos(z) / z if index else _ratio(sin, z)),
     "shichi": _shichi,
     "expi": lambda out, z: (exp(z) / z,), "exp1": lambda out, z: (-exp(-z) / z,), "expn": _expn,
-    "exprel": lambda out, x: _flat_at(-math.inf, x, raw("hyp1f1", 2.0, 3.0, x) / 2),
+    "exprel": _exprel,
     "spence": lambda out, z: (-log_ratio(z - 1),), "owens_t": _owens_t, "chndtr_by_df": _noncentral,
     "lambertw_by_branch": lambda out, k, z: (exp(-out) / (1 + out),), "wrightomega": lambda out, z: (out / (1 + out),),
     "gamma": lambda out, z: (out * raw("psi", z),), "loggamma": lambda out, z: (raw("psi", z),), "rgamma": _rgamma,

@@ -1,6 +1,6 @@
 """Real functions of `scipy.special` that have no primitive of their own, as vector code.
 
-`dawsn`, `fresnel`, `sici` and `spence`.
+`dawsn`, `exprel`, `fresnel`, `sici` and `spence`.
 
 They are calls of one primitive that names the function (`scipy/_ufuncs.py`), of which others stay calls of SciPy's.
 Each is made of polynomials, those of least squares of relative errors at Chebyshev's points, worked out with 50 digits:
@@ -341,10 +341,17 @@ def _spence(z: Number) -> Number:
     return where(is_told, found, math.nan)  # of an infinity, too, as SciPy has it
 
 
+def _exprel(x: Number) -> Number:
+    """(e^x - 1) / x, which float32 holds where it does not hold e^x."""
+    is_small, is_large = abs(x) < 2.0**-60, x > 717.0
+    place = where(is_small | is_large, 1.0, x)
+    return where(is_small, 1.0, where(is_large, math.inf, place.of("expm1") / place))
+
+
 # by SciPy's name and the place among its results
 _FORMULAS: dict[tuple[str, int], Callable[[Number], Number]] = {
     ("dawsn", -1): _dawsn, ("spence", -1): _spence, ("sici", 0): _si, ("sici", 1): _ci,
-    ("fresnel", 0): _fresnel(False), ("fresnel", 1): _fresnel(True),
+    ("exprel", -1): _exprel, ("fresnel", 0): _fresnel(False), ("fresnel", 1): _fresnel(True),
 }  # fmt: skip
 _SHORT = ("dawsn", "spence")  # computed in float32, too: of others terms cancel
 
