@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -320,3 +322,20 @@ def test_without_numpys_functions_kernels_run(monkeypatch: pytest.MonkeyPatch) -
     assert not any(map(reason_against, nodes))
     monkeypatch.setattr(numpy_transforms, "_loop", lambda name, type_: None)
     assert all("no transforms" in reason_against(node) for node in nodes)
+
+
+@pytest.mark.parametrize("n", [1 << 16, 100_003])
+def test_large_tables_are_kept_as_long_as_a_program_has_them(n: int) -> None:
+    if not split_fourier.fills_vectors("c128"):
+        return
+    forward: Any = wg.function(wg.fft.fft)
+    forward(np.random.default_rng(3).normal(size=n) + 0j)
+    split = split_fourier.split_of(n, "c128")
+    turned = split_fourier._chirp(n, "c128") if split is None else split_fourier._turns(*split[:2], "c128")
+    table = weakref.ref(turned)
+    del turned
+    gc.collect()
+    assert table() is not None
+    del forward
+    gc.collect()
+    assert table() is None

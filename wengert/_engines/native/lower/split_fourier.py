@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import functools
 import math
+import weakref
+from collections import deque
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -25,6 +28,7 @@ from .ranges import smaller
 LEAST_LANES = 4
 SHORTEST, SHORTEST_CHIRP = 16, 64  # numbers of a line
 _TABLES = 32  # that are kept of each kind, for the next programs
+_LARGE = 1 << 18  # bytes of a table that is kept no longer than a program has it
 _DTYPES = {"c128": np.complex128, "c64": np.complex64}
 # what a pass over a number takes for each factor, and what it takes to fetch and to bring one, in passes of factor 2
 _WORK, _MOVES = {2: 1.0, 3: 1.2, 4: 1.2, 5: 1.7, 7: 2.4, 11: 5.0, 13: 6.5}, 3.0
@@ -85,6 +89,23 @@ def longer(n: int, type_: str) -> int:
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
+def _shared(make: Callable[..., Numbers]) -> Callable[..., Numbers]:
+    """Programs share tables as long as one of them has these; small ones are kept for the next programs, too."""
+    known: weakref.WeakValueDictionary[tuple[Any, ...], Numbers] = weakref.WeakValueDictionary()
+    small: deque[Numbers] = deque(maxlen=_TABLES)
+
+    @functools.wraps(make)
+    def table(*key: Any) -> Numbers:
+        found = known.get(key)
+        if found is None:
+            found = known[key] = make(*key)
+            if found.nbytes <= _LARGE:
+                small.append(found)
+        return found
+
+    return table
+
+
 def _exact_roots(n: int) -> Numbers:
     """e^(-2 pi i k / n) for each k below n, by angles of up to an eighth of the circle."""
     four = 4 * np.arange(n)
@@ -93,7 +114,7 @@ def _exact_roots(n: int) -> Numbers:
     return (np.cos(angle) - 1j * np.sin(angle)) * np.array([1, -1j, -1, 1j])[quarter % 4]
 
 
-@functools.lru_cache(_TABLES)
+@_shared
 def roots(n: int, type_: str) -> Numbers:
     """e^(-2 pi i k / n) for each k below n."""
     return _exact_roots(n).astype(_DTYPES[type_])
@@ -105,29 +126,37 @@ def _parts(x: Numbers, type_: str) -> Numbers:
     return np.stack([np.real(rounded), np.imag(rounded)], -2).ravel()
 
 
-@functools.lru_cache(_TABLES)
+@_shared
 def _turns(rows: int, columns: int, type_: str) -> Numbers:
     """How far number k of the transform of column j is turned: row * column parts of the circle."""
     places = np.multiply.outer(np.arange(rows), np.arange(columns))
     return _parts(_exact_roots(rows * columns)[places], type_)
 
 
-@functools.lru_cache(_TABLES)
+@_shared
 def _turns_of_halves(n: int, type_: str, is_inverse: bool) -> Numbers:
     """How the differences of two numbers are turned for 2 n real ones."""
     found = _exact_roots(2 * n)[:n]
     return _parts(1j * found.conj() if is_inverse else -0.5j * found, type_)
 
 
-@functools.lru_cache(_TABLES)
-def _chirps(n: int, length: int, type_: str) -> tuple[Numbers, Numbers]:
-    """A chirp, and the transform of what it is convolved with."""
-    squares = np.arange(n) ** 2 % (2 * n)
-    chirp = _exact_roots(2 * n)[squares]
-    other = np.zeros(length, complex)
+@_shared
+def _chirp(n: int, type_: str) -> Numbers:
+    """A line that turns faster and faster: its number k by k^2 / 2 n of the circle."""
+    return _exact_chirp(n).astype(_DTYPES[type_])
+
+
+@_shared
+def _spectrum(n: int, length: int, type_: str) -> Numbers:
+    """The transform of what lines turned by a chirp are convolved with."""
+    chirp, other = _exact_chirp(n), np.zeros(length, complex)
     other[:n] = chirp.conj()
     other[length - n + 1 :] = other[n - 1 : 0 : -1]
-    return chirp.astype(_DTYPES[type_]), (np.fft.fft(other) / length).astype(_DTYPES[type_])
+    return (np.fft.fft(other) / length).astype(_DTYPES[type_])
+
+
+def _exact_chirp(n: int) -> Numbers:
+    return _exact_roots(2 * n)[np.arange(n) ** 2 % (2 * n)]
 
 
 # -- single lines -----------------------------------------------------------------------------------------------------
@@ -229,7 +258,8 @@ class _Chirp:
     def __init__(self, given: Rooms, n: int, type_: str, is_inverse: bool) -> None:
         self.b, self.n, self.type, self.is_inverse = given.b, n, type_, is_inverse
         self.length = longer(n, type_)
-        self.chirp, self.other = map(given.constant, _chirps(n, self.length, type_))
+        self.chirp = given.constant(_chirp(n, type_))
+        self.other = given.constant(_spectrum(n, self.length, type_))
         self.rooms = [given.take(type_, self.length) for _ in range(2)]
         split = cast(Split, split_of(self.length, type_))
         self.there, self.back = (_Matrix(given, split, type_, way) for way in (False, True))
