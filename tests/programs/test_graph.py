@@ -35,6 +35,25 @@ def names(graph: Graph) -> list[str]:
     return [node.op.name for node in graph.nodes]
 
 
+def test_a_graph_knows_which_node_makes_a_value() -> None:
+    """Also results that a node is given later, and where nodes were dropped and others came."""
+    graph = Graph("known")
+    with graph.as_default():
+        x = graph.add_input((2,), DOUBLE, "x")
+        y = wg.ops.sin(x)
+        assert graph.node_of(x._key) is None
+        assert graph.node_of(y._key) is graph.nodes[0]
+        dropped = wg.ops.cos(y)
+        graph.extend(graph.nodes[1], [((3,), DOUBLE)])
+        assert graph.node_of(graph.nodes[1].outputs[1].key) is graph.nodes[1]
+        graph.shorten(1)
+        assert graph.node_of(dropped._key) is None
+        z = wg.ops.exp(y)
+    assert graph.node_of(y._key) is graph.nodes[0]
+    assert graph.node_of(z._key) is graph.nodes[1]
+    assert graph.site_of(z._key) == graph.nodes[1].site
+
+
 def test_operations_become_nodes():
     graph = small_graph()
     assert names(graph) == ["sin", "mul", "times_number", "reduce_sum"]

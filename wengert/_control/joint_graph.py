@@ -239,5 +239,5 @@ def _growing(out: Tensor) -> tuple[Node, Graph] | None:
     graph = graph_holding(data) if type(data) is Value else None
     if graph is None or graph.is_frozen:
         return None
-    node = next((n for n in reversed(graph.nodes) if any(v.key == out._key for v in n.outputs)), None)
+    node = graph.node_of(out._key)
     return None if node is None else (node, graph)

@@ -124,7 +124,7 @@ class Graph:
         self._last_site: Site | None = None
         # set by `Origins`; what is made on behalf of a line may be put together in a graph of its own
         self._origin: tuple[Site | None, Site] | None = None if STATE.builder is None else STATE.builder._origin
-        self._indexed: dict[int, Site | None] = {}  # by value where it was made, of the first `_indexed_nodes` nodes
+        self._indexed: dict[int, Node] = {}  # by value what makes it, of the first `_indexed_nodes` nodes
         self._indexed_nodes = 0
         self.lines: Lines | None = None  # counts what the user's places make, in a trace of the user's own functions
         _open[self.serial] = self
@@ -182,7 +182,15 @@ class Graph:
         """Gives a node of this graph more results, behind those that it has."""
         for shape, dtype in types:
             check_bytes(node.op.name, shape, dtype)
-        node.outputs = (*node.outputs, *[self._new_value(t[0], t[1]) for t in types])
+        more = [self._new_value(t[0], t[1]) for t in types]
+        node.outputs = (*node.outputs, *more)
+        self._indexed.update((value.key, node) for value in more)
+
+    def shorten(self, count: int) -> None:
+        """Drops all nodes but the first so many."""
+        del self.nodes[count:]
+        self._indexed.clear()
+        self._indexed_nodes = 0
 
     def unique_name(self, name: str) -> str:
         """The name, with a number behind it if the graph has it already: `foo`, `foo_1`, ..."""
@@ -199,8 +207,13 @@ class Graph:
 
     def site_of(self, key: int) -> Site | None:
         """Where the user made a value of this graph; None where that is not known."""
+        node = self.node_of(key)
+        return None if node is None else node.site
+
+    def node_of(self, key: int) -> Node | None:
+        """The node of this graph that makes a value; None of what comes from outside."""
         for node in self.nodes[self._indexed_nodes :]:
-            self._indexed.update((value.key, node.site) for value in node.outputs)
+            self._indexed.update((value.key, node) for value in node.outputs)
         self._indexed_nodes = len(self.nodes)
         return self._indexed.get(key)
 

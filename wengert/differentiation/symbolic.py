@@ -212,7 +212,7 @@ def _undone_on_error(builder: Graph) -> Generator[None]:
     try:
         yield
     except BaseException:
-        del builder.nodes[count:]
+        builder.shorten(count)
         raise
     finally:
         builder.scope = scope
