@@ -51,8 +51,18 @@ class Captured(NamedTuple):
 
 def var_uses(block: Block) -> Counter[Var]:
     """How often each variable is read or set."""
-    found = Counter(item.var for item in walk(block) if type(item) in (Get, Set))
-    found.update(var for item in walk(block) if type(item) is Apply for var in item.variables)
+    return var_uses_of(walk(block))
+
+
+def var_uses_of(items: Iterable[Any]) -> Counter[Var]:
+    """As `var_uses`, of instructions without what is inside them."""
+    found: Counter[Var] = Counter()
+    for item in items:
+        kind = type(item)
+        if kind is Get or kind is Set:
+            found[item.var] += 1
+        elif kind is Apply:
+            found.update(item.variables)
     return found
 
 

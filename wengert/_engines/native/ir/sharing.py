@@ -24,10 +24,12 @@ from .loops import (
     Apply,
     Array,
     Block,
+    Convert,
     Copy,
     Fill,
     For,
     Function,
+    Get,
     Give,
     If,
     Lanes,
@@ -52,7 +54,7 @@ from .loops import (
     pieces_of,
     written_by,
 )
-from .outlining import var_uses
+from .outlining import var_uses_of
 from .renaming import reads, renewed, walk
 
 LONG = 300  # instructions: what is shorter LLVM sees whole, and optimises across its loops
@@ -62,8 +64,9 @@ MANY = 3_000  # ... and half as many where the function is so long that LLVM opt
 FEWEST = 3  # of a piece that many run
 MOST_NUMBERS = 16  # that loops differ in and yet are one piece
 
-_STAYS = (Give, SetSize, Apply)
+_STAYS: set[type] = {Give, SetSize, Apply}
 _DEFINES = {For: "index", Lanes: "index"}  # besides `out`
+_PLAIN = {Load, Select, Convert, Get, Set}  # of what is no `Let`, what writes to no array
 
 
 def shared(function: Function, fresh: Callable[[str], Reg]) -> None:
@@ -131,9 +134,10 @@ class _Sharing:
         self.function = function
         self.fresh = fresh
         self.straight = straight  # loops of one iteration, by `id`
-        self.alone = ALONE // 2 if length(function.body) >= MANY else ALONE
-        self.variables = var_uses(function.body)
-        self.arrays = Counter(x for item in walk(function.body) for x in reads(item) if type(x) is Array)
+        items = [*walk(function.body)]
+        self.alone = ALONE // 2 if len(items) >= MANY else ALONE
+        self.variables = var_uses_of(items)
+        self.arrays: Counter[Any] | None = None  # how often each is named; only few functions have who asks
         self.alike: dict[Any, list[_Place]] = {}
         self.count = 1 + max((piece.number for piece in pieces_of(function.body)), default=-1)
 
@@ -155,15 +159,16 @@ class _Sharing:
         for item in block:
             if type(item) not in (For, While, If):
                 continue
-            if length([item]) <= LARGEST and self.is_place(item, is_in_threads):
+            items = [*walk([item])]
+            if len(items) <= LARGEST and self.is_place(items, is_in_threads):
                 continue
             for inner in blocks_of(item):
                 self.find(inner, is_in_threads or (type(item) is For and item.work is not None))
 
-    def is_place(self, item: object, is_in_threads: bool) -> bool:
-        """Whether a loop can be a piece; it is noted then."""
-        made = _allocated(item)
-        if not self.can_move(item, made, is_in_threads):
+    def is_place(self, items: list[Any], is_in_threads: bool) -> bool:
+        """Whether a loop, the first of its instructions, can be a piece; it is noted then."""
+        item, made = items[0], _allocated(items)
+        if not self.can_move(items, made, is_in_threads):
             return False
         form = _Form(item, {a.array for a in made})
         if not self.is_closed(form):
@@ -173,20 +178,23 @@ class _Sharing:
         self.alike.setdefault((*form.key, *is_outer), []).append(place)
         return True
 
-    def can_move(self, item: Any, made: list[Alloc], is_in_threads: bool) -> bool:
+    def can_move(self, inner: list[Any], made: list[Alloc], is_in_threads: bool) -> bool:
         """Whether a loop can be a function: what it allocates is made once, before it, and by no thread. In a thread it
         must not end early."""
-        inner = [*walk([item])]
         if is_in_threads and (made or _may_fail(inner)):
             return False
-        if any(id(x) in self.straight for x in inner[1:]):  # those are pieces in any case
+        if self.straight and any(id(x) in self.straight for x in inner[1:]):  # those are pieces in any case
             return False
-        if any(type(x) in _STAYS for x in inner) or any(type(a.count) is not int or a.zero for a in made):
+        if not _STAYS.isdisjoint(map(type, inner)) or any(type(a.count) is not int or a.zero for a in made):
             return False
         return not made or all(type(x) is not For or x.work is None for x in inner)
 
     def is_closed(self, form: _Form) -> bool:
         """Whether the arrays that a loop has for itself are used nowhere else."""
+        if not form.own_arrays:
+            return True
+        if self.arrays is None:
+            self.arrays = Counter(x for item in walk(self.function.body) for x in reads(item) if type(x) is Array)
         return all(self.arrays[array] == count for array, count in form.own_arrays.items())
 
     def applications(self, places: list[_Place], varying: list[int]) -> list[Apply]:
@@ -232,11 +240,11 @@ def _leave_out(allocs: list[Alloc], block: Block) -> None:
             _leave_out(allocs, inner)
 
 
-def _allocated(item: Any) -> list[Alloc]:
-    """What a loop allocates, but for each lane."""
-    inner = [*walk([item])]
-    in_lanes = {id(y) for x in inner if type(x) is Lanes for y in walk(x.body)}
-    return [x for x in inner if type(x) is Alloc and id(x) not in in_lanes]
+def _allocated(inner: list[Any]) -> list[Alloc]:
+    """What the instructions of a loop allocate, but for each lane."""
+    made = [x for x in inner if type(x) is Alloc]
+    in_lanes = {id(y) for x in inner if type(x) is Lanes for y in walk(x.body)} if made else ()
+    return [x for x in made if id(x) not in in_lanes]
 
 
 class _Form:
@@ -273,16 +281,22 @@ class _Form:
 
     def _item(self, item: Any) -> None:
         kind = type(item)
-        self.key.append(kind.__name__)
+        self.key.append(kind)
+        if kind is Let:
+            self._let(item)
+            return
         if kind in (Local, Alloc):
             self._numbers.setdefault(item.array, len(self._numbers))
             self.own_arrays[item.array] += 0
             self.key.append(kind is Alloc and item.array.number)  # which a want of memory tells
-        self.written.update(written_by(item))
-        self.moved.update(moved_by(item))
+        if kind not in _PLAIN:
+            self.written.update(written_by(item))
+            self.moved.update(moved_by(item))
         for slot in kind.__slots__:
             value = getattr(item, slot)
-            if type(value) is list:
+            if type(value) is Reg and slot != "out" and slot != _DEFINES.get(kind):
+                self._name(value)
+            elif type(value) is list:
                 self._block(value)
             elif slot == "out" or slot == _DEFINES.get(kind):
                 if value is not None:
@@ -290,6 +304,17 @@ class _Form:
                 self.key.append(value and value.type)
             elif slot != "node":
                 self._value(item, slot, (), value, _type_in(item, slot))
+
+    def _let(self, item: Let) -> None:
+        """As any other, in a third of the time: most of what is long is of these."""
+        numbers, out = self._numbers, item.out
+        numbers[out] = len(numbers)
+        self.key += (item.op, item.type, out.type)
+        for place, value in enumerate(item.args):
+            if type(value) is Reg:
+                self._name(value)
+            else:
+                self._value(item, "args", (place,), value, _type_in(item, "args"))
 
     def _value(self, item: Any, slot: str, path: tuple[int, ...], value: Any, type_: str | None) -> None:
         """Tokens of what stands in a place; `type_` of a number that may differ there."""
