@@ -362,3 +362,29 @@ def test_a_place_that_is_none_is_an_error() -> None:
     for place in (2000, -2001):
         with pytest.raises(IndexError):
             compiled(x, np.array(place))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i2", "u8", "u1", "?"])
+def test_the_first_of_the_best_is_told(dtype: str) -> None:
+    rng = np.random.default_rng(7)
+    for shape, axis in (((7,), 0), ((300, 9), 0), ((9, 300), 1), ((3, 600, 2), 1), ((5000,), 0), ((3, 9000), 1)):
+        both = wg.function(lambda x, axis=axis: (np.argmax(x, axis), np.argmin(x, axis)))
+        equal = (0, np.nan) if dtype[0] == "f" else (0,)
+        for x in (*samples(dtype, shape), *(np.full(shape, value, dtype) for value in equal)):
+            for y in (x, x[..., ::-1], np.asfortranarray(x)):
+                for found, wanted in zip(both(y), (np.argmax(y, axis), np.argmin(y, axis)), strict=True):
+                    np.testing.assert_array_equal(found, wanted)
+        ends = rng.permuted(np.arange(int(np.prod(shape))) % 97).astype(dtype).reshape(shape)
+        ends[ends == 0] = np.iinfo(dtype).min if dtype[0] in "iu" else ends.min()
+        np.testing.assert_array_equal(both(ends)[1], np.argmin(ends, axis))
+
+
+def test_the_best_of_lanes_of_any_length() -> None:
+    signature = [wg.TensorSpec((None, None), np.float64)]
+    both = wg.function(lambda x: (np.argmax(x, 0), np.argmin(x, 1)), input_signature=signature)
+    for shape in ((1, 1), (3, 700), (700, 3), (3000, 600)):
+        x = np.random.default_rng(8).integers(0, 1000, shape).astype(float)
+        for found, wanted in zip(both(x), (np.argmax(x, 0), np.argmin(x, 1)), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(ValueError, match="argm"):
+        both(np.ones((0, 3)))

@@ -1,4 +1,5 @@
-"""Lowers cumulative ops along an axis (running sums, products and extrema, recurrences) and argmax and argmin."""
+"""Lowers cumulative ops along an axis (running sums, products and extrema, recurrences), and the table of what
+goes along an axis."""
 
 from __future__ import annotations
 
@@ -7,13 +8,14 @@ from typing import Any
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, FRACTIONS, Operand
+from ..ir.loops import FRACTIONS, Operand
 from . import index_splitting, searching, sorting
+from .best_places import place_of_best
 from .blocks import Block, singles
-from .forms import TYPE_OF, Form, Index, refuse_none, spill
+from .forms import TYPE_OF, Form, Index, spill
 from .nests import poll_often
 from .reduces import RUNNING
-from .scalars import SCALARS, is_nan
+from .scalars import SCALARS
 from .scatters import over
 
 Iteration = Callable[[Builder, str, Operand, list[Operand]], Operand]
@@ -120,45 +122,6 @@ def _of(join: Callable[[Builder, str, Operand, Operand], Operand]) -> Any:
     return _scan(lambda b, t, last, xs: join(b, t, last, xs[0]), lambda xs: xs[0])
 
 
-# -- the place of the largest -----------------------------------------------------------------------------------------
-
-
-def _best_place(op: str) -> Callable[[Block, Node, list[Form]], list[Form]]:
-    def lower(block: Block, node: Node, forms: list[Form]) -> list[Form]:
-        b, x = block.b, block.stored(forms[0])
-        axis = node.attrs[0] % len(x.shape)
-        refuse_none(b, [x.shape[axis]])
-        kept = (*x.shape[:axis], *x.shape[axis + 1 :])
-        target = block.fresh(kept, "i64")
-
-        def lane(index: Index) -> None:
-            def at(i: Operand) -> Operand:
-                return x.at(b, (*index[:axis], i, *index[axis:]))
-
-            best, place = b.var(x.type, at(0)), b.var("i64", 0)
-            with b.loop(1, x.shape[axis]) as i:
-                value, old = at(i), b.get(best)
-                wins = _wins(b, op, x.type, value, old)
-                b.set(best, b.select(x.type, wins, value, old))
-                b.set(place, b.select("i64", wins, i, b.get(place)))
-            target.store(b, index, b.get(place))
-
-        over(b, kept, lane)
-        return [target]
-
-    return lower
-
-
-def _wins(b: Builder, op: str, t: str, value: Operand, old: Operand) -> Operand:
-    """Whether a value is better than the best so far; the first NaN is the best of all."""
-    if t == "bool":
-        return b.both(value, b.negated(old)) if op == "gt" else b.both(b.negated(value), old)
-    wins = b.let(op, t, value, old)
-    if t not in FLOATS:
-        return wins
-    return b.either(wins, b.both(is_nan(b, t, value), b.negated(is_nan(b, t, old))))
-
-
 LOWERED = {
     **singles({name: _of(total.join) for name, total in RUNNING.items()}, of_complex=True),
     **singles({
@@ -167,8 +130,8 @@ LOWERED = {
     }, of_complex=True),
     **singles({
         "cumlogsumexp": _of(lambda b, t, x, y: SCALARS["logaddexp"](b, t, (), x, y)),
-        "argmax": _best_place("gt"),
-        "argmin": _best_place("lt"),
+        "argmax": place_of_best(is_least=False),
+        "argmin": place_of_best(is_least=True),
         "sort": sorting.sort,
         "argsort": sorting.argsort,
         "searchsorted": searching.searchsorted,
