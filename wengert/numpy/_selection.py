@@ -13,9 +13,10 @@ from .._core.argument_types import ArrayLike, Axes, Out, ShapeLike
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
+from ..ops import partitions
 from ..ops.indexing import falling, falling_order
 from ..ops.memory.writes import write_all
-from ..ops.ordering import require_places
+from ..ops.ordering import partition_operands
 from ..ops.promotion import (
     as_ndarray,
     as_tensor,
@@ -262,23 +263,21 @@ def argsort(
 def partition(
     a: ArrayLike, kth: ShapeLike, axis: Axes = -1, kind: str | None = "introselect", order: str | None = None
 ) -> Any:
-    """The elements with the kth in its place: here, all of them are.
+    """The elements with the kth in its place, smaller ones before it and larger ones after it.
 
     Example:
         >>> import wengert.numpy as np
         >>> np.partition([2.0, 1.0], 0)
         array([1., 2.])
     """
-    x = as_tensor(a, "partition")
-    require_places(kth, x, axis, "partition")
-    return sort(x, axis)
+    return partitions.partition(*partition_operands(a, kth, axis, "partition"))
 
 
 @as_numpy
 def argpartition(
     a: ArrayLike, kth: ShapeLike, axis: Axes = -1, kind: str | None = "introselect", order: str | None = None
 ) -> Any:
-    """The integers that would put the kth element in its place: here, all of them."""
+    """The integers that would put the kth element in its place, smaller ones before it and larger ones after it."""
     return ops.argpartition(as_tensor(a, "argpartition"), kth, axis)
 
 

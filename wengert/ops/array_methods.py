@@ -28,6 +28,7 @@ from . import (
     linalg,
     memory_methods,
     ordering,
+    partitions,
     piecewise,
     reductions,
     repeating,
@@ -38,7 +39,7 @@ from .at import At
 from .elementwise import floor_divide
 from .flat import Flat
 from .memory import sharing, writes
-from .promotion import as_ndarray, as_tensor
+from .promotion import as_tensor
 from .subscript import known_values
 
 _METHODS: dict[str, Any] = {}
@@ -389,13 +390,9 @@ def sort(
 def partition(
     self: Tensor, kth: ShapeLike, axis: int = -1, kind: str | None = "introselect", order: str | None = None
 ) -> None:
-    """Puts the smaller elements before the k-th along an axis, in place: in their order, which NumPy leaves open."""
-    for k in np.atleast_1d(as_ndarray(kth, "Tensor.partition")):
-        if not -self.shape[axis] <= k < self.shape[axis]:
-            raise ValueError(
-                at_user_line(f"Tensor.partition: kth={k} is out of bounds for {self.shape[axis]} elements")
-            )
-    writes.write_all(self, indexing.sort(self, axis), "Tensor.partition")
+    """Puts the smaller elements before the k-th along an axis and the larger ones behind it, in place."""
+    operands = ordering.partition_operands(self, kth, axis, "Tensor.partition")
+    writes.write_all(self, partitions.partition(*operands), "Tensor.partition")
 
 
 @_method

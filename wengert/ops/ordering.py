@@ -12,7 +12,7 @@ import numpy as np
 
 from .._core import dims, dtypes
 from .._core.apply import apply
-from .._core.argument_types import ArrayLike, Axes, DTypeLike, ShapeLike
+from .._core.argument_types import ArrayLike, Axes, DTypeLike
 from .._core.engine import ndarray_of
 from .._core.op import Op
 from .._core.structure import is_number_list
@@ -25,9 +25,8 @@ from .._prims import sorting as O
 from .._prims import structural as S
 from .._prims import windows as W
 from ..errors import TracingError
-from . import promotion
+from . import partitions, promotion
 from .elementwise import add, divide, floor_divide, multiply, subtract
-from .indexing import argsort
 from .piecewise import maximum, minimum
 from .promotion import as_tensor, count_of, named, names_errors, normal_axes, normal_axis, outward, public
 from .reductions import sum as total
@@ -596,7 +595,8 @@ def _of_size(x: Any, size: int, filler: Any) -> Any:
 @public
 def argpartition(x: ArrayLike, kth: Any, axis: Axes = -1) -> Any:
     """An order of elements in which the kth is where sorting puts it, those before are not larger and those after not
-    smaller. Here it is the stable order of sorting.
+    smaller. Here elements of long lanes keep their order among the smaller, the equal and the larger ones, and short
+    lanes are sorted.
 
     Args:
         x: an array of real values.
@@ -614,16 +614,17 @@ def argpartition(x: ArrayLike, kth: Any, axis: Axes = -1) -> Any:
         >>> wg.ops.argpartition([3.0, 1.0, 2.0], 0)[0]
         np.int64(1)
     """
-    a = as_tensor(x, "argpartition")
-    require_places(kth, a, axis, "argpartition")
-    return argsort(a, axis)
+    return partitions.argpartition(*partition_operands(x, kth, axis, "argpartition"))
 
 
-def require_places(kth: ShapeLike, x: Tensor, axis: Axes, what: str) -> None:
-    """Refuses a place beyond the elements."""
-    size = x.size if axis is None else x.shape[promotion.normal_axis(axis, x.ndim, what)]
-    if type(size) is int and any(not -size <= k < size for k in np.ravel(known_places(kth, what)).tolist()):
+def partition_operands(x: ArrayLike, kth: Any, axis: Axes, what: str) -> tuple[Tensor, list[int], int]:
+    """The tensor, the places and the axis of a partition; refuses a place beyond the elements."""
+    a = as_tensor(x, what)
+    a, place = (flat(a), 0) if axis is None else (a, normal_axis(axis, a.ndim, what))
+    size, places = a.shape[place], np.ravel(known_places(kth, what)).tolist()
+    if type(size) is int and any(not -size <= k < size for k in places):
         raise ValueError(at_user_line(f"{what}: kth is {kth}, out of range for {size} elements along axis {axis}"))
+    return a, places, place
 
 
 __all__ = [

@@ -388,3 +388,51 @@ def test_the_best_of_lanes_of_any_length() -> None:
             np.testing.assert_array_equal(found, wanted)
     with pytest.raises(ValueError, match="argm"):
         both(np.ones((0, 3)))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "u1", "?"])
+@pytest.mark.parametrize(("shape", "axis"), [((700,), 0), ((3, 600), 1), ((600, 3), 0), ((40,), 0)])
+def test_compiled_partitions_are_the_eager_ones(dtype: str, shape: tuple[int, ...], axis: int) -> None:
+    for places in ((5,), (-1, 3, 20), tuple(range(12))):
+
+        def both(x: Any, places: Any = places) -> Any:
+            return wg.numpy.partition(x, places, axis), wg.numpy.argpartition(x, places, axis)
+
+        compiled = wg.function(both)
+        for x in samples(dtype, shape):
+            (found, order), (wanted, eager_order), ordered = compiled(x), both(x), np.sort(x, axis)
+            same(found, wanted)
+            np.testing.assert_array_equal(order, eager_order)
+            same(found, np.take_along_axis(x, order, axis))
+            for place in places:
+                is_there = np.take(found, [place], axis)
+                np.testing.assert_array_equal(is_there, np.take(ordered, [place], axis))
+                sides = np.split(found, [place % shape[axis]], axis)
+                assert not any((side > is_there if i == 0 else side < is_there).any() for i, side in enumerate(sides))
+
+
+def test_partitions_of_lanes_of_any_length() -> None:
+    signature = [wg.TensorSpec((None,), np.float64)]
+    compiled = wg.function(lambda x: wg.numpy.partition(x, (5, -3)), input_signature=signature)
+    for n in (6, 40, 511, 512, 900):
+        x = np.random.default_rng(n).normal(size=n)
+        np.testing.assert_array_equal(compiled(x), wg.numpy.partition(x, (5, -3)))
+
+
+def test_the_gradient_of_a_partition_goes_where_elements_come_from() -> None:
+    x = np.random.default_rng(0).normal(size=600)
+    gradient = wg.grad(lambda x: wg.sum(wg.numpy.partition(x, 5) * np.arange(600.0)))
+    for found in (gradient(x), wg.function(gradient)(x)):
+        np.testing.assert_array_equal(found[wg.numpy.argpartition(x, 5)], np.arange(600))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "u2"])
+def test_short_integers_in_order_stay(dtype: str) -> None:
+    for is_descending in (False, True):
+        compiled = wg.function(lambda x, d=is_descending: (wg.sort(x, descending=d), wg.argsort(x, descending=d)))
+        x = np.repeat(np.arange(40), 25).astype(dtype)
+        for y in (x[::-1], x, np.where(np.arange(1000) == 999, x[0], x)):
+            wanted = np.argsort(-y.astype(int) if is_descending else y, kind="stable")
+            found, order = compiled(y)
+            np.testing.assert_array_equal(order, wanted)
+            np.testing.assert_array_equal(found, y[wanted])

@@ -114,7 +114,7 @@ class Sorter:
             return self._merged(given, self.other)
         b = self.b
         with b.when(self._is_sorted(given)) as branch:
-            self._keep(given)
+            self._keep(given, self.other)
         with b.inside(branch.other):
             self._in_parts(given)
             self._merged(self.other, given)
@@ -129,11 +129,12 @@ class Sorter:
             b.set(overtakes, b.either(b.get(overtakes), is_less))
         return b.negated(b.get(overtakes))
 
-    def _keep(self, given: Keys) -> None:
-        """All keys go to the other room as they are."""
-        assert self.other.places is not None
-        self.b.copy(self.other.keys, self.other.first, given.keys, given.first, self.n)
-        self._number(self.other.places, 0, self.n)
+    def _keep(self, given: Keys, target: Keys) -> None:
+        """All keys stay as they are, in this room or in another."""
+        if target is not given and self.needs_keys:
+            self.b.copy(target.keys, target.first, given.keys, given.first, self.n)
+        with self.b.loop(0, self.n) as i:
+            target.set_place(self.b, i, i)
 
     def _in_parts(self, given: Keys) -> None:
         """NumPy sorts some keys at a time."""
@@ -152,15 +153,21 @@ class Sorter:
 
     def _counted(self, given: Keys) -> Keys:
         """Sorts by each byte of the keys, the least first; the order of equal bytes stays."""
-        source, target = given, self.other
-        shifts = passes(self.type)
-        for shift in shifts:
-            self._sort_by_byte(source, target, shift, self.needs_keys or shift != shifts[-1])
-            source, target = target, source
-        if source is given or source.places is not None:
-            return source
-        self.b.copy(given.keys, given.first, source.keys, source.first, self.n)  # who has no places wants the same room
-        return given
+        b, shifts = self.b, passes(self.type)
+        has_places = self.other.places is not None
+        is_elsewhere = has_places and len(shifts) % 2 == 1  # who has no places wants the same room
+        found = self.other if is_elsewhere else given
+        with b.when(self._is_sorted(given)) as branch:
+            if has_places:
+                self._keep(given, found)
+        with b.inside(branch.other):
+            source, target = given, self.other
+            for shift in shifts:
+                self._sort_by_byte(source, target, shift, self.needs_keys or shift != shifts[-1])
+                source, target = target, source
+            if source is not found:
+                b.copy(given.keys, given.first, source.keys, source.first, self.n)
+        return found
 
     def _sort_by_byte(self, source: Keys, target: Keys, shift: int, has_keys: bool) -> None:
         b = self.b
