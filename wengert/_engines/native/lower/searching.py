@@ -2,19 +2,23 @@
 
 One number is looked for by halving what is left. Where many are, they take their steps side by side: how much is left
 after a step does not hang on what was found, so nothing is guessed by the processor, and vectors of numbers take a step
-at once. A number by itself is guessed wrong in every other step.
+at once. The least and the largest of them are found first, and the others between these: of numbers in order, or that
+equal one another, there is little left. A number by itself is guessed wrong in every other step.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import Operand
+from ..ir.loops import FLOATS, Operand
 from .blocks import Block
+from .digit_orders import order_number
 from .forms import Form, Index, Stored, count_of
 from .nests import first_by_halving, poll_often, shares
+from .scalars import larger, smaller
 from .scatters import over
-from .sorting import before
 
 SIDE_BY_SIDE = 512  # numbers whose steps are taken together: their places stay in the nearest cache
 STEP = 4  # the work of a step, in that of an addition
@@ -51,20 +55,28 @@ def _search(b: Builder, sequence: Stored, values: Stored, target: Stored, is_aft
     """The places of a vector of values in a sorted vector."""
     (n,), (count,) = sequence.shape, values.shape
 
+    t = sequence.type
+    bits = t.replace("f", "i")
+
+    def number(x: Operand) -> Operand:
+        return order_number(b, t, bits, x) if t in FLOATS else x
+
     def is_behind(value: Operand, place: Operand) -> Operand:
-        """Whether the value's place lies behind this one."""
-        element = sequence.at(b, (place,))
-        if is_after:
-            return b.negated(before(b, sequence.type, value, element))
-        return before(b, sequence.type, element, value)
+        """Whether the place of a value's number lies behind this one."""
+        return b.let("le" if is_after else "lt", bits, number(sequence.at(b, (place,))), value)
+
+    def place_of(value: Operand) -> Operand:
+        return first_by_halving(b, n, lambda place: b.negated(is_behind(value, place)))
 
     if type(count) is int and count == 1:
-        value = values.at(b, (0,))
-        target.store(b, (0,), first_by_halving(b, n, lambda place: b.negated(is_behind(value, place))))
+        target.store(b, (0,), place_of(number(values.at(b, (0,)))))
         return
     work = b.mul(count, STEP * (n.bit_length() if type(n) is int else 16))
     with shares(b, count, SIDE_BY_SIDE, work) as (first, some):
-        left = b.var("i64", n)
+        least, most = _ends(b, bits, some, lambda i: number(values.at(b, (b.add(first, i),))))
+        start = place_of(least)
+        reach = b.sub(place_of(most), start)
+        left = b.var("i64", reach)
 
         def step(length: Operand) -> None:
             """Each place moves on by a length if the last element of so many stands before the value."""
@@ -72,7 +84,7 @@ def _search(b: Builder, sequence: Stored, values: Stored, target: Stored, is_aft
                 at = (b.add(first, i),)
                 place = target.at(b, at)
                 moved = b.add(place, length)
-                is_found = is_behind(values.at(b, at), b.sub(moved, 1))
+                is_found = is_behind(number(values.at(b, at)), b.sub(moved, 1))
                 target.store(b, at, b.select("i64", is_found, moved, place))
 
         def halve() -> None:
@@ -81,11 +93,23 @@ def _search(b: Builder, sequence: Stored, values: Stored, target: Stored, is_aft
             b.set(left, b.sub(b.get(left), half))
 
         with b.loop(0, some) as i:
-            target.store(b, (b.add(first, i),), 0)
+            target.store(b, (b.add(first, i),), start)
         b.repeat(lambda: b.let("lt", "i64", 1, b.get(left)), halve)
-        with b.when(b.let("lt", "i64", 0, n)):
+        with b.when(b.let("lt", "i64", 0, reach)):
             step(1)
         poll_often(b, count)
+
+
+def _ends(b: Builder, t: str, count: Operand, number: Callable[[Operand], Operand]) -> tuple[Operand, Operand]:
+    """The least and the largest of some whole numbers; of none, those that no number is beyond."""
+    size = int(t[1:])
+    low, high = (0, 2**size - 1) if t[0] == "u" else (-(2 ** (size - 1)), 2 ** (size - 1) - 1)
+    least, most = b.var(t, high), b.var(t, low)
+    with b.loop(0, count) as i:
+        value = number(i)
+        b.set(least, smaller(b, t, value, b.get(least)))
+        b.set(most, larger(b, t, value, b.get(most)))
+    return b.get(least), b.get(most)
 
 
 __all__ = ["searchsorted"]
