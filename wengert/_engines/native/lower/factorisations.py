@@ -165,7 +165,8 @@ def is_wild(b: Builder, x: Stored) -> Operand:
     def look(element: Operand) -> None:
         b.set(nothing, b.let("sum", x.type, b.get(nothing), b.let("sub", x.type, element, element)))
 
-    if x.is_flat():  # one row: LLVM would write a short one out, and make vectors along the columns, by gathers
+    is_short = type(x.shape[1]) is int and x.shape[1] <= WRITTEN_OUT  # and stays in registers
+    if x.is_flat() and not is_short:  # of many rows LLVM would make vectors along the columns, by gathers
         with b.loop(0, _product(b, x.shape)) as place:
             look(x.at_flat(b, place))
     else:
