@@ -251,3 +251,27 @@ def test_multi_hot_and_psnr_and_argpartition():
     assert (parted[:, :4].max(1) <= parted[:, 4]).all() and (parted[:, 5:].min(1) >= parted[:, 4]).all()
     with pytest.raises(ValueError, match="out of range"):
         ops.argpartition(z, 9)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int64", "float16"])
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+def test_compiled_convolutions_of_rows_are_numpys(mode, dtype):
+    rng = np.random.default_rng(0)
+    for n, m in ((1, 1), (7, 3), (3, 8), (50, 50), (300, 17)):
+        x, y = ((8 * rng.normal(size=(2, size))).astype(int).astype(dtype) for size in (n, m))
+        x, y = ((a[0] + 1j * a[1] if dtype[0] == "c" else a[0]) for a in (x, y))
+        for name in ("convolve", "correlate"):
+            found = wg.function(lambda x, y, name=name: getattr(np, name)(x, y, mode))(x, y)
+            wanted = getattr(np, name)(x, y, mode)
+            assert found.dtype == wanted.dtype
+            close(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_no_convolution_of_rows_holds_its_windows(dtype):
+    pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
+    x, y = np.ones(5000, dtype), np.ones(200, dtype)
+    slope = wg.grad(lambda x, y: np.sum(np.abs(np.convolve(x, y)) ** 2), argnums=(0, 1))
+    report = wg.function(slope).report(x, y)
+    assert report.memory < 2 << 20  # windows were 16 MiB
+    assert {part.by for part in report.parts} == {"machine code"}

@@ -12,6 +12,7 @@ from .._core.argument_types import ArrayLike, DTypeLike
 from .._core.dims import Dim, maximum, minimum
 from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
+from .._prims import conv as C
 from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import fourier as F
@@ -250,14 +251,26 @@ def convolved(x: Tensor, y: Tensor, mode: str, what: str, is_correlation: bool =
         return part(convolved(x, y, "full", what), 0, start, start + y.shape[0])
     if y.shape[0] > x.shape[0]:
         x, y = y, x
-    n: Any = x.shape[0]
     m: Any = y.shape[0]
-    # windows of the row, padded by zeros, times the kernel turned round
     margins = {"full": (m - 1, m - 1), "same": (m - 1 - (m - 1) // 2, (m - 1) // 2), "valid": (0, 0)}
-    low, high = margins[mode]
-    padded = joined([S.full(shape=(low,), value=0, dtype=x.dtype), x, S.full(shape=(high,), value=0, dtype=x.dtype)], 0)
-    windows = take(padded, _places(n + low + high - m + 1, m, 1), axis=0)
-    return matmul(windows, flip(y))
+    return _slid_over(x, flip(y), margins[mode])
+
+
+def _slid_over(x: Tensor, kernel: Tensor, margins: tuple[int, int]) -> Tensor:
+    """The sums of products at each place of a kernel along a row with zeros before and behind it."""
+    lhs, rhs = (reshaped(row, (1, 1, row.shape[0])) for row in (x, kernel))
+    is_complex = dtypes.is_complex(x.dtype)
+    if is_complex:  # real and imaginary parts are two channels: machine code has convolutions of real numbers
+        real, imaginary = S.real(rhs), S.imag(rhs)
+        lhs = joined([S.real(lhs), S.imag(lhs)], 1)
+        rhs = joined([joined([real, S.neg(imaginary)], 1), joined([imaginary, real], 1)], 0)
+    ones = (1,)
+    found = C.conv(
+        lhs, rhs, strides=ones, padding=(margins,), lhs_dilation=ones, rhs_dilation=ones, groups=1, batch_groups=1
+    )
+    if is_complex:
+        found = S.as_complex(part(found, 1, 0, 1), part(found, 1, 1, 2))
+    return reshaped(found, (found.shape[2],))
 
 
 def _of_unknown_extents(x: Tensor, y: Tensor, mode: str, is_correlation: bool) -> Tensor:
