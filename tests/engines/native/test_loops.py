@@ -308,6 +308,20 @@ def test_short_loops_that_fill_no_vectors_are_written_out(kind: str) -> None:
     assert "llvm.loop.unroll.full" in text
 
 
+@pytest.mark.parametrize(("count", "op", "is_plain"), [
+    (3, "sqrt", True), (9, "sqrt", True), (15, "sqrt", True), (8, "sqrt", False), (10, "sqrt", False), (17, "sqrt", False),
+    (9, "sin", False), (None, "sqrt", False),
+])  # fmt: skip
+def test_odd_numbers_of_few_iterations_are_no_vectors(count: int | None, op: str, is_plain: bool) -> None:
+    """LLVM would take half as long again for a vector with masks, which functions alone are worth."""
+    b = Builder()
+    x, out, n = b.array("f64", "in"), b.array("f64", "out"), count or b.reg("i64")
+    with b.loop(0, n) as i:
+        b.store(out, i, b.let(op, "f64", b.load(x, i)))
+    text = module_text(b.function("few", [x], [out], [] if count else [n]), "entry")
+    assert ('"llvm.loop.vectorize.enable", i1 false' in text) == is_plain
+
+
 @pytest.mark.parametrize("count", [codegen.FEW_CELLS, codegen.FEW_CELLS + 1])
 def test_addresses_that_change_are_variables_where_there_are_few(count: int) -> None:
     """LLVM holds variables in registers; what is read from a table it reads again after each write."""

@@ -711,7 +711,8 @@ class _Kernel(Values):
         that LLVM would compute one by one. With one call, sums in parts gain more than that costs. A short loop in
         another one is written out, as vectors are made of innermost loops only; but one that calls is kept from it, as
         of calls in straight code LLVM seldom makes vectors, and so is one of rows of complex numbers, of whose parts
-        LLVM would make vectors along the loop around, by gathers."""
+        LLVM would make vectors along the loop around, by gathers. Of what fills no vector none are made: the masks would
+        cost LLVM as much time as all else that it does with such a loop."""
         if self.is_written_out(item):
             return self.wish(item, '"llvm.loop.unroll.full"')
         wishes = [f'"llvm.loop.parallel_accesses", !{_group_of(item)}'] if _is_apart(item) else []
@@ -719,6 +720,8 @@ class _Kernel(Values):
             wishes.append('"llvm.loop.unroll.disable"')
         if count := _side_by_side(item):
             wishes.append(f'"llvm.loop.interleave.count", i32 {count}')
+        if _fills_no_vector(item):
+            wishes.append('"llvm.loop.vectorize.enable", i1 false')
         return self.wish(item, *wishes) if wishes else ""
 
     def is_written_out(self, item: For) -> bool:
@@ -1047,6 +1050,14 @@ def _is_dear(item: For) -> bool:
         return False
     inner = [*walk(item.body)]
     return len(inner) >= MUCH or any(map(_is_function, inner))
+
+
+def _fills_no_vector(item: For) -> bool:
+    """Whether a loop has few iterations, an odd number, with little to do in each: LLVM would make one vector of them,
+    with masks, and they take no longer one by one."""
+    count = _count_of(item)
+    is_odd = count is not None and 0 < count < FEW and count % 2 == 1
+    return is_odd and not _is_dear(item) and not any(type(x) is For for x in item.body)
 
 
 def _side_by_side(item: For) -> int:
