@@ -12,7 +12,7 @@ from .._control.call import Program, call_program, closed
 from .._core import forking
 from .._core.analysis import dim_sources
 from .._core.caller import NUMPY, Caller
-from .._core.constant import callers_own, strong
+from .._core.constant import callers_own, distinct, strong
 from .._core.dims import Atom, Dim, evaluate
 from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine, array_of, framework_of
 from .._core.kinds import ARRAYS
@@ -183,7 +183,7 @@ class Compiled:
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program)
-        return self.rebuild(_distinct([*map(callers_own, run(*natives))], natives))
+        return self.rebuild(distinct([*map(callers_own, run(*natives))], natives))
 
     def direct(self, arguments: Sequence[Any], home: Engine | None = None) -> Callable[..., Any] | None:
         """A function of arguments of these types that gives finished results, or NotImplemented if they do not fit.
@@ -279,7 +279,7 @@ class Compiled:
         if self.written:
             self._commit(outs[self.result_count :])
         own = caller.results(results)
-        return self.rebuild(_distinct([*own]) if caller is NUMPY else own)
+        return self.rebuild(distinct([*own]) if caller is NUMPY else own)
 
     def outputs(self, arguments: Sequence[Tensor], engine: Engine | None = None) -> tuple[Tensor, ...]:
         """The results, and behind them what Variables are to hold, which they do not yet."""
@@ -318,16 +318,6 @@ def _plain_home(native: Any) -> Engine | None:
 def _moved(x: Tensor, native: Any) -> Tensor:
     """A captured tensor whose values lie elsewhere now."""
     return Tensor(native, next_serial(), None, x._weak)
-
-
-def _distinct(results: list[Any], taken: Sequence[Any] = ()) -> tuple[Any, ...]:
-    """Results of which none is another one or an argument: to write into it would change both."""
-    seen = {*map(id, taken)}
-    for place, result in enumerate(results):
-        if type(result) is np.ndarray and id(result) in seen:
-            results[place] = result.copy()
-        seen.add(id(result))
-    return (*results,)
 
 
 def _are_told(dims: Sequence[Any], sizes: dict[Atom, int]) -> bool:

@@ -191,6 +191,16 @@ def callers_own(native: object) -> Any:
     return native
 
 
+def distinct(results: list[Any], taken: Sequence[Any] = ()) -> tuple[Any, ...]:
+    """Results of which none is another one or an argument: to write into it would change both."""
+    seen = {*map(id, taken)}
+    for place, result in enumerate(results):
+        if type(result) is np.ndarray and id(result) in seen:
+            results[place] = result.copy()
+        seen.add(id(result))
+    return (*results,)
+
+
 def _copied(native: object) -> Any:
     try:
         return np.array(native, order="C")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import math
 import os
 import re
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,11 +21,12 @@ import numpy as np
 
 from ..._core import budget, forking, time_limit
 from ..._core.analysis import atoms_named, atoms_told
-from ..._core.dims import Atom
+from ..._core.dims import Atom, dims_in
 from ..._core.garbage import uncollected
 from ..._core.graph import Graph, Node
 from ..._core.printer import programs_of
 from ..._core.progress import stage
+from ..._core.tensor import Value
 from ..._core.types import Guards
 from ..._core.user_line import Site, at_user_line, warn
 from ..refine import COMPILED, Plain
@@ -479,10 +482,8 @@ def refine(graph: Graph, plain: Plain) -> Graph:
         return graph
     prepared = ready(graph)
     found = parts(prepared, is_native)
-    made = {v.key for part in found for v in part.outputs}
-    is_whole = sorted(v.key for v in prepared.outputs) == sorted(made)
-    if len(found) == 1 and is_whole and {v.key for v in found[0].inputs} == {v.key for v in prepared.inputs}:
-        # then it takes and gives what the graph does, in this order, and calls can go straight to it
+    is_whole = len(found) == 1 and _is_whole(found[0], prepared)
+    if is_whole:  # then it takes and gives what the graph does, in this order, and calls can go straight to it
         found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
     for node in (node for part in found if not part.is_native for node in part.nodes):
         if node.op.facts.holds in _LOOPS:
@@ -493,9 +494,30 @@ def refine(graph: Graph, plain: Plain) -> Graph:
     for number, part in enumerate(found):
         is_one = part.is_native and _can_be_passed(part)
         nodes += [_compiled(part, f"{graph.name}.{number}", plain)] if is_one else part.nodes
-    result = Graph.of(graph.name, prepared.inputs, nodes, prepared.outputs, graph.guards)
+    outputs = nodes[0].outputs if is_whole else prepared.outputs
+    result = Graph.of(graph.name, prepared.inputs, nodes, outputs, graph.guards)
     result.captures, result.reads = graph.captures, graph.reads
     return result if _tells_its_dimensions(result) else graph
+
+
+def _is_whole(part: Part, graph: Graph) -> bool:
+    """Whether code of a part can take and give what a graph does. What nothing reads is no trouble to it, and results
+    that are arguments, or others once more, it copies, as callers are given copies of these: a call by way of Python
+    takes longer than that where they are small.
+    """
+    made = {v.key for v in part.outputs}
+    again = [v for v, count in Counter(graph.outputs).items() if count > 1 or v.key not in made]
+    taken = {v.key for v in part.inputs}
+    unread = [v for v in graph.inputs if v.key not in taken]
+    return all(map(_is_small, again)) and all(v.dtype in TYPE_OF and not v.is_history for v in unread)
+
+
+_COPIED = 1 << 12  # elements of a result
+
+
+def _is_small(value: Value) -> bool:
+    is_native = not value.is_history and value.dtype in TYPE_OF
+    return is_native and not dims_in(value.shape) and math.prod(value.shape) <= _COPIED
 
 
 _LOOPS = ("a loop", "a loop's backward pass")
@@ -551,7 +573,17 @@ def _tells_its_dimensions(graph: Graph) -> bool:
 def _compiled(part: Part, name: str, plain: Plain) -> Node:
     kind = Relay if any(v.is_history for v in (*part.inputs, *part.outputs)) else Segment
     segment = kind(part.graph(name), plain)
-    return Node(COMPILED, (*part.inputs,), (*part.outputs,), (segment,), None)
+    return Node(COMPILED, (*part.inputs,), _made_by(part), (segment,), None)
+
+
+def _made_by(part: Part) -> tuple[Value, ...]:
+    """What a part gives: of what it takes, and of what it gives twice, values of their own."""
+    known = {v.key for v in part.inputs}
+    made: list[Value] = []
+    for v in part.outputs:
+        made.append(Value(v.shape, v.dtype, v.graph, v.name, v.weak) if v.key in known else v)
+        known.add(v.key)
+    return (*made,)
 
 
 __all__ = ["Code", "Segment", "Timed", "has_llvm", "is_on", "refine", "untold"]

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._core import system
-from ...._core.constant import callers_own
+from ...._core.constant import callers_own, distinct
 from ...._core.user_line import warn
 from ..ir import loops
 from ..llvm.jit import WRITTEN, Loaded, library
@@ -258,7 +258,8 @@ def _shaped(
         return None
 
     def shaped(status: int, failing: int, *arguments: object) -> Any:
-        results = (*map(callers_own, on_failure(status, failing, *_natives(takes, (*arguments, *kept)))),)
+        natives = _natives(takes, (*arguments, *kept))
+        results = distinct([*map(callers_own, on_failure(status, failing, *natives))], natives)
         return results[0] if form is None else results if form is tuple else form._make(results)
 
     return shaped
