@@ -185,14 +185,21 @@ class Compiled:
             run = self.executable = executable(self.program)
         return self.rebuild(distinct([*map(callers_own, run(*natives))], natives))
 
-    def direct(self, arguments: Sequence[Any], home: Engine | None = None) -> Callable[..., Any] | None:
+    def direct(
+        self, arguments: Sequence[Any], home: Engine | None = None, statics: Sequence[Any] = ()
+    ) -> Callable[..., Any] | None:
         """A function of arguments of these types that gives finished results, or NotImplemented if they do not fit.
+
+        Args:
+            arguments: NumPy's arrays and numbers and Python's floats, or arrays of a framework.
+            home: that framework's engine.
+            statics: the values of the signature.
 
         There is one where the engine made one piece of compiled code of the program (its executable has an `entry`),
         and for arrays of a framework whose engine says how they look.
         """
         if home is not None:
-            return self._direct_on(home, arguments)
+            return self._direct_on(home, arguments, statics)
         entry = getattr(self.executable, "entry", None)
         if entry is None:
             return None
@@ -201,14 +208,14 @@ class Compiled:
         kept = self._direct.get((kinds, version))
         if kept is None or not kept.holds():
             code = entry(self.guards)
-            made = None if code is None else self._bound(code, arguments)
+            made = None if code is None else self._bound(code, arguments, statics)
             if made is None:
                 return None
             self._direct = {key: kept for key, kept in self._direct.items() if key[1] == version}
             kept = self._direct[kinds, version] = made
         return kept.run
 
-    def _bound(self, code: Any, arguments: Sequence[Any]) -> _Direct | None:
+    def _bound(self, code: Any, arguments: Sequence[Any], statics: Sequence[Any]) -> _Direct | None:
         """Code as a function of arguments that looks by itself whether it is still right, or Python does for it."""
         captures, natives = self.captures, self.natives
         if captures is not None and self._lookers < _MOST_LOOKERS:
@@ -219,7 +226,7 @@ class Compiled:
         made = self._of(code.direct([*arguments, *natives], self._kind()))
         if made is None or captures is None:
             return made
-        return made._replace(run=captures.guarded(made.run, self.natives))
+        return made._replace(run=captures.guarded(made.run, self.natives, None, statics))
 
     def _kind(self) -> type | None:
         return tuple if self.form is ... else self.form
@@ -229,7 +236,7 @@ class Compiled:
             return None
         return _Direct(_rebuilt(run, self.rebuild) if self.form is ... else run, looks)
 
-    def _direct_on(self, home: Engine, arguments: Sequence[Any]) -> Callable[..., Any] | None:
+    def _direct_on(self, home: Engine, arguments: Sequence[Any], statics: Sequence[Any]) -> Callable[..., Any] | None:
         if self._stands_for_others:
             return None
         own = [home.leave(x) for x in self.natives if ENGINE_OF[type(x)] is home]
@@ -238,7 +245,7 @@ class Compiled:
             return None
         version = 0 if self.captures is None else self.captures.version
         if (like, version) not in self._direct:
-            run = self._made_direct_on(home, arguments)
+            run = self._made_direct_on(home, arguments, statics)
             if run is None:
                 return None
             kept = [(key, kept) for key, kept in self._direct.items() if key[1] == version]
@@ -246,7 +253,9 @@ class Compiled:
             self._direct[like, version] = _Direct(run)
         return self._direct[like, version].run
 
-    def _made_direct_on(self, home: Engine, arguments: Sequence[Any]) -> Callable[..., Any] | None:
+    def _made_direct_on(
+        self, home: Engine, arguments: Sequence[Any], statics: Sequence[Any]
+    ) -> Callable[..., Any] | None:
         captured = self.natives
         if any(isinstance(x, ARRAYS) and not can_keep(x) for x in captured):
             return None
@@ -261,10 +270,10 @@ class Compiled:
                 own.append(natives[place])
             else:
                 natives[place] = Moving(self.uploads.mover(place, array, home.enter(arguments[0]), home), array)
-        make = partial(guarded, ()) if self.captures is None else self.captures.guarded
+        make: Any = partial(guarded, ()) if self.captures is None else self.captures.guarded
         conditions = (("not {}.reading", STATE),) if self._sources else ()  # nobody waits to hear what is read
         rebuild = None if self.form is None else self.rebuild
-        return make(ready.run, natives, Alike(ready, arguments, own, rebuild, conditions))
+        return make(ready.run, natives, Alike(ready, arguments, own, rebuild, conditions), statics)
 
     def run(self, arguments: Sequence[Tensor], caller: Caller, engine: Engine | None = None) -> Any:
         """The results for tensors: one node where recorders follow, Variables read at entry, written on success.

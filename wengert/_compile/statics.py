@@ -61,12 +61,18 @@ class StaticNames:
 
     def pinned(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with the static ones pinned; those that are already stay so."""
-        names = [*self._positional[: len(args)], *[None] * (len(args) - len(self._positional))]
-        found = (*[self._pin(name, a) for name, a in zip(names, args, strict=True)],)
+        found = (*[self._pin(name, a) for name, a in zip(self.names_of(args), args, strict=True)],)
         return found, {name: self._pin(name, a) for name, a in kwargs.items()}
 
+    def names_of(self, args: Sequence[Any]) -> list[str | None]:
+        """The name of each positional argument; None where f has none for it."""
+        return [*self._positional[: len(args)], *[None] * (len(args) - len(self._positional))]
+
+    def __contains__(self, name: str | None) -> bool:
+        return name in self._names
+
     def _pin(self, name: str | None, value: object) -> Any:
-        if name not in self._names or type(value) is Pinned:
+        if name not in self or type(value) is Pinned:
             return value
         kind: type[Any] = type(value)
         if is_tensor_or_variable(value) or (is_native(kind) and not issubclass(kind, (np.ndarray, np.generic))):

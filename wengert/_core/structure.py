@@ -117,6 +117,21 @@ def maker_of(kind: type[Any]) -> Callable[[Iterable[Any]], Any] | None:
     return getattr(kind, "_make") if is_named else None  # noqa: B009  # no method of every tuple
 
 
+def attributes_of(value: Any) -> list[tuple[str, Any, bool]] | None:
+    """What an instance of a dataclass, or of a class registered without functions, holds by name, and whether the field
+    is said to belong to the structure; None for other classes, of which users say what they hold.
+    """
+    kind = type(value)
+    if kind in _registered:
+        names = _attribute_names(value) if _registered[kind].flatten is _attributes else None
+    else:
+        names = (
+            [*kind.__dataclass_fields__] if _is_dataclass(kind) and not issubclass(kind, list | tuple | dict) else None
+        )
+    fields = _static_fields(kind)
+    return None if names is None else [(name, getattr(value, name), name in fields) for name in names]
+
+
 def _attributes(value: object) -> tuple[list[Any], Any]:
     """What a plain object holds: attributes that are numeric or structures, and the names of these with the others."""
     held = [(name, getattr(value, name)) for name in _attribute_names(value)]

@@ -43,6 +43,7 @@ from .._core.user_line import at_user_line
 from .._core.wrong_calls import Symbolic, Varying
 from .._engines import engine_named
 from ..errors import TracingError
+from .call_forms import Known, opened, remembered
 from .call_signatures import (
     argument_paths,
     cache_key,
@@ -70,7 +71,6 @@ from .changing_ints import (
     tried,
     without_ints,
 )
-from .nested_arguments import CONTAINERS, opened, through
 from .retraces import RetraceWatch
 from .specs import TensorSpec
 
@@ -81,6 +81,7 @@ __all__ = ["Function", "Graph", "eager", "function", "jit"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 CACHE_LIMIT = 256  # signatures kept for one function; the oldest goes first
 _NUMBERS = frozenset(np.dtype(letter).type for letter in "?bhilqBHILQefdFD")  # NumPy's, as arguments
@@ -138,8 +139,10 @@ class Function(Generic[P, R]):
         self._spec_leaves = None if self._signature is None else flatten(self._signature)[0]
         self._cache: OrderedDict[Any, list[Compiled]] = OrderedDict()  # newest first: what f has read differed
         self._plain: dict[Any, Compiled] = {}
-        # the default float and what ran last under it, if that was compiled code
+        self._formed: dict[Any, Known] = {}
+        # the default float and what ran last under it, if that was compiled code: without and with arguments by name
         self._last: tuple[Any, Callable[..., Any]] | None = None
+        self._last_named: tuple[Any, Callable[..., Any]] | None = None
         self._lock = forking.long_lock()
         self._ints = ChangingInts()
         self._is_compiled_only = False  # what `load` has read: there is no Python function to trace again
@@ -185,58 +188,19 @@ class Function(Generic[P, R]):
     @left_out
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         try:  # not `@public`, whose call would be felt here; `trace` puts back what it opened
-            if not kwargs and STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
-                # the hot path: NumPy arrays and floats whose signature is known and needs no Variables
+            if STATE.builder is None and not STATE.recorders and not STATE.eager_functions:
+                # the hot path: what ran last, if it takes this; then what is known for arguments like these
                 default = dtypes._default_float
-                last = self._last
+                last = self._last_named if kwargs else self._last
                 if last is not None and last[0] is default:
-                    result = last[1](*args)
+                    result = last[1](*args, **kwargs) if kwargs else last[1](*args)
                     if result is not NotImplemented:
                         return result
-                key: list[Any] = [default]
-                natives: list[Any] = []
-                array: Any
-                home: Engine | None = None
-                for a in args:
-                    kind = type(a)
-                    if kind is np.ndarray and home is None:
-                        array = a
-                        key.append(array.shape)
-                        key.append(array.dtype)
-                        natives.append(a)
-                    elif kind in PLAIN_TYPES and (home is not None or len(key) == 1):
-                        array = a
-                        home = PLAIN_TYPES[kind]
-                        key += look_of(array)
-                        natives.append(a)
-                    elif kind is float:
-                        key.append(float)
-                        natives.append(default.type(a))
-                    elif kind is int and self._ints.are_inputs:
-                        key.append(int)
-                        natives.append(a)
-                    elif kind in _NUMBERS and home is None:
-                        key.append(kind)
-                        natives.append(np.asarray(a))
-                    elif kind in CONTAINERS:
-                        result = self._call_nested(args)
-                        if result is not NotImplemented:
-                            return result
-                        break
-                    else:
-                        break
-                else:
-                    plain = self._plain.get(tuple(key))
-                    if (
-                        plain is not None
-                        and (plain.captures is None or plain.captures.holds())
-                        and (plain.limits is None or plain.takes_ints(natives))
-                    ):
-                        results = plain.run_natives(natives, home)
-                        direct = plain.direct(args, home) if plain.limits is None else None
-                        if direct is not None:
-                            self._last = (default, direct)
-                        return results
+                result: Any = NotImplemented if kwargs else self._call_plain(args, default)
+                if result is NotImplemented and self._formed:
+                    result = self._call_formed(args, kwargs)
+                if result is not NotImplemented:
+                    return result
             return self._call(args, kwargs)
         except BaseException as error:
             if isinstance(error, Symbolic):
@@ -248,16 +212,56 @@ class Function(Generic[P, R]):
             fold(error)
             raise
 
-    def _call_nested(self, args: Any) -> Any:
-        """The results for arrays in containers, where there is a program for such; else NotImplemented."""
-        given = opened(args) if self._plain else None
-        plain = None if given is None else self._plain.get(given.key)
-        if given is None or plain is None or not (plain.captures is None or plain.captures.holds()):
+    def _call_plain(self, args: tuple[object, ...], default: Any) -> Any:
+        """The results for arrays of one kind and floats, where there is a program for such; else NotImplemented."""
+        key: list[Any] = [default]
+        natives: list[Any] = []
+        array: Any
+        home: Engine | None = None
+        for a in args:
+            kind = type(a)
+            if kind is np.ndarray and home is None:
+                array = a
+                key.append(array.shape)
+                key.append(array.dtype)
+                natives.append(a)
+            elif kind in PLAIN_TYPES and (home is not None or len(key) == 1):
+                array = a
+                home = PLAIN_TYPES[kind]
+                key += look_of(array)
+                natives.append(a)
+            elif kind is float:
+                key.append(float)
+                natives.append(default.type(a))
+            elif kind in _NUMBERS and home is None:
+                key.append(kind)
+                natives.append(np.asarray(a))
+            else:
+                return NotImplemented
+        plain = self._plain.get(tuple(key))
+        if plain is None or not (plain.captures is None or plain.captures.holds()):
             return NotImplemented
-        results = plain.run_natives(given.arrays, given.home)
-        direct = plain.direct(given.arrays, given.home)
+        direct = plain.direct(args, home)
+        results = NotImplemented if direct is None or home is not None else direct(*args)
+        if results is NotImplemented:
+            results = plain.run_natives(natives, home)
         if direct is not None:
-            self._last = (dtypes._default_float, through(given.structure, direct))
+            self._last = (default, direct)
+        return results
+
+    def _call_formed(self, args: Any, kwargs: Any) -> Any:
+        """The same for arrays in containers, by name and beside values of the signature."""
+        given = opened(args, kwargs, self._ints.are_inputs, self._statics)
+        known = None if given is None else self._formed.get(given.key)
+        if given is None or known is None or not known.holds():
+            return NotImplemented
+        results, run = known.run(given)
+        if run is not None:
+            last = (dtypes._default_float, run)
+            if kwargs:
+                self._last_named = last
+            else:
+                self._last = last
         return results
 
     # -- the general path -------------------------------------------------------------------------------
@@ -267,19 +271,21 @@ class Function(Generic[P, R]):
         if self._progress is not None and not _progress().is_heard():
             with _progress().compiling(self._progress, self._name):
                 return self._call(args, kwargs, bound)
+        given = args, kwargs
         if self._statics is not None:
             args, kwargs = self._statics.pinned(args, kwargs)
         if (STATE.builder is not None or STATE.eager_functions) and not self._is_compiled_only:
             found = self._call_kept(args, kwargs, bound)
             return self._call_python(args, kwargs, bound) if found is NotImplemented else found
         caller = caller_of((*args, *kwargs.values()))
-        given = args
         args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
         compiled, tensors = self._resolved(args, kwargs)
         if STATE.builder is not None:
             return compiled.inlined(tensors)
-        if compiled.is_plain and caller is not TENSORS and not kwargs and not STATE.recorders and self._engine is None:
-            self._remember_plain(given, compiled, len(tensors))
+        if compiled.is_plain and caller is not TENSORS and not STATE.recorders and self._engine is None:
+            is_flat = not given[1] and self._statics is None and self._remember_plain(given[0], compiled)
+            if not is_flat and self._signature is None:
+                self._remember_formed(given, (args, kwargs), (compiled, len(tensors)))
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, caller, self._engine)
 
@@ -322,36 +328,31 @@ class Function(Generic[P, R]):
         moves = [leaf if t is None else moved(t, engine, partner) for leaf, t in zip(leaves, tensors, strict=True)]
         return unflatten(spec, moves)
 
-    def _remember_plain(self, args: Any, compiled: Compiled, count: int) -> None:
-        if len(self._plain) >= CACHE_LIMIT:
-            return
-        if not CONTAINERS.isdisjoint(map(type, args)):
-            self._remember_nested(args, compiled, count)
-            return
+    def _remember_plain(self, args: Any, compiled: Compiled) -> bool:
+        """Notes a program for arrays and floats side by side; False where others are among them."""
         if compiled.home is not None and compiled.home not in map(PLAIN_TYPES.get, map(type, args)):
-            return
+            return False
         key: list[Any] = [dtypes.default_float()]
-        for place, a in enumerate(args):
+        for a in args:
             if type(a) is np.ndarray and dtypes.is_supported(a.dtype) and a.dtype.isnative:
                 key += [a.shape, a.dtype]
             elif type(a) in PLAIN_TYPES:
                 key += look_of(a)
             elif type(a) is float and self._signature is None:  # which may ask for another dtype
                 key.append(float)
-            elif type(a) is int and compiled.limits is not None and place in compiled.limits:
-                key.append(int)
             elif type(a) in _NUMBERS and compiled.home is None and self._signature is None:
                 key.append(type(a))
             else:
-                return
-        self._plain[tuple(key)] = compiled
+                return False
+        _note(self._plain, tuple(key), compiled)
+        return True
 
-    def _remember_nested(self, args: Any, compiled: Compiled, count: int) -> None:
-        if self._statics is not None or self._signature is not None or compiled.limits is not None:
-            return
-        given = opened(args)
-        if given is not None and compiled.home in (None, given.home) and given.are_leaves_of(args, count):
-            self._plain[given.key] = compiled
+    def _remember_formed(self, given: tuple[Any, Any], call: tuple[Any, Any], program: tuple[Compiled, int]) -> None:
+        """Notes a program for arguments of a form; `call` are those given with static ones pinned."""
+        found = opened(*given, self._ints.are_inputs, self._statics)
+        known = None if found is None else remembered(found, *call, program)
+        if found is not None and known is not None:
+            _note(self._formed, found.key, known)
 
     def _fitted(self, args: Any, kwargs: Any, bound: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments checked against the input signature, if there is one; `bound` in front are not in it (self)."""
@@ -795,6 +796,12 @@ def _exporting() -> Any:
 Function.__name__ = "function"  # as that of `Derived`, for Keras
 
 
+def _note(programs: dict[Any, T], key: Any, program: T) -> None:
+    if len(programs) >= CACHE_LIMIT:  # what is still called is noted again
+        programs.clear()
+    programs[key] = program
+
+
 class _BoundFunction:
     """A method: the function with its instance as first argument."""
 
@@ -809,6 +816,8 @@ class _BoundFunction:
 
     @left_out
     def __call__(self, *args: Any, **kwargs: object) -> Any:
+        if self._inner._signature is None:
+            return self._inner(self.__self__, *args, **kwargs)
         try:  # as in `Function.__call__`
             return self._inner._call((self.__self__, *args), kwargs, 1)
         except BaseException as error:

@@ -55,10 +55,10 @@ class KeptTraces:
     def again(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a call like the last one, which may go straight to its program, or NotImplemented."""
         program = self._program
-        if program is None or kwargs or STATE.builder is not None or STATE.recorders or STATE.eager_functions:
+        if program is None or STATE.builder is not None or STATE.recorders or STATE.eager_functions:
             return NotImplemented
-        last = program._last
-        return last[1](*args) if last is not None and last[0] is dtypes._default_float else NotImplemented
+        last = program._last_named if kwargs else program._last
+        return last[1](*args, **kwargs) if last is not None and last[0] is dtypes._default_float else NotImplemented
 
     def value(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a call on a framework's arrays that nobody follows, if there is a trace for it by now.

@@ -252,12 +252,12 @@ class Captures:
     # -- calls ------------------------------------------------------------------------------------------
 
     def guarded(
-        self, run: Callable[..., Any], natives: Sequence[Any], alike: Alike | None = None
+        self, run: Callable[..., Any], natives: Sequence[Any], alike: Alike | None = None, statics: Sequence[Any] = ()
     ) -> Callable[..., Any]:
-        """Compiled code as a function that looks first whether the program is still the right one, and gives
-        NotImplemented where that takes more than a look.
+        """Compiled code as a function that looks first whether the program is still the right one for these values of
+        the signature, and gives NotImplemented where that takes more than a look.
         """
-        return guarded(self._tests(), run, self.operands(natives), alike)
+        return guarded(self._tests(), run, self.operands(natives), alike, statics)
 
     def operands(self, natives: Sequence[Any]) -> list[Any]:
         """The captured arrays themselves, not our views of them: code that gets them is to see what has become of

@@ -99,10 +99,11 @@ class Alike:
 
 
 def guarded(
-    tests: Sequence[Test], run: Callable[..., Any], natives: Sequence[Any], alike: Alike | None = None
-) -> Callable[..., Any]:
-    """A function of arguments that runs compiled code on them and on captured arrays if the guard of no signature's
-    values holds, and the arguments look like others, if these are given; it gives NotImplemented else.
+    tests: Sequence[Test], run: Callable[..., Any], natives: Sequence[Any], alike: Alike | None = None,
+    statics: Sequence[Any] = (),
+) -> Callable[..., Any]:  # fmt: skip
+    """A function of arguments that runs compiled code on them and on captured arrays if the guard of these values of
+    the signature holds, and the arguments look like others, if these are given; it gives NotImplemented else.
 
     Guard and call are one piece of code: at ten elements a call of Python costs as much as a kernel.
     """
@@ -110,10 +111,10 @@ def guarded(
         return run
     binder = _binder(tests)
     moves, captured = _captured(natives, binder)
-    names, unpacked = ["*arguments"], ""
+    names, unpacked = ["*arguments"], f"   statics = {binder(statics)}\n" if statics else ""
     if alike is not None:
         names, tests = alike.arguments(), [*tests, alike]
-        unpacked = f"   {''.join(f'{name}, ' for name in names).strip() or '()'} = arguments\n"
+        unpacked += f"   {''.join(f'{name}, ' for name in names).strip() or '()'} = arguments\n"
     operands = [*names, *captured]
     result = f"{binder(run)}({', '.join(operands)})" if alike is None else alike.result(run, operands, binder)
     other = binder(NotImplemented)

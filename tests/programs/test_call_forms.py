@@ -1,0 +1,411 @@
+"""Calls go straight to what a call of their form has compiled, and to nothing else: arrays in containers, by name, beside
+values of the signature."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.support.profiled import python_calls
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+def parameters() -> dict[str, Any]:
+    return {"layer": {"w": np.arange(6.0).reshape(2, 3), "b": np.ones(3)}, "last": [np.full(3, 0.1), np.array(2.0)]}
+
+
+def loss(p: Any, x: Any) -> Any:
+    return (wg.tanh(x @ p["layer"]["w"] + p["layer"]["b"]) * p["last"][0]).sum() * p["last"][1]
+
+
+X = np.array([[0.1, -0.2], [0.3, 0.4]])
+
+
+def flat(tree: Any) -> list[Any]:
+    return [np.asarray(x) for x in wg.tree.leaves(tree)]
+
+
+def test_a_warm_call_costs_few_python_calls_and_gives_what_the_first_gave() -> None:
+    step = wg.function(wg.value_and_grad(loss))
+    p = parameters()
+    first = step(p, X)
+    assert len(python_calls(lambda: step(p, X))) <= 7  # of which none is for a container
+    again = step(p, X)
+    assert step.trace_count == 1
+    assert list(again.grad) == ["layer", "last"]
+    assert type(again.grad["last"]) is list
+    for got, want in zip(flat(again), flat(first), strict=True):
+        np.testing.assert_array_equal(got, want)
+    p["layer"]["b"] = p["layer"]["b"] + 1.0
+    want = wg.value_and_grad(loss)(p, X)
+    for got, wanted in zip(flat(step(p, X)), flat(want), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
+def warm(f: Callable[..., Any], *args: Any) -> None:
+    for _ in range(4):
+        f(*args)
+
+
+def test_another_structure_order_or_kind_is_another_call() -> None:
+    f = wg.function(lambda p: wg.sum(p["a"]) - 2.0 * wg.sum(p["b"]))
+    one, two = np.ones(3), np.full(3, 2.0)
+    warm(f, {"a": one, "b": two})
+    assert f({"b": one, "a": two}) == 0.0
+    assert f({"a": one, "b": two}) == -9.0
+    warm(f, {"b": one, "a": two})
+    assert f({"a": one, "b": two}) == -9.0
+    assert f({"a": one.astype(np.float32), "b": two}) == -9.0
+    assert f({"a": np.ones(4), "b": two}) == -8.0
+    assert f({"a": 1.0, "b": two}) == -11.0
+    assert f({"a": [1.0, 2.0], "b": two}) == -9.0
+    assert f({"a": one, "b": two, "c": one}) == -9.0
+    g = wg.function(lambda p: type(p).__name__ + "!" if isinstance(p, Pair) else p[0] - p[1])
+    warm(g, [one, two])
+    np.testing.assert_array_equal(g([one, two]), one - two)
+    np.testing.assert_array_equal(g((two, one)), two - one)
+    assert g(Pair(one, two)) == "Pair!"
+    assert isinstance(g([wg.tensor(one), wg.tensor(two)]), wg.Tensor)
+
+
+def test_other_containers_keys_and_lengths_after_a_warm_call_are_seen() -> None:
+    f = wg.function(lambda p, x: wg.tree.leaves(p)[0] * len(wg.tree.leaves(p)) + len(p) + 0.0 * x)
+    one, two = np.ones(3), np.zeros(3)
+    for p, expected in (
+        ({"a": one}, 2.0), ({"b": one}, 2.0), ({}, None), ({"a": one, "b": two}, 4.0), ([one], 2.0), ([one, two], 4.0),
+        ((one, two, two), 6.0), ({"a": [one], "b": ()}, 3.0), ({"a": (one,), "b": []}, 3.0), ({"a": [one, two]}, 3.0),
+        (OrderedDict(a=one), 2.0), (defaultdict(int, a=one), 2.0), (Pair(one, two), 4.0), ({1: one}, 2.0),
+    ):  # fmt: skip
+        warm(f, {"a": one}, two)
+        for _ in range(4):
+            if expected is None:
+                with pytest.raises(IndexError):
+                    f(p, two)
+            else:
+                np.testing.assert_array_equal(f(p, two), np.full(3, expected))
+    with pytest.raises(TypeError):
+        f({"a": one})
+    with pytest.raises(TypeError):
+        f({"a": one}, two, two)
+
+
+def test_results_in_lists_and_dictionaries_are_new_ones_of_their_classes() -> None:
+    f = wg.function(lambda p: {"list": [p[0], {3: p[1]}], "ordered": OrderedDict(b=p[0] + 1.0, a=p[1]), "none": []})
+    x = [np.ones(2), np.zeros(2)]
+    warm(f, x)
+    first, second = f(x), f(x)
+    for found in (first, second):
+        assert [*map(type, found.values())] == [list, OrderedDict, list]
+        assert type(found["list"][1]) is dict
+        assert [*found["list"][1]] == [3] and [*found["ordered"]] == ["b", "a"] and found["none"] == []
+    first["none"].append(1)
+    first["list"][1].clear()
+    assert second["none"] == f(x)["none"] == [] and 3 in f(x)["list"][1]
+
+
+@pytest.mark.parametrize("shape", ["wide", "deep"])
+def test_structures_of_any_size(shape: str) -> None:
+    p: Any = [np.full(2, float(i)) for i in range(700)]
+    if shape == "deep":
+        for _ in range(60):
+            p = {"in": p[:2]}, [p[2]] if len(p) > 2 else []
+    f = wg.function(lambda p: sum(wg.tree.leaves(p)))
+    warm(f, p)
+    np.testing.assert_array_equal(f(p), sum(wg.tree.leaves(p)))
+    assert len(python_calls(lambda: f(p))) <= 7
+    with pytest.raises(TypeError):
+        f(p, p)
+
+
+def test_results_in_many_places_cost_no_call_for_each() -> None:
+    p = {f"layer{i}": {"w": np.full(2, float(i)), "b": np.ones(2)} for i in range(100)}
+    f = wg.function(lambda p: {name: {"w": 2.0 * layer["w"], "b": layer["b"] + 1.0} for name, layer in p.items()})
+    warm(f, p)
+    assert len(python_calls(lambda: f(p))) <= 7
+    assert [*f(p)] == [*p]
+    np.testing.assert_array_equal(f(p)["layer7"]["w"], [14.0, 14.0])
+
+
+def test_what_the_function_reads_is_read_at_each_call() -> None:
+    weights, by = np.ones(3), {"by": 2.0}
+    f = wg.function(lambda p: p["x"] * weights * by["by"])
+    x = {"x": np.arange(3.0)}
+    warm(f, x)
+    weights[:] = 3.0
+    np.testing.assert_array_equal(f(x), np.arange(3.0) * 6.0)
+    by["by"] = 1.0
+    np.testing.assert_array_equal(f(x), np.arange(3.0) * 3.0)
+
+
+def test_results_are_the_callers_own_and_gradients_flow() -> None:
+    f = wg.function(lambda p: {"same": p["x"], "twice": p["x"] * 2.0})
+    x = np.arange(3.0)
+    warm(f, {"x": x})
+    f({"x": x})["same"][:] = 9.0
+    np.testing.assert_array_equal(x, np.arange(3.0))
+    found = wg.grad(lambda p: wg.sum(f(p)["twice"] ** 2))({"x": x})
+    np.testing.assert_array_equal(found["x"], 8.0 * x)
+    np.testing.assert_array_equal(f({"x": x})["twice"], 2.0 * x)
+
+
+def test_defaults_statics_and_signatures_stay_what_they_are() -> None:
+    extra = np.full(3, 5.0)
+    f = wg.function(lambda p, scale=extra: p["x"] * scale)
+    warm(f, {"x": np.ones(3)})
+    np.testing.assert_array_equal(f({"x": np.ones(3)}), extra)
+    np.testing.assert_array_equal(f({"x": np.ones(3)}, np.ones(3)), np.ones(3))
+    g = wg.function(lambda p, how: p["x"] * len(how), static_argnames="how")
+    warm(g, {"x": np.ones(3)}, (1, 2))
+    np.testing.assert_array_equal(g({"x": np.ones(3)}, (1, 2, 3)), np.full(3, 3.0))
+    spec = wg.function(lambda p: p["x"] * 2.0, input_signature=[{"x": wg.TensorSpec((None,), "float32")}])
+    warm(spec, {"x": np.ones(3, np.float32)})
+    assert spec({"x": np.ones(5, np.float32)}).dtype == np.float32
+
+
+def test_a_list_that_holds_itself_is_refused() -> None:
+    f = wg.function(lambda p: p[0])
+    warm(f, [np.ones(2)])
+    endless: list[Any] = [np.ones(2)]
+    endless.append(endless)
+    with pytest.raises(ValueError):
+        f(endless)
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch"])
+def test_arrays_of_frameworks(framework: str) -> None:
+    pytest.importorskip(framework, reason="the framework is not installed")
+    if framework == "jax":
+        import jax.numpy as xp
+
+        make: Any = lambda x: xp.asarray(x, "float32")
+    else:
+        import torch
+
+        make = lambda x: torch.tensor(np.asarray(x, "float32"))
+    step = wg.function(wg.value_and_grad(loss))
+    p, x = wg.tree.map(make, parameters()), make(X)
+    want = flat(wg.value_and_grad(loss)(parameters(), X))
+    # two are the program where its kernels are called one by one
+    assert len(python_calls(lambda: step(p, x))) <= {"jax": 6, "torch": 8}[framework]
+    found = step(p, x)
+    assert type(found.grad["layer"]["w"]) is type(x)
+    for got, wanted in zip(flat(found), want, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-4)
+    np.testing.assert_allclose(flat(step(parameters(), X))[0], want[0], rtol=1e-12)  # NumPy's after them
+
+
+# -- values of the signature, arguments by name, methods ---------------------------------------------------------------
+
+A, B = np.arange(1.0, 4.0), np.array([2.0, -1.0, 0.5])
+
+
+@dataclass
+class Layer:
+    w: Any
+    power: int = 1
+
+
+@wg.tree.register
+class Holder:
+    def __init__(self, w: Any, name: str) -> None:
+        self.w, self.name = w, name
+
+
+class Model:
+    def __init__(self, w: Any, power: int) -> None:
+        self.w, self.power = w, power
+
+    @wg.function
+    def __call__(self, x: Any) -> Any:
+        return self.w * x**self.power
+
+
+class Kind(Enum):
+    ONE = 3
+    TWO = 2
+
+
+class Call(NamedTuple):
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any] = MappingProxyType({})
+
+
+ONE, OTHER = Model(A, 1), Model(B, 2)
+# a function, and calls of which each is another one, however alike they look
+FORMS: dict[str, tuple[Callable[..., Any], list[Call]]] = {
+    "by name": (
+        lambda x, y=2.0, z=None: x * y if z is None else x * y - z,
+        [Call((A,), {"y": B}), Call((A,), {"z": B}), Call((A, B)), Call((A,), {"y": B, "z": A}), Call((A, B, A)),
+         Call((A,), {"z": A, "y": B}), Call((), {"x": A, "y": 3.0}), Call((A,), {"y": 3.0}), Call((A,), {"y": 4.0}),
+         Call((A,), {"y": B, "z": None}), Call((A,))],
+    ),
+    "only by name": (lambda *, x, y: x - 2.0 * y, [Call((), {"x": A, "y": B}), Call((), {"y": A, "x": B})]),
+    "any names": (
+        lambda x, **named: x * len(named) + sum(len(n) * v for n, v in named.items()),
+        [Call((A,), {"a": B}), Call((A,), {"bb": B}), Call((A,), {"a": B, "bb": A}), Call((A,), {"bb": B, "a": A}), Call((A,))],
+    ),
+    "flags": (
+        lambda x, flag: x * (3.0 if flag is True else 5.0 if flag is None else 7.0 if isinstance(flag, int) and flag == 1 else 9.0),
+        [Call((A, value)) for value in (True, False, None, 1, 0, 1.0, "1", ..., (), (1,), (True,), b"1", np.bool_(True))],
+    ),
+    "strings": (
+        lambda x, how: getattr(x, how)() * 2.0, [Call((A, how)) for how in ("sum", "mean", "max", "sum")],
+    ),
+    "places": (lambda x, i: x[i] * 2.0, [Call((A, i)) for i in (0, 1, -1, slice(1, 3), slice(0, 2), slice(None), (0,), None)]),
+    "dtypes": (
+        lambda x, d: (x * 1.5).astype(d),
+        [Call((A, d)) for d in ("float32", np.float32, np.dtype("float32"), np.int32, float, int, np.dtype(">f8"))],
+    ),
+    "functions": (lambda f, x: f(x) * 2.0, [Call((f, A)) for f in (wg.sin, wg.cos, np.sin, np.sum)]),
+    "members": (lambda x, kind: x * kind.value, [Call((A, kind)) for kind in Kind]),
+    "in containers": (
+        lambda p: p["x"] * p["n"] + (0.0 if p.get("more") is None else p["more"]),
+        [Call(({"x": A, "n": n},)) for n in (1, 2, 2.0, True, 2j, np.float32(2.0), np.array(2.0))]
+        + [Call(({"x": A, "n": 2, "more": more},)) for more in (None, B, 3, 3.0)],
+    ),
+    "complex numbers": (lambda x, z: x * z, [Call((A, z)) for z in (1j, 2j, 1.0, 1, np.complex64(1j), 3j)]),
+    "dataclasses": (
+        lambda layer, x: layer.w * x**layer.power if type(layer) is Layer else layer[0] * x,
+        [Call((Layer(w, power), A)) for w in (A, B, 2.0) for power in (1, 2)] + [Call(((B, 1), A)), Call(([B, 1], A))],
+    ),
+    "registered": (
+        lambda held, x: held.w * x * len(held.name),
+        [Call((Holder(w, name), A)) for w in (A, B) for name in ("a", "bb")],
+    ),
+    "named tuples": (
+        lambda p: p[0] * 2.0 - p[1] if type(p) is Pair else p[0] - p[1],
+        [Call((Pair(A, B),)), Call((Pair(B, A),)), Call(((A, B),)), Call((Pair(A, 2),)), Call((Pair(A, 2.0),))],
+    ),
+    "objects": (lambda m, x: m.w * x**m.power, [Call((ONE, A)), Call((OTHER, A)), Call((ONE, B))]),
+    "lists of lists": (
+        lambda layers, x: sum(w * x + b for w, b in layers) + (0.0 if type(layers[0]) is list else 1.0),
+        [Call(([[A, B], [B, A]], A)), Call(([(A, B), (B, A)], A)), Call(([[A, B]], A)), Call(([[A, 1.0], [2, A]], B))],
+    ),
+    "lists of numbers": (
+        lambda p, x: wg.sum(wg.asarray(p)) * x, [Call((p, A)) for p in ([1.0, 2.0], [1, 2], [[1.0], [2.0]], [2j], [True])],
+    ),
+    "what is not read": (lambda x, y, *rest: x * 2.0, [Call((A, B)), Call((A, A[:2])), Call((A, 1.0)), Call((A, B, A)), Call((A, "b"))]),
+    "what is given back": (
+        lambda x, y: (x, x * 2.0, y, x), [Call((A, B)), Call((A, A)), Call((A, np.float32(2.0))), Call((A, np.int8([1, 2])))],
+    ),
+}  # fmt: skip
+
+
+def same(found: Any, wanted: Any) -> None:
+    assert type(found) is type(wanted)
+    for x, y in zip(wg.tree.leaves(found), wg.tree.leaves(wanted), strict=True):
+        assert np.asarray(x).dtype == np.asarray(y).dtype
+        np.testing.assert_allclose(x, y, rtol=1e-6)
+
+
+# each call is another one on purpose
+MANY_TRACES = pytest.mark.filterwarnings("ignore:.*was traced.*times:UserWarning")
+
+
+@MANY_TRACES
+@pytest.mark.parametrize("form", FORMS)
+def test_each_call_gets_what_its_own_arguments_give(form: str) -> None:
+    function, calls = FORMS[form]
+    wanted = [wg.function(function)(*call.args, **call.kwargs) for call in calls]
+    compiled = wg.function(function)
+    for seed in range(3):
+        for place in np.random.default_rng(seed).permutation(3 * len(calls)) % len(calls):
+            args, kwargs = calls[place]
+            for _ in range(3):
+                same(compiled(*args, **kwargs), wanted[place])
+
+
+# of which the program is a view, or a list an array, or the classes are compared as their users say
+SLOW = {"places", "lists of numbers"}
+
+
+@pytest.mark.parametrize("form", FORMS.keys() - SLOW)
+def test_a_call_like_the_one_before_costs_few_python_calls(form: str) -> None:
+    function, calls = FORMS[form]
+    args, kwargs = calls[0]
+    compiled = wg.function(function)
+    for _ in range(4):
+        compiled(*args, **kwargs)
+    assert len(python_calls(lambda: compiled(*args, **kwargs))) <= 5  # one of them where a class is looked at
+
+
+def test_methods_go_straight_to_what_they_have_compiled() -> None:
+    one, other = Model(A, 2), Model(B, 1)
+    for _ in range(4):
+        same(one(A), A * A**2)
+        same(other(A), B * A)
+    for _ in range(4):
+        one(A)
+    assert len(python_calls(lambda: one(A))) <= 7
+    one.power = 3
+    same(one(A), A * A**3)
+    one.w = B
+    same(one(A), B * A**3)
+    one.w[0] = 5.0
+    same(one(A), one.w * A**3)
+    one.w = 2.0
+    same(one(A), 2.0 * A**3)
+
+
+def test_an_object_that_changes_is_read_anew() -> None:
+    model = Model(A, 1)
+    f = wg.function(lambda x, m, *, scale: m.w * x**m.power * scale)
+    for _ in range(4):
+        same(f(B, model, scale=2), A * B * 2)
+    model.power = 2
+    same(f(B, model, scale=2), A * B**2 * 2)
+    model.w = A + 1.0
+    same(f(B, model, scale=2), (A + 1.0) * B**2 * 2)
+    same(f(B, model, scale=3), (A + 1.0) * B**2 * 3)
+
+
+def test_static_arguments_and_those_that_are_arrays_by_turns() -> None:
+    f = wg.function(lambda x, n, how="sum": x.reshape(n) * len(how), static_argnames=("n", "how"))
+    x = np.arange(6.0)
+    for _ in range(4):
+        for n in ((2, 3), (3, 2), 6, (6,), -1):
+            same(f(x, n), x.reshape(n) * 3)
+            same(f(x, n=n, how="a"), x.reshape(n))
+    zeros = wg.function(lambda x, s: x * math.copysign(2.0, s), static_argnames="s")
+    for _ in range(4):
+        same(zeros(x, 0.0), x * 2.0)
+        same(zeros(x, -0.0), x * -2.0)
+
+
+@MANY_TRACES
+def test_integers_that_change_beside_parameters_are_inputs() -> None:
+    f = wg.function(lambda p, i: p["w"] * (i + 1))
+    for i in range(12):
+        same(f({"w": A}, i), A * (i + 1))
+    count = f.trace_count
+    for i in range(100, 120):
+        same(f({"w": A}, i), A * (i + 1))
+        same(f({"w": A}, i=i), A * (i + 1))
+    assert f.trace_count <= count + 4
+    for _ in range(3):
+        f({"w": A}, 7)
+    assert len(python_calls(lambda: f({"w": A}, 8))) <= 4
+    same(f({"w": A}, True), A * 2)
+    same(f({"w": A}, 2.5), A * 3.5)
+    same(f({"w": A}, 2**70), A * float(2**70 + 1))
+
+
+@MANY_TRACES
+def test_what_calls_hold_on_to_is_bounded() -> None:
+    f = wg.function(lambda x, m: x * m.power)
+    for power in range(600):
+        same(f(A, Model(None, power)), A * power)
+    assert len(f._formed) <= 256
