@@ -494,7 +494,7 @@ def refine(graph: Graph, plain: Plain) -> Graph:
     for number, part in enumerate(found):
         is_one = part.is_native and _can_be_passed(part)
         nodes += [_compiled(part, f"{graph.name}.{number}", plain)] if is_one else part.nodes
-    outputs = nodes[0].outputs if is_whole else prepared.outputs
+    outputs = [*nodes[0].outputs] if is_whole else prepared.outputs
     result = Graph.of(graph.name, prepared.inputs, nodes, outputs, graph.guards)
     result.captures, result.reads = graph.captures, graph.reads
     return result if _tells_its_dimensions(result) else graph
