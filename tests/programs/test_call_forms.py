@@ -332,7 +332,7 @@ def test_each_call_gets_what_its_own_arguments_give(form: str) -> None:
 SLOW = {"places", "lists of numbers"}
 
 
-@pytest.mark.parametrize("form", FORMS.keys() - SLOW)
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in SLOW])
 def test_a_call_like_the_one_before_costs_few_python_calls(form: str) -> None:
     function, calls = FORMS[form]
     args, kwargs = calls[0]
