@@ -711,8 +711,8 @@ class _Kernel(Values):
         that LLVM would compute one by one. With one call, sums in parts gain more than that costs. A short loop in
         another one is written out, as vectors are made of innermost loops only; but one that calls is kept from it, as
         of calls in straight code LLVM seldom makes vectors, and so is one of rows of complex numbers, of whose parts
-        LLVM would make vectors along the loop around, by gathers. Of what fills no vector none are made: the masks would
-        cost LLVM as much time as all else that it does with such a loop."""
+        LLVM would make vectors along the loop around, by gathers. Of what fills no vector none are made: the masks
+        would cost LLVM as much time as all else that it does with such a loop."""
         if self.is_written_out(item):
             return self.wish(item, '"llvm.loop.unroll.full"')
         wishes = [f'"llvm.loop.parallel_accesses", !{_group_of(item)}'] if _is_apart(item) else []
