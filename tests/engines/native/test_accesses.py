@@ -187,6 +187,7 @@ CALLS: dict[str, tuple[str, Sequence[int | tuple[str, int]], Callable[[Arrays], 
     "dots": ("product.dots.f64", (3 * 8 - 3, 5, 5), lambda a: _numbers(3, 5, a[0], 8, a[1], a[2], 2)),
     "tile": (TILE.name, (5 + 10 + 3 * 20 + 1, 5 * LANES, 6 * LANES), lambda a: _numbers(
         a[0]._replace(index=4), a[1], a[2], 0, 3 * LANES, LANES, 4, 20, LANES, 2, 1, LANES)),
+    "turned": ("turned.f64", (2 * 9 + 5, 4 * 7 + 3), lambda a: _numbers(a[0], a[1], 3, 5, 9, 7)),
     "gemm": ("blas.dgemm", (3 * 4 + 2, 4 * 5, 5 * 4 + 2), lambda a: _blas(
         "N", "N", 2, 5, 4, 1.0, a[0], 4, a[1], 4, 0.0, a[2], 5)),
     "gemm of transposes": ("blas.dgemm", (4 + 4, 3 * 6 + 5, 5 * 2), lambda a: _blas(

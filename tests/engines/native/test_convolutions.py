@@ -15,7 +15,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.graph import Graph
 from wengert._engines.native import engine
-from wengert._engines.native.llvm import microtiles
+from wengert._engines.native.llvm import microtiles, transposes
 from wengert._engines.native.llvm.microtiles import Tile
 from wengert._engines.native.lower import convolution_products, convolutions, depthwise_planes, direct_convolutions
 from wengert._engines.native.plan import pooling
@@ -102,6 +102,40 @@ def run_tile(tile: Tile, a: Any, b: Any, c: Any, numbers: list[int]) -> None:
 def test_a_name_of_no_tile_is_no_symbol() -> None:
     assert microtiles.tile_of("tile.f16_1x1_0_0_1x2_1") is None
     assert microtiles.tile_of("tile.f32_1x1") is None
+
+
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+@pytest.mark.parametrize("shape", [(1, 1), (16, 16), (5, 40), (49, 3), (3, 33), (37, 64), (0, 4), (4, 0)], ids=str)
+def test_matrices_are_transposed_and_nothing_beside_them_is_touched(type_: str, shape: tuple[int, int]) -> None:
+    dtype = np.dtype(np.float64 if type_ == "f64" else np.float32)
+    rows, columns = shape
+    a, given = draw((rows, columns + 3), dtype.name), draw((columns, rows + 5), dtype.name)
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 4)
+    transpose = kind(CALLABLE.address(f"turned.{type_}"))
+    for step in (1, -1):
+        c, wanted = given.copy(), given.copy()
+        wanted[::step, :rows] = a[:, :columns].T
+        first = c if step == 1 or not columns else c[-1:]
+        transpose(a.ctypes.data, first.ctypes.data, rows, columns, columns + 3, step * (rows + 5))
+        np.testing.assert_array_equal(c, wanted)
+
+
+def test_there_are_no_matrices_of_other_types_to_transpose() -> None:
+    assert transposes.address("f16") == 0
+
+
+@pytest.mark.parametrize("channels", [1, 4, 20])
+@pytest.mark.parametrize("images", [1, 3])
+@pytest.mark.parametrize("numbers", ["NCHW", "NHWC"])
+def test_either_place_of_channels_and_few_or_many_of_them(numbers: str, images: int, channels: int) -> None:
+    sizes = {"N": images, "C": channels, "H": 19, "W": 21}
+    x, kernel = draw([sizes[axis] for axis in numbers], "float32"), draw((35, channels, 3, 3), "float32")
+
+    def convolve(x: Any, kernel: Any) -> Any:
+        return wg.nn.conv_general(x, kernel, (1, 2), "SAME", dimension_numbers=(numbers, "OIHW", numbers))
+
+    check(convolve, x, kernel)
+    check(wg.grad(lambda x, kernel: wg.sum(convolve(x, kernel) ** 2), argnums=(0, 1)), x, kernel)
 
 
 # -- convolutions -----------------------------------------------------------------------------------------------------

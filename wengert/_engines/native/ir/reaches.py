@@ -83,6 +83,11 @@ def reaches(call: Call, arithmetic: Arithmetic) -> list[Reach]:
     given = _Given(call.args, arithmetic)
     if family == "tile":
         return _tile(call.name, given)
+    if family == "turned":
+        return [
+            given.reach(0, (given[2], given[4]), (given[3], 1)),
+            given.reach(1, (given[3], given[5]), (given[2], 1)),
+        ]
     if family == "lines":
         return _lines_in_lanes(call.name, given)
     # behind a letter for the type, or before its name

@@ -21,7 +21,7 @@ _SIMPLE = 0.03
 _FUNCTION = 1.0
 _MULTIPLICATIONS = 0.5  # 16 of a product, which its work counts as one
 _LANES = 0.2  # what is counted as one where rows are computed side by side
-_OF_MATRICES = ("product.", "tile.", "blas.")
+_OF_MATRICES = ("product.", "tile.", "turned.", "blas.")
 _CHEAP = {"add", "sub", "mul", "neg", "abs", "lt", "le", "gt", "ge", "eq", "ne", "and", "or", "xor", "not", "fma",
           "sum", "scale", "maximum", "minimum", "shl", "shr"}  # fmt: skip
 

@@ -2,9 +2,9 @@
 
 Nothing here knows graphs. `run/` calls what comes out.
 
-- `multiply` (products of matrices), `microtiles` (tiles of convolutions) and `lane_transforms` (Fourier transforms of
-  some lines at once) are functions in IR, compiled once a machine or once for each form; `vectormath` and `polynomials`
-  are the elementary functions on vectors.
+- `multiply` (products of matrices), `microtiles` (tiles of convolutions), `transposes` and `lane_transforms` (Fourier
+  transforms of some lines at once) are functions in IR, compiled once a machine or once for each form; `vectormath` and
+  `polynomials` are the elementary functions on vectors.
 - `jit` chooses LLVM's effort by a module's length and its longest run of lines without a jump, so that time is
   linear in both; `libraries` loads SciPy's modules for BLAS without the packages around them.
   `benchmarks/startup.py` measures it.

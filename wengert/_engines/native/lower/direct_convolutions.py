@@ -9,8 +9,9 @@ none. Vectors run along the channels of the result, which lie side by side in it
 Both gradients are convolutions of the same family; for the one with respect to the kernel the rows are its taps and
 input channels, and the terms all positions of all images.
 
-Axes of rows and of terms are ordered as the operand lies in memory. Terms are taken in portions that stay in the cache
-beside a block of columns. Each element of the result is one sum, in an order that the extents alone decide.
+Axes of rows and of terms are ordered as the operand lies in memory, but for channels before places: such images are
+copied with the channels last, so that a term is next to the one before. Terms are taken in portions that stay in the
+cache beside a block of columns. Each element of the result is one sum, in an order that the extents alone decide.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ PITCH = 1 << 10  # bytes between rows or terms that get into each other's way in
 PARTS = 8  # of the images
 FEW = 8  # positions of an image that are too few for tiles
 UNKNOWN = 16  # an extent that only a run tells counts as so many
+RUN = 4  # channels that are worth it to have side by side
 MOST_PHASES = 16  # functions of tiles for each
 
 
@@ -118,10 +120,10 @@ class _Convolution:
     ) -> None:  # fmt: skip
         self.block, self.b, self.target = block, block.b, target
         self.x, self.kernel, self.shape, self.windows = x, kernel, shape, windows
-        self.order = memory_order(x)
+        self.order = _order_of(x, shape)
         self.row_axes = [a for a in self.order if a != 1]
         self.term_axes = [a for a in self.order if a != 0]
-        self.is_copied = not all(map(is_inside, windows))
+        self.is_copied = self.order != memory_order(x) or not all(map(is_inside, windows))
         self.steps = self._steps()
         self.columns = [] if is_depthwise(shape) else columns_of(number_of(shape.columns), most_lanes(x.type))
         self.parts = shape.groups * shape.batch_groups
@@ -434,6 +436,27 @@ class _Convolution:
     def _release(self) -> None:
         for made in self.scratch:
             self.block.free.setdefault((made.type, count_of(self.b, made.shape)), []).append(made.array)
+
+
+def _order_of(x: Stored, shape: Shape) -> list[int]:
+    """The order of axes in which the operand is read: as it lies in memory, or with the channels of images behind their
+    places, copied so, since terms are then long runs of neighbours."""
+    order = memory_order(x)
+    inside = order[order.index(1) + 1 :]
+    is_last = all(is_one(x.shape[a]) for a in inside)
+    if (
+        is_last
+        or (0 in inside and not is_one(x.shape[0]))
+        or shape.batch_groups > 1
+        or is_depthwise(shape)
+        or not _is_run(x.shape[1])
+    ):
+        return order
+    return [*(a for a in order if a != 1), 1]
+
+
+def _is_run(channels: Operand) -> bool:
+    return type(channels) is int and channels >= RUN
 
 
 def _is_few(n: Operand | None) -> bool:

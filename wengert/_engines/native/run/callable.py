@@ -6,7 +6,16 @@
 from __future__ import annotations
 
 from ..ir import accesses
-from ..llvm import lane_transforms, libraries, microtiles, multiply, numpy_functions, numpy_transforms, runtime
+from ..llvm import (
+    lane_transforms,
+    libraries,
+    microtiles,
+    multiply,
+    numpy_functions,
+    numpy_transforms,
+    runtime,
+    transposes,
+)
 from ..llvm.symbols import Family, Table
 from . import formulas, memory, numpy_calls
 
@@ -24,6 +33,7 @@ CALLABLE = Table(
         "numpy": Family(numpy_functions.sorting),
         "product": Family(multiply.address, is_compiled=True),
         "tile": Family(microtiles.address, is_compiled=True),
+        "turned": Family(transposes.address, is_compiled=True),
         **formulas.FAMILIES,
         **libraries.FAMILIES,
     },
