@@ -127,12 +127,17 @@ def test_there_are_no_matrices_of_other_types_to_transpose() -> None:
 @pytest.mark.parametrize("channels", [1, 4, 20])
 @pytest.mark.parametrize("images", [1, 3])
 @pytest.mark.parametrize("numbers", ["NCHW", "NHWC"])
-def test_either_place_of_channels_and_few_or_many_of_them(numbers: str, images: int, channels: int) -> None:
+@pytest.mark.parametrize("window", [(1, (1, 1)), (1, (2, 2)), (3, (1, 2))], ids=str)
+def test_either_place_of_channels_and_few_or_many_of_them(
+    window: tuple[int, tuple[int, int]], numbers: str, images: int, channels: int
+) -> None:
+    taps, strides = window
     sizes = {"N": images, "C": channels, "H": 19, "W": 21}
-    x, kernel = draw([sizes[axis] for axis in numbers], "float32"), draw((35, channels, 3, 3), "float32")
+    x = draw([sizes[axis] for axis in numbers], "float32")
+    kernel = draw((35, channels, taps, taps), "float32")
 
     def convolve(x: Any, kernel: Any) -> Any:
-        return wg.nn.conv_general(x, kernel, (1, 2), "SAME", dimension_numbers=(numbers, "OIHW", numbers))
+        return wg.nn.conv_general(x, kernel, strides, "SAME", dimension_numbers=(numbers, "OIHW", numbers))
 
     check(convolve, x, kernel)
     check(wg.grad(lambda x, kernel: wg.sum(convolve(x, kernel) ** 2), argnums=(0, 1)), x, kernel)

@@ -1,5 +1,5 @@
-"""The general convolution: by tiles where its geometry is known (`direct_convolutions.py`), else the windows of one
-image as a matrix, then one product of matrices.
+"""The general convolution: by tiles where its geometry is known (`direct_convolutions.py`), those of one tap, channels
+first, as products of matrices, and else the windows of one image as a matrix, then one product of matrices.
 
 Both of its gradients are convolutions of the same family, so they come here, too. The matrix has a row for each channel
 and tap and a column for each position; where there are more taps than positions along the last axis (a gradient with
@@ -17,13 +17,14 @@ from ..ir.loops import FLOATS, Operand
 from . import depthwise_planes
 from .blocks import Block, singles
 from .convolution_products import Shape
-from .direct_convolutions import convolved, is_depthwise, serves, target_of
+from .convolution_tiling import Axis, merged
+from .direct_convolutions import convolved, every, is_depthwise, serves, target_of
 from .factorisations import loops_over
 from .forms import Extents, Form, Index, Stored, count_of, is_numbers, row_major, strides_of
 from .layouts import copy_in_order, fresh_in, laid_out
-from .products import product
-from .ranges import clamped, divided_up, is_one
-from .window_geometry import Window
+from .products import batched, product
+from .ranges import clamped, divided_up, is_one, number_of
+from .window_geometry import Window, is_inside
 
 
 def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -47,8 +48,51 @@ def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if grouped is not None and not serves(lhs, rhs, shape, windows):
         lhs = _side_by_side(block, grouped, shape)
     if serves(lhs, rhs, shape, windows):
-        return [convolved(block, node, lhs, rhs, shape, windows)]
+        target = target_of(block, node.outputs[0], lhs.type)
+        if not _multiplied(block, target, lhs, rhs, shape, windows):
+            convolved(block, target, lhs, rhs, shape, windows)
+        return [target]
     return [_by_matrices(block, node, lhs, block.dense(rhs), shape, windows)]
+
+
+def _multiplied(
+    block: Block, target: Stored, x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]
+) -> bool:  # fmt: skip
+    """Computes a convolution of one tap, channels first, as what it is: for each image the kernel's matrix times one
+    whose columns are places. Says whether it does."""
+    if (shape.groups, shape.batch_groups) != (1, 1) or not all(map(_is_one_tap, windows)) or is_one(x.strides[1]):
+        return False
+    image = every(block.b, x, [(0, w.stride) for w in windows], target.shape[2:])
+    out = _in_line(target)
+    if out is None:
+        return False
+    if _in_line(image) is None:
+        made = fresh_in(block, image.shape, range(len(image.shape)), x.type)
+        copy_in_order(block.b, image, made)
+        image = made
+    matrices = _in_line(image)
+    assert matrices is not None
+    (images, channels, _), many = matrices.shape, kernel.shape[0]
+    steps = (0, *kernel.strides[:2])
+    weights = Stored((images, many, channels), kernel.array, kernel.offset, steps, False)
+    batched(block, weights, matrices, out)
+    return True
+
+
+def _is_one_tap(window: Window) -> bool:
+    """Whether an axis has one tap, which sees no zeros."""
+    return window.spread == 1 and window.low == 0 and is_one(window.taps) and is_inside(window)
+
+
+def _in_line(x: Stored) -> Stored | None:
+    """Images whose places lie one behind the other, as one axis; None for others."""
+    if not is_numbers([*x.shape[2:], *x.strides[2:]]):
+        return None
+    places = zip(x.shape[2:], map(number_of, x.strides[2:]), strict=True)
+    joined = merged([Axis(n, step, step) for n, step in places])
+    if len(joined) != 1 or joined[0].step != 1:
+        return None
+    return Stored((*x.shape[:2], joined[0].extent), x.array, x.offset, (*x.strides[:2], 1), False)
 
 
 def _grouped(lhs: Stored, rhs: Stored, shape: Shape, windows: list[Window]) -> depthwise_planes.Grouped | None:

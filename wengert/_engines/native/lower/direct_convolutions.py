@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from itertools import product
 from math import prod
 
-from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, WIDTHS, Operand
@@ -73,10 +72,9 @@ def _are_side_by_side(x: Stored, shape: Shape) -> bool:
 
 
 def convolved(
-    block: Block, node: Node, x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]
-) -> Stored:  # fmt: skip
-    """The convolution of an operand (images, channels, *spatial) and a kernel (columns, channels, *taps)."""
-    target = target_of(block, node.outputs[0], x.type)
+    block: Block, target: Stored, x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]
+) -> None:  # fmt: skip
+    """Emits the convolution of an operand (images, channels, *spatial) and a kernel (columns, channels, *taps)."""
     phases = [*map(phases_of, windows)]
     if prod(map(len, phases)) > MOST_PHASES:
         phases = [[Phase(w, 0, 1, 0, 1)] for w in windows]
@@ -88,7 +86,6 @@ def convolved(
             nests.copy(block.b, Lazy(of_target.shape, x.type, lambda b, index: 0.0), of_target)
         else:
             _Convolution(block, of_target, x, of_kernel, shape, inner).run()
-    return target
 
 
 def target_of(block: Block, value: Value, type_: str) -> Stored:
