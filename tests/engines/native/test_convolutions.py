@@ -18,6 +18,8 @@ from wengert._engines.native import engine
 from wengert._engines.native.llvm import microtiles, transposes
 from wengert._engines.native.llvm.microtiles import Tile
 from wengert._engines.native.lower import convolution_products, convolutions, depthwise_planes, direct_convolutions
+from wengert._engines.native.lower.ranges import number_of
+from wengert._engines.native.lower.window_geometry import Window, borders_of, is_inside
 from wengert._engines.native.plan import pooling
 from wengert._engines.native.run.callable import CALLABLE
 from wengert._prims import windows as prims
@@ -546,3 +548,38 @@ def test_pooling_of_some_size() -> None:
             wanted = compiled(x)
         for ours, theirs in zip(found, wanted, strict=True):
             same(np.asarray(ours), np.asarray(theirs))
+
+
+@pytest.mark.parametrize("strides", [(1, 1), (2, 2), (3, 1)], ids=str)
+@pytest.mark.parametrize("taps", [(3, 3), (5, 4), (1, 3), (9, 9)], ids=str)
+@pytest.mark.parametrize("padding", ["SAME", ((0, 3), (4, 0)), ((-1, 2), (2, -2))], ids=str)
+def test_what_sees_zeros_is_computed_apart_in_large_images(
+    monkeypatch: pytest.MonkeyPatch, padding: Any, taps: tuple[int, int], strides: tuple[int, int]
+) -> None:
+    monkeypatch.setattr(convolutions, "LARGE", 1)
+    x, kernel = draw((2, 11, 12, 40)), draw((40, 1, *taps))
+
+    def convolve(x: Any, kernel: Any) -> Any:
+        numbers = ("NHWC", "OIHW", "NHWC")
+        return wg.nn.conv_general(x, kernel, strides, padding, dimension_numbers=numbers, feature_group_count=40)
+
+    check(convolve, x, kernel)
+    check(wg.grad(lambda x, kernel: wg.sum(convolve(x, kernel) ** 2), argnums=(0, 1)), x, kernel)
+
+
+@pytest.mark.parametrize("low", [-3, 0, 2, 9])
+@pytest.mark.parametrize("stride", [1, 2, 5])
+@pytest.mark.parametrize("dilation", [1, 3])
+@pytest.mark.parametrize("size", [1, 4, 12])
+def test_borders_are_the_positions_that_see_zeros(size: int, dilation: int, stride: int, low: int) -> None:
+    whole = Window(size, 7, 3, stride, low, dilation, 1)
+    covered = 0
+    for piece in borders_of(whole):
+        assert piece.first == covered
+        positions, inner_low = number_of(piece.window.positions), number_of(piece.window.low)
+        covered += positions
+        for i in range(positions):
+            seen = [(piece.first + i) * stride + k * dilation - low for k in range(3)]
+            assert seen == [i * stride + k * dilation - inner_low for k in range(3)]
+            assert is_inside(piece.window) == all(0 <= place < size for place in seen)
+    assert covered == 7

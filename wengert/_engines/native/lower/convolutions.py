@@ -10,10 +10,12 @@ elements of a dilated operand, and those around it, are put in where the matrix 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product as combinations_of
+from math import prod
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, Operand
+from ..ir.loops import FLOATS, WIDTHS, Operand
 from . import depthwise_planes
 from .blocks import Block, singles
 from .convolution_products import Shape
@@ -24,7 +26,10 @@ from .forms import Extents, Form, Index, Stored, count_of, is_numbers, row_major
 from .layouts import copy_in_order, fresh_in, laid_out
 from .products import batched, product
 from .ranges import clamped, divided_up, is_one, number_of
-from .window_geometry import Window, is_inside
+from .window_geometry import Phase, Window, borders_of, is_inside, phases_of
+
+LARGE = 1 << 19  # bytes of an image
+MOST_PIECES = 16  # of a convolution, with code of their own
 
 
 def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -41,12 +46,13 @@ def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     columns = b.divided(out[1], groups * batch_groups)
     shape = Shape(out[0], rhs.shape[1], columns, groups, batch_groups)
     grouped = _grouped(lhs, rhs, shape, windows)
-    if grouped is not None and depthwise_planes.serves(grouped):
-        target = target_of(block, node.outputs[0], lhs.type)
-        depthwise_planes.convolved(block, grouped, target)
-        return [target]
-    if grouped is not None and not serves(lhs, rhs, shape, windows):
+    if grouped is not None and not depthwise_planes.serves(grouped) and not serves(lhs, rhs, shape, windows):
         lhs = _side_by_side(block, grouped, shape)
+        grouped = grouped._replace(x=lhs)
+    if grouped is not None and (depthwise_planes.serves(grouped) or serves(lhs, rhs, shape, windows)):
+        target = target_of(block, node.outputs[0], lhs.type)
+        _by_groups(block, target, grouped, shape)
+        return [target]
     if serves(lhs, rhs, shape, windows):
         target = target_of(block, node.outputs[0], lhs.type)
         if not _multiplied(block, target, lhs, rhs, shape, windows):
@@ -103,6 +109,37 @@ def _grouped(lhs: Stored, rhs: Stored, shape: Shape, windows: list[Window]) -> d
     if not is_one(shape.images if is_sum else shape.channels):
         return None
     return depthwise_planes.Grouped(lhs, rhs, windows, shape.groups * shape.batch_groups, is_sum)
+
+
+def _by_groups(block: Block, target: Stored, conv: depthwise_planes.Grouped, shape: Shape) -> None:
+    """Each group by itself. Where groups lie side by side in large images, positions whose windows see no zeros are
+    computed apart from the others: so only what the others see is copied to have zeros around it."""
+    pieces = [[Phase(w, 0, 1, 0, 1)] for w in conv.windows]
+    if serves(conv.x, conv.kernel, shape, conv.windows) and _is_large(conv):
+        pieces = _pieces(conv.windows) or pieces
+    for chosen in combinations_of(*pieces):
+        windows = [piece.window for piece in chosen]
+        part = every(block.b, target, [p.places for p in chosen], [w.positions for w in windows])
+        kernel = every(block.b, conv.kernel, [p.kernel_places for p in chosen], [w.taps for w in windows])
+        one = conv._replace(kernel=kernel, windows=windows)
+        if depthwise_planes.serves(one):
+            depthwise_planes.convolved(block, one, part)
+        else:
+            convolved(block, part, conv.x, kernel, shape, windows)
+
+
+def _is_large(conv: depthwise_planes.Grouped) -> bool:
+    """Whether an image is better not copied, since a copy would take much of the second cache."""
+    extents = [n for axis, n in enumerate(conv.x.shape) if axis != conv.images_axis]
+    return not conv.is_sum and prod(map(number_of, extents)) * WIDTHS[conv.x.type] >= LARGE
+
+
+def _pieces(windows: Sequence[Window]) -> list[list[Phase]]:
+    """For each axis its phases, cut where windows begin to see zeros; none if there would be too many."""
+    found = [[phase.part(inner) for phase in phases_of(w) for inner in borders_of(phase.window)] for w in windows]
+    pieces = [piece.window for axis in found for piece in axis]
+    is_plain = all(w.spread == 1 and number_of(w.taps) for w in pieces)
+    return found if is_plain and prod(map(len, found)) <= MOST_PIECES else []
 
 
 def _side_by_side(block: Block, conv: depthwise_planes.Grouped, shape: Shape) -> Stored:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from .convolution_tiling import Axis
+from .convolution_tiling import Axis, maybe_loop
 from .factorisations import loops_over
 from .forms import Stored, all_indices, count_of, is_numbers
 from .matrices import accumulated
-from .ranges import number_of, smaller
+from .ranges import number_of
 
 LANES = 64  # groups that are done at a time
 WRITTEN_OUT = 32  # terms
@@ -60,11 +60,15 @@ class Lanes(NamedTuple):
             a, c = b.add(self.source.offset, source), self.out.offset
             for axis, place in zip(rows, (i, *rest), strict=True):
                 a, c = b.add(a, b.mul(place, axis.step)), b.add(c, b.mul(place, axis.other))
-            with b.loop(0, -(-self.groups // LANES)) as chunk:
-                start = b.mul(chunk, LANES)
-                count = smaller(b, LANES, b.sub(self.groups, start))
-                k = b.add(b.add(self.kernel.offset, kernel), start)
-                body(_GroupRange(b.add(a, start), k, b.add(c, start), count))
+            k = b.add(self.kernel.offset, kernel)
+            whole, rest = divmod(self.groups, LANES)  # of which each has code of its own, for as many as it is
+            if whole:
+                with maybe_loop(b, whole) as chunk:
+                    start = b.mul(chunk, LANES)
+                    body(_GroupRange(b.add(a, start), b.add(k, start), b.add(c, start), LANES))
+            if rest:
+                start = whole * LANES
+                body(_GroupRange(b.add(a, start), b.add(k, start), b.add(c, start), rest))
 
     def _work(self) -> Operand:
         axes = [*self.rows, *self.terms]
@@ -107,7 +111,7 @@ class _GroupRange(NamedTuple):
     source: Operand
     kernel: Operand
     out: Operand
-    count: Operand
+    count: int
 
 
 __all__ = ["Lanes"]

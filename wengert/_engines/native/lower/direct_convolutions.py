@@ -80,8 +80,8 @@ def convolved(
         phases = [[Phase(w, 0, 1, 0, 1)] for w in windows]
     for chosen in product(*phases):
         inner = [p.window for p in chosen]
-        of_target = every(block.b, target, [(p.first, p.step) for p in chosen], [w.positions for w in inner])
-        of_kernel = every(block.b, kernel, [(p.first_tap, p.tap_step) for p in chosen], [w.taps for w in inner])
+        of_target = every(block.b, target, [p.places for p in chosen], [w.positions for w in inner])
+        of_kernel = every(block.b, kernel, [p.kernel_places for p in chosen], [w.taps for w in inner])
         if 0 in of_kernel.shape[2:]:
             nests.copy(block.b, Lazy(of_target.shape, x.type, lambda b, index: 0.0), of_target)
         else:

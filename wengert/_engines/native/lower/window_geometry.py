@@ -29,6 +29,21 @@ class Phase(NamedTuple):
     first_tap: int
     tap_step: int
 
+    @property
+    def places(self) -> tuple[int, int]:
+        """The first of its positions, and the step from one to the next."""
+        return self.first, self.step
+
+    @property
+    def kernel_places(self) -> tuple[int, int]:
+        """The same of its taps."""
+        return self.first_tap, self.tap_step
+
+    def part(self, inner: Phase) -> Phase:
+        """Some of its positions, of which the inner one tells."""
+        first, step = self.first + inner.first * self.step, inner.step * self.step
+        return Phase(inner.window, first, step, self.first_tap, self.tap_step)
+
 
 def phases_of(window: Window) -> list[Phase]:
     """The positions of an axis by what they see of an operand with zeros between its elements."""
@@ -43,6 +58,19 @@ def phases_of(window: Window) -> list[Phase]:
         inner = Window(window.size, positions, max(taps, 0), 1, (low - first - tap) // spread, 1, 1)
         found.append(Phase(inner, first, spread, tap, spread))
     return found
+
+
+def borders_of(window: Window) -> list[Phase]:
+    """The positions of an axis without zeros between elements: those that see zeros before the first element, those
+    that see none, and those that see some behind the last one."""
+    low, many = number_of(window.low), number_of(window.positions)
+    span = (number_of(window.taps) - 1) * window.dilation
+    first = min(many, max(0, -(-low // window.stride)))
+    behind = max(first, min(many, (number_of(window.size) - 1 - span + low) // window.stride + 1))
+    return [
+        Phase(window._replace(positions=end - start, low=low - start * window.stride), start, 1, 0, 1)
+        for start, end in ((0, first), (first, behind), (behind, many)) if end > start
+    ]  # fmt: skip
 
 
 def reach(window: Window) -> int:
