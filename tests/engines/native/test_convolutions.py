@@ -583,3 +583,9 @@ def test_borders_are_the_positions_that_see_zeros(size: int, dilation: int, stri
             assert seen == [i * stride + k * dilation - inner_low for k in range(3)]
             assert is_inside(piece.window) == all(0 <= place < size for place in seen)
     assert covered == 7
+
+
+def test_all_groups_count_for_what_tiles_are_worth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(convolutions, "_by_matrices", None)  # ten times as long for 64 groups of 4,900 multiplications
+    x, kernel = draw((1, 64, 28, 28), "float32"), draw((64, 1, 5, 5), "float32")
+    check(lambda x, kernel: wg.nn.conv_general(x, kernel, (2, 2), "SAME", feature_group_count=64), x, kernel)

@@ -56,7 +56,7 @@ def serves(x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]) -
         return False
     if type(shape.images) is not int and (shape.batch_groups > 1 or all(w.positions == 1 for w in windows)):
         return False
-    extents = [shape.images, shape.channels, shape.columns, *(n for w in windows for n in (w.positions, w.taps))]
+    extents = [*shape, *(n for w in windows for n in (w.positions, w.taps))]
     return prod(n if type(n) is int else UNKNOWN for n in extents) >= LEAST
 
 
