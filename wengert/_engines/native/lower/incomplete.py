@@ -780,7 +780,21 @@ def _with_slopes(name: str) -> Rule:
     return rule
 
 
+def _upper(b: Builder, t: str, attrs: tuple[Any, ...], a: Operand, x: Operand) -> Operand:
+    """SciPy's function, and ours where both operands are small: SciPy's takes ten times as long there, for a sum of
+    zeta functions."""
+    first, second = (Number(b, b.convert("f64", t, v)) for v in (a, x))
+    is_small = (first > _TINY) & (first <= 1.3) & (second > _TINY) & (second <= 1.1)
+    found = choose(
+        is_small,
+        lambda: call_own(b, "gammaincc", (), first, second),
+        lambda: Number(b, call(b, "gammaincc", "f64", first.x, second.x)),
+    )
+    return b.convert(t, "f64", found.x)
+
+
 IN_PROCESS = {
+    "gammaincc": _upper,
     **{name: _in_place(name) for name in ("gamma_size", "beta_size")},
     **{name: _with_slopes(name) for name in ("gammainc", "betainc")},
 }
