@@ -409,3 +409,18 @@ def test_what_calls_hold_on_to_is_bounded() -> None:
     for power in range(600):
         same(f(A, Model(None, power)), A * power)
     assert len(f._formed) <= 256
+
+
+def test_calls_by_turns_cost_few_python_calls() -> None:
+    f = wg.function(lambda x, flag=False: x * 2.0 if flag else x * 3.0)
+    turns: list[Callable[[], Any]] = [
+        lambda: f(A), lambda: f(A[:2], True), lambda: f(A, True), lambda: f(A, flag=True), lambda: f(A[:2], flag=False),
+    ]  # fmt: skip
+    wanted = [A * 3.0, A[:2] * 2.0, A * 2.0, A * 2.0, A[:2] * 3.0]
+    for _ in range(5):
+        for turn, want in zip(turns, wanted, strict=True):
+            same(turn(), want)
+    for turn in turns:
+        assert len(python_calls(turn)) <= 12
+    assert len(f._recent) <= 3
+    assert f.trace_count == 5

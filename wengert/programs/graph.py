@@ -143,6 +143,8 @@ class Function(Generic[P, R]):
         # the default float and what ran last under it, if that was compiled code: without and with arguments by name
         self._last: tuple[Any, Callable[..., Any]] | None = None
         self._last_named: tuple[Any, Callable[..., Any]] | None = None
+        self._recent: tuple[tuple[Any, Callable[..., Any]], ...] = ()  # the same of calls before that
+        self._recent_named: tuple[tuple[Any, Callable[..., Any]], ...] = ()
         self._lock = forking.long_lock()
         self._ints = ChangingInts()
         self._is_compiled_only = False  # what `load` has read: there is no Python function to trace again
@@ -196,9 +198,7 @@ class Function(Generic[P, R]):
                     result = last[1](*args, **kwargs) if kwargs else last[1](*args)
                     if result is not NotImplemented:
                         return result
-                result: Any = NotImplemented if kwargs else self._call_plain(args, default)
-                if result is NotImplemented and self._formed:
-                    result = self._call_formed(args, kwargs)
+                result: Any = self._call_known(args, kwargs)
                 if result is not NotImplemented:
                     return result
             return self._call(args, kwargs)
@@ -211,6 +211,26 @@ class Function(Generic[P, R]):
                     return result
             fold(error)
             raise
+
+    def _call_known(self, args: Any, kwargs: Any) -> Any:
+        """The results of what is known for arguments like these, if anything is; else NotImplemented."""
+        default = dtypes._default_float
+        for known in self._recent_named if kwargs else self._recent:  # calls of some kinds may come by turns
+            result = known[1](*args, **kwargs) if known[0] is default else NotImplemented
+            if result is not NotImplemented:
+                self._put_first(known, kwargs)
+                return result
+        result = NotImplemented if kwargs else self._call_plain(args, default)
+        return self._call_formed(args, kwargs) if result is NotImplemented and self._formed else result
+
+    def _put_first(self, known: tuple[Any, Callable[..., Any]], kwargs: Any) -> None:
+        """Has calls ask this first."""
+        if kwargs:
+            self._recent_named = _with_first(self._recent_named, self._last_named, known)
+            self._last_named = known
+        else:
+            self._recent = _with_first(self._recent, self._last, known)
+            self._last = known
 
     def _call_plain(self, args: tuple[object, ...], default: Any) -> Any:
         """The results for arrays of one kind and floats, where there is a program for such; else NotImplemented."""
@@ -246,7 +266,7 @@ class Function(Generic[P, R]):
         if results is NotImplemented:
             results = plain.run_natives(natives, home)
         if direct is not None:
-            self._last = (default, direct)
+            self._put_first((default, direct), None)
         return results
 
     def _call_formed(self, args: Any, kwargs: Any) -> Any:
@@ -257,11 +277,7 @@ class Function(Generic[P, R]):
             return NotImplemented
         results, run = known.run(given)
         if run is not None:
-            last = (dtypes._default_float, run)
-            if kwargs:
-                self._last_named = last
-            else:
-                self._last = last
+            self._put_first((dtypes._default_float, run), kwargs)
         return results
 
     # -- the general path -------------------------------------------------------------------------------
@@ -794,6 +810,15 @@ def _exporting() -> Any:
 
 
 Function.__name__ = "function"  # as that of `Derived`, for Keras
+
+
+def _with_first(recent: tuple[T, ...], last: T | None, first: T) -> tuple[T, ...]:
+    """What ran of late without what will be asked first, and with what was."""
+    kept = (*[known for known in recent if known is not first],)
+    return kept if last is None else (last, *kept)[:_RECENT]
+
+
+_RECENT = 3  # a refusal takes 0.1 us
 
 
 def _note(programs: dict[Any, T], key: Any, program: T) -> None:
