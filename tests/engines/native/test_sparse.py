@@ -13,8 +13,11 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 pytest.importorskip("scipy", reason="SuperLU is SciPy's")
 
 from wengert._core.constant import constant
-from wengert._engines.native.lower import sparse
-from wengert._prims.sparse import sparse_solve
+from wengert._core.op import REGISTRY
+from wengert._engines.native.ir.loops import Status
+from wengert._engines.native.lower import unsolved
+
+sparse_solve: Any = REGISTRY["sparse_solve"]
 
 RNG = np.random.default_rng(71)
 
@@ -41,7 +44,7 @@ def dense(data: Any, rows: Any, columns: Any, n: int) -> Any:
 @pytest.fixture
 def no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where NumPy's kernel would be called, the code says that it went astray."""
-    monkeypatch.setattr(sparse, "call_kernel", lambda block, *_: block.b.leave(sparse.Status.ASTRAY))
+    monkeypatch.setattr(unsolved, "call_kernel", lambda block, *_: block.b.leave(Status.ASTRAY))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])

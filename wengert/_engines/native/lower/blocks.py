@@ -120,6 +120,7 @@ class Setting:
         self.numbers: list[float] | None = [] if is_shared else None
         self.numbers_array = b.array("f64", "in")
         self.is_frugal = False  # loops keep snapshots where they might keep all that their steps save
+        self.calls_kernels = False  # NumPy's kernels compute what nodes of loops, and beside them, have no code for
         self.checks = accesses.is_on()
         self.routines = Routines()
         self.told: frozenset[Atom] = frozenset()  # dimensions of which the arguments' extents have been checked

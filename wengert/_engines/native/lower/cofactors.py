@@ -19,10 +19,11 @@ from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
 from ..ir.loops import COMPLEX, Operand
 from .blocks import Block, singles
-from .determinants import Product, require_none_wild
+from .determinants import Product
 from .elimination import Planes, is_little, size_of, system
-from .factorisations import Columns, fill_matrix, is_wild, loops_over, matrix_at, of_identity, scratch
+from .factorisations import Columns, fill_matrix, loops_over, matrix_at, scratch
 from .forms import Form, Index, Stored
+from .unsolved import Unsolved, is_wild, of_identity
 
 Keep = Callable[[Operand, Operand, Operand], None]  # takes row, column and entry
 
@@ -36,7 +37,7 @@ COUNTED = (1 << 20) - 1  # columns that the low bits of a number count; the othe
 def _cofactor(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
-    n, wild = a.shape[-1], b.var("bool", False)
+    n, unsolved = a.shape[-1], Unsolved(b)
     exchanges = None if _is_written(n) else _Exchanges(block, n, a.type)
     by_pivots = None if _is_written(n) else _ByPivots.of(block, n, a.type)
     with loops_over(b, a.shape[:-2]) as index:
@@ -46,13 +47,13 @@ def _cofactor(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
             out.store(b, (i, j), x)
 
         if exchanges is None or by_pivots is None:
-            b.set(wild, b.either(b.get(wild), is_wild(b, matrix)))
+            unsolved.note(is_wild(b, matrix))
             _minors(b, matrix, keep)
         else:
             with b.when(b.negated(exchanges.find(matrix, keep))):
-                b.set(wild, b.either(b.get(wild), is_wild(b, matrix)))
+                unsolved.note(is_wild(b, matrix))
                 by_pivots.find(matrix, keep)
-    require_none_wild(b, wild)
+    unsolved.leave(block, node, [a], [target])
     return [target]
 
 
@@ -406,20 +407,20 @@ def _swap(b: Builder, x: Stored, one: Index, two: Index) -> None:
 def _inv_or_inf(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
-    n, t, wild = a.shape[-1], a.type, b.var("bool", False)
+    n, t, unsolved = a.shape[-1], a.type, Unsolved(b)
     by_pivots = None if _is_written(n) else _ByPivots.of(block, n, a.type)
     inverse = _Inverse.of(block, a)
     with loops_over(b, a.shape[:-2]) as index:
         matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
-        b.set(wild, b.either(b.get(wild), is_wild(b, matrix)))
+        unsolved.note(wild := is_wild(b, matrix))
         is_singular = inverse.find(matrix, lambda i, j, x, out=out: out.store(b, (i, j), x))
 
         def keep(i: Operand, j: Operand, x: Operand, out: Stored = out) -> None:
             out.store(b, (j, i), b.let("div", t, x, 0.0))
 
-        with b.when(b.both(is_singular, b.negated(b.get(wild)))):
+        with b.when(b.both(is_singular, b.negated(wild))):
             _minors(b, matrix, keep) if by_pivots is None else by_pivots.find(matrix, keep)
-    require_none_wild(b, wild)
+    unsolved.leave(block, node, [a], [target])
     return [target]
 
 

@@ -12,12 +12,13 @@ from typing import Any
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair, pair_of
-from ..ir.loops import COMPLEX, ITEM, Operand, Status, Var
+from ..ir.loops import COMPLEX, ITEM, Operand, Status
 from .blocks import Block, singles
 from .complex_scalars import COMPLEX_SCALARS, scaled
 from .elimination import Written, is_little, size_of, system
 from .factorisations import Columns, loops_over, matrix_at
 from .forms import Form, Index, Stored
+from .unsolved import Unsolved
 
 # -- determinants -----------------------------------------------------------------------------------------------------
 
@@ -33,12 +34,12 @@ def _det(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         target.store(b, index, scaled(b, t, sign, b.let("exp", ITEM[t], size)))
 
     if not is_little(n, 0):
-        _by_lapack(block, a, by_size)
+        _by_lapack(block, a, by_size).leave(block, node, [a], [target])
         return [target]
     assert type(n) is int
-    found, wild, is_far = system(b, t, n, 0), b.var("bool", False), b.var("bool", False)
+    found, unsolved, is_far = system(b, t, n, 0), Unsolved(b), b.var("bool", False)
     with loops_over(b, a.shape[:-2]) as index:
-        _eliminate(b, found, matrix_at(b, a, index), wild)
+        _eliminate(b, found, matrix_at(b, a, index), unsolved)
         total = Product(b, t, found.sign)
         found.pivots(total.join)
         target.store(b, index, total.value())
@@ -47,10 +48,10 @@ def _det(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         else:
             with b.when(total.is_far()):
                 by_size(index, *_by_logarithms(b, t, found))
-    require_none_wild(b, wild)
     if type(found) is Written:  # a branch in the loop above would keep it from being vector code
         with b.when(b.get(is_far)):
             _little_sizes(b, a, by_size)
+    unsolved.leave(block, node, [a], [target])
     return [target]
 
 
@@ -84,14 +85,12 @@ def _slogdet(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         signs.store(b, index, sign)
         sizes.store(b, index, size)
 
-    if is_little(a.shape[-1], 0):
-        _little_sizes(b, a, store)
-    else:
-        _by_lapack(block, a, store)
+    unsolved = _little_sizes(b, a, store) if is_little(a.shape[-1], 0) else _by_lapack(block, a, store)
+    unsolved.leave(block, node, [a], [signs, sizes])
     return [signs, sizes]
 
 
-def _by_lapack(block: Block, a: Stored, store: Callable[[Index, Operand, Operand], None]) -> None:
+def _by_lapack(block: Block, a: Stored, store: Callable[[Index, Operand, Operand], None]) -> Unsolved:
     """The sign and the logarithm of the size of each determinant."""
     b, n, t = block.b, a.shape[-1], a.type
     columns = Columns(block, t, n, n)
@@ -103,28 +102,23 @@ def _by_lapack(block: Block, a: Stored, store: Callable[[Index, Operand, Operand
             stays = b.let("eq", "i32", b.load(columns.pivots, i), b.convert("i32", "i64", b.add(i, 1)))
             total.join(columns.matrix.at(b, (i, i)), b.negated(stays))
         store(index, *total.result())
+    return columns.unsolved
 
 
-def _little_sizes(b: Builder, a: Stored, store: Callable[[Index, Operand, Operand], None]) -> None:
+def _little_sizes(b: Builder, a: Stored, store: Callable[[Index, Operand, Operand], None]) -> Unsolved:
     """As `_by_lapack`, of few rows."""
     n = a.shape[-1]
     assert type(n) is int
-    found, wild = system(b, a.type, n, 0), b.var("bool", False)
+    found, unsolved = system(b, a.type, n, 0), Unsolved(b)
     with loops_over(b, a.shape[:-2]) as index:
-        _eliminate(b, found, matrix_at(b, a, index), wild)
+        _eliminate(b, found, matrix_at(b, a, index), unsolved)
         store(index, *_by_logarithms(b, a.type, found))
-    require_none_wild(b, wild)
+    return unsolved
 
 
-def _eliminate(b: Builder, found: Any, matrix: Stored, wild: Var) -> None:
+def _eliminate(b: Builder, found: Any, matrix: Stored, unsolved: Unsolved) -> None:
     found.take(lambda i, j: matrix.at(b, (i, j)), lambda i, c: 0.0)
-    b.set(wild, b.either(b.get(wild), found.wild))
-
-
-def require_none_wild(b: Builder, wild: Var) -> None:
-    """Ends the function if a matrix was not finite."""
-    with b.when(b.get(wild)):
-        b.leave(Status.LINALG)
+    unsolved.note(found.wild)
 
 
 def _by_logarithms(b: Builder, t: str, found: Any) -> tuple[Operand, Operand]:

@@ -3,8 +3,8 @@
 Our matrices lie by rows, LAPACK's by columns, so what we have is the transpose of what it sees. Cholesky's factor and
 triangular systems need no copy for that; pivots depend on the order, so `lu`, and `solve`, `inv` and the determinants
 of more than a few unknowns (`elimination.py` has those), work on a transposed copy, as NumPy does. A matrix that has no
-result ends the function with the status LINALG: NumPy's kernel then runs and raises the error. So does one with an
-infinity or NaN in our own loops, since which elements of the result become NaN depends on the order of the steps.
+result is for NumPy's kernel (`unsolved.py`), which raises the error. So is one with an infinity or NaN, since which
+elements of the result become NaN depends on the order of the steps.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
-from ..ir.loops import COMPLEX, ITEM, Address, Array, Operand, Status, Typed
+from ..ir.loops import COMPLEX, ITEM, Address, Array, Operand, Typed
 from .blocks import Block, singles
 from .complex_scalars import conj_of, divided_by_real
 from .elimination import WRITTEN_OUT, Looped, Planes, is_little, system
@@ -25,6 +25,7 @@ from .matrices import BLAS_COLUMNS, in_blocks, some_at_once
 from .matrices import turned as transposed
 from .products import BLAS_LETTER, fortran_int, letter
 from .standalone import is_alone
+from .unsolved import Harmless, Unsolved, is_wild, of_identity, wild_noted
 
 SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK or BLAS
 SQUARE = 16  # rows of a square of a matrix that is turned
@@ -61,7 +62,7 @@ def fill_matrix(b: Builder, x: Stored, value: Callable[[Index], Operand]) -> Non
         x.store(b, (i, j), value((i, j)))
 
 
-def fill_turned(b: Builder, x: Stored, source: Stored) -> None:
+def fill_turned(b: Builder, x: Stored, source: Stored | Harmless) -> None:
     """Sets a matrix to the transpose of another one, by squares, whose lines stay in the cache."""
     m, n = x.shape
     with (
@@ -98,18 +99,18 @@ class Lapack(NamedTuple):
     block: Block
     type: str
     info: Array
+    unsolved: Unsolved
 
     @staticmethod
-    def of(block: Block, type_: str) -> Lapack:
-        return Lapack(block, type_, block.b.local("i32", 1))
+    def of(block: Block, type_: str, unsolved: Unsolved) -> Lapack:
+        return Lapack(block, type_, block.b.local("i32", 1), unsolved)
 
     def call(self, name: str, *arguments: Any) -> None:
         self.block.b.call(f"lapack.{BLAS_LETTER[self.type]}{name}", [*arguments, Address(self.info)])
 
-    def require(self) -> None:
-        """Ends the function if the routine did not succeed."""
-        with self.block.b.when(self.has_failed()):
-            self.block.b.leave(Status.LINALG)
+    def note(self) -> None:
+        """Notes whether the routine did not succeed."""
+        self.unsolved.note(self.has_failed())
 
     def has_failed(self) -> Operand:
         """Whether the routine did not succeed."""
@@ -128,57 +129,36 @@ def _cholesky(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     target = block.room(node.outputs[0])
     n = a.shape[-1]
     if type(n) is int and n <= SMALL_MATRIX:
-        _little_cholesky(b, a, target, n)
+        _little_cholesky(block, node, a, target)
         return [target]
-    lapack = Lapack.of(block, a.type)
+    unsolved = Unsolved(b)
+    lapack = Lapack.of(block, a.type, unsolved)
     with loops_over(b, a.shape[:-2]) as index:
-        source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
-        require_tame(b, source)
+        source, factor = wild_noted(unsolved, b, matrix_at(b, a, index)), matrix_at(b, target, index)
         _triangle_copied(b, source, factor)
         size = fortran_int(b, n)
         # by columns this is the upper triangle
         lapack.call("potrf", letter("U"), size, address_of(factor), fortran_int(b, one_at_least(b, n)))
-        lapack.require()
+        lapack.note()
+    unsolved.leave(block, node, [a], [target])
     return [target]
 
 
-def _little_cholesky(b: Builder, a: Stored, target: Stored, n: int) -> None:
+def _little_cholesky(block: Block, node: Node, a: Stored, target: Stored) -> None:
     """Factors of few rows: in registers, or in an array on the stack."""
-    bad = b.var("bool", False)
+    b, n = block.b, a.shape[-1]
+    assert type(n) is int
+    unsolved = Unsolved(b)
     room = Planes.local(b, a.type, n, n) if n > WRITTEN_OUT else None
     with loops_over(b, a.shape[:-2]) as index:
         source, factor = matrix_at(b, a, index), matrix_at(b, target, index)
-        b.set(bad, b.either(b.get(bad), is_wild(b, source)))
+        unsolved.note(is_wild(b, source))
         if room is None:
             is_bad = _cholesky_written(b, source, factor, n)
         else:
             is_bad = _cholesky_rows(b, source, factor, room)
-        b.set(bad, b.either(b.get(bad), is_bad))
-    with b.when(b.get(bad)):
-        b.leave(Status.LINALG)
-
-
-def is_wild(b: Builder, x: Stored) -> Operand:
-    """Whether an element of a matrix is not finite."""
-    nothing = b.var(x.type, 0.0)
-
-    def look(element: Operand) -> None:
-        b.set(nothing, b.let("sum", x.type, b.get(nothing), b.let("sub", x.type, element, element)))
-
-    is_short = type(x.shape[1]) is int and x.shape[1] <= WRITTEN_OUT  # and stays in registers
-    if x.is_flat() and not is_short:  # of many rows LLVM would make vectors along the columns, by gathers
-        with b.loop(0, _product(b, x.shape)) as place:
-            look(x.at_flat(b, place))
-    else:
-        with b.loop(0, x.shape[0]) as i, b.loop(0, x.shape[1]) as j:
-            look(x.at(b, (i, j)))
-    return b.negated(b.let("eq", x.type, b.get(nothing), 0.0))
-
-
-def require_tame(b: Builder, x: Stored) -> None:
-    """Ends the function at a matrix that is not finite: of one, LAPACKs of several builds make different things."""
-    with b.when(is_wild(b, x)):
-        b.leave(Status.LINALG)
+        unsolved.note(is_bad)
+    unsolved.leave(block, node, [a], [target])
 
 
 def _cholesky_written(b: Builder, a: Stored, out: Stored, n: int) -> Operand:
@@ -233,7 +213,7 @@ def one_at_least(b: Builder, n: Operand) -> Operand:
     return max(n, 1) if type(n) is int else b.select("i64", b.let("lt", "i64", n, 1), 1, n)
 
 
-def _triangle_copied(b: Builder, source: Stored, factor: Stored) -> None:
+def _triangle_copied(b: Builder, source: Harmless, factor: Stored) -> None:
     def value(index: Index) -> Operand:
         below = b.let("le", "i64", index[1], index[0])
         return b.select(source.type, below, source.at(b, index), 0.0)
@@ -252,20 +232,21 @@ def _triangular_solve(block: Block, node: Node, forms: list[Form]) -> Sequence[F
     by_loops = is_alone() or _is_little(a.shape[-1]) or (a.type in COMPLEX and _is_few(right.shape[-1]))
     if not by_loops:
         a = block.dense(a)
+    unsolved = Unsolved(b)
     with loops_over(b, a.shape[:-2]) as index:
         matrix, source, out = (matrix_at(b, x, index) for x in (a, right, target))
         if not unit:
-            _require_diagonal(b, matrix)
+            _note_diagonal(b, matrix, unsolved)
         fill_matrix(b, out, lambda place, source=source: source.at(b, place))
         if by_loops:
-            with b.when(b.either(is_wild(b, matrix), is_wild(b, source))):
-                b.leave(Status.LINALG)
+            unsolved.note(b.either(is_wild(b, matrix), is_wild(b, source)))
             turned = transposed(matrix) if trans else matrix
             _substitute(b, turned, out, bool(lower) != bool(trans), unit, is_conj=trans == ADJOINT)
         else:
             # by columns: X' op(A)' = B', where A' is what lies there
             flags = "R", "U" if lower else "L", "NTC"[trans], "U" if unit else "N"
             _by_blas(b, flags, matrix, out)
+    unsolved.leave(block, node, [a, right], [target])
     return [target]
 
 
@@ -295,9 +276,9 @@ def _by_blas(b: Builder, flags: Sequence[str], matrix: Stored, out: Stored) -> N
         ])  # fmt: skip
 
 
-def _require_diagonal(b: Builder, matrix: Stored) -> None:
-    with b.loop(0, matrix.shape[0]) as i, b.when(b.let("eq", matrix.type, matrix.at(b, (i, i)), 0.0)):
-        b.leave(Status.LINALG)
+def _note_diagonal(b: Builder, matrix: Stored, unsolved: Unsolved) -> None:
+    with b.loop(0, matrix.shape[0]) as i:
+        unsolved.note(b.let("eq", matrix.type, matrix.at(b, (i, i)), 0.0))
 
 
 def _substitute(b: Builder, a: Stored, x: Stored, lower: bool, unit: bool, is_conj: bool = False) -> None:
@@ -365,14 +346,14 @@ class Columns:
     def __init__(self, block: Block, type_: str, m: Operand, n: Operand) -> None:
         self.b = block.b
         self.m, self.n = m, n
-        self.lapack = Lapack.of(block, type_)
+        self.unsolved = Unsolved(block.b)
+        self.lapack = Lapack.of(block, type_, self.unsolved)
         self.matrix = scratch(block, type_, n, m)  # the transpose, by rows
         self.pivots = block.b.alloc("i32", m if type(m) is int and type(n) is int and m < n else n)
 
     def take(self, source: Stored) -> None:
         """Copies a matrix."""
-        require_tame(self.b, source)
-        fill_turned(self.b, self.matrix, source)
+        fill_turned(self.b, self.matrix, wild_noted(self.unsolved, self.b, source))
 
     def factorise(self) -> None:
         """L U of the copy, in its place, with the rows exchanged at each step (counted from 1)."""
@@ -417,41 +398,37 @@ def _solve(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     target = block.room(node.outputs[0])
     n, k = right.shape[-2:]
     if is_little(n, k):
-        _little_systems(b, a, right, target)
+        _little_systems(block, node, (a, right), target)
         return [target]
     columns = Columns(block, a.type, n, n)
     with loops_over(b, a.shape[:-2]) as index:
         source, out = matrix_at(b, right, index), matrix_at(b, target, index)
-        require_tame(b, source)
+        columns.unsolved.note(is_wild(b, source))
         columns.take(matrix_at(b, a, index))
         fill_matrix(b, out, lambda place, source=source: source.at(b, place))
         columns.factorise()
-        columns.lapack.require()
+        columns.lapack.note()
         columns.solve(out)
+    columns.unsolved.leave(block, node, [a, right], [target])
     return [target]
 
 
-def _little_systems(b: Builder, a: Stored, right: Stored | None, target: Stored) -> None:
+def _little_systems(block: Block, node: Node, given: Sequence[Stored], target: Stored) -> None:
     """Systems of few unknowns; without right-hand sides, inverses."""
-    n, k = target.shape[-2:]
+    b, (a, *rights), (n, k) = block.b, given, target.shape[-2:]
     assert type(n) is int
     assert type(k) is int
-    found, bad = system(b, a.type, n, k), b.var("bool", False)
+    found, unsolved = system(b, a.type, n, k), Unsolved(b)
     with loops_over(b, a.shape[:-2]) as index:
         matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
-        source = None if right is None else matrix_at(b, right, index)
+        source = matrix_at(b, rights[0], index) if rights else None
         found.take(
             lambda i, j: matrix.at(b, (i, j)),
             lambda i, c: of_identity(b, a.type, i, c) if source is None else source.at(b, (i, c)),
         )
-        b.set(bad, b.either(b.get(bad), b.either(found.bad, found.wild)))
+        unsolved.note(b.either(found.bad, found.wild))
         found.solve(lambda i, c, x: out.store(b, (i, c), x))
-    with b.when(b.get(bad)):
-        b.leave(Status.LINALG)
-
-
-def of_identity(b: Builder, t: str, i: Operand, j: Operand) -> Operand:
-    return b.select(t, b.let("eq", "i64", i, j), 1.0, 0.0)
+    unsolved.leave(block, node, given, [target])
 
 
 def _inv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -459,7 +436,7 @@ def _inv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     target = block.room(node.outputs[0])
     n, t = a.shape[-1], a.type
     if is_little(n, n):
-        _little_systems(b, a, None, target)
+        _little_systems(block, node, (a,), target)
         return [target]
     columns = Columns(block, t, n, n)
     with loops_over(b, a.shape[:-2]) as index:
@@ -467,8 +444,9 @@ def _inv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         columns.take(matrix_at(b, a, index))
         fill_matrix(b, out, lambda place: of_identity(b, t, *place))
         columns.factorise()
-        columns.lapack.require()
+        columns.lapack.note()
         columns.solve(out)
+    columns.unsolved.leave(block, node, [a], [target])
     return [target]
 
 
@@ -476,7 +454,7 @@ def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     packed, pivots, order = map(block.room, node.outputs)
     m, n = a.shape[-2:]
-    factorised = (_little_lu if is_little(n, 0) and m == n else _lu_by_lapack)(block, a)
+    unsolved, factorised = (_little_lu if is_little(n, 0) and m == n else _lu_by_lapack)(block, a)
     with loops_over(b, a.shape[:-2]) as index:
         factors, exchanged, places = (matrix_at(b, x, index) for x in (packed, pivots, order))
         row_of = factorised(matrix_at(b, a, index), factors)
@@ -489,6 +467,7 @@ def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
             one, two = places.at(b, (i,)), places.at(b, (j,))
             places.store(b, (i,), two)
             places.store(b, (j,), one)
+    unsolved.leave(block, node, [a], [packed, pivots, order])
     return [packed, pivots, order]
 
 
@@ -496,7 +475,7 @@ def _lu(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 Factorise = Callable[[Stored, Stored], Callable[[Operand], Operand]]
 
 
-def _lu_by_lapack(block: Block, a: Stored) -> Factorise:
+def _lu_by_lapack(block: Block, a: Stored) -> tuple[Unsolved, Factorise]:
     b, columns = block.b, Columns(block, a.type, *a.shape[-2:])
 
     def factorise(source: Stored, factors: Stored) -> Callable[[Operand], Operand]:
@@ -505,25 +484,24 @@ def _lu_by_lapack(block: Block, a: Stored) -> Factorise:
         fill_turned(b, factors, columns.matrix)
         return lambda i: b.let("sub", "i32", b.load(columns.pivots, i), 1)
 
-    return factorise
+    return columns.unsolved, factorise
 
 
-def _little_lu(block: Block, a: Stored) -> Factorise:
+def _little_lu(block: Block, a: Stored) -> tuple[Unsolved, Factorise]:
     """As `_lu_by_lapack`, of few rows."""
     b, n = block.b, a.shape[-1]
     assert type(n) is int
     found = Looped(b, a.type, n, 0, keeps=True)
-    chosen = found.chosen
+    unsolved, chosen = Unsolved(b), found.chosen
     assert chosen is not None
 
     def factorise(source: Stored, factors: Stored) -> Callable[[Operand], Operand]:
         found.take(lambda i, j: source.at(b, (i, j)), lambda i, c: 0.0)
-        with b.when(found.wild):
-            b.leave(Status.LINALG)
+        unsolved.note(found.wild)
         fill_matrix(b, factors, lambda at: found.rows.at(*at))
         return lambda i: b.load(chosen, i)
 
-    return factorise
+    return unsolved, factorise
 
 
 LOWERED = singles({

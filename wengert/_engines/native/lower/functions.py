@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ...._core.dims import Atom, Dim
 from ...._core.graph import Graph
+from ...._core.printer import programs_of
 from ...._core.tensor import Value
 from ..ir.builder import Builder
 from ..ir.loops import Array, Extent, Function, Operand, Reg
@@ -112,6 +113,7 @@ def lowered(
     b = Builder(has_halves() and not is_alone(), has_fma())  # other processors may not convert halves
     setting = Setting(b, is_shared=bool(atoms))
     setting.is_frugal = is_frugal
+    setting.calls_kernels = any(map(programs_of, graph.nodes))
     sizes: dict[Atom, Operand] = {atom: b.reg("i64") for atom in atoms}
     for dim in (d for value in graph.inputs if not value.is_history for d in value.shape):
         if isinstance(dim, Dim) and dim.is_atom:

@@ -2,7 +2,7 @@
 
 All is done with complex numbers, of which the real parts are the result where matrices are real. What has no such
 result (a real matrix with an eigenvalue at the negative axis), or hardly one (an eigenvalue next to 0 beside others or
-that add up to 0), ends the function with the status LINALG: NumPy's kernel decides, and raises the error.
+that add up to 0), is for NumPy's kernel (`unsolved.py`), which decides, and raises the error.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ import numpy as np
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair, pair_of
-from ..ir.loops import COMPLEX, Address, Operand, Status
+from ..ir.loops import COMPLEX, Address, Operand
 from .blocks import Block, singles
 from .complex_scalars import COMPLEX_SCALARS, scaled
-from .factorisations import address_of, fill_matrix, loops_over, matrix_at, require_tame, scratch
+from .factorisations import address_of, fill_matrix, loops_over, matrix_at, scratch
 from .forms import Form, Index, Stored
 from .matrices import turned as transposed
 from .products import fortran_int, letter
 from .spectra import PANEL, Routine, is_none, times
+from .unsolved import Unsolved, is_wild, of_identity
 
 TYPE = "c128"
 ZERO: Any = Pair(0.0, 0.0)
@@ -45,9 +46,9 @@ class Schur:
         t: the triangle. vectors: Z.
     """
 
-    def __init__(self, block: Block, n: Operand, is_real: bool) -> None:
+    def __init__(self, block: Block, n: Operand, is_real: bool, unsolved: Unsolved) -> None:
         self.b, self.n, self.is_real = block.b, n, is_real
-        self.routine = Routine(block, n, n, "f64" if is_real else TYPE)
+        self.routine = Routine(block, n, n, "f64" if is_real else TYPE, unsolved)
         type_, room = self.routine.lapack.type, self.routine.room
         self.length = times(block.b, 3 + PANEL, n)
         self.work, self.found, self.flags = room(type_, self.length), room(type_, n, n), room("i32", n)
@@ -68,7 +69,7 @@ class Schur:
             Address(self.count), address_of(self.values), *beside, address_of(self.found), routine.count(self.n),
             address_of(self.work), routine.count(self.length), *last, address_of(self.flags),
         )  # fmt: skip
-        routine.lapack.require()
+        routine.lapack.note()
         if self.is_real:
             for x, source in ((self.t, routine.copy), (self.vectors, self.found)):
                 fill_matrix(
@@ -115,10 +116,10 @@ class Schur:
             with b.loop(0, rows) as k:
                 combine(x, (k, i), (k, j), (turned, across, less, back))
 
-    def require_principal(self) -> None:
-        """Ends the function where the matrix may have no principal root or logarithm, or none that is real."""
+    def note_principal(self) -> None:
+        """Notes where the matrix may have no principal root or logarithm, or none that is real: it becomes 1."""
         b = self.b
-        most = b.var("f64", 0.0)
+        most, some = b.var("f64", 0.0), b.var("bool", False)
         with b.loop(0, self.n) as i:
             size = _size(b, self.t.at(b, (i, i)))
             b.set(most, b.select("f64", b.let("gt", "f64", size, b.get(most)), size, b.get(most)))
@@ -129,8 +130,10 @@ class Schur:
             if self.is_real:
                 room = b.let("mul", "f64", value.re, -NEAR_AXIS)
                 is_bad = b.either(is_bad, b.let("le", "f64", b.let("abs", "f64", value.im), room))
-            with b.when(is_bad):
-                b.leave(Status.LINALG)
+            b.set(some, b.either(b.get(some), is_bad))
+        self.routine.unsolved.note(b.get(some))
+        with b.when(b.get(some)):
+            fill_matrix(b, self.t, lambda at: of_identity(b, TYPE, *at))
 
 
 def _size(b: Builder, z: Operand | Pair) -> Operand:
@@ -208,11 +211,12 @@ def _by_schur(block: Block, node: Node, forms: list[Form], of: OfTriangle) -> Se
     n = a.shape[-1]
     if is_none(n):
         return [target]
-    schur, found, back = Schur(block, n, a.type not in COMPLEX), of(block, n), Back(block, n, n)
+    schur, found, back = Schur(block, n, a.type not in COMPLEX, Unsolved(b)), of(block, n), Back(block, n, n)
     with loops_over(b, a.shape[:-2]) as index:
         schur.find(matrix_at(b, a, index))
-        schur.require_principal()
+        schur.note_principal()
         back.store(matrix_at(b, target, index), schur.vectors, found(schur.t), schur.vectors, is_triangle=True)
+    schur.routine.unsolved.leave(block, node, [a], [target])
     return [target]
 
 
@@ -358,23 +362,25 @@ def _sylvester(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     n, m = c.shape[-2:]
     if is_none(n, m):
         return [target]
-    left, right = (Schur(block, size, a.type not in COMPLEX) for size in (n, m))
+    unsolved = Unsolved(b)
+    left, right = (Schur(block, size, a.type not in COMPLEX, unsolved) for size in (n, m))
     y, turned, back = _columns(block, n, m), _columns(block, n, n), Back(block, n, m)
     with loops_over(b, a.shape[:-2]) as index:
         source = matrix_at(b, c, index)
-        require_tame(b, source)
+        unsolved.note(is_wild(b, source))
         left.find(matrix_at(b, a, index))
         right.find(matrix_at(b, other, index))
         fill_matrix(b, y, lambda at, source=source: b.convert(TYPE, source.type, source.at(b, at)))
         _product(b, back.beside, y, lambda at: right.vectors.at(b, at))
         fill_matrix(b, turned, lambda at: _conj(b, left.vectors.at(b, (at[1], at[0]))))
         _product(b, y, turned, lambda at: back.beside.at(b, at))
-        _solve_triangles(b, left.t, right.t, y)
+        _solve_triangles(b, left.t, right.t, y, unsolved)
         back.store(matrix_at(b, target, index), left.vectors, y, right.vectors)
+    unsolved.leave(block, node, [a, other, c], [target])
     return [target]
 
 
-def _solve_triangles(b: Builder, r: Stored, s: Stored, y: Stored) -> None:
+def _solve_triangles(b: Builder, r: Stored, s: Stored, y: Stored, unsolved: Unsolved) -> None:
     """y becomes the solution of r y + y s = y: from the lowest row of the first column on."""
     n, m = y.shape
     least = _least_sum(b, r, s)
@@ -384,9 +390,9 @@ def _solve_triangles(b: Builder, r: Stored, s: Stored, y: Stored) -> None:
         with b.loop(0, n) as step:
             k = b.sub(b.sub(n, 1), step)
             both = b.let("add", TYPE, r.at(b, (k, k)), s.at(b, (j, j)))
-            with b.when(b.let("le", "f64", _size(b, both), least)):
-                b.leave(Status.LINALG)
-            found = b.let("div", TYPE, y.at(b, (k, j)), both)
+            is_nothing = b.let("le", "f64", _size(b, both), least)
+            unsolved.note(is_nothing)
+            found = b.let("div", TYPE, y.at(b, (k, j)), b.select(TYPE, is_nothing, ONE, both))
             y.store(b, (k, j), found)
             _subtract(b, y, found, r, (j, k), k)
 

@@ -98,8 +98,11 @@ def _made(block: Any, node: Node, number: int) -> _Routine | None:
     inputs = [*{v.key: v for v in node.inputs}.values()]
     given, taken = _parameters(b, inputs), _parameters(b, node.outputs)
     body: list[Any] = []
+    setting = block.setting
+    calls, setting.calls_kernels = setting.calls_kernels, False  # a call tells errors with one node's line
     with b.apart(body):
         block.alone(Graph.of(node.op.name, inputs, [node], [*node.outputs]), given).run(taken)
+    setting.calls_kernels = calls
     items = [*walk(body)]
     outside = sorted({x for item in items for x in _named(item) if x.number < first}, key=lambda x: x.number)
     if any(type(item) in _STAYS for item in items) or any(type(x) is not Array for x in outside):

@@ -14,13 +14,12 @@ from ..ir.builder import Builder
 from ..ir.loops import ITEM, Array, Operand, Status
 from .blocks import Block, singles
 from .elimination import size_of
-from .factorisations import fill_matrix, is_wild
+from .factorisations import fill_matrix
 from .forms import Form, Index, Stored
 from .maps import zero_of
-from .numpy_calls import call_kernel
 from .scalars import larger, smaller
 from .scatters import over, over_columns
-from .standalone import is_alone
+from .unsolved import Unsolved, is_wild
 
 WIDE = 96  # columns of a band beyond which SuperLU, which finds an order of the unknowns, may be faster ...
 SMALL = 64  # ... but for so few unknowns
@@ -73,22 +72,20 @@ def _solve(block: Block, node: Node, forms: list[Form]) -> list[Form]:
     b = block.b
     data, rows, columns, right = map(block.stored, forms)
     target = block.room(node.outputs[0])
-    n, is_solved = target.shape[0], b.var("bool", False)
+    n, unsolved = target.shape[0], Unsolved(b)
     below, above = _reaches(b, rows, columns)
     width = b.add(b.add(b.mul(2, below), above), 1)
     is_narrow = b.either(b.let("le", "i64", width, WIDE), b.let("le", "i64", n, SMALL))
     is_inside = b.negated(_is_outside(b, [(rows, n), (columns, n)]))
     wild = b.either(is_wild(b, _as_matrix(data)), is_wild(b, right))
-    with b.when(b.both(b.both(is_narrow, is_inside), b.negated(wild))):
+    is_ours = b.both(b.both(is_narrow, is_inside), b.negated(wild))
+    unsolved.note(b.negated(is_ours))
+    with b.when(is_ours):
         band = _Band(b, n, below, above, b.grown(data.type, b.mul(n, width)))
         band.take(data, rows, columns)
         fill_matrix(b, target, lambda index: right.at(b, index))
-        b.set(is_solved, band.solve(target))
-    with b.when(b.negated(b.get(is_solved))):
-        if is_alone():
-            b.leave(Status.LINALG)
-        else:
-            call_kernel(block, node, forms, [target])
+        unsolved.note(b.negated(band.solve(target)))
+    unsolved.leave(block, node, [data, rows, columns, right], [target], is_usual=True)
     return [target]
 
 

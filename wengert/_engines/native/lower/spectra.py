@@ -1,9 +1,9 @@
 """Eigenvalues, singular values, QR: calls of the LAPACK routines that NumPy calls.
 
 They see matrices by columns, and which triangle is read, or whether a matrix or its transpose is given, changes the
-signs of vectors: so each works on a transposed copy, as NumPy does. A matrix with an infinity or NaN ends the function
-with the status LINALG, before a routine that may not end with it; so does what a routine does not find. Like NumPy's,
-the results of single precision are those of double precision, rounded.
+signs of vectors: so each works on a transposed copy, as NumPy does. A matrix with an infinity or NaN, with which a
+routine may not end, is for NumPy's kernel (`unsolved.py`); so is what a routine does not find. Like NumPy's, results of
+single precision are those of double precision, rounded.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from ..ir.complex_numbers import Pair
 from ..ir.loops import COMPLEX, Operand, Status
 from .blocks import Block, singles
 from .complex_scalars import conj_of, scaled
-from .factorisations import Lapack, address_of, fill_matrix, loops_over, matrix_at, one_at_least, require_tame, scratch
+from .factorisations import Lapack, address_of, fill_matrix, loops_over, matrix_at, one_at_least, scratch
 from .forms import Form, Index, Stored, is_numbers
 from .matrices import rows_of_product
 from .products import batched, fortran_int, letter
 from .scalars import larger, smaller
+from .unsolved import Harmless, Unsolved, wild_noted
 
 MODERATE = 1e-130, 1e130  # sizes of matrices that LAPACK takes as they are, and the exponent of such a one
 MODERATE_EXPONENT, BIAS = 400, 1023
@@ -53,16 +54,18 @@ class Routine:
         copy: m x n by columns, which routines overwrite.
     """
 
-    def __init__(self, block: Block, m: Operand, n: Operand, type_: str = "f64") -> None:
+    def __init__(
+        self, block: Block, m: Operand, n: Operand, type_: str = "f64", unsolved: Unsolved | None = None
+    ) -> None:  # fmt: skip
         self.block, self.b = block, block.b
         self.m, self.n = m, n
-        self.lapack = Lapack.of(block, type_)
+        self.unsolved = Unsolved(block.b) if unsolved is None else unsolved
+        self.lapack = Lapack.of(block, type_, self.unsolved)
         self.copy = scratch(block, type_, n, m)
 
     def take(self, source: Stored) -> None:
         """Copies a matrix."""
-        require_tame(self.b, source)
-        copied(self.b, source, self.copy)
+        copied(self.b, wild_noted(self.unsolved, self.b, source), self.copy)
 
     def make_moderate(self) -> Operand:
         """Scales the copy to a size that LAPACK takes as it is: some builds leave the eigenvalues of others scaled.
@@ -105,7 +108,7 @@ def worked_in(type_: str) -> str:
     return "c128" if type_ in COMPLEX else "f64"
 
 
-def copied(b: Builder, source: Stored, out: Stored) -> None:
+def copied(b: Builder, source: Stored | Harmless, out: Stored) -> None:
     """What lies by rows, by columns, or the other way round."""
 
     def at(index: Index) -> Operand:
@@ -143,10 +146,11 @@ def _eigh(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
             address_of(routine.copy), routine.count(n), address_of(found), address_of(work), routine.count(length),
             *beside, address_of(whole_work), routine.count(whole),
         )  # fmt: skip
-        routine.lapack.require()
+        routine.lapack.note()
         copied_line(b, found, matrix_at(b, values, index))
         if has_vectors:
             copied(b, routine.copy, matrix_at(b, vectors, index))
+    routine.unsolved.leave(block, node, [a], [values, vectors])
     return [values, vectors]
 
 
@@ -172,7 +176,7 @@ def _eig(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
             routine.lapack.call("geev", *given, address_of(parts[0]), *left, *right, address_of(parts[1]))
         else:
             routine.lapack.call("geev", *given, *map(address_of, parts), *left, *right)
-        routine.lapack.require()
+        routine.lapack.note()
         value, vector = matrix_at(b, values, index), matrix_at(b, vectors, index)
         for part in parts[:1] if is_complex else parts:
             with b.loop(0, n) as i:
@@ -182,6 +186,7 @@ def _eig(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
             copied(b, found, vector)
         else:
             _paired(b, parts, found, value, vector)
+    routine.unsolved.leave(block, node, [a], [values, vectors])
     return [values, vectors]
 
 
@@ -231,7 +236,7 @@ class _Values:
             address_of(self.right), routine.count(self.k), address_of(self.work), routine.count(self.length),
             *self.beside, address_of(self.whole_work),
         )  # fmt: skip
-        routine.lapack.require()
+        routine.lapack.note()
 
 
 def _svd(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -248,6 +253,7 @@ def _svd(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         if has_vectors:
             copied(b, found.left, matrix_at(b, u, index))
             copied(b, found.right, matrix_at(b, vh, index))
+    found.routine.unsolved.leave(block, node, [a], [u, s, vh])
     return [u, s, vh]
 
 
@@ -267,6 +273,7 @@ def _pinv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         fill_matrix(
             b, matrix_at(b, target, index), lambda at: b.convert(target.type, type_, conj_of(b, type_, made.at(b, at)))
         )
+    found.routine.unsolved.leave(block, node, [a], [target])
     return [target]
 
 
@@ -307,18 +314,18 @@ class _Reflections:
     def take(self, source: Stored) -> None:
         """Copies a matrix, and factorises it: R is on and above the diagonal of the copy."""
         b, routine = self.routine.b, self.routine
-        require_tame(b, source)
+        tame = wild_noted(routine.unsolved, b, source)
         first = Stored((self.n, self.m), routine.copy.array, routine.copy.offset, routine.copy.strides, False)
-        copied(b, source, first)
+        copied(b, tame, first)
         routine.lapack.call("geqrf", fortran_int(b, self.m), fortran_int(b, self.n), *self._rest())
-        routine.lapack.require()
+        routine.lapack.note()
 
     def orthonormal(self) -> None:
         """The copy becomes the columns of Q."""
         b, routine = self.routine.b, self.routine
         shape = fortran_int(b, self.m), fortran_int(b, self.columns), fortran_int(b, self.n)
         routine.lapack.call("ungqr" if routine.lapack.type in COMPLEX else "orgqr", *shape, *self._rest())
-        routine.lapack.require()
+        routine.lapack.note()
 
     def _rest(self) -> Sequence[Any]:
         routine = self.routine
@@ -348,6 +355,7 @@ def _qr(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         if block.is_read(node.outputs[0]):
             made.orthonormal()
             copied(b, made.routine.copy, matrix_at(b, q, index))
+    made.routine.unsolved.leave(block, node, [a], [q, r])
     return [q, r]
 
 
@@ -375,6 +383,7 @@ def _complement(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         copy = made.routine.copy
         rest = Stored((b.sub(m, n), m), copy.array, b.add(copy.offset, b.mul(n, m)), copy.strides, False)
         copied(b, rest, matrix_at(b, target, index))
+    made.routine.unsolved.leave(block, node, [q], [target])
     return [target]
 
 
