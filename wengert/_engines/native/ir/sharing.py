@@ -45,6 +45,7 @@ from .loops import (
     Set,
     SetSize,
     Store,
+    Swap,
     Typed,
     Var,
     While,
@@ -62,6 +63,7 @@ LARGEST = 2_000  # of a piece: LLVM's time in it is bounded
 ALONE = 40  # of a piece that one place runs: a call costs as much as a few of them ...
 MANY = 3_000  # ... and half as many where the function is so long that LLVM optimises only what is not in it
 FEWEST = 3  # of a piece that many run
+LONGER = 10_000  # of a function, from which on a loop that keeps histories is a piece even if no other is like it
 MOST_NUMBERS = 16  # that loops differ in and yet are one piece
 
 _STAYS: set[type] = {Give, SetSize, Apply}
@@ -87,6 +89,10 @@ def may_fail(piece: Piece) -> bool:
 
 def _may_fail(items: Iterable[Any]) -> bool:
     return any(type(x) in (Poll, Return, Alloc, Reserve) or (type(x) is For and x.work is not None) for x in items)
+
+
+def _keeps(item: Any) -> bool:
+    return any(type(x) in (Reserve, Swap) for x in walk([item]))
 
 
 class _Hole(NamedTuple):
@@ -136,6 +142,7 @@ class _Sharing:
         self.straight = straight  # loops of one iteration, by `id`
         items = [*walk(function.body)]
         self.alone = ALONE // 2 if len(items) >= MANY else ALONE
+        self.is_longer = len(items) >= LONGER
         self.variables = var_uses_of(items)
         self.arrays: Counter[Any] | None = None  # how often each is named; only few functions have who asks
         self.alike: dict[Any, list[_Place]] = {}
@@ -143,6 +150,8 @@ class _Sharing:
 
     def run(self) -> None:
         self.find(self.function.body)
+        while not self.is_longer and self.looked_into():
+            pass
         instead: dict[int, list[Any]] = {}
         for alike in self.alike.values():
             varying = _varying(alike)
@@ -164,6 +173,16 @@ class _Sharing:
                 continue
             for inner in blocks_of(item):
                 self.find(inner, is_in_threads or (type(item) is For and item.work is not None))
+
+    def looked_into(self) -> bool:
+        """Looks into loops that keep histories and are like no other: LLVM makes better code of them where they are, in
+        less time, unless a function is long. Whether there were any.
+        """
+        found = [key for key, (place, *others) in self.alike.items() if not others and _keeps(place.item)]
+        for place in [place for key in found for place in self.alike.pop(key)]:
+            for inner in blocks_of(place.item):
+                self.find(inner)  # such a loop is in no thread, and has none
+        return bool(found)
 
     def is_place(self, items: list[Any], is_in_threads: bool) -> bool:
         """Whether a loop, the first of its instructions, can be a piece; it is noted then."""
