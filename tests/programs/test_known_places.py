@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import wengert as wg
 from wengert._passes import optimise
+from wengert._passes.makers import Joint
 
 Program = Callable[[Any], Any]
 RNG = np.random.default_rng(7)
@@ -126,3 +128,24 @@ def test_unknowns_of_long_programs_are_computed_one_by_one() -> None:
     np.testing.assert_allclose(wg.function(unknowns)(x), unknowns(x), rtol=1e-13)
     forward = wg.function(wg.jacobian(unknowns, mode="forward"))(x)
     np.testing.assert_allclose(forward, wg.jacobian(unknowns, mode="reverse")(x), rtol=1e-12, atol=1e-14)
+
+
+class Asked(tuple[int, ...]):
+    """Counts how often it is read."""
+
+    count = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        Asked.count += 1
+        return super().__getitem__(place)
+
+
+def test_the_part_that_a_slice_takes_of_is_found_without_asking_all() -> None:
+    ends = Asked([*range(2, 2001, 2)])
+    for first, stop, part in ((0, 2, 0), (1, 2, 0), (1400, 1402, 700), (1401, 1402, 700), (1401, 1403, None), (1998, 2000, 999), (2000, 2001, None)):  # fmt: skip
+        Asked.count = 0
+        assert Joint(0, ends).part_of(cast(Any, SimpleNamespace(attrs=((first,), (stop,), (1,))))) == part
+        assert Asked.count <= 13
+    # parts of nothing, of which no slice takes anything
+    assert Joint(1, (0, 0, 3, 3, 5)).part_of(cast(Any, SimpleNamespace(attrs=((0, 0), (1, 3), (1, 1))))) == 2
+    assert Joint(1, (0, 0, 3, 3, 5)).part_of(cast(Any, SimpleNamespace(attrs=((0, 3), (1, 4), (1, 1))))) == 4

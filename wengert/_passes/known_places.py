@@ -48,6 +48,7 @@ class _Taking:
         self.has_changed = False
         self.is_long = len(graph.nodes) > _LONG
         self.slices: dict[int, list[Node]] = {}  # by the key of what they are of
+        self.is_in_parts: dict[int, bool] = {}  # by the same: whether each takes of one part
         for node in graph.nodes:
             if node.op is S.slice_:
                 self.slices.setdefault(node.inputs[0].key, []).append(node)
@@ -100,12 +101,13 @@ class _Taking:
         joint = self.makers.joint(x)
         if joint is None or len(readers) != self.makers.readers[x.key]:
             return None
-        if any(joint.part_of(reader) is None for reader in readers):
+        if x.key not in self.is_in_parts:
+            self.is_in_parts[x.key] = all(joint.part_of(reader) is not None for reader in readers)
+        if not self.is_in_parts[x.key]:
             return None
         part = cast(int, joint.part_of(node))
-        start = [0, *joint.ends()][part]
         self.has_changed = True
-        attrs = within_part(node.attrs, joint.axis, start)
+        attrs = within_part(node.attrs, joint.axis, joint.start(part))
         return node.remade(S.slice_, (*run_deep(self._pieces(x, joint, node, part)),), attrs)
 
     def _taken(self, node: Node) -> Node | None:
@@ -142,9 +144,10 @@ class _Taking:
         """The arrays that an array is joined from, or the one of a number alone."""
         chosen = slice(None) if only is None else slice(only, only + 1)
         if self.makers.is_constant(value):
-            whole = self._elements(value, np.arange(size_of(value)), node).reshape(value.shape)
-            parts = np.split(whole, joint.ends()[:-1], joint.axis)[chosen]
-            return [self.makers.constant(part, node) for part in parts]
+            places = np.arange(size_of(value)).reshape(value.shape)
+            parts = np.split(places, joint.ends[:-1], joint.axis) if only is None else [joint.piece(places, only)]
+            found = [self._elements(value, part.reshape(-1), node).reshape(part.shape) for part in parts]
+            return [self.makers.constant(part, node) for part in found]
         maker = cast(Node, self.makers.of(value))  # who joins it, or computes it of what is joined
         if maker.op is S.concatenate:
             return [*maker.inputs[chosen]]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections import Counter
@@ -24,19 +25,24 @@ Places = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Joint(NamedTuple):
-    """The axis along which an array is joined from parts, and their extents."""
+    """The axis along which an array is joined from parts, and where these end."""
 
     axis: int
-    extents: tuple[int, ...]
+    ends: tuple[int, ...]
 
-    def ends(self) -> list[int]:
-        return [*itertools.accumulate(self.extents)]
+    def start(self, part: int) -> int:
+        """Where a part begins."""
+        return self.ends[part - 1] if part else 0
+
+    def piece(self, joined: Places, part: int) -> Places:
+        """A part of an array that is joined so."""
+        return joined[(*[slice(None)] * self.axis, slice(self.start(part), self.ends[part]))]
 
     def part_of(self, taken: Node) -> int | None:
         """The number of the part in which all that a slice takes lies."""
         first, stop = (taken.attrs[k][self.axis] for k in (0, 1))
-        found = [k for k, (a, b) in enumerate(itertools.pairwise([0, *self.ends()])) if a <= first < stop <= b]
-        return found[0] if found else None
+        part = bisect.bisect_right(self.ends, first)  # there may be a thousand
+        return part if part < len(self.ends) and first < stop <= self.ends[part] else None
 
 
 class Makers:
@@ -137,7 +143,7 @@ def _joint_of_parts(node: Node) -> Joint | None:
     if node.op is not S.concatenate or not is_countable(out):
         return None
     (axis,) = node.attrs
-    return Joint(axis, (*[cast(int, v.shape[axis]) for v in node.inputs],))
+    return Joint(axis, (*itertools.accumulate(cast(int, v.shape[axis]) for v in node.inputs),))
 
 
 # -- nodes ------------------------------------------------------------------------------------------------------------
