@@ -239,7 +239,8 @@ class Compiled:
     def _direct_on(self, home: Engine, arguments: Sequence[Any], statics: Sequence[Any]) -> Callable[..., Any] | None:
         if self._stands_for_others:
             return None
-        own = [home.leave(x) for x in self.natives if ENGINE_OF[type(x)] is home]
+        natives = self.natives if self._captured else ()
+        own = [home.leave(x) for x in natives if ENGINE_OF[type(x)] is home]
         like = home.looks([*arguments, *own])
         if like is None:
             return None

@@ -198,7 +198,14 @@ class Function(Generic[P, R]):
                     result = last[1](*args, **kwargs) if kwargs else last[1](*args)
                     if result is not NotImplemented:
                         return result
-                result: Any = self._call_known(args, kwargs)
+                for known in self._recent_named if kwargs else self._recent:  # calls of some kinds may come by turns
+                    result = known[1](*args, **kwargs) if known[0] is default else NotImplemented
+                    if result is not NotImplemented:
+                        self._put_first(known, kwargs)
+                        return result
+                result: Any = self._call_plain(args, default) if self._plain and not kwargs else NotImplemented
+                if result is NotImplemented and self._formed:
+                    result = self._call_formed(args, kwargs)
                 if result is not NotImplemented:
                     return result
             return self._call(args, kwargs)
@@ -211,17 +218,6 @@ class Function(Generic[P, R]):
                     return result
             fold(error)
             raise
-
-    def _call_known(self, args: Any, kwargs: Any) -> Any:
-        """The results of what is known for arguments like these, if anything is; else NotImplemented."""
-        default = dtypes._default_float
-        for known in self._recent_named if kwargs else self._recent:  # calls of some kinds may come by turns
-            result = known[1](*args, **kwargs) if known[0] is default else NotImplemented
-            if result is not NotImplemented:
-                self._put_first(known, kwargs)
-                return result
-        result = NotImplemented if kwargs else self._call_plain(args, default)
-        return self._call_formed(args, kwargs) if result is NotImplemented and self._formed else result
 
     def _put_first(self, known: tuple[Any, Callable[..., Any]], kwargs: Any) -> None:
         """Has calls ask this first."""
@@ -294,7 +290,10 @@ class Function(Generic[P, R]):
             found = self._call_kept(args, kwargs, bound)
             return self._call_python(args, kwargs, bound) if found is NotImplemented else found
         caller = caller_of((*args, *kwargs.values()))
-        args, kwargs = self._placed(*self._fitted(args, kwargs, bound))
+        if self._signature is not None:
+            args, kwargs = self._fitted(args, kwargs, bound)
+        if self._engine is not None:
+            args, kwargs = self._placed(args, kwargs)
         compiled, tensors = self._resolved(args, kwargs)
         if STATE.builder is not None:
             return compiled.inlined(tensors)
@@ -841,9 +840,9 @@ class _BoundFunction:
 
     @left_out
     def __call__(self, *args: Any, **kwargs: object) -> Any:
-        if self._inner._signature is None:
-            return self._inner(self.__self__, *args, **kwargs)
         try:  # as in `Function.__call__`
+            if self._inner._signature is None:
+                return self._inner(self.__self__, *args, **kwargs)
             return self._inner._call((self.__self__, *args), kwargs, 1)
         except BaseException as error:
             if isinstance(error, Symbolic):

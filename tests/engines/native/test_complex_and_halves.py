@@ -9,6 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from scipy import special
 
 import wengert as wg
 from tests.support import op_checks as checks
@@ -271,6 +272,10 @@ LONG = {
 }  # fmt: skip
 
 
+# those of gamma, in SciPy 1.13: by now it is NaN at whole numbers below zero, and its infinities at zeros have their signs
+POLES_ARE_INFINITE = bool(np.isinf(special.gamma(-1.0)))
+
+
 def functions_of_halves(x: Any, y: Any) -> dict[str, Any]:
     """Each elementwise function of one and of two half floats."""
     found: dict[str, Any] = {}
@@ -311,6 +316,8 @@ def test_functions_of_every_half_float(dtype: np.dtype[Any]) -> None:
     for name, ours, theirs in zip(names, found, wanted, strict=True):
         assert ours.dtype == theirs.dtype
         same = (ours == theirs) | ((ours != ours) & (theirs != theirs))
+        if name.startswith("gamma ") and POLES_ARE_INFINITE:
+            same |= np.isinf(theirs) & (np.isnan(ours) | (ours == -theirs))
         if ours.dtype == dtype:
             assert np.mean(same) > 0.999, name
             with np.errstate(all="ignore"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import mpmath as mp
 import numpy as np
 import pytest
 
@@ -16,6 +15,8 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan.prepare import ready
 from wengert._passes import optimise
+
+mp = pytest.importorskip("mpmath", reason="values with many digits are mpmath's, which comes with PyTorch")
 
 
 def _dilogarithm(z: Any) -> Any:

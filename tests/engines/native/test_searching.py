@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,18 +55,20 @@ def test_values_of_several_axes_and_rows_of_sequences(side: Any) -> None:
 
 
 @pytest.mark.skipif(accesses.is_on(), reason="code that checks each access is slower")
-def test_numbers_in_any_order_take_no_longer_than_sorted_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_in_any_order_take_less_than_half_of_numpys_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WENGERT_NUM_THREADS", "1")
     find = wg.function(lambda s, v: wg.ops.searchsorted(s, v))
     sequence, values = np.sort(RNG.random(1000)), RNG.random(100_000)
 
-    def seconds(values: np.ndarray[Any, Any]) -> float:
-        find(sequence, values)
+    def seconds(call: Callable[..., Any]) -> float:
+        call(sequence, values)
         spent: list[float] = []
         for _ in range(9):
             began = time.thread_time()
-            find(sequence, values)
+            call(sequence, values)
             spent.append(time.thread_time() - began)
         return min(spent)
 
-    assert seconds(values) < 2.3 * seconds(np.sort(values))  # three times where the processor guesses each step
+    assert seconds(find) < 0.5 * seconds(
+        np.searchsorted
+    )  # 0.13; as long as NumPy where the processor guesses each step

@@ -482,7 +482,7 @@ def refine(graph: Graph, plain: Plain) -> Graph:
         return graph
     prepared = ready(graph)
     found = parts(prepared, is_native)
-    is_whole = len(found) == 1 and _is_whole(found[0], prepared)
+    is_whole = len(found) == 1 and _is_whole(found[0], prepared) and _can_be_passed(found[0])
     if is_whole:  # then it takes and gives what the graph does, in this order, and calls can go straight to it
         found = [found[0]._replace(inputs=[*prepared.inputs], outputs=[*prepared.outputs])]
     for node in (node for part in found if not part.is_native for node in part.nodes):

@@ -258,8 +258,9 @@ def _shaped(
         return None
 
     def shaped(status: int, failing: int, *arguments: object) -> Any:
-        natives = _natives(takes, (*arguments, *kept))
-        results = distinct([*map(callers_own, on_failure(status, failing, *natives))], natives)
+        # the natives have no name, which would hold them where Python has no memory for the error's traceback
+        found = [*map(callers_own, on_failure(status, failing, *_natives(takes, (*arguments, *kept))))]
+        results = distinct(found, (*arguments, *kept))
         return results[0] if form is None else results if form is tuple else form._make(results)
 
     return shaped
