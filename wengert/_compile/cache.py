@@ -141,6 +141,10 @@ class Compiled:
 
     # -- guards -----------------------------------------------------------------------------------------
 
+    def holds(self, statics: Sequence[Any] = ()) -> bool:
+        """Whether all that f has read is there still; `statics` are the values of the signature."""
+        return self.captures is None or self.captures.holds(statics)
+
     def admits(self, arguments: Sequence[Any]) -> bool:
         """Whether the assumptions that the trace made about unknown dimensions hold for these arguments."""
         if not self.dims:
@@ -169,6 +173,23 @@ class Compiled:
 
     # -- calls ------------------------------------------------------------------------------------------
 
+    def run_plain(
+        self, arguments: Sequence[Any], natives: Sequence[Any], home: Engine | None = None, statics: Sequence[Any] = ()
+    ) -> tuple[Any, Callable[..., Any] | None]:
+        """The results when nothing follows the arguments, and what gives those of further calls, as `direct` does.
+
+        Args:
+            arguments: as for `direct`.
+            natives: the same as arrays, as for `run_natives`.
+            home: as for both.
+            statics: as for `direct`.
+        """
+        direct = self.direct(arguments, home, statics)
+        results = NotImplemented if direct is None or home is not None else direct(*arguments)
+        if results is NotImplemented:
+            results = self.run_natives(natives, home)
+        return results, direct
+
     def run_natives(self, natives: Sequence[Any], home: Engine | None = None) -> Any:
         """The results for native arguments when nothing follows them: arrays of their kind in the result's structure.
 
@@ -190,13 +211,13 @@ class Compiled:
     ) -> Callable[..., Any] | None:
         """A function of arguments of these types that gives finished results, or NotImplemented if they do not fit.
 
+        There is one where the engine made one piece of compiled code of the program (its executable has an `entry`),
+        and for arrays of a framework whose engine says how they look.
+
         Args:
             arguments: NumPy's arrays and numbers and Python's floats, or arrays of a framework.
             home: that framework's engine.
             statics: the values of the signature.
-
-        There is one where the engine made one piece of compiled code of the program (its executable has an `entry`),
-        and for arrays of a framework whose engine says how they look.
         """
         if home is not None:
             return self._direct_on(home, arguments, statics)

@@ -16,3 +16,4 @@ ARRAYS: Kinds = (np.ndarray, np.generic)
 SEQUENCES: Kinds = (list, tuple)
 TUPLES: Kinds = (tuple,)
 DICTS: Kinds = (dict,)
+NUMPY_NUMBERS = frozenset(np.dtype(letter).type for letter in "?bhilqBHILQefdFD")  # classes, to be compared exactly

@@ -23,6 +23,7 @@ from .._compile.captures import Binder, made
 from .._compile.statics import StaticNames, unpinned
 from .._core import dtypes
 from .._core.engine import PLAIN_TYPES, Engine, look_of
+from .._core.kinds import NUMPY_NUMBERS
 from .._core.structure import attributes_of, flatten, is_registered, maker_of
 
 
@@ -67,7 +68,7 @@ Structure = Any  # a `Leaf`, `Same`, `Itself`, or a tuple: the container's class
 _BY_VALUE = frozenset({int, str, bytes})
 _BY_IDENTITY = frozenset({type(None), bool, type(...)})
 _NUMBERS = frozenset({float, complex})
-_SCALARS = _NUMBERS | {int, *[np.dtype(letter).type for letter in "?bhilqBHILQefdFD"]}
+_SCALARS = _NUMBERS | NUMPY_NUMBERS | {int}
 
 
 class Opened:
@@ -108,8 +109,7 @@ class Known(NamedTuple):
 
     def holds(self) -> bool:
         """Whether what it has read is still there."""
-        captures = self.compiled.captures
-        return captures is None or captures.holds(self.statics)
+        return self.compiled.holds(self.statics)
 
     def run(self, given: Opened) -> tuple[Any, Callable[..., Any] | None]:
         """The results for arguments of this form, and what gives those of further calls; None for these where there is
@@ -119,10 +119,7 @@ class Known(NamedTuple):
         if compiled.limits is not None and not compiled.takes_ints(natives):
             return NotImplemented, None
         operands = [x if type(x) is float else native for x, native in zip(given.arrays, natives, strict=True)]
-        direct = compiled.direct(operands, given.home, self.statics)
-        results = NotImplemented if direct is None or given.home is not None else direct(*operands)
-        if results is NotImplemented:
-            results = compiled.run_natives(natives, given.home)
+        results, direct = compiled.run_plain(operands, natives, given.home, self.statics)
         return results, None if direct is None else through(given.structure, direct, compiled)
 
 

@@ -31,6 +31,7 @@ from .._core.derived import SIGNATURE, Derived, derived, kept
 from .._core.dims import Dim, is_late
 from .._core.engine import ENGINE_OF, PLAIN_TYPES, Engine, look_of, transferred
 from .._core.graph import Graph
+from .._core.kinds import NUMPY_NUMBERS
 from .._core.moving import moved
 from .._core.public import public
 from .._core.scalars import beside, suits
@@ -84,7 +85,6 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 CACHE_LIMIT = 256  # signatures kept for one function; the oldest goes first
-_NUMBERS = frozenset(np.dtype(letter).type for letter in "?bhilqBHILQefdFD")  # NumPy's, as arguments
 VARIANTS = 8  # traces kept for one signature, for different states of what f has read
 
 
@@ -249,18 +249,15 @@ class Function(Generic[P, R]):
             elif kind is float:
                 key.append(float)
                 natives.append(default.type(a))
-            elif kind in _NUMBERS and home is None:
+            elif kind in NUMPY_NUMBERS and home is None:
                 key.append(kind)
                 natives.append(np.asarray(a))
             else:
                 return NotImplemented
         plain = self._plain.get(tuple(key))
-        if plain is None or not (plain.captures is None or plain.captures.holds()):
+        if plain is None or not plain.holds():
             return NotImplemented
-        direct = plain.direct(args, home)
-        results = NotImplemented if direct is None or home is not None else direct(*args)
-        if results is NotImplemented:
-            results = plain.run_natives(natives, home)
+        results, direct = plain.run_plain(args, natives, home)
         if direct is not None:
             self._put_first((default, direct), None)
         return results
@@ -355,7 +352,7 @@ class Function(Generic[P, R]):
                 key += look_of(a)
             elif type(a) is float and self._signature is None:  # which may ask for another dtype
                 key.append(float)
-            elif type(a) in _NUMBERS and compiled.home is None and self._signature is None:
+            elif type(a) in NUMPY_NUMBERS and compiled.home is None and self._signature is None:
                 key.append(type(a))
             else:
                 return False
@@ -464,7 +461,7 @@ class Function(Generic[P, R]):
         if not known:
             return None
         statics = static_values(keys)
-        return next((c for c in known if suits(c.scalars) and (c.captures is None or c.captures.holds(statics))), None)
+        return next((c for c in known if suits(c.scalars) and c.holds(statics)), None)
 
     def _require_numbers(self, keys: tuple[Any, ...]) -> None:
         """Refuses sizes that are no numbers, such as those of torch's traces with `tracing_mode="symbolic"`."""
