@@ -16,7 +16,7 @@ import wengert as wg
 from tests.support import naive_loops as naive
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import OPS, Alloc, Function, Let, Load, Return, Select, Store, verify
-from wengert._engines.native.llvm import codegen, jit, target, vectormath
+from wengert._engines.native.llvm import arrays, jit, target, vectormath
 from wengert._engines.native.llvm.codegen import module_text
 from wengert._engines.native.llvm.values import constant
 from wengert._engines.native.lower.functions import lowered
@@ -322,7 +322,7 @@ def test_odd_numbers_of_few_iterations_are_no_vectors(count: int | None, op: str
     assert ('"llvm.loop.vectorize.enable", i1 false' in text) == is_plain
 
 
-@pytest.mark.parametrize("count", [codegen.FEW_CELLS, codegen.FEW_CELLS + 1])
+@pytest.mark.parametrize("count", [arrays.FEW_CELLS, arrays.FEW_CELLS + 1])
 def test_addresses_that_change_are_variables_where_there_are_few(count: int) -> None:
     """LLVM holds variables in registers; what is read from a table it reads again after each write."""
     b = Builder()
@@ -333,8 +333,8 @@ def test_addresses_that_change_are_variables_where_there_are_few(count: int) -> 
         b.store(made, 0, b.load(x, 0))
         b.store(out, 0, b.load(made, 0))
     text = module_text(b.function("swapping", [x], [out], [n]), "entry")
-    assert ("%cells" in text) == (count > codegen.FEW_CELLS)
-    assert text.count("@wengert_drop(ptr %") >= (1 if count > codegen.FEW_CELLS else count)
+    assert ("%cells" in text) == (count > arrays.FEW_CELLS)
+    assert text.count("@wengert_drop(ptr %") >= (1 if count > arrays.FEW_CELLS else count)
 
 
 PAIR = 2 if target.vector_bits() == 512 else 1  # as many as leave no iteration to calls of its own

@@ -21,7 +21,7 @@ from tests.support.native_checks import noted_modules
 from wengert._core.garbage import SELDOM, seldom_collected, uncollected
 from wengert._engines.native import engine
 from wengert._engines.native.ir import builder
-from wengert._engines.native.llvm import codegen, jit, symbols, target
+from wengert._engines.native.llvm import arrays, jit, symbols, target
 
 
 def in_a_process(text: str) -> str:
@@ -147,7 +147,7 @@ def test_long_programs_become_code_in_blocks_of_bounded_length(modules: list[str
     assert len(form.graph.nodes) > 8_000
     assert form.direct((x,)) is not None, "not one piece of compiled code"
     longest = max(map(longest_block, modules))
-    assert jit.STRAIGHT < longest <= codegen.LONGEST_BLOCK + 100
+    assert jit.STRAIGHT < longest <= arrays.LONGEST_BLOCK + 100
     wanted_value, wanted_slope = gradient(x)
     np.testing.assert_allclose(value, wanted_value, rtol=1e-12)  # sums in another order
     np.testing.assert_allclose(slope, wanted_slope, rtol=1e-11)  # 3,500 roundings of fused products, one after another

@@ -13,7 +13,7 @@ from typing import cast
 
 from ..ir.builder import Builder
 from ..ir.loops import Block, Convert, For, Get, Let, Load, Operand, Select, Set, Store, blocks_of
-from ..llvm.codegen import WRITTEN_OUT
+from ..llvm.loop_shapes import WRITTEN_OUT
 from ..llvm.vectormath import ONE_OPERAND
 
 MOST = 12  # pieces of a loop
