@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
+from .error_function import erfc
+from .numbers import Number
 from .scalars import f64, larger, smaller
 
 
@@ -127,7 +129,7 @@ def _erfcx(b: Builder, x: Operand) -> Operand:
 
 
 def _ndtr(b: Builder, x: Operand) -> Operand:
-    return f64(b, "mul", 0.5, f64(b, "erfc", f64(b, "mul", x, -_ROOT_HALF)))
+    return (0.5 * erfc(Number(b, f64(b, "mul", x, -_ROOT_HALF)))).x
 
 
 def _log_ndtr(b: Builder, x: Operand) -> Operand:
@@ -136,7 +138,8 @@ def _log_ndtr(b: Builder, x: Operand) -> Operand:
     low = b.select("f64", is_low, place, -1.0)
     tail = f64(b, "log", f64(b, "mul", 0.5, _erfcx(b, f64(b, "neg", low))))
     tail = f64(b, "sub", tail, f64(b, "mul", low, low))
-    middle = f64(b, "log1p", f64(b, "mul", -0.5, f64(b, "erfc", b.select("f64", is_low, -1.0, place))))
+    tail_of_high = erfc(Number(b, b.select("f64", is_low, -1.0, place)))
+    middle = f64(b, "log1p", (-0.5 * tail_of_high).x)
     return b.select("f64", is_low, tail, middle)
 
 

@@ -68,8 +68,19 @@ def _special(name: str) -> Rule:
     return rule
 
 
+def _of_file(file: str, name: str) -> Rule:
+    """As `_special`, of a file whose rules many programs have that ask for no other special function."""
+
+    def rule(b: Builder, t: str, attrs: tuple[object, ...], *xs: Operand) -> Operand:
+        SCALARS[name] = found = Later(file).load().RULES[name]
+        return found(b, t, attrs, *xs)
+
+    return rule
+
+
 SINGLES.update({name: Later(file) for file, names in FAMILIES.items() for name in names})
 SCALARS.update({name: _special(name) for name in SPECIAL_FUNCTIONS})
+SCALARS.update({name: _of_file("error_function", name) for name in ("erf", "erfc")})
 REWRITES.extend((
     Rewrite(Later("added_products"), "joined", frozenset({"matmul", "einsum"})),
     Rewrite(Later("numpy_calls"), "taken_in", frozenset({"outside"})),

@@ -21,13 +21,14 @@ def _number(b: Builder, x: Operand) -> Number:
     return Number(b, x, "f32")
 
 
-def _mapped(x: Number, coefficients: Sequence[float], centre: float, half: float) -> Number:
+def mapped(x: Number, coefficients: Sequence[float], centre: float, half: float) -> Number:
     """A polynomial in the place of x in an interval, from -1 to 1."""
     return cast(Number, fused(fma(x, 1 / half, -centre / half), coefficients))
 
 
 # -- the normal distribution -------------------------------------------------------------------------------------------
 
+_NOTHING = 10.0625  # erfc is 0
 _VANISHED = 20.0  # e^(-x^2 / 2) is 0, and e^(x^2) infinite
 # of (x + 2) erfc(x / sqrt(2)) e^(x^2 / 2) / 2, in 1 / (x + 2) between 0 and 1/2
 _TAIL = (
@@ -39,7 +40,7 @@ _TAIL = (
 
 def _factor(over: Number) -> Number:
     """(x + 2) times the distribution function at -x over e^(-x^2 / 2), by 1 / (x + 2)."""
-    return _mapped(over, _TAIL, 0.25, 0.25)
+    return mapped(over, _TAIL, 0.25, 0.25)
 
 
 def _tail(size: Number) -> Number:
@@ -75,9 +76,23 @@ def _log_ndtr(x: Number) -> Number:
     return where(is_low, line - (0.5 * x) * x, -((tail - (1.0 - rest)) / rest - line))
 
 
+def _scaled(size: Number) -> Number:
+    """e^(size^2) erfc(size)."""
+    over = math.sqrt(0.5) / (size + math.sqrt(2))
+    return 2.0 * (over * _factor(over))
+
+
+def complement(x: Number) -> Number:
+    """erfc(x). Its exponential is a product of two, so that only the last step gives subnormal numbers, which takes
+    processors long, and zeros are none that are rounded."""
+    square, lost = _square(x, _NOTHING)
+    root = exp(-0.5 * square)
+    tail = _scaled(abs(x)) * (1.0 - lost) * root * where(square < _NOTHING**2, root, 0.0)
+    return where(x < 0.0, 2.0 - tail, tail)
+
+
 def _erfcx(x: Number) -> Number:
-    over = math.sqrt(0.5) / (abs(x) + math.sqrt(2))
-    tail = 2.0 * (over * _factor(over))
+    tail = _scaled(abs(x))
     square, lost = _square(where(x < 0.0, x, 0.0), _VANISHED)
     grown = 2.0 * (exp(square) * (1.0 + lost))
     return where(x < 0.0, grown - tail, tail)
@@ -110,8 +125,8 @@ def _erfinv(x: Number) -> Number:
     line = -log((1.0 - size) * (1.0 + size))
     line = where(line > _BEYOND, _BEYOND, line)
     is_middle = line < 5.0
-    middle = _mapped(where(is_middle, line, 0.0), _MIDDLE, 2.5, 2.5)
-    outer = _mapped(sqrt(where(is_middle, 5.0, line)), _OUTER, 3.2, 1.0)
+    middle = mapped(where(is_middle, line, 0.0), _MIDDLE, 2.5, 2.5)
+    outer = mapped(sqrt(where(is_middle, 5.0, line)), _OUTER, 3.2, 1.0)
     factor = where(size == 1.0, math.inf, where(is_middle, middle, outer))
     return where(x == 0.0, 0.0, x * factor)  # of either sign, as SciPy has it
 
