@@ -1,4 +1,5 @@
-"""What a call costs by the form of its arguments: by name, in containers, beside flags and objects; beside JAX.
+"""What a call costs by the form of its arguments: by name, in containers, beside flags and objects, as tensors, random
+keys and lists of numbers; beside JAX.
 
 The program computes on six numbers, so that the call is all there is to measure. Each row is called again with equal
 arguments; the libraries take turns, and times are the processor's, in microseconds. JAX gets its own arrays, NumPy's
@@ -38,13 +39,19 @@ class Layer(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A function and a call; `static` are the positions and names of what JAX is told to be static."""
+    """A function and a call.
+
+    Attributes:
+        static: the positions and names of what JAX is told to be static.
+        of_jax: what JAX compiles where that is another function.
+    """
 
     title: str
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     static: tuple[Any, ...] = ()
+    of_jax: Callable[..., Any] | None = None
 
 
 def rows() -> Iterator[Row]:
@@ -61,6 +68,20 @@ def rows() -> Iterator[Row]:
     yield Row("with a float", lambda p: p["a"] * p["b"], ({"a": A, "b": 0.5},), {})
     yield Row("with an integer", lambda p: p["a"] * p["b"], ({"a": A, "b": 3},), {})
     yield Row("in a named tuple", lambda p: p.w * p.b, (Layer(A, B),), {})
+    yield Row("tensors", lambda x, y: x * y, (wg.tensor(A), wg.tensor(B)), {})
+    yield Row("a tensor beside an array", lambda x, y: x * y, (wg.tensor(A), B), {})
+    yield Row("tensors in a dictionary", lambda p: p["a"] * p["b"], ({"a": wg.tensor(A), "b": wg.tensor(B)},), {})
+    yield Row(
+        "a random key", lambda k: wg.random.normal(k, (6,)) * 0.0, (wg.random.key(1),), {},
+        of_jax=lambda k: jax.random.normal(k, (6,)) * 0.0,
+    )  # fmt: skip
+    numbers = A.ravel().tolist()
+    yield Row(
+        "a list of numbers", lambda x: wg.asarray(x) * 2.0, (numbers,), {}, (), lambda x: jax.numpy.asarray(x) * 2
+    )
+    yield Row(
+        "lists of numbers", lambda x: wg.asarray(x) * 2.0, (A.tolist(),), {}, (), lambda x: jax.numpy.asarray(x) * 2
+    )
 
 
 def ours(row: Row) -> Callable[[], Any]:
@@ -72,12 +93,12 @@ def theirs(row: Row) -> Callable[[], Any]:
     static: dict[str, Any] = {}
     if row.static:
         static = {"static_argnames" if isinstance(row.static[0], str) else "static_argnums": row.static}
-    call, (args, kwargs) = jax.jit(row.function, **static), jax.tree.map(_array, (row.args, row.kwargs))
+    call, (args, kwargs) = jax.jit(row.of_jax or row.function, **static), jax.tree.map(_array, (row.args, row.kwargs))
     return lambda: call(*args, **kwargs)
 
 
 def _array(x: Any) -> Any:
-    return jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x
+    return jax.numpy.asarray(np.asarray(x)) if isinstance(x, np.ndarray | wg.Tensor) else x
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine, array_of, fr
 from .._core.kinds import ARRAYS
 from .._core.moving import moved
 from .._core.scalars import Rule
-from .._core.state import STATE, next_serial
+from .._core.state import SERIALS, STATE, next_serial
 from .._core.structure import LEAF, Spec, maker_of
 from .._core.tensor import Tensor, entered, held_now, source_of
 from .._core.user_line import user_site
@@ -174,8 +174,9 @@ class Compiled:
     # -- calls ------------------------------------------------------------------------------------------
 
     def run_plain(
-        self, arguments: Sequence[Any], natives: Sequence[Any], home: Engine | None = None, statics: Sequence[Any] = ()
-    ) -> tuple[Any, Callable[..., Any] | None]:
+        self, arguments: Sequence[Any], natives: Sequence[Any], home: Engine | None = None, statics: Sequence[Any] = (),
+        gives_tensors: bool = False,
+    ) -> tuple[Any, Callable[..., Any] | None]:  # fmt: skip
         """The results when nothing follows the arguments, and what gives those of further calls, as `direct` does.
 
         Args:
@@ -183,19 +184,21 @@ class Compiled:
             natives: the same as arrays, as for `run_natives`.
             home: as for both.
             statics: as for `direct`.
+            gives_tensors: as for both.
         """
-        direct = self.direct(arguments, home, statics)
+        direct = self.direct(arguments, home, statics, gives_tensors)
         results = NotImplemented if direct is None or home is not None else direct(*arguments)
         if results is NotImplemented:
-            results = self.run_natives(natives, home)
+            results = self.run_natives(natives, home, gives_tensors)
         return results, direct
 
-    def run_natives(self, natives: Sequence[Any], home: Engine | None = None) -> Any:
+    def run_natives(self, natives: Sequence[Any], home: Engine | None = None, gives_tensors: bool = False) -> Any:
         """The results for native arguments when nothing follows them: arrays of their kind in the result's structure.
 
         Args:
             natives: NumPy's, or those of a framework.
             home: that framework's engine.
+            gives_tensors: whether results are tensors, for a caller who works with those, and not NumPy's arrays.
         """
         if home is not None:
             return self.rebuild(home.run_plain([*natives, *self._natives_beside(natives, home)], self.program))
@@ -204,11 +207,14 @@ class Compiled:
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program)
-        return self.rebuild(distinct([*map(callers_own, run(*natives))], natives))
+        found = run(*natives)
+        own = (*map(Tensor, found, SERIALS),) if gives_tensors else distinct([*map(callers_own, found)], natives)
+        return self.rebuild(own)
 
     def direct(
-        self, arguments: Sequence[Any], home: Engine | None = None, statics: Sequence[Any] = ()
-    ) -> Callable[..., Any] | None:
+        self, arguments: Sequence[Any], home: Engine | None = None, statics: Sequence[Any] = (),
+        gives_tensors: bool = False,
+    ) -> Callable[..., Any] | None:  # fmt: skip
         """A function of arguments of these types that gives finished results, or NotImplemented if they do not fit.
 
         There is one where the engine made one piece of compiled code of the program (its executable has an `entry`),
@@ -218,43 +224,48 @@ class Compiled:
             arguments: NumPy's arrays and numbers and Python's floats, or arrays of a framework.
             home: that framework's engine.
             statics: the values of the signature.
+            gives_tensors: as for `run_natives`.
         """
         if home is not None:
             return self._direct_on(home, arguments, statics)
         entry = getattr(self.executable, "entry", None)
         if entry is None:
             return None
-        kinds = (*map(type, arguments),)
+        looks = (*map(type, arguments), gives_tensors)
         version = 0 if self.captures is None else self.captures.version
-        kept = self._direct.get((kinds, version))
+        kept = self._direct.get((looks, version))
         if kept is None or not kept.holds():
             code = entry(self.guards)
-            made = None if code is None else self._bound(code, arguments, statics)
+            made = None if code is None else self._bound(code, arguments, statics, gives_tensors)
             if made is None:
                 return None
             self._direct = {key: kept for key, kept in self._direct.items() if key[1] == version}
-            kept = self._direct[kinds, version] = made
+            kept = self._direct[looks, version] = made
         return kept.run
 
-    def _bound(self, code: Any, arguments: Sequence[Any], statics: Sequence[Any]) -> _Direct | None:
+    def _bound(
+        self, code: Any, arguments: Sequence[Any], statics: Sequence[Any], gives_tensors: bool
+    ) -> _Direct | None:  # fmt: skip
         """Code as a function of arguments that looks by itself whether it is still right, or Python does for it."""
         captures, natives = self.captures, self.natives
+        form = None if self.form is None else tuple if gives_tensors or self.form is ... else self.form
         if captures is not None and self._lookers < _MOST_LOOKERS:
             looks, natives = code.looks(), captures.operands(natives)
             if captures.look(looks):
                 self._lookers += 1
-                return self._of(code.direct([*arguments, *natives], self._kind(), looks, natives), looks)
-        made = self._of(code.direct([*arguments, *natives], self._kind()))
+                return self._of(code.direct([*arguments, *natives], form, looks, natives), gives_tensors, looks)
+        made = self._of(code.direct([*arguments, *natives], form), gives_tensors)
         if made is None or captures is None:
             return made
         return made._replace(run=captures.guarded(made.run, self.natives, None, statics))
 
-    def _kind(self) -> type | None:
-        return tuple if self.form is ... else self.form
-
-    def _of(self, run: Callable[..., Any] | None, looks: Looks | None = None) -> _Direct | None:
+    def _of(
+        self, run: Callable[..., Any] | None, gives_tensors: bool, looks: Looks | None = None
+    ) -> _Direct | None:  # fmt: skip
         if run is None:
             return None
+        if gives_tensors:
+            return _Direct(_as_tensor(run) if self.form is None else _as_tensors(run, self.rebuild), looks)
         return _Direct(_rebuilt(run, self.rebuild) if self.form is ... else run, looks)
 
     def _direct_on(self, home: Engine, arguments: Sequence[Any], statics: Sequence[Any]) -> Callable[..., Any] | None:
@@ -372,6 +383,22 @@ def _form(spec: Spec | None, places: Sequence[Any], count: int) -> Any:
         return None
     is_flat = all(c is LEAF for c in spec.children)
     return spec.kind if is_flat and maker_of(spec.kind) is not None else ...
+
+
+def _as_tensor(run: Callable[..., Any]) -> Callable[..., Any]:
+    def tensor(*arguments: object) -> Any:
+        result = run(*arguments)
+        return result if result is NotImplemented else Tensor(result, next_serial())
+
+    return tensor
+
+
+def _as_tensors(run: Callable[..., Any], rebuild: Callable[[tuple[Any, ...]], Any]) -> Callable[..., Any]:
+    def tensors(*arguments: object) -> Any:
+        results = run(*arguments)
+        return results if results is NotImplemented else rebuild((*map(Tensor, results, SERIALS),))
+
+    return tensors
 
 
 def _rebuilt(run: Callable[..., Any], rebuild: Callable[[tuple[Any, ...]], Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ arguments are converted (`_compile/{arguments,trace}.py`, `programs/function.py`
 from __future__ import annotations
 
 import weakref
+from collections.abc import Container
 
 import numpy as np
 
@@ -27,6 +28,11 @@ def noted_if_bare(tensor: Tensor, given: object) -> Tensor:
     """The tensor, noted where it was given as a list of integers, or as one of NumPy's."""
     is_noted = isinstance(given, (list, np.integer)) and dtypes.is_integer(tensor.dtype)
     return note_bare(tensor) if is_noted else tensor
+
+
+def bare_keys() -> Container[int]:
+    """The keys of such tensors, as they come and go: the table itself, which is asked without a call of Python."""
+    return getattr(_bare, "data")  # noqa: B009  # which types do not tell
 
 
 def is_bare(tensor: Tensor) -> bool:

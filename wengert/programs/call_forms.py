@@ -1,6 +1,7 @@
 """Calls whose arguments are more than arrays side by side: arrays in dictionaries, lists, tuples and dataclasses, as
 parameters of models are, by name, beside values that belong to the signature (None, flags, strings, the object that a
-method is of). A call of the form of one before goes straight to what that one has compiled.
+method is of), tensors (random keys, say) and lists of numbers. A call of the form of one before goes straight to what
+that one has compiled.
 
 `Function.__call__` asks here where it meets anything but arrays and floats; what is found here it asks first in the
 next call.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
+from itertools import chain
 from operator import is_
 from textwrap import indent
 from typing import Any, NamedTuple
@@ -22,9 +24,11 @@ from .._compile.cache import Compiled
 from .._compile.captures import Binder, made
 from .._compile.statics import StaticNames, unpinned
 from .._core import dtypes
+from .._core.bare_integers import bare_keys, is_bare
 from .._core.engine import PLAIN_TYPES, Engine, look_of
 from .._core.kinds import NUMPY_NUMBERS
 from .._core.structure import attributes_of, flatten, is_registered, maker_of
+from .._core.tensor import Tensor
 
 
 class Leaf(Enum):
@@ -33,6 +37,25 @@ class Leaf(Enum):
     ARRAY = auto()  # NumPy's (or one of its numbers), a framework's, or a float
     COMPLEX = auto()  # a number of Python's
     INTEGER = auto()  # one that is an input
+
+
+class Held(NamedTuple):
+    """What a program takes of a tensor: its array."""
+
+    weak: bool
+    is_bare: bool
+
+
+class Numbers(NamedTuple):
+    """What a program takes of a list of numbers: an array.
+
+    Attributes:
+        kinds: what there is in the lists of each level.
+        dtype: what NumPy makes of the numbers.
+    """
+
+    kinds: tuple[frozenset[type[Any]], ...]
+    dtype: np.dtype[Any]
 
 
 class Same(NamedTuple):
@@ -64,11 +87,14 @@ class Fields(NamedTuple):
     all: tuple[str, ...] | None = None
 
 
-Structure = Any  # a `Leaf`, `Same`, `Itself`, or a tuple: the container's class, what names its parts, and these
+# a `Leaf`, `Held`, `Numbers`, `Same`, `Itself`, or a tuple: the container's class, what names its parts, and these
+Structure = Any
 _BY_VALUE = frozenset({int, str, bytes})
 _BY_IDENTITY = frozenset({type(None), bool, type(...)})
 _NUMBERS = frozenset({float, complex})
 _SCALARS = _NUMBERS | NUMPY_NUMBERS | {int}
+_IN_LISTS = _SCALARS | {bool}
+_LISTS: frozenset[type[Any]] = frozenset({list})
 
 
 class Opened:
@@ -76,16 +102,20 @@ class Opened:
 
     Attributes:
         structure: how they lie there, and what else is there.
-        arrays: NumPy's, or those of one framework, and numbers.
+        leaves: what there is as the caller gives it.
+        arrays: the same as NumPy's arrays, or those of one framework, and numbers.
         home: that framework's engine.
         objects: what is compared by identity and no part of a value.
+        has_tensors: whether there are tensors, so that results are.
     """
 
     def __init__(self, structure: Structure, opening: _Opening, home: Engine | None) -> None:
         self.structure = structure
+        self.leaves = opening.leaves
         self.arrays = opening.arrays
         self.home = home
         self.objects = opening.objects
+        self.has_tensors = Tensor in map(type, opening.leaves)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -119,7 +149,7 @@ class Known(NamedTuple):
         if compiled.limits is not None and not compiled.takes_ints(natives):
             return NotImplemented, None
         operands = [x if type(x) is float else native for x, native in zip(given.arrays, natives, strict=True)]
-        results, direct = compiled.run_plain(operands, natives, given.home, self.statics)
+        results, direct = compiled.run_plain(operands, natives, given.home, self.statics, given.has_tensors)
         return results, None if direct is None else through(given.structure, direct, compiled)
 
 
@@ -140,7 +170,7 @@ def opened(
     try:
         positional = [_exactly(a) if n in is_static else opening.part(a) for n, a in zip(names, args, strict=True)]
         named = [_exactly(a) if n in is_static else opening.part(a) for n, a in kwargs.items()]
-    except (RecursionError, _UnfitError):  # one holds itself, or something else than arrays and values
+    except (RecursionError, ValueError, _UnfitError):  # one holds itself, is ragged, or something else than these
         return None
     structure = (tuple, None, *positional), (dict, (*kwargs,), *named)
     arrays = opening.arrays
@@ -168,9 +198,9 @@ def remembered(
     """
     compiled, count = call
     leaves, _ = flatten(((*args,), {**kwargs}))
-    taken = {id(x) for x in given.arrays}
+    taken = {id(x) for x in given.leaves}
     arrays = [leaf for leaf in leaves if id(leaf) in taken]
-    if not len(given.arrays) == len(arrays) == count or not all(map(is_, arrays, given.arrays)):
+    if not len(given.leaves) == len(arrays) == count or not all(map(is_, arrays, given.leaves)):
         return None
     held = {id(leaf) for leaf in leaves}
     integers = {place for place, x in enumerate(given.arrays) if type(x) is int}
@@ -188,11 +218,13 @@ class _Opening:
     """Takes arguments apart.
 
     Attributes:
-        arrays: those found, in the order of `flatten`.
+        leaves: the arrays, tensors, numbers and lists of these that were found, in the order of `flatten`.
+        arrays: the same as arrays and numbers.
         objects: what is compared by identity.
     """
 
     def __init__(self, are_inputs: bool) -> None:
+        self.leaves: list[Any] = []
         self.arrays: list[Any] = []
         self.objects: list[Any] = []
         self._are_inputs = are_inputs
@@ -203,9 +235,13 @@ class _Opening:
         if kind is np.ndarray or kind in PLAIN_TYPES or kind in _SCALARS:
             return self._leaf(kind, value)
         held: Any = value
+        if kind is Tensor:
+            return self._tensor(held)
         if kind is dict:
             return kind, (*held,), *map(self.part, held.values())
-        if kind is tuple or (kind is list and not _may_be_array(held)):
+        if kind is list and _may_be_array(held):
+            return self._numbers(held)
+        if kind is tuple or kind is list:
             return kind, None, *map(self.part, held)
         if kind in _BY_IDENTITY or kind in _BY_VALUE or kind is slice or isinstance(held, np.dtype):
             return _exactly(value)
@@ -225,8 +261,32 @@ class _Opening:
     def _leaf(self, kind: type, value: object) -> Structure:
         if kind is int and not self._are_inputs:
             return Same(int, value)
-        self.arrays.append(value)
+        self._take(value, value)
         return Leaf.INTEGER if kind is int else Leaf.COMPLEX if kind is complex else Leaf.ARRAY
+
+    def _tensor(self, value: Tensor) -> Structure:
+        array: Any = value._data
+        if type(array) is not np.ndarray and type(array) not in NUMPY_NUMBERS:
+            raise _UnfitError
+        self._take(value, array)
+        return Held(value._weak, is_bare(value))
+
+    def _numbers(self, value: list[Any]) -> Structure:
+        kinds: list[frozenset[type[Any]]] = [frozenset(map(type, value))]
+        items = value
+        while kinds[-1] == _LISTS:
+            items = [*chain.from_iterable(items)]
+            kinds.append(frozenset(map(type, items)))
+        if not kinds[-1] or not kinds[-1] <= _IN_LISTS:
+            raise _UnfitError
+        array = np.array(value)
+        found = Numbers((*kinds,), array.dtype)
+        self._take(value, array.astype(_dtype_of(found)))
+        return found
+
+    def _take(self, leaf: object, array: Any) -> None:
+        self.leaves.append(leaf)
+        self.arrays.append(array)
 
 
 def _may_be_array(value: object) -> bool:
@@ -236,6 +296,11 @@ def _may_be_array(value: object) -> bool:
         held: Any = value
         return bool(held) and _may_be_array(held[0])
     return kind in _SCALARS or kind is bool
+
+
+def _dtype_of(numbers: Numbers) -> np.dtype[Any]:
+    """The dtype of the array that a list is: bare floats take the default one."""
+    return dtypes.default_float() if numbers.dtype.kind == "f" else numbers.dtype
 
 
 def _exactly(value: object) -> Structure:
@@ -309,6 +374,10 @@ class _Unpacking:
         """What takes apart the value of this name."""
         if type(structure) is Leaf:
             self.operands.append(self._operand(structure, name))
+        elif type(structure) is Held:
+            self.operands.append(self._array_of(structure, name))
+        elif type(structure) is Numbers:
+            self.operands.append(self._array_from(structure, name))
         elif type(structure) is Itself:
             self._refuse_if(f"{name} is not {self.binder(structure.value)}")
         elif type(structure) is Same:
@@ -344,6 +413,27 @@ class _Unpacking:
             self._refuse_if(f"not {self.binder(low)} <= {name} <= {self.binder(high)}")
         dtype = np.dtype(np.int64) if leaf is Leaf.INTEGER else self._compiled.graph.inputs[place].dtype
         return f"{self.binder(dtype.type)}({name})"
+
+    def _array_of(self, held: Held, name: str) -> str:
+        is_other = f"{'not ' if held.weak else ''}{name}._weak"
+        self._refuse_if(f"{self.binder(type)}({name}) is not {self.binder(Tensor)} or {is_other}")
+        if dtypes.is_integer(self._compiled.graph.inputs[len(self.operands)].dtype):
+            self._refuse_if(f"{name}._key {'not ' if held.is_bare else ''}in {self.binder(bare_keys())}")
+        return f"{name}._data"
+
+    def _array_from(self, numbers: Numbers, name: str) -> str:
+        bind, items = self.binder, name
+        for place, kinds in enumerate(numbers.kinds):
+            test = f"{{*{bind(map)}({bind(type)}, {items})}} != {bind(kinds)}"
+            self._refuse_if(test if place else f"{bind(type)}({name}) is not {bind(list)} or {test}")
+            if place + 1 < len(numbers.kinds):
+                self.lines.append(f"{name}_in = [*{bind(chain.from_iterable)}({items})]")
+                items = f"{name}_in"
+        self.lines.append(f"{name} = {bind(np.array)}({name})")
+        if _dtype_of(numbers) == numbers.dtype:
+            return name
+        self._refuse_if(f"{name}.dtype != {bind(numbers.dtype)}")
+        return f"{name}.astype({bind(_dtype_of(numbers))})"
 
     def _refuse_if(self, test: str) -> None:
         self.lines.append(f"if {test}: return {self.other}")

@@ -294,7 +294,7 @@ class Function(Generic[P, R]):
         compiled, tensors = self._resolved(args, kwargs)
         if STATE.builder is not None:
             return compiled.inlined(tensors)
-        if compiled.is_plain and caller is not TENSORS and not STATE.recorders and self._engine is None:
+        if compiled.is_plain and not STATE.recorders and self._engine is None:
             is_flat = not given[1] and self._statics is None and self._remember_plain(given[0], compiled)
             if not is_flat and self._signature is None:
                 self._remember_formed(given, (args, kwargs), (compiled, len(tensors)))
