@@ -11,13 +11,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from .._compile.bridge import as_program, has_tracers
 from .._control.custom import show_rule
 from .._core.apply import apply
 from .._core.derived import Derived, pickles_by_value
 from .._core.engine import Engine, register_host_kernel
+from .._core.host_kernel import HostKernel
 from .._core.op import REGISTRY, Cost, Facts, Mixes, Moves, Op, Rule, batch_size, named, require_facts
 from .._core.public import public, unconverted
 from .._core.tensor import Tensor
@@ -220,61 +219,16 @@ def _type_rule(name: str, spec: Callable[..., TensorSpec]) -> Callable[..., Tens
     return type_rule
 
 
-_MOST_KNOWN = 64  # types of results that a kernel remembers
-
-
-def _host_kernel(name: str, numpy: Callable[..., Any], spec: Callable[..., TensorSpec]) -> Callable[[Engine], Any]:
-    """For an engine, a kernel that runs the NumPy function on the host and checks what it gives."""
-    type_rule = _type_rule(name, spec)
-    known: dict[Any, TensorType] = {}  # of NumPy's arrays: a spec takes longer than many a function
-
-    def type_of_result(natives: Sequence[Any], attributes: Attrs) -> TensorType:
-        if not all(type(x) is np.ndarray for x in natives):
-            return type_rule(natives, attributes)
-        key = (*[(x.shape, x.dtype) for x in natives], attributes)
-        found = known.get(key)
-        if found is None:
-            if len(known) >= _MOST_KNOWN:
-                known.clear()
-            found = known[key] = type_rule(natives, attributes)
-        return found
-
-    def for_engine(engine: Engine) -> Any:
-        def kernel(*natives_and_attributes: Any) -> Any:
-            *natives, attributes = natives_and_attributes
-            shape, dtype = wanted = type_of_result(natives, attributes)
-
-            def run(*arrays: np.ndarray[Any, Any]) -> tuple[Any]:
-                result = np.asarray(numpy(*arrays, **dict(attributes)))
-                if result.dtype != dtype or not _fits(result.shape, shape):
-                    raise TypeError(
-                        f"{name}: numpy gave {result.dtype.name} of shape {result.shape}, but spec says {dtype.name} "
-                        f"of shape {shape}"
-                    )
-                return (result,)
-
-            return engine.host_call(run, natives, (wanted,))[0]
-
-        return kernel
-
-    return for_engine
-
-
-def _fits(shape: Sequence[int], wanted: Sequence[Any]) -> bool:
-    """Whether a shape is the wanted one, which a framework's graph may not know in full."""
-    return len(shape) == len(wanted) and all(w is None or n == w for n, w in zip(shape, wanted, strict=True))
-
-
 def _kernels(
     name: str, numpy: Callable[..., Any], spec: Callable[..., TensorSpec], given: dict[str, Callable[..., Any] | None]
 ) -> Callable[[Engine], Any]:
     """For an engine, the function that was given for it, else NumPy's through the host."""
-    on_host = _host_kernel(name, numpy, spec)
+    type_rule = _type_rule(name, spec)
 
     def for_engine(engine: Engine) -> Any:
         own = given.get(engine.name)
         if own is None:
-            return on_host(engine)
+            return HostKernel(name, numpy, type_rule, engine)
 
         def kernel(*natives_and_attributes: Any) -> Any:
             *natives, attributes = natives_and_attributes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.support.profiled import python_calls
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
@@ -208,6 +210,7 @@ def test_nothing_of_them_is_left_when_a_function_goes() -> None:
 FROM_DISK = """
 import numpy as np
 import wengert as wg
+from tests.support.profiled import python_calls
 f = lambda x: wg.sum(wg.scan(lambda c, s: (c * 0.9, wg.real(wg.linalg.inv((c + s) * (1 + 0.5j)))), x, np.linspace(0.0, 0.2, 6))[1])
 print(float(wg.function(f)(np.diag([1.0, 2.0, 3.0]))) - float(f(np.diag([1.0, 2.0, 3.0]))))
 """
@@ -283,3 +286,49 @@ def test_only_what_may_do_anything_keeps_a_loop_in_python() -> None:
 
     report = wg.function(lambda x: wg.fori_loop(0, 2, lambda i, c: told(of_complex(c)), x)).report(MATRIX)
     assert [part.why for part in report.parts] == [f"debug_print: {support.HANDED['debug_print']}"]
+
+
+def test_a_step_calls_few_functions_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three beside the kernel's, and of a user's five, whatever its attributes and sizes: its rule is asked no more."""
+    add = wg.primitive("test_cheap", spec=lambda x, y, *, share: x, numpy=lambda x, y, *, share: x * share + y)
+    monkeypatch.setitem(NUMPY.kernels, "polygamma", lambda x, *rest: x)
+    steps = {
+        "a series": (lambda x: wg.special.polygamma(LONG, x), 3),
+        "a kernel of the user's own": (lambda x: add(x, x * 2.0, share=0.5), 5),
+    }
+    for name, (step, most) in steps.items():
+        for signature in (None, [wg.TensorSpec((None,))]):
+            f = lambda n, x, step=step: wg.fori_loop(0, n, lambda i, c: step(c) * 0.5, x)
+            loops = [wg.function(functools.partial(f, n), input_signature=signature) for n in (10, 20)]
+            few, many = (len(python_calls(loop, POINTS)) for loop in loops)
+            assert many - few <= 10 * most, (name, signature, many - few)
+
+
+def test_what_a_user_returns_is_checked_whatever_tells_the_sizes() -> None:
+    short = wg.primitive("test_short", spec=lambda x: x, numpy=lambda x: x[1:] if x[0] > 1.0 else x + 0.4)
+    narrow = wg.primitive("test_single_precision", spec=lambda x: x, numpy=lambda x: x.astype(np.float32))
+    for signature in (None, [wg.TensorSpec((None,))]):
+        f = wg.function(lambda x: wg.fori_loop(0, 2, lambda i, c: short(c), x), input_signature=signature)
+        np.testing.assert_allclose(f(POINTS * 0.1), POINTS * 0.1 + 0.8)
+        with pytest.raises(
+            TypeError, match=r"float64 of shape \(4,\), but spec says float64 of shape \(5,\)[\s\S]*short"
+        ):
+            f(POINTS + 0.5)
+        g = wg.function(lambda x: wg.fori_loop(0, 2, lambda i, c: narrow(c), x), input_signature=signature)
+        with pytest.raises(TypeError, match=r"gave float32 of shape \(5,\), but spec says float64 of shape \(5,\)"):
+            g(POINTS)
+
+
+def test_flags_that_a_later_step_sets_are_told_beside_earlier_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A flag that is set is not noted again; any other is."""
+    monkeypatch.setitem(NUMPY.kernels, "polygamma", lambda x, *rest: np.exp(x * 400.0) + np.log(x - 1.0))
+    f = wg.function(lambda x: wg.sum(wg.scan(lambda c, s: (c + s, wg.special.polygamma(LONG, c)), x, np.ones(4))[1]))
+    x = np.zeros(3)  # an invalid number in the first step, a division by zero in the second, an overflow in the third
+    for kind, what in {"invalid": "invalid value", "divide": "divide by zero", "over": "overflow"}.items():
+        state: dict[str, Any] = {kind: "raise"}
+        with np.errstate(all="ignore"):
+            f(x)
+        with np.errstate(all="ignore"), np.errstate(**state), pytest.raises(FloatingPointError, match=what):
+            f(x)
+    with np.errstate(all="ignore", divide="raise"):
+        f(x + 1.5)

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from ...._core.engine import default_engine
 from ...._core.graph import Graph, Node
-from ...source import Target, compile_source
+from ...._core.host_kernel import HostKernel
+from ...source import Executable, Target, compile_source
 from ..ir.loops import Address, Status
 from ..plan.numpy_calls import OUTSIDE, alone, is_ours
 from ..run.numpy_calls import function_of, words_of
@@ -28,8 +29,7 @@ def _outside(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 def call_kernel(block: Block, node: Node, forms: Sequence[Form], outs: Sequence[Stored]) -> None:
     """Calls the kernel of a node, which stores its results; an error that it raises ends the function."""
     b = block.b
-    target = Target(lambda n: default_engine().kernels[n.op.name], lambda array: array, False)
-    function = function_of(compile_source(alone(node), target), len(forms), node.is_quiet, is_ours(node.op))
+    function = function_of(_run_of(node), len(forms), len(outs), node.is_quiet, is_ours(node.op))
     arrays = [(v.dtype, len(v.shape)) for v in (*node.inputs, *node.outputs)]
     words = block.setting.constant(words_of(function, arrays, len(forms)))
     places = [*map(block.dense, forms), *outs]
@@ -41,6 +41,16 @@ def call_kernel(block: Block, node: Node, forms: Sequence[Form], outs: Sequence[
     status = b.call(f"kernel.{len(places)}", addresses, "i32")
     with b.when(b.let("ne", "i32", status, 0)):
         b.leave(Status.INTERRUPTED)
+
+
+def _run_of(node: Node) -> Executable:
+    """The kernel of a node; a user's is told the shape of its result, and asks no rule at each call."""
+    kernel = default_engine().kernels[node.op.name]
+    if isinstance(kernel, HostKernel):
+        (out,) = node.outputs
+        kernel = kernel.giving(out.dtype)
+        node = Node(node.op, node.inputs, node.outputs, (*node.attrs, out.shape), node.site, node.is_quiet, node.label)
+    return compile_source(alone(node), Target(lambda _: kernel, lambda array: array, False))
 
 
 LOWERED = singles({"outside": _outside}, of_complex=True, of_halves=True)

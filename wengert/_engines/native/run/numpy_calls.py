@@ -2,13 +2,14 @@
 
 The arrays are operands and, behind them, results, without gaps; `extents` holds theirs, one array's behind another's.
 `words` says what the process knows them as: it is an operand of the code, for objects that are kept on disk hold no
-addresses. The function takes the GIL, makes NumPy's arrays over the memory, and calls a Python function with them,
-which fills the results and tells the processor's flags that NumPy found (NumPy clears those that are set). An error
-that it raises stays set, and ends the code with the status INTERRUPTED.
+addresses. The function takes the GIL, makes NumPy's arrays over the memory, and calls a Python function with the
+processor's flags that are set and these arrays. It fills the results and tells the flags that NumPy found beside those
+(NumPy clears all of them). An error that it raises stays set, and ends the code with the status INTERRUPTED.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 import traceback
 from collections.abc import Callable, Sequence
@@ -20,7 +21,7 @@ from ..ir.loops import Status
 from ..llvm import numpy_functions
 from ..llvm.jit import WRITTEN, library
 from ..llvm.symbols import Table
-from .flags import KINDS, VARIABLE, flags_ir
+from .flags import ALL, KINDS, VARIABLE, flags_ir
 
 _READ, _WRITTEN = 0x101, 0x501  # NumPy's flags: C-contiguous and aligned; writable, too
 _HEAD, _RECORD = 2, 3  # words before the arrays' records, and of a record: dtype, rank, flags
@@ -30,6 +31,7 @@ declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
 declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyLong_FromLongLong(i64)
 declare i64 @PyLong_AsLongLong(ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
@@ -38,13 +40,17 @@ define i32 @wg_kernel(ptr %words, ptr %extents, PARAMETERS) {
 start:
   %before = call i32 @flags.found()
   %state = call i32 @PyGILState_Ensure()
-  %objects = alloca [COUNT x ptr]
+  %objects = alloca [GIVEN x ptr]
   %data = alloca [COUNT x ptr]
 STORES
   %function = load ptr, ptr %words
   %p.ndarray = getelementptr i64, ptr %words, i64 1
   %ndarray = load ptr, ptr %p.ndarray
   %records = getelementptr i64, ptr %words, i64 HEAD
+  %before.wide = zext i32 %before to i64
+  %py.before = call ptr @PyLong_FromLongLong(i64 %before.wide)  ; a small number, which Python has already
+  store ptr %py.before, ptr %objects
+  %arrays = getelementptr ptr, ptr %objects, i64 1
   br label %make
 make:
   %i = phi i64 [ 0, %start ], [ %i.next, %made ]
@@ -65,7 +71,7 @@ one:
   call void @Py_IncRef(ptr %dtype)
   %array = call ptr @PyArray_NewFromDescr(ptr %ndarray, ptr %dtype, i32 %rank.short, ptr %dims, ptr null,
                                           ptr %memory, i32 %flags.short, ptr null)
-  %p.object = getelementptr ptr, ptr %objects, i64 %i
+  %p.object = getelementptr ptr, ptr %arrays, i64 %i
   store ptr %array, ptr %p.object
   %is.there = icmp ne ptr %array, null
   br i1 %is.there, label %made, label %drop
@@ -74,7 +80,7 @@ made:
   %i.next = add i64 %i, 1
   br label %make
 run:
-  %answer = call ptr @PyObject_Vectorcall(ptr %function, ptr %objects, i64 COUNT, ptr null)
+  %answer = call ptr @PyObject_Vectorcall(ptr %function, ptr %objects, i64 GIVEN, ptr null)
   %has.answer = icmp ne ptr %answer, null
   br i1 %has.answer, label %look, label %drop
 look:
@@ -86,13 +92,14 @@ drop:
   %status = phi i32 [ FAILED, %one ], [ FAILED, %run ], [ 0, %look ]
   %found = phi i32 [ 0, %one ], [ 0, %run ], [ %told.short, %look ]
   %end = phi i64 [ %i, %one ], [ COUNT, %run ], [ COUNT, %look ]
+  call void @Py_DecRef(ptr %py.before)
   br label %each
 each:
   %j = phi i64 [ 0, %drop ], [ %j.next, %gone ]
   %some = icmp slt i64 %j, %end
   br i1 %some, label %gone, label %done
 gone:
-  %p.gone = getelementptr ptr, ptr %objects, i64 %j
+  %p.gone = getelementptr ptr, ptr %arrays, i64 %j
   %object = load ptr, ptr %p.gone
   call void @Py_DecRef(ptr %object)
   %j.next = add i64 %j, 1
@@ -116,7 +123,8 @@ def address(count: str) -> int:
         f"  %p{i}.data = getelementptr ptr, ptr %data, i64 {i}\n  store ptr %p{i}, ptr %p{i}.data" for i in range(n)
     ]
     ir = _IR.replace("PARAMETERS", ", ".join(f"ptr %p{i}" for i in range(n))).replace("STORES", "\n".join(stores))
-    for word, number in (("COUNT", n), ("HEAD", _HEAD), ("RECORD", _RECORD), ("FAILED", Status.INTERRUPTED)):
+    numbers = {"COUNT": n, "GIVEN": n + 1, "HEAD": _HEAD, "RECORD": _RECORD, "FAILED": Status.INTERRUPTED}
+    for word, number in numbers.items():
         ir = ir.replace(word, str(number))
     return library(flags_ir() + ir, "wg_kernel", effort=WRITTEN, table=_ARRAYS).address
 
@@ -124,83 +132,101 @@ def address(count: str) -> int:
 # -- what is called ---------------------------------------------------------------------------------------------------
 
 _FLAG = {1: KINDS["divide"], 2: KINDS["over"], 4: KINDS["under"], 8: KINDS["invalid"]}  # by NumPy's own number
+_found: dict[int, int] = {}  # by thread, NumPy's numbers of what it has found there since somebody looked
 
 
-class _Noted(threading.local):
-    """What NumPy has found in a thread since somebody looked."""
-
-    def __init__(self) -> None:
-        self.numbers: list[int] = []
-
-    def note(self, kind: str, number: int) -> None:
-        self.numbers.append(number)
-
-    def taken(self) -> int:
-        """The flags of it."""
-        numbers, self.numbers = self.numbers, []
-        return sum({flag for number in numbers for bit, flag in _FLAG.items() if number & bit})
+def _note(kind: str, number: int) -> None:
+    thread = threading.get_ident()
+    _found[thread] = _found.get(thread, 0) | number
 
 
-_noted = _Noted()
+def _taken() -> int:
+    """The flags of what NumPy has found in this thread."""
+    number = _found.pop(threading.get_ident(), 0)
+    return sum(flag for bit, flag in _FLAG.items() if number & bit)
 
 
-def _state(**kinds: Any) -> Any:
-    """A value of the variable in which NumPy keeps its error state: to set that costs less than `numpy.errstate`."""
-    with np.errstate(**kinds):
-        return VARIABLE.get()
+@functools.cache
+def _states(is_quiet: bool) -> tuple[Any, ...]:
+    """By the flags that are set, values of the variable in which NumPy keeps its error state: others are noted.
+
+    To set such a value costs less than `numpy.errstate`, and to be told of the same flag in each step of a loop would
+    cost more than many a kernel.
+    """
+    found: list[Any] = []
+    for flags in range(ALL + 1):
+        kinds: dict[str, Any] = {k: "ignore" if is_quiet or flags & flag else "call" for k, flag in KINDS.items()}
+        with np.errstate(call=_note, **kinds):
+            found.append(None if VARIABLE is None else VARIABLE.get())
+    return (*found,)
 
 
-if VARIABLE is None:  # this NumPy keeps its state elsewhere: it tells what it finds itself
-    _QUIET = _TOLD = None
-else:
-    _QUIET, _TOLD = _state(all="ignore"), _state(all="call", call=lambda kind, number: _noted.note(kind, number))
+# Written out for so many arrays: a loop over them costs as much as all the rest.
+_OURS = """
+def bound(run, states, get, put, found, taken, forget):
+    def function(flags, {arrays}):
+        before = get()
+        try:  # first of all: the handler of a signal may raise behind any call
+            put(states[flags])
+            {filled} = run({operands})
+        except BaseException as error:
+            {arrays} = {nothing}
+            forget(error)
+            taken()
+            raise
+        finally:
+            put(before)
+        return taken() if found else 0
+    return function
+"""
+_USERS = """
+def bound(run):
+    def function(flags, {arrays}):
+        try:
+            {filled} = run({copies})
+        except BaseException:
+            {arrays} = {nothing}  # an error keeps this frame, and their memory goes
+            raise
+        return 0
+    return function
+"""
+
+
+@functools.lru_cache(maxsize=64)
+def _binder(form: str, operands: int, results: int) -> Callable[..., Callable[..., int]]:
+    """What makes the function of one of these forms for so many arrays."""
+    ins, outs = [f"x{i}" for i in range(operands)], [f"y{i}" for i in range(results)]
+    names = [*ins, *outs]
+    source = form.format(
+        arrays=_listed(names), nothing=_listed(["None"] * len(names)), filled=_listed([f"{y}[...]" for y in outs]),
+        operands=_listed(ins), copies=_listed([f"{x}.copy()" for x in ins]),
+    )  # fmt: skip
+    namespace: dict[str, Any] = {}
+    exec(compile(source, "<wengert kernel>", "exec"), namespace)
+    return namespace["bound"]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "".join(f"{name}, " for name in names)
 
 
 def function_of(
-    run: Callable[..., tuple[Any, ...]], operands: int, is_quiet: bool, is_ours: bool
+    run: Callable[..., tuple[Any, ...]], operands: int, results: int, is_quiet: bool, is_ours: bool
 ) -> Callable[..., int]:  # fmt: skip
-    """The Python function that is called with arrays: operands, then the results that it fills.
+    """The Python function that is called: with the flags that are set, operands, and the results that it fills.
 
     Args:
         run: from operands to results.
         operands: how many there are.
+        results: how many there are.
         is_quiet: whether nothing is told of what NumPy finds.
         is_ours: whether the kernel is one of the library's. One of the user's gets arrays of its own, which it may
             keep, and runs in the caller's error state, as it does everywhere.
     """
     if not is_ours:
-        return _of_the_users(run, operands)
+        return _binder(_USERS, operands, results)(run)
     get, put = (_no_state, _nothing) if VARIABLE is None else (VARIABLE.get, VARIABLE.set)
-    state = _QUIET if is_quiet else _TOLD
-
-    def function(*arrays: object) -> int:
-        before = get()
-        try:  # first of all: the handler of a signal may raise behind any call
-            put(state)
-            _fill(arrays[operands:], run(*arrays[:operands]))
-        except BaseException as error:
-            del arrays
-            _forget_arrays(error)
-            _noted.taken()
-            raise
-        finally:
-            put(before)
-        return _noted.taken() if _noted.numbers else 0
-
-    return function
-
-
-def _of_the_users(run: Callable[..., tuple[Any, ...]], operands: int) -> Callable[..., int]:
-    def function(*arrays: Any) -> int:
-        try:
-            found = run(*[x.copy() for x in arrays[:operands]])
-        except BaseException:
-            del arrays  # an error keeps this frame, and their memory goes
-            raise
-        _fill(arrays[operands:], found)
-        return 0
-
-    return function
+    return _binder(_OURS, operands, results)(run, _states(is_quiet), get, put, _found, _taken, _forget_arrays)
 
 
 def _no_state() -> None:
@@ -217,11 +243,6 @@ def _forget_arrays(error: BaseException) -> None:
     while link is not None:
         traceback.clear_frames(link.__traceback__)
         link = link.__cause__
-
-
-def _fill(outs: Sequence[Any], results: Sequence[Any]) -> None:
-    for out, found in zip(outs, results, strict=True):
-        out[...] = found
 
 
 class _Words(np.ndarray[Any, Any]):
