@@ -23,7 +23,7 @@ from wengert._engines.native.ir import accesses, sharing, stretches
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import Apply, Function, Operand, Status, function_text, pieces_of, verify
 from wengert._engines.native.ir.renaming import walk
-from wengert._engines.native.llvm import codegen, jit
+from wengert._engines.native.llvm import call_rows, codegen, jit
 from wengert._engines.native.lower import routines
 from wengert._engines.native.lower.blocks import kind_of
 from wengert._engines.native.lower.functions import lowered
@@ -53,6 +53,27 @@ def cut_up(everywhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def tabulated(everywhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls of pieces are in tables, however few they are and however different."""
+    monkeypatch.setattr(call_rows, "LEAST", 1)
+    monkeypatch.setattr(call_rows, "ALIKE", 1)
+
+
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many calls each table has that is written from here on."""
+    found: list[int] = []
+    original = call_rows.Table.write
+
+    def noting(table: call_rows.Table, steps: list[call_rows.Step]) -> None:
+        found.append(len(steps))
+        original(table, steps)
+
+    monkeypatch.setattr(call_rows.Table, "write", noting)
+    return found
+
+
+@pytest.fixture
 def modules(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return noted_modules(monkeypatch)
 
@@ -64,18 +85,18 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 unchecked = pytest.mark.skipif(accesses.is_on(), reason="code that checks its accesses has no pieces")
 
 
-def steps(factors: list[float], starts: list[int]) -> tuple[Function, Builder]:
+def steps(factors: list[float], starts: list[int], type_: str = "f64") -> tuple[Function, Builder]:
     """Loops that are alike but for an array, a factor and where they read; each adds to one variable, too."""
     b = Builder()
-    x, y = b.array("f64", "in"), b.array("f64", "out")
-    total = b.var("f64", 0.0)
+    x, y = b.array(type_, "in"), b.array(type_, "out")
+    total = b.var(type_, 0.0)
     held = x
     for factor, start in zip(factors, starts, strict=True):
-        made = b.local("f64", 8)
+        made = b.local(type_, 8)
         with b.loop(0, 8) as i:
-            value = b.let("mul", "f64", b.load(held, b.add(i, start) if held is x else i), factor)
+            value = b.let("mul", type_, b.load(held, b.add(i, start) if held is x else i), factor)
             b.store(made, i, value)
-            b.set(total, b.let("add", "f64", b.get(total), value))
+            b.set(total, b.let("add", type_, b.get(total), value))
         held = made
     with b.loop(0, 8) as i:
         b.store(y, i, b.load(held, i))
@@ -105,6 +126,22 @@ def test_loops_that_are_alike_are_one_piece(factors: list[float]) -> None:
         loaded = jit.load(codegen.module_text(form, "entry"), "entry", table=CALLABLE)
         assert entry.called(loaded, [np.arange(1.0, 20.0)], [y], ())[0] == 0
         np.testing.assert_array_equal(y, wanted)
+
+
+@pytest.mark.usefixtures("tabulated")
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_calls_in_a_table_are_given_what_those_in_code_are(type_: str, tables: list[int]) -> None:
+    factors = [2.0, -0.5, 3.0, 1 / 3, -0.0, 1e-40, np.inf, 5.0]
+    function, b = steps(factors, [*range(1, 1 + len(factors))], type_)
+    x, found = np.arange(1.0, 20.0, dtype="float32" if type_ == "f32" else "float64"), list[Any]()
+    for _ in range(2):
+        y = np.zeros(9, x.dtype)
+        loaded = jit.load(codegen.module_text(function, "entry"), "entry", table=CALLABLE)
+        assert entry.called(loaded, [x], [y], ())[0] == 0
+        found.append(y)
+        sharing.shared(function, b.reg)
+    np.testing.assert_array_equal(*found)
+    assert accesses.is_on() or tables == [len(factors) + 1]
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -167,9 +204,11 @@ def test_arrays_that_others_use_are_not_made_inside() -> None:
 
 @pytest.mark.usefixtures("everywhere")
 @unchecked
-@pytest.mark.parametrize("count", [3, 70])  # few arrays that move, and a table of them
+@pytest.mark.parametrize("count", [3, 70])  # few arrays that move, and a table of them: then calls are in one, too
 @pytest.mark.parametrize("limit", [100, 8])
-def test_arrays_that_grow_or_are_swapped_in_a_piece_are_those_outside(count: int, limit: int) -> None:
+def test_arrays_that_grow_or_are_swapped_in_a_piece_are_those_outside(
+    count: int, limit: int, tables: list[int]
+) -> None:
     """Each loop appends to an array of its own, which starts without room, and swaps two that all have; one that finds
     too large a number ends the function."""
     b = Builder()
@@ -206,6 +245,7 @@ def test_arrays_that_grow_or_are_swapped_in_a_piece_are_those_outside(count: int
     for status, y in found:
         assert status == (Status.OK if limit == 100 else Status.INDEX)
         np.testing.assert_array_equal(y, found[0][1])
+    assert tables == [count] * (count >= call_rows.LEAST)
 
 
 @pytest.mark.usefixtures("everywhere")
@@ -286,15 +326,16 @@ def matrices(x: Any) -> Any:
 PROGRAMS: list[Callable[[Any], Any]] = [rolled, until, branches, chosen, scattered, parts, numbers, matrices]
 
 
-@pytest.mark.parametrize("how", ["everywhere", "cut_up"])
+@pytest.mark.parametrize("how", ["everywhere", "tabulated", "cut_up"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_programs_in_pieces_give_the_same_results(
-    program: Any, how: str, modules: list[str], request: pytest.FixtureRequest
+    program: Any, how: str, modules: list[str], tables: list[int], request: pytest.FixtureRequest
 ) -> None:
     request.getfixturevalue(how)
-    x = X if how == "everywhere" else X[:11]  # code that is loaded is not made again
+    x = X[: {"everywhere": 12, "tabulated": 10, "cut_up": 11}[how]]  # code that is loaded is not made again
     value, slope = wg.function(wg.value_and_grad(program))(x)
     assert accesses.is_on() or any("@piece" in ir for ir in modules)
+    assert accesses.is_on() or how != "tabulated" or tables
     with numpy_only():
         wanted_value, wanted_slope = wg.value_and_grad(program)(x)
     np.testing.assert_allclose(value, wanted_value, rtol=1e-12)  # sums in another order
@@ -352,11 +393,12 @@ def recurrent(length: int) -> Callable[[Any, Any], Any]:
 
 
 @unchecked
-def test_steps_that_repeat_are_written_once(modules: list[str]) -> None:
+def test_steps_that_repeat_are_written_once(modules: list[str], tables: list[int]) -> None:
     """The functions do not become more, nor longer, with the number of steps: calls do."""
     found: list[tuple[int, int]] = []
     for length in (30, 60):
         modules.clear()
+        tables.clear()
         compiled = wg.function(wg.grad(recurrent(length), argnums=(0, 1)))
         slopes = compiled(M, M[:5])
         with numpy_only():
@@ -365,13 +407,13 @@ def test_steps_that_repeat_are_written_once(modules: list[str]) -> None:
             np.testing.assert_allclose(slope, want, rtol=1e-10, atol=1e-14)  # sums in another order, which cancel
         longest = max(modules, key=len)
         pieces = re.findall(r"^define internal i32 @piece.*?^}", longest, re.DOTALL | re.MULTILINE)
-        assert len(re.findall(r"call i32 @piece", longest)) > length
+        assert len(re.findall(r"call i32 @piece", longest)) + sum(tables) > length
         found.append((len(pieces), sum(len(piece.split("\n")) for piece in pieces)))
     assert found[0] == found[1]
 
 
 @unchecked
-def test_straight_code_that_comes_again_is_written_once(modules: list[str]) -> None:
+def test_straight_code_that_comes_again_is_written_once(modules: list[str], tables: list[int]) -> None:
     """Products of small matrices are written out, without a loop; twice as many steps take no other functions."""
     f, h = 0.3 * np.random.default_rng(1).normal(size=(2, 4, 4))
 
@@ -387,12 +429,13 @@ def test_straight_code_that_comes_again_is_written_once(modules: list[str]) -> N
     p, found = np.eye(4), list[int]()
     for steps in (40, 80):
         modules.clear()
+        tables.clear()
         slope = wg.function(stepping(steps))(p)
         with numpy_only():
             np.testing.assert_allclose(slope, stepping(steps)(p), rtol=1e-9, atol=1e-12)
         longest = max(modules, key=len)
         found.append(len(re.findall(r"^define internal i32 @piece", longest, re.MULTILINE)))
-        assert longest.count("call i32 @piece") > 5 * steps
+        assert longest.count("call i32 @piece") + sum(tables) > 5 * steps
     assert found[0] <= found[1] + 2
     assert found[1] < 20
 
@@ -429,6 +472,28 @@ def slope_of_chain(x: Any, length: int) -> Any:
     for _ in range(length):
         x, slope = np.sin(x), slope * np.cos(x)
     return slope
+
+
+@unchecked
+def test_the_code_of_many_calls_is_no_longer_than_that_of_few(modules: list[str], tables: list[int]) -> None:
+    """Calls of a few functions are a table, which LLVM takes no time for."""
+    found: list[int] = []
+    for steps in (100, 200):
+        modules.clear()
+        tables.clear()
+
+        def f(x: Any, steps: int = steps) -> Any:
+            for _ in range(steps):
+                x = wg.where(x > 0, wg.sin(x), x * 1.1) - wg.maximum(wnp.flip(x), 0) * 0.1
+            return wg.sum(x)
+
+        x = np.linspace(-1.0, 1.0, 21)
+        slope = wg.function(wg.grad(f))(x)
+        with numpy_only():
+            np.testing.assert_allclose(slope, wg.grad(f)(x), rtol=1e-10, atol=1e-14)
+        assert sum(tables) > 2 * steps
+        found.append(max(module.count("\n") for module in modules))
+    assert found[1] < 1.1 * found[0]
 
 
 @unchecked

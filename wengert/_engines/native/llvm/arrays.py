@@ -267,14 +267,14 @@ class Arrays(Values):
         ]
 
     def copy(self, item: Copy) -> None:
-        self.declare("memcpy", "declare void @llvm.memcpy.p0.p0.i64(ptr nocapture, ptr nocapture, i64, i1)")
         target = self.place(item.target, item.target_start)
         source = self.place(item.source, item.source_start)
-        size = self.temp()
-        self.lines += [
-            f"  {size} = mul i64 {self.operand(item.count, 'i64')}, {WIDTHS[item.target.type]}",
-            f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)",
-        ]
+        self.move(target, source, self.line(f"mul i64 {self.operand(item.count, 'i64')}, {WIDTHS[item.target.type]}"))
+
+    def move(self, target: str, source: str, size: str) -> None:
+        """Copies bytes."""
+        self.declare("memcpy", "declare void @llvm.memcpy.p0.p0.i64(ptr nocapture, ptr nocapture, i64, i1)")
+        self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)")
 
     def swap(self, item: Swap) -> None:
         x, y = self.pointer(item.x), self.pointer(item.y)

@@ -18,6 +18,7 @@ from typing import Any, cast
 from ..ir.accesses import Watch, is_on
 from ..ir.loops import (
     NESTING,
+    WIDTHS,
     Accumulate,
     Address,
     Alloc,
@@ -63,6 +64,7 @@ from ..ir.signal_checks import MOST
 from ..run import context
 from . import lanes
 from .arrays import LONGEST_BLOCK, Arrays
+from .call_rows import Table, is_nothing, tables_of
 from .jit import GATHERS, SCATTERED
 from .loop_shapes import (
     FEW,
@@ -105,6 +107,7 @@ class _Kernel(Arrays):
         self.made: dict[Operand, Let] = {}  # sums and products of whole numbers
         self.declared: dict[str, str] = {}
         self.vars: set[Var] = set()
+        self.tables = 0  # of calls
         self.around: list[For] = []  # the loops around what is being written
         self.temps = 0
         self.has_poll = False
@@ -245,12 +248,20 @@ class _Kernel(Arrays):
     def block(self, block: Block) -> None:
         began = len(self.lines)
         outer = len(self.standing)
-        for item in block:
+        tables, waiting = tables_of(self, block), 0
+        for place, item in enumerate(block):
             if len(self.lines) - began > LONGEST_BLOCK:
                 began = self.cut(self.lines)
             if self.watch is not None:
                 self.watch.look(item)
-            self.emitters[type(item)](self, item)
+            if place in tables:
+                self.tables += 1
+                Table(self, self.tables).write(tables[place])
+                waiting = len(tables[place])
+            if waiting and not is_nothing(self, item):
+                waiting -= 1
+            else:
+                self.emitters[type(item)](self, item)
         while len(self.standing) > outer:  # behind the block their addresses are in their cells only
             del self.pointers[self.standing.pop()]
 
@@ -395,30 +406,42 @@ class _Kernel(Arrays):
         self.lines += [*self.out_of_memory(number), f"{good}:"]
 
     def apply(self, item: Apply) -> None:
-        """Calls the function of a piece, which the first call makes."""
-        piece, fails = item.piece, may_fail(item.piece)
-        name = f"piece{self.entry}{piece.number}"
+        """Calls the function of a piece."""
+        moved = {*moved_by(item)}
+        given = [("ptr", self.pointer(array)) for array in item.arrays if array not in moved]
+        given += [
+            (REGISTER[r.type], self.operand(x, r.type)) for x, r in zip(item.numbers, item.piece.registers, strict=True)
+        ]
+        given += [("ptr", self.slot(var)) for var in item.variables]
+        for array in item.arrays:
+            if array in moved:
+                given += [("i64", self.told(array)), *(("ptr", slot) for slot, _ in self.slots_of(array))]
+        self.run_piece(item.piece, given)
+
+    def run_piece(self, piece: Piece, given: list[tuple[str, str]]) -> None:
+        """Calls a function with arguments, each with its type; the first call makes it."""
+        name, fails = f"piece{self.entry}{piece.number}", may_fail(piece)
         if piece not in self.pieces:
             self.pieces.add(piece)
             made = _PieceKernel(self.function, name)
             self.parts += [made.text_of(piece), *made.parts]
             self.declared.update({k: v for k, v in made.declared.items() if k not in self.declared})
-        moved = {*moved_by(item)}
-        given = [f"ptr {self.pointer(array)}" for array in item.arrays if array not in moved]
-        given += [
-            f"{REGISTER[r.type]} {self.operand(x, r.type)}" for x, r in zip(item.numbers, piece.registers, strict=True)
-        ]
-        given += [f"ptr %x{var.number}" for var in item.variables]
-        for array in item.arrays:
-            if array in moved:
-                given += [f"i64 {self.told(array)}", *(f"ptr {slot}" for slot, _ in self.slots_of(array))]
-        given += ["ptr %polls", "ptr %context"] if fails else ["ptr null", "ptr null"]
-        status = self.temp()
-        self.lines.append(f"  {status} = call i32 @{name}({', '.join(given)})")
+        given = [*given, *(("ptr", x) for x in (("%polls", "%context") if fails else ("null", "null")))]
+        status = self.line(f"call i32 @{name}({', '.join(f'{kind} {x}' for kind, x in given)})")
         if fails:
             ended = self.temp()
             self.lines.append(f"  {ended} = icmp ne i32 {status}, 0")
             self.end_if(ended, [f"  store i32 {status}, ptr %status", "  br label %exit"])
+
+    def run_step(self, item: Apply | Call | Copy, given: list[tuple[str, str]]) -> None:
+        """An instruction with arguments that a table has."""
+        if isinstance(item, Apply):
+            self.run_piece(item.piece, given)
+        elif isinstance(item, Call):
+            self.call_with(item, given)
+        else:
+            (_, target), (_, source) = given
+            self.move(target, source, str(cast(int, item.count) * WIDTHS[item.target.type]))
 
     def iterations(self, item: For) -> None:
         before, head, body, latch, after = (self.label() for _ in range(5))
@@ -592,11 +615,10 @@ class _Kernel(Arrays):
         return [f"  store i32 {Status.INTERRUPTED}, ptr %status", "  br label %exit"]
 
     def call(self, item: Call) -> None:
-        given, types = [], []
+        given: list[tuple[str, str]] = []
         for argument in item.args:
             if isinstance(argument, Address):
-                types.append("ptr")
-                given.append(f"ptr {self.place(argument.array, argument.index)}")
+                given.append(("ptr", self.place(argument.array, argument.index)))
                 continue
             kind = MEMORY_TYPE[argument.type]
             value = self.operand(argument.value, argument.type)
@@ -605,12 +627,15 @@ class _Kernel(Arrays):
                 self.top.append(f"  {slot} = alloca {kind}")
                 self.lines.append(f"  store {kind} {value}, ptr {slot}")
                 kind, value = "ptr", slot
-            types.append(kind)
-            given.append(f"{kind} {value}")
+            given.append((kind, value))
+        self.call_with(item, given)
+
+    def call_with(self, item: Call, given: list[tuple[str, str]]) -> None:
+        """Calls a function outside with arguments, each with its type."""
         result = "void" if item.out is None else REGISTER[item.out.type]
-        self.declare(item.name, f"declare {result} @{item.name}({', '.join(types)})")
+        self.declare(item.name, f"declare {result} @{item.name}({', '.join(kind for kind, _ in given)})")
         out = "" if item.out is None else f"%v{item.out.number} = "
-        self.lines.append(f"  {out}call {result} @{item.name}({', '.join(given)})")
+        self.lines.append(f"  {out}call {result} @{item.name}({', '.join(f'{kind} {x}' for kind, x in given)})")
 
 
 class _Part(_Kernel):
