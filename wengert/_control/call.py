@@ -41,6 +41,7 @@ from .joint_graph import (
     preparing,
     serving,
 )
+from .kept_factors import with_kept_factors
 from .operand_checks import require_inputs
 
 BATCHES = 16  # sizes and choices of batched inputs for which a program keeps its batched form
@@ -236,7 +237,7 @@ def has_effect(graph: Graph) -> bool:
 
 def _split(program: Program, active: tuple[bool, ...]) -> Program:
     name = program.graph.name
-    joint = joint_of(program.graph, active, sparse=True)
+    joint = joint_of(with_kept_factors(program.graph, active), active, sparse=True)
     residuals = _read_across(joint)
     stage = CallBackward(name, active, joint, residuals, len(joint.outputs))
     forward = Graph.of(f"{name}.forward", joint.inputs, joint.forward, [*joint.outputs, *residuals], joint.guards)

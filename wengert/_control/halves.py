@@ -16,6 +16,7 @@ from .._core.tensor import Value
 from .._core.types import Guards
 from .crossing import bytes_of, computed_again
 from .joint_graph import arrays_among, joint_of, places_among
+from .kept_factors import with_kept_factors
 
 
 class Halves(NamedTuple):
@@ -92,7 +93,7 @@ def halves_of(
         unread: positions of the outputs that get no cotangent.
         masked: positions of those whose cotangents may hold structural zeros.
     """
-    joint = joint_of(graph, active, sparse, unread, masked)
+    joint = joint_of(with_kept_factors(graph, active, invariants), active, sparse, unread, masked)
     keys = [v.key for v in joint.inputs]
     cut = _Cut(
         joint.inputs, joint.forward, joint.backward, joint.gradients, {keys[i] for i in invariants},

@@ -96,7 +96,7 @@ DOMAINS: dict[str, tuple[str, Predicate]] = {
     "dim": ("an integer", _is_offset),
     "template": ("a place", _each(_is_place)),
     **dict.fromkeys(
-        ("descending", "reverse", "inverse", "right", "lower", "upper", "unit_diagonal", "or_nan"),
+        ("descending", "reverse", "inverse", "right", "lower", "upper", "unit_diagonal", "or_nan", "is_adjoint"),
         ("True or False", _is_flag),
     ),
     **dict.fromkeys(("number", "factor", "rcond"), ("a number", is_number)),

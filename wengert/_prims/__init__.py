@@ -15,6 +15,7 @@ from . import (
     eigen,
     elementwise,
     entropies,
+    factored_systems,
     fourier,
     incomplete,
     indexing,
@@ -33,6 +34,6 @@ from . import (
 
 __all__ = [
     "bessel", "binary_form", "buffer", "conv", "cumulative", "decompositions", "discrete", "eigen", "elementwise",
-    "entropies", "fourier", "incomplete", "indexing", "linalg", "matrix_functions", "piecewise", "quantiles", "random",
-    "reductions", "sorting", "sparse", "special", "structural", "windows",
+    "entropies", "factored_systems", "fourier", "incomplete", "indexing", "linalg", "matrix_functions", "piecewise",
+    "quantiles", "random", "reductions", "sorting", "sparse", "special", "structural", "windows",
 ]  # fmt: skip

@@ -65,9 +65,9 @@ SUMMED = {"gammainc", "gammaincc", "betainc", "betaincc", "gammaincinv", "betain
 ROUNDED = {
     # sums and products of many
     "reduce_sum", "matmul", "einsum", "conv", "window_sum", "window_spread", "solve", "inv", "cholesky", "det", "slogdet",
-    "triangular_solve", "lu", "logsumexp", "softmax", "log_softmax", "cumlogsumexp", "cumsum", "linear_recurrence",
-    "segmented_cumsum", "reduce_prod", "cofactor", "inv_or_inf", "eigh", "svd", "qr", "complement", "pinv", "expm",
-    "expm_along", "sparse_matmul", "sparse_solve", "eig", "sqrtm", "logm", "sylvester",
+    "triangular_solve", "solve_by_factors", "lu", "logsumexp", "softmax", "log_softmax", "cumlogsumexp", "cumsum",
+    "linear_recurrence", "segmented_cumsum", "reduce_prod", "cofactor", "inv_or_inf", "eigh", "svd", "qr", "complement",
+    "pinv", "expm", "expm_along", "sparse_matmul", "sparse_solve", "eig", "sqrtm", "logm", "sylvester",
     # functions computed otherwise than NumPy's, without a function of C's (`is_rounded` finds those that have one)
     "rsqrt", "erfinv", "erfcx", "over_square_radius", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
     "normal_hazard", "expi", "exp1", "gammaincc",

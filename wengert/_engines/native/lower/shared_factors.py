@@ -8,31 +8,18 @@ sides, which go through the elimination as further columns of the matrix.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 
 from ...._core.graph import Graph, Node
-from ...._core.op import Op
 from ...._core.tensor import Value
-from ...._prims.decompositions import lu, permute_rows, unpermute_rows
-from ...._prims.linalg import triangular_solve
-from ..ir.loops import COMPLEX, FLOATS
-from .elimination import LITTLE, WRITTEN_OUT
-from .factorisations import ADJOINT, SMALL_MATRIX
-from .forms import TYPE_OF
-
-TURNED = 1  # of `triangular_solve`, beside ADJOINT
-# unknowns beyond which factors are dear, however many right-hand sides there are
-_SOME = {**dict.fromkeys(FLOATS, LITTLE), **dict.fromkeys(COMPLEX, SMALL_MATRIX)}
-SIDE = 4  # unknowns for each right-hand side, from which on they are dear beyond those in registers
-# lower, transposed, unit_diagonal
-_LOWER, _UPPER = (True, 0, True), (False, 0, False)
+from ...._prims.decompositions import lu
+from ...._prims.factored_systems import ADJOINT, TURNED, are_dear, substitutions
 
 
 def with_shared_factors(graph: Graph) -> Graph:
     """The graph with the factors of matrices that several systems have."""
-    systems = [node for node in graph.nodes if _is_dear(node)]
+    systems = [node for node in graph.nodes if node.op.name == "solve" and are_dear(node.inputs[1])]
     if len(systems) < 2:
         return graph
     turned = _turned(graph)
@@ -48,18 +35,9 @@ def with_shared_factors(graph: Graph) -> Graph:
         if matrix.key not in factors:
             nodes.append(_factorised(node, matrix))
             factors[matrix.key] = nodes[-1].outputs
-        nodes.extend(_substitutions(node, factors[matrix.key], way))
+        packed, _, order = factors[matrix.key]
+        nodes.extend(substitutions(node, packed, order, way))
     return Graph.of(graph.name, graph.inputs, _without_unread(nodes, graph, turned), graph.outputs, graph.guards)
-
-
-def _is_dear(node: Node) -> bool:
-    if node.op.name != "solve":
-        return False
-    a, right = node.inputs
-    (n, k), some = right.shape[-2:], _SOME.get(TYPE_OF[a.dtype])
-    if type(n) is not int or some is None:
-        return False
-    return n > some or (n > WRITTEN_OUT and type(k) is int and SIDE * k <= n)
 
 
 def _turned(graph: Graph) -> dict[int, tuple[Value, int]]:
@@ -102,22 +80,3 @@ def _factorised(node: Node, a: Value) -> Node:
     pivots, order = (Value(a.shape[:-1], np.dtype(dtype), a.graph) for dtype in (np.int32, np.int64))
     outs = Value(a.shape, a.dtype, a.graph), pivots, order
     return Node(lu, (a,), outs, (), node.site, node.is_quiet, node.label)
-
-
-def _substitutions(node: Node, factors: tuple[Value, ...], way: int) -> Iterator[Node]:
-    """a[order] = L U, so a x = b is L U x = b[order], and a' x = b is U' L' x[order] = b; so are adjoints."""
-    packed, _, order = factors
-    steps: list[tuple[Op, Value, tuple[bool | int, ...]]] = [
-        (permute_rows, order, ()), (triangular_solve, packed, _LOWER), (triangular_solve, packed, _UPPER),
-    ]  # fmt: skip
-    if way:
-        steps = [
-            (triangular_solve, packed, (False, way, False)), (triangular_solve, packed, (True, way, True)),
-            (unpermute_rows, order, ()),
-        ]  # fmt: skip
-    x, (out,) = node.inputs[1], node.outputs
-    found = *(Value(out.shape, out.dtype, out.graph) for _ in steps[1:]), out
-    for (op, other, attrs), made in zip(steps, found, strict=True):
-        inputs = (other, x) if op is triangular_solve else (x, other)
-        yield Node(op, inputs, (made,), attrs, node.site, node.is_quiet, node.label)
-        x = made
