@@ -1,6 +1,6 @@
 """Real functions of `scipy.special` that have no primitive of their own, as vector code.
 
-`dawsn`, `exprel`, `fresnel`, `sici` and `spence`.
+`dawsn`, `exprel`, `fresnel`, `sici`, `spence`, and `owens_t` (`owens_t.py`).
 
 They are calls of one primitive that names the function (`scipy/_ufuncs.py`), of which others stay calls of SciPy's.
 Each is made of polynomials, those of least squares of relative errors at Chebyshev's points, worked out with 50 digits:
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .numbers import EULER, Number, fma, fused, log, where
+from .owens_t import owens_t
 
 
 class _Piece(NamedTuple):
@@ -349,11 +350,11 @@ def _exprel(x: Number) -> Number:
 
 
 # by SciPy's name and the place among its results
-_FORMULAS: dict[tuple[str, int], Callable[[Number], Number]] = {
+_FORMULAS: dict[tuple[str, int], Callable[..., Number]] = {
     ("dawsn", -1): _dawsn, ("spence", -1): _spence, ("sici", 0): _si, ("sici", 1): _ci,
-    ("exprel", -1): _exprel, ("fresnel", 0): _fresnel(False), ("fresnel", 1): _fresnel(True),
+    ("exprel", -1): _exprel, ("owens_t", -1): owens_t, ("fresnel", 0): _fresnel(False), ("fresnel", 1): _fresnel(True),
 }  # fmt: skip
-_SHORT = ("dawsn", "spence")  # computed in float32, too: of others terms cancel
+_SHORT = ("dawsn", "owens_t", "spence")  # computed in float32, too: of others terms cancel
 
 
 def _named(attrs: tuple[Any, ...]) -> tuple[str, int]:
@@ -366,10 +367,10 @@ def has_formula(attrs: tuple[Any, ...]) -> bool:
     return _named(attrs) in _FORMULAS
 
 
-def _call(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
+def _call(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
     name, _ = found = _named(attrs)
     kind = t if name in _SHORT else "f64"
-    return b.convert(t, kind, _FORMULAS[found](Number(b, b.convert(kind, t, x), kind)).x)
+    return b.convert(t, kind, _FORMULAS[found](*[Number(b, b.convert(kind, t, x), kind) for x in xs]).x)
 
 
 IN_PROCESS = {"scipy_special": _call}

@@ -43,7 +43,7 @@ def _factor(over: Number) -> Number:
     return mapped(over, _TAIL, 0.25, 0.25)
 
 
-def _tail(size: Number) -> Number:
+def _scaled_tail(size: Number) -> Number:
     """The distribution function at less a size, over e^(-size^2 / 2)."""
     over = 1.0 / (size + 2.0)
     return over * _factor(over)
@@ -62,14 +62,19 @@ def _decay(x: Number) -> Number:
     return exp(-0.5 * square) * (1.0 - 0.5 * lost)
 
 
+def tail(x: Number) -> Number:
+    """The normal distribution's mass beyond |x|."""
+    return _scaled_tail(abs(x)) * _decay(x)
+
+
 def _ndtr(x: Number) -> Number:
-    tail = _tail(abs(x)) * _decay(x)
-    return where(x < 0.0, tail, 1.0 - tail)
+    beyond = tail(x)
+    return where(x < 0.0, beyond, 1.0 - beyond)
 
 
 def _log_ndtr(x: Number) -> Number:
     """By one logarithm: of the tail's factor, or of what the tail leaves with what rounding that has lost."""
-    factor, is_low = _tail(abs(x)), x < 0.0
+    factor, is_low = _scaled_tail(abs(x)), x < 0.0
     tail = factor * _decay(x)
     rest = 1.0 - tail
     line = log(where(x == -math.inf, 1.0, where(is_low, factor, rest)))
