@@ -88,8 +88,8 @@ def test_lines_of_prime_lengths_are_products(n: int, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n", [9, 10, 12, 15, 16, 60, 64])
-def test_short_real_lines_side_by_side_fill_vectors(n: int, dtype: Any) -> None:
+@pytest.mark.parametrize("n", [9, 10, 12, 15, 16, 60, 64, 75, 150, 154])
+def test_real_lines_side_by_side_fill_vectors(n: int, dtype: Any) -> None:
     for axis in range(3):
         x = np.moveaxis(_RNG.normal(size=(n, 3, 5)), 0, axis).astype(dtype)
         wanted = np.fft.rfft(x, axis=axis)
@@ -273,6 +273,42 @@ def test_functions_of_lanes_do_what_their_names_say(kind: str, place: str, type_
         tolerance = TOLERANCE[dtype.name] * np.max(np.abs(wanted))
         np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
     assert lane_transforms.form_of("lines.fft_8_apart.f64") is None
+
+
+@pytest.mark.parametrize("kind", ["rfft", "irfft"])
+@pytest.mark.parametrize("place", ["apart", "beside"])
+@pytest.mark.parametrize("parity", ["even", "odd"])
+@pytest.mark.parametrize(("type_", "lanes"), [("c128", 4), ("c128", 8), ("c64", 16)])
+def test_functions_of_lanes_of_real_numbers(kind: str, place: str, parity: str, type_: str, lanes: int) -> None:
+    name = f"lines.{kind}_{lanes}_{place}_{parity}.{type_}"
+    form = lane_transforms.form_of(name)
+    assert form is not None
+    assert form.name == name
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 5, ctypes.c_void_p)(
+        CALLABLE.address(name)
+    )
+    dtype = np.dtype(np.complex128 if type_ == "c128" else np.complex64)
+    is_even, is_inverse = parity == "even", kind == "irfft"
+    for n in (1, 2, 9, 20) if is_even else (1, 9, 25):
+        length = 2 * n if is_even else n
+        real = _RNG.normal(size=(lanes, length)).astype(dtype.char.lower())
+        halves = np.fft.rfft(real)
+        sides = [(halves if is_inverse else real), np.empty_like(real if is_inverse else halves)]
+        wanted = np.fft.irfft(halves, length, norm="forward") if is_inverse else halves
+        arrays = [np.ascontiguousarray(a if place == "apart" else a.T) for a in sides]
+        rooms = np.empty((2, 2 * (n + 1) * lanes), dtype.char.lower())
+        roots = np.exp(-2j * np.pi * np.arange(n) / n).astype(dtype)
+        turns = split_fourier.turns_of_halves(n, type_, is_inverse)
+        steps: list[int] = []
+        for a in sides:
+            is_paired = is_even and not np.iscomplexobj(a)
+            steps += (a.shape[1] // 2 if is_paired else a.shape[1], 1) if place == "apart" else (1, lanes)
+        function(*(a.ctypes.data for a in (*arrays, *rooms, roots)), n, *steps, turns.ctypes.data)
+        found = arrays[1] if place == "apart" else arrays[1].T
+        tolerance = TOLERANCE[dtype.name] * np.max(np.abs(wanted))
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
+    assert lane_transforms.form_of(f"lines.{kind}_8_{place}.c128") is None
+    assert lane_transforms.form_of(f"lines.{kind}_8_rows_{parity}.c128") is None
 
 
 def test_long_batches_are_transformed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:

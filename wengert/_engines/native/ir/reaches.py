@@ -11,7 +11,7 @@ from functools import partial
 from typing import NamedTuple, Protocol
 
 from ..llvm import multiply
-from ..llvm.lane_transforms import form_of
+from ..llvm.lane_transforms import Lines, form_of
 from ..llvm.microtiles import tile_of
 from ..llvm.vectors import most_lanes
 from .loops import COMPLEX, WIDTHS, Address, Argument, Call, Typed
@@ -123,6 +123,8 @@ def _lines_in_lanes(name: str, given: _Given) -> list[Reach]:
         n = given[3]
         return [_numbers(given, 0, (n, 1)), _numbers(given, 1, (n, 1)), given.reach(2, (2, n), (n, 1))]
     n, (in_line, in_step, out_line, out_step) = given[5], (given[i] for i in range(6, 10))
+    if form.real:
+        return _real_lines_in_lanes(form, given)
     room = given.compute("mul", n, 2 * form.lanes)
     rooms = [given.reach(2, (room, 1)), given.reach(3, (room, 1)), given.reach(4, (n, 1))]
     if form.place == "columns":
@@ -133,6 +135,26 @@ def _lines_in_lanes(name: str, given: _Given) -> list[Reach]:
     if form.place == "rows":
         return [given.reach(0, (form.lanes, in_line), (2, in_step), (n, 1)), *found, *rooms]
     return [_numbers(given, 0, (form.lanes, in_line), (n, in_step)), *found, *rooms]
+
+
+def _real_lines_in_lanes(form: Lines, given: _Given) -> list[Reach]:
+    n, is_even, is_apart = given[5], form.real == "even", form.place == "apart"
+    wide = given.compute("add", n, 1)
+    room = given.compute("mul", wide, 2 * form.lanes)
+    rooms = [given.reach(2, (room, 1)), given.reach(3, (room, 1)), given.reach(4, (n, 1))]
+    if is_even:
+        rooms.append(given.reach(10, (2, n), (n, 1)))
+    halved = wide if is_even else given.compute("add", given.compute("sdiv", n, 2), 1)
+    real = given.compute("mul", n, 2) if is_even else n
+    found: list[Reach] = []
+    for place in (0, 1):
+        line, step = given[6 + 2 * place], given[7 + 2 * place]
+        if (place == 0) == form.is_inverse:
+            found.append(_numbers(given, place, (form.lanes, line), (halved, step)))
+        else:  # lines that lie apart are counted in pairs
+            between = given.compute("mul", line, 2) if is_even and is_apart else line
+            found.append(given.reach(place, (form.lanes, between), (real, step)))
+    return found + rooms
 
 
 def _numbers(given: _Given, place: int, *axes: tuple[Number, Number]) -> Reach:

@@ -5,6 +5,10 @@ numbers; steps, between lines and between the numbers of a line, are in numbers.
 side by side, in "beside" those of all lines do. `ifft` has the opposite sign; nothing is scaled. `one` and `two` are
 room for 2 x n x 8 real numbers each, `roots` are e^(-2 pi i k / n) for each k below n; out may be in.
 
+`rfft` transforms lines of real numbers, `irfft` goes back. At "even" a line has 2 n numbers, each two of which are
+taken as a complex one: what `turns`, a last argument, makes of their transform and its mirror image is that of the real
+ones. At "odd" a line has n numbers, and those of its mirror image are not stored. Rooms are for n + 1 numbers then.
+
 "columns" and "rows" are the halves of the transform of one long line, which is a matrix (`lower/split_fourier.py`):
 its columns are transformed, turned by `turns`, a last argument, and stored with real and imaginary parts apart, from
 where the rows go on. There steps count real numbers, from row to row and from the real parts to the imaginary ones.
@@ -30,24 +34,30 @@ from .vectors import Vectors
 
 FACTORS = (4, 2, 3, 5, 7, 11, 13)
 FEW = 5  # up to which factors are common
-_NAME = re.compile(r"(i?fft)_(\d+)_(apart|beside|columns|rows|halves)(_any)?\.(c64|c128)")
+_NAME = re.compile(r"(i?)(r?)fft_(\d+)_(apart|beside|columns|rows|halves)(_even|_odd)?(_any)?\.(c64|c128)")
 _REAL = {"c64": "f32", "c128": "f64"}
 
 
 class Lines(NamedTuple):
-    """What is transformed: complex numbers of a type, in so many lanes, how they lie, and whether by rare factors."""
+    """What is transformed: complex numbers of a type, in so many lanes, how they lie, and whether by rare factors.
+
+    Attributes:
+        real: of real numbers or back to them, "even" or "odd": how many of them there are.
+    """
 
     type: str
     lanes: int
     is_inverse: bool
     place: str
     has_rare: bool = False
+    real: str = ""
 
     @property
     def name(self) -> str:
         """What compiled code calls the function."""
-        kind, end = "ifft" if self.is_inverse else "fft", "_any" if self.has_rare else ""
-        return f"lines.{kind}_{self.lanes}_{self.place}{end}.{self.type}"
+        kind = "i" * self.is_inverse + "r" * bool(self.real) + "fft"
+        ends = [part for part in (self.real, "any" if self.has_rare else "") if part]
+        return f"lines.{'_'.join([kind, str(self.lanes), self.place, *ends])}.{self.type}"
 
     @property
     def factors(self) -> list[int]:
@@ -65,8 +75,10 @@ def form_of(name: str) -> Lines | None:
     found = _NAME.fullmatch(name.removeprefix("lines."))
     if found is None:
         return None
-    kind, lanes, place, end, type_ = found.groups()
-    return Lines(type_, int(lanes), kind == "ifft", place, end is not None)
+    inverse, real, lanes, place, parity, end, type_ = found.groups()
+    if bool(real) != bool(parity) or (real and place not in ("apart", "beside")):
+        return None
+    return Lines(type_, int(lanes), bool(inverse), place, end is not None, (parity or "").removeprefix("_"))
 
 
 # -- code -------------------------------------------------------------------------------------------------------------
@@ -284,7 +296,7 @@ def text_of(form: Lines) -> str:
     return _function(
         text, "ptr %in, ptr %out, ptr noalias %one, ptr noalias %two, ptr noalias readonly %roots, i64 %n, "
         "i64 %in.line, i64 %in.step, i64 %out.line, i64 %out.step"
-        f"{', ptr noalias readonly %turns' if form.place == 'columns' else ''}",
+        f"{', ptr noalias readonly %turns' if form.place == 'columns' or form.real == 'even' else ''}",
     )  # fmt: skip
 
 
@@ -339,36 +351,57 @@ def _stored(text: _Text, x: Pair, base: str, index: str) -> None:
 
 def _take(text: _Text) -> None:
     """From lines to the first room; the parts of what is transformed back change places, in columns for rows, too."""
-    form, lanes = text.form, text.form.lanes
+    form = text.form
     if form.place == "rows":
         _in_overlapping_squares(text, lambda i: _take_parts(text, i))
-        return
-    if form.place == "apart":
-        _in_squares(text, lambda i: _take_square(text, i), lambda i: _take_one(text, i))
+    elif form.real:
+        (_take_halved if form.is_inverse else _take_real)(text)
+    else:
+        _take_lines(text, "%one", "%n", form.is_inverse)
+
+
+def _take_lines(text: _Text, room: str, count: str, is_swapped: bool) -> None:
+    """So many complex numbers of each line to a room."""
+    each = 2 * text.form.lanes
+    if text.form.place == "apart":
+        _in_squares(
+            text, count, text.form.lanes // 2, lambda i: _take_square(text, i, room, is_swapped),
+            lambda i: _take_one(text, i, room, is_swapped),
+        )  # fmt: skip
         return
 
     def take(i: str) -> None:
         x = _numbers_at(text, "%in", text.times(i, "%in.step"))
-        _stored(text, _in_order(form, x), "%one", text.times(i, 2 * lanes))
+        _stored(text, _in_order(is_swapped, x), room, text.times(i, each))
 
-    text.loop("%n", take)
+    text.loop(count, take)
 
 
 def _give(text: _Text) -> None:
     """From the room that has the results to lines."""
-    form, lanes = text.form, text.form.lanes
+    form = text.form
     if form.place == "columns":
         text.loop("%n", lambda i: _give_turned(text, i))
-        return
+    elif form.real:
+        (_give_real if form.is_inverse else _give_halved)(text)
+    else:
+        _give_lines(text, "%source", "%n")
+
+
+def _give_lines(text: _Text, room: str, count: str) -> None:
+    """So many complex numbers of each line from a room."""
+    form, each = text.form, 2 * text.form.lanes
     if form.place == "apart":
-        _in_squares(text, lambda i: _give_square(text, i), lambda i: _give_one(text, i))
+        _in_squares(
+            text, count, form.lanes // 2, lambda i: _give_square(text, i, room), lambda i: _give_one(text, i, room)
+        )
         return
 
     def give(i: str) -> None:
-        x = _in_order(form, _loaded(text, "%source", text.times(i, 2 * lanes)))
+        x = _in_order(form.is_inverse, _loaded(text, room, text.times(i, each)))
         _put_numbers(text, x, text.times(i, "%out.step"))
 
-    text.loop("%n", give)
+    text.loop(count, give)
 
 
 def _give_turned(text: _Text, i: str) -> None:
@@ -381,8 +414,8 @@ def _give_turned(text: _Text, i: str) -> None:
         text.store(part, "%out", place)
 
 
-def _in_order(form: Lines, x: Pair) -> Pair:
-    return (x[1], x[0]) if form.is_inverse else x
+def _in_order(is_swapped: bool, x: Pair) -> Pair:
+    return (x[1], x[0]) if is_swapped else x
 
 
 def _numbers_at(text: _Text, base: str, place: str, is_reversed: bool = False) -> Pair:
@@ -438,22 +471,22 @@ def _combine_halves(text: _Text) -> None:
     text.loop("%n", some, first=1, step=lanes)
 
 
-def _take_square(text: _Text, i: str) -> None:
+def _take_square(text: _Text, i: str, room: str, is_swapped: bool) -> None:
     """Some numbers of all lines, half as many as a vector has lanes."""
-    form, lanes = text.form, text.form.lanes
+    lanes = text.form.lanes
     rows = [text.load("%in", _place(text, "in", line, i)) for line in range(lanes)]
     rows = _transposed(text, rows)
     first = text.times(i, 2 * lanes)
     for k in range(lanes // 2):
-        x = _in_order(form, (rows[2 * k], rows[2 * k + 1]))
-        _stored(text, x, "%one", text.plus(first, 2 * lanes * k))
+        x = _in_order(is_swapped, (rows[2 * k], rows[2 * k + 1]))
+        _stored(text, x, room, text.plus(first, 2 * lanes * k))
 
 
-def _give_square(text: _Text, i: str) -> None:
+def _give_square(text: _Text, i: str, room: str) -> None:
     form, lanes = text.form, text.form.lanes
     first, rows = text.times(i, 2 * lanes), list[str]()
     for k in range(lanes // 2):
-        rows += _in_order(form, _loaded(text, "%source", text.plus(first, 2 * lanes * k)))
+        rows += _in_order(form.is_inverse, _loaded(text, room, text.plus(first, 2 * lanes * k)))
     for line, row in enumerate(_transposed(text, rows)):
         text.store(row, "%out", _place(text, "out", line, i))
 
@@ -484,40 +517,204 @@ def _at_most(text: _Text, i: str, last: str) -> str:
     return text.let(f"select i1 {is_within}, i64 {i}, i64 {last}")
 
 
-def _in_squares(text: _Text, square: Callable[[str], None], one: Callable[[str], None]) -> None:
-    """The numbers of a line: half as many at once as a vector has lanes, and then one by one."""
-    each = text.form.lanes // 2
-    whole = text.let(f"sub i64 %n, {text.let(f'urem i64 %n, {each}')}")
+def _in_squares(
+    text: _Text, count: str, each: int, square: Callable[[str], None], one: Callable[[str], None]
+) -> None:  # fmt: skip
+    """The numbers of a line: some at once, and then one by one."""
+    whole = text.let(f"sub i64 {count}, {text.let(f'urem i64 {count}, {each}')}")
     text.loop(whole, square, step=each)
-    text.loop(text.let(f"sub i64 %n, {whole}"), lambda i: one(text.plus(i, whole)))
+    text.loop(text.let(f"sub i64 {count}, {whole}"), lambda i: one(text.plus(i, whole)))
 
 
-def _take_one(text: _Text, i: str) -> None:
+def _take_one(text: _Text, i: str, room: str, is_swapped: bool) -> None:
     """A number of each line."""
-    form, t = text.form, text.t
-    found: list[str] = []
-    for part in (0, 1):
-        vector = "poison"
-        for line in range(form.lanes):
-            place = text.plus(_place(text, "in", line, i), part)
-            element = text.let(f"load {t.kind}, ptr {text.at('%in', place)}")
-            vector = text.let(f"insertelement {t.vec} {vector}, {t.kind} {element}, i64 {line}")
-        found.append(vector)
-    _stored(text, _in_order(form, (found[0], found[1])), "%one", text.times(i, 2 * form.lanes))
+    form = text.form
+    places = [_place(text, "in", line, i) for line in range(form.lanes)]
+    re, im = (_gathered(text, [text.plus(place, part) for place in places]) for part in (0, 1))
+    _stored(text, _in_order(is_swapped, (re, im)), room, text.times(i, 2 * form.lanes))
 
 
-def _give_one(text: _Text, i: str) -> None:
-    form, t = text.form, text.t
-    for part, vector in enumerate(_in_order(form, _loaded(text, "%source", text.times(i, 2 * form.lanes)))):
-        for line in range(form.lanes):
-            element = text.let(f"extractelement {t.vec} {vector}, i64 {line}")
-            place = text.plus(_place(text, "out", line, i), part)
-            text.lines.append(f"  store {t.kind} {element}, ptr {text.at('%out', place)}")
+def _give_one(text: _Text, i: str, room: str) -> None:
+    form = text.form
+    places = [_place(text, "out", line, i) for line in range(form.lanes)]
+    x = _in_order(form.is_inverse, _loaded(text, room, text.times(i, 2 * form.lanes)))
+    for part, vector in enumerate(x):
+        _scatter(text, vector, [text.plus(place, part) for place in places])
 
 
-def _place(text: _Text, side: str, line: int, i: str) -> str:
+def _gathered(text: _Text, places: list[str]) -> str:
+    """Elements of what is given, one in each lane."""
+    t, vector = text.t, "poison"
+    for lane, place in enumerate(places):
+        element = text.let(f"load {t.kind}, ptr {text.at('%in', place)}")
+        vector = text.let(f"insertelement {t.vec} {vector}, {t.kind} {element}, i64 {lane}")
+    return vector
+
+
+def _scatter(text: _Text, vector: str, places: list[str]) -> None:
+    t = text.t
+    for lane, place in enumerate(places):
+        element = text.let(f"extractelement {t.vec} {vector}, i64 {lane}")
+        text.lines.append(f"  store {t.kind} {element}, ptr {text.at('%out', place)}")
+
+
+def _place(text: _Text, side: str, line: int, i: str, parts: int = 2) -> str:
     """Where a number of a line is, counted in parts."""
-    return text.times(text.plus(i, text.let(f"mul i64 %{side}.line, {line}")), 2)
+    return text.times(text.plus(i, text.let(f"mul i64 %{side}.line, {line}")), parts)
+
+
+# -- real lines -------------------------------------------------------------------------------------------------------
+
+_ZERO = "zeroinitializer"
+
+
+def _take_real(text: _Text) -> None:
+    """Real lines to the first room: two numbers as a complex one, or each as one without an imaginary part."""
+    form, each = text.form, 2 * text.form.lanes
+    if form.real == "even" and form.place == "apart":  # pairs lie as complex numbers do
+        _take_lines(text, "%one", "%n", False)
+        return
+    if form.place == "apart":
+        _in_squares(
+            text, "%n", form.lanes, lambda i: _take_real_square(text, i),
+            lambda i: _stored(text, (_gathered(text, _real_places(text, "in", i)), _ZERO), "%one", text.times(i, each)),
+        )  # fmt: skip
+        return
+
+    def take(i: str) -> None:
+        x = text.load("%in", place := _real_row(text, "in", i)), _ZERO
+        if form.real == "even":
+            x = x[0], text.load("%in", text.plus(place, "%in.step"))
+        _stored(text, x, "%one", text.times(i, each))
+
+    text.loop("%n", take)
+
+
+def _give_real(text: _Text) -> None:
+    """The way back, from the room that has the results."""
+    form, each = text.form, 2 * text.form.lanes
+    if form.real == "even" and form.place == "apart":
+        _give_lines(text, "%source", "%n")
+        return
+    if form.place == "apart":
+        _in_squares(
+            text, "%n", form.lanes, lambda i: _give_real_square(text, i),
+            lambda i: _scatter(text, _real_result(text, text.times(i, each))[0], _real_places(text, "out", i)),
+        )  # fmt: skip
+        return
+
+    def give(i: str) -> None:
+        x, place = _real_result(text, text.times(i, each)), _real_row(text, "out", i)
+        text.store(x[0], "%out", place)
+        if form.real == "even":
+            text.store(x[1], "%out", text.plus(place, "%out.step"))
+
+    text.loop("%n", give)
+
+
+def _real_result(text: _Text, index: str) -> Pair:
+    return _in_order(text.form.is_inverse, _loaded(text, "%source", index))
+
+
+def _real_row(text: _Text, side: str, i: str) -> str:
+    """Where number i of lines side by side is, or numbers 2 i."""
+    return text.times(text.times(i, 2 if text.form.real == "even" else 1), f"%{side}.step")
+
+
+def _real_places(text: _Text, side: str, i: str) -> list[str]:
+    return [_place(text, side, line, i, parts=1) for line in range(text.form.lanes)]
+
+
+def _take_real_square(text: _Text, i: str) -> None:
+    """As many numbers of all lines as there are lines."""
+    rows = [text.load("%in", place) for place in _real_places(text, "in", i)]
+    for k, row in enumerate(_transposed(text, rows)):
+        _stored(text, (row, _ZERO), "%one", text.times(text.plus(i, k), 2 * text.form.lanes))
+
+
+def _give_real_square(text: _Text, i: str) -> None:
+    each = 2 * text.form.lanes
+    rows = [_real_result(text, text.times(text.plus(i, k), each))[0] for k in range(text.form.lanes)]
+    for place, row in zip(_real_places(text, "out", i), _transposed(text, rows), strict=True):
+        text.store(row, "%out", place)
+
+
+def _halved(text: _Text) -> str:
+    """How many numbers the transform of a real line has."""
+    return text.plus("%n" if text.form.real == "even" else text.let("udiv i64 %n, 2"), 1)
+
+
+def _give_halved(text: _Text) -> None:
+    """The transforms of real lines, from the room that has those of what they were taken as."""
+    form, each = text.form, 2 * text.form.lanes
+    if form.real == "odd":  # the first number is a sum of real ones
+        _give_lines(text, "%source", _halved(text))
+        return
+
+    def get(k: str) -> Pair:
+        return _loaded(text, "%source", text.times(k, each))
+
+    if form.place == "beside":
+        _combine(text, get, lambda k, x: _put_numbers(text, x, text.times(k, "%out.step")))
+    else:
+        _combine(text, get, lambda k, x: _stored(text, x, "%target", text.times(k, each)))
+        _give_lines(text, "%target", _halved(text))
+
+
+def _take_halved(text: _Text) -> None:
+    """The way back, to the first room."""
+    form, each = text.form, 2 * text.form.lanes
+
+    def get(k: str) -> Pair:
+        if form.place == "beside":
+            return _numbers_at(text, "%in", text.times(k, "%in.step"))
+        return _loaded(text, "%two", text.times(k, each))
+
+    def put(k: str, x: Pair) -> None:
+        _stored(text, _in_order(True, x), "%one", text.times(k, each))
+
+    if form.place == "apart":
+        _take_lines(text, "%two", _halved(text), False)
+    if form.real == "even":
+        _combine(text, get, put)
+        return
+
+    def mirrored(k: str) -> None:
+        x = get(k)
+        put(k, x)
+        put(text.let(f"sub i64 %n, {k}"), (x[0], text.let(f"fneg {text.t.vec} {x[1]}")))
+
+    put("0", (get("0")[0], _ZERO))
+    text.loop(_halved(text), mirrored, first=1)
+
+
+def _combine(text: _Text, get: Callable[[str], Pair], put: Callable[[str, Pair], None]) -> None:
+    """From the transform of n complex numbers to that of the 2 n real ones in them, or back: of numbers at the same
+    distance from both ends, sums and turned differences."""
+    numbers, is_inverse = _Numbers(text), text.form.is_inverse
+    re, im = get("0")
+    if is_inverse:
+        im = get("%n")[0]
+    ends = text.op("fadd", re, im), text.op("fsub", re, im)
+    if is_inverse:
+        put("0", ends)
+    else:
+        put("0", (ends[0], _ZERO))
+        put("%n", (ends[1], _ZERO))
+
+    def both(k: str) -> None:
+        other = text.let(f"sub i64 %n, {k}")
+        (re, im), (far_re, far_im) = get(k), get(other)
+        even = text.op("fadd", re, far_re), text.op("fsub", im, far_im)
+        odd = text.op("fsub", re, far_re), text.op("fadd", im, far_im)
+        turned = numbers.product(odd, (text.splat("%turns", k), text.splat("%turns", text.plus(k, "%n"))))
+        if not is_inverse:
+            even = numbers.scaled(even, 0.5)
+        put(k, numbers.add(even, turned))
+        mirrored = numbers.sub(even, turned)
+        put(other, (mirrored[0], text.let(f"fneg {text.t.vec} {mirrored[1]}")))
+
+    text.loop(text.plus(text.let("udiv i64 %n, 2"), 1), both, first=1)
 
 
 def address(name: str) -> int:

@@ -1,7 +1,7 @@
-"""Fourier transforms, along one axis after the other: of as many lines as fill vectors by functions of our own
-(`llvm/lane_transforms.py`), of single long ones by the same functions (`split_fourier.py`), of short real ones written
-out (`short_fourier.py`), of prime lengths by products with matrices (`prime_fourier.py`), of others by NumPy's C
-functions (`llvm/numpy_transforms.py`); where code stands alone, by loops (`standalone_fourier.py`)."""
+"""Fourier transforms, along one axis after the other: of as many lines as fill vectors, complex and real, by functions
+of our own (`llvm/lane_transforms.py`), of single long ones by the same functions (`split_fourier.py`), of short real
+ones written out (`short_fourier.py`), of prime lengths by products with matrices (`prime_fourier.py`), of others by
+NumPy's C functions (`llvm/numpy_transforms.py`); where code stands alone, by loops (`standalone_fourier.py`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
-from ..ir.complex_numbers import Pair, pair_of
+from ..ir.complex_numbers import Pair
 from ..ir.loops import COMPLEX, WIDTHS, Address, Operand, Status, Typed
 from ..llvm.lane_transforms import FACTORS, FEW, Lines, factors_of, has_rare_factors, real_type
 from ..llvm.vectors import most_lanes
@@ -26,7 +26,6 @@ from .standalone import is_alone
 AT_ONCE = 1 << 15  # numbers of one call: between calls the user may interrupt
 LEAST_LANES = split_fourier.LEAST_LANES
 LONG = 256  # numbers of a line that goes by itself, whatever others there are: rooms for several fill the first cache
-SHORT, MOST_LINES = 64, 1024  # the length and the number of real lines up to which they are transformed as complex ones
 
 
 def _dft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -58,10 +57,7 @@ def _rfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if prime_fourier.serves_real(x, out, axis):
         prime_fourier.forward(block, x, out, axis)
         return [out]
-    if _go_in_lanes(b, x, out, axis):
-        _RealLines(block, x, out, axis).forward(x, out)
-        return [out]
-    if _real_by_line(block, x, out, axis, is_inverse=False):
+    if _goes_by_line(b, x, axis, _complex_length(size)) and _real_by_line(block, x, out, axis, is_inverse=False):
         return [out]
     odd = b.let("eq", "i64", b.remainder(size, 2), 1)
     for holds, name in ((odd, "rfft_n_odd"), (b.negated(odd), "rfft_n_even")):
@@ -81,9 +77,11 @@ def _irfft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         short_fourier.backward(b, x, out, axis)
     elif not is_alone() and prime_fourier.serves_real(out, x, axis):
         prime_fourier.backward(block, x, out, axis)
-    elif not is_alone() and _go_in_lanes(b, out, x, axis):
-        _RealLines(block, out, x, axis).backward(x, out)
-    elif is_alone() or not _real_by_line(block, x, out, axis, is_inverse=True):
+    elif (
+        is_alone()
+        or not _goes_by_line(b, out, axis, _complex_length(out.shape[axis]))
+        or not _real_by_line(block, x, out, axis, is_inverse=True)
+    ):
         _along(block, "irfft", x, out, axis)
     return [out]
 
@@ -97,9 +95,9 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
     if x.type == out.type and prime_fourier.serves(n):
         prime_fourier.whole(block, x, out, axis, name == "ifft")
         return
-    if x.type == out.type and _goes_by_line(b, x, axis) and _by_line(block, x, out, axis, name == "ifft"):
+    if x.type == out.type and _goes_by_line(b, x, axis, n) and _by_line(block, x, out, axis, name == "ifft"):
         return
-    blocks, lines = count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
+    blocks, lines = _lines_of(b, x, axis)
     step, between = lines, (1, 1)  # within a line, and from one line of a block to the next
     is_last = is_one(lines)
     if is_last:
@@ -107,11 +105,10 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
     if any(type(k) is int and k == 0 for k in (n, m, lines, blocks)):
         return
     complex_ = x.type if x.type in COMPLEX else out.type
-    done: Operand = 0
-    if x.type == out.type:
-        done = _InLanes(block, x, out, name, n, step, between[0], is_last).run(blocks, lines)
-        if type(done) is int and done == lines:
-            return
+    in_lanes = _InLanes(block, x, out, name in ("ifft", "irfft"), (n, m), step, between, is_last)
+    done = in_lanes.run(blocks, lines)
+    if type(done) is int and done == lines:
+        return
     most = max(1, AT_ONCE // n) if type(n) is int else 64
 
     def address(a: Stored, length: Operand, gap: Operand, number: Operand, first: Operand) -> Address:
@@ -131,14 +128,14 @@ def _along(block: Block, name: str, x: Stored, out: Stored, axis: int) -> None:
 # -- lines by themselves ----------------------------------------------------------------------------------------------
 
 
-def _goes_by_line(b: Builder, x: Stored, axis: int) -> bool:
-    """Whether lines are no better transformed side by side."""
-    n, (blocks, lines) = x.shape[axis], _lines_of(b, x, axis)
+def _goes_by_line(b: Builder, x: Stored, axis: int, n: Operand) -> bool:
+    """Whether lines, which are transformed as n complex numbers, are no better transformed side by side."""
+    blocks, lines = _lines_of(b, x, axis)
     if type(n) is not int or not factors_of(n):
         return True
     is_last = is_one(lines)
     count = blocks if is_last else lines
-    return (is_last and n >= LONG) or (type(count) is int and count < LEAST_LANES)
+    return (is_last and cast(int, x.shape[axis]) >= LONG) or (type(count) is int and count < LEAST_LANES)
 
 
 def _by_line(block: Block, x: Stored, out: Stored, axis: int, is_inverse: bool) -> bool:
@@ -188,73 +185,7 @@ def _over_lines(
     prime_fourier.over_lines(b, x, out, axis, line)
 
 
-# -- real lines as complex ones ---------------------------------------------------------------------------------------
-
-
-class _RealLines:
-    """Short lines of real numbers that are transformed as complex ones, all side by side: NumPy's functions take longer
-    to begin with each than vectors to transform several.
-
-    Attributes:
-        n, half: the length of lines, and how many numbers their transforms have.
-        blocks, lines: how many there are, and how many of them lie side by side.
-        wide: the complex lines, as many as fill vectors.
-    """
-
-    def __init__(self, block: Block, real: Stored, halved: Stored, axis: int) -> None:
-        b, self.block = block.b, block
-        self.n, self.half = cast(int, real.shape[axis]), cast(int, halved.shape[axis])
-        self.blocks, self.lines = _lines_of(b, real, axis)
-        count = self.blocks * self.lines
-        self.padded = -(-count // LEAST_LANES) * LEAST_LANES
-        self.wide = block.fresh((self.n, self.padded), halved.type)
-        if self.padded > count:
-            b.fill(self.wide.array, self.wide.offset, self.n * self.padded)
-
-    def each(self, length: int, body: Callable[[Operand, Operand, Operand], None]) -> None:
-        """`body(k, place, at)` for number k of each line: its places in an array of lines and in the wide one."""
-        b = self.block.b
-        with b.loop(0, self.blocks) as i, b.loop(0, length) as k, b.loop(0, self.lines) as line:
-            place = b.add(b.mul(b.add(b.mul(i, length), k), self.lines), line)
-            at = b.add(b.mul(k, self.padded), b.add(b.mul(i, self.lines), line))
-            body(k, place, b.add(self.wide.offset, at))
-
-    def forward(self, x: Stored, out: Stored) -> None:
-        b, wide, t = self.block.b, self.wide.array, x.type
-
-        def take(k: Operand, place: Operand, at: Operand) -> None:
-            b.store(wide, at, b.convert(wide.type, t, b.load(x.array, b.add(x.offset, place))))
-
-        def give(k: Operand, place: Operand, at: Operand) -> None:
-            z = pair_of(b.load(wide, at))
-            found = Pair(z.re, b.select(t, self._has_other(k), z.im, 0.0))
-            b.store(out.array, b.add(out.offset, place), cast(Any, found))
-
-        self.each(self.n, take)
-        _along(self.block, "fft", self.wide, self.wide, 0)
-        self.each(self.half, give)
-
-    def backward(self, x: Stored, out: Stored) -> None:
-        b, wide, t = self.block.b, self.wide.array, out.type
-
-        def take(k: Operand, place: Operand, at: Operand) -> None:
-            z, has_other = pair_of(b.load(x.array, b.add(x.offset, place))), self._has_other(k)
-            b.store(wide, at, cast(Any, Pair(z.re, b.select(t, has_other, z.im, 0.0))))
-            other = b.add(at, b.mul(b.sub(self.n, b.mul(k, 2)), self.padded))
-            mirrored = Pair(z.re, b.select(t, has_other, b.let("neg", t, z.im), 0.0))
-            b.store(wide, b.select("i64", has_other, other, at), cast(Any, mirrored))
-
-        def give(k: Operand, place: Operand, at: Operand) -> None:
-            b.store(out.array, b.add(out.offset, place), pair_of(b.load(wide, at)).re)
-
-        self.each(self.half, take)
-        _along(self.block, "ifft", self.wide, self.wide, 0)
-        self.each(self.n, give)
-
-    def _has_other(self, k: Operand) -> Operand:
-        """Whether a number of a transform has a mirror image beside itself: those that have none are real."""
-        b = self.block.b
-        return b.both(b.let("lt", "i64", 0, k), b.let("lt", "i64", b.mul(k, 2), self.n))
+# -- lines side by side -----------------------------------------------------------------------------------------------
 
 
 def _lines_of(b: Builder, x: Stored, axis: int) -> tuple[Any, Any]:
@@ -262,13 +193,9 @@ def _lines_of(b: Builder, x: Stored, axis: int) -> tuple[Any, Any]:
     return count_of(b, x.shape[:axis]), count_of(b, x.shape[axis + 1 :])
 
 
-def _go_in_lanes(b: Builder, real: Stored, halved: Stored, axis: int) -> bool:
-    """Whether real lines are short, of small factors, and as many as fill vectors."""
-    n, (blocks, lines) = real.shape[axis], _lines_of(b, real, axis)
-    if type(n) is not int or type(blocks) is not int or type(lines) is not int or n > SHORT:
-        return False
-    is_whole = halved.shape[axis] == n // 2 + 1
-    return is_whole and LEAST_LANES <= blocks * lines <= MOST_LINES and _has_small_factors(b, n) is True
+def _complex_length(n: Operand) -> Operand:
+    """How many complex numbers a line of real ones is transformed as: a half of them if it can, else as many."""
+    return n if type(n) is not int or n % 2 else n // 2
 
 
 class _InLanes(NamedTuple):
@@ -277,25 +204,42 @@ class _InLanes(NamedTuple):
     Attributes:
         block: the graph's block.
         x, out: what is transformed, and to where.
-        name: "fft" or "ifft".
-        n: the length of a line.
-        step, gap: from number to number of a line, and from line to line.
+        is_inverse: the sign.
+        lengths: of a line in each of them.
+        step, gaps: from number to number of a line, and from line to line in each.
         is_apart: whether the numbers of a line lie side by side, or the lines do.
     """
 
     block: Block
     x: Stored
     out: Stored
-    name: str
-    n: Operand
+    is_inverse: bool
+    lengths: tuple[Operand, Operand]
     step: Operand
-    gap: Operand
+    gaps: tuple[Operand, Operand]
     is_apart: bool
+
+    @property
+    def is_real(self) -> bool:
+        """Whether one side is of real numbers."""
+        return self.x.type != self.out.type
+
+    @property
+    def length(self) -> Operand:
+        """The length of a line, on the side of real numbers if there is one."""
+        return self.lengths[self.is_inverse]
+
+    @property
+    def n(self) -> Operand:
+        """How many complex numbers are transformed."""
+        return _complex_length(self.length) if self.is_real else self.length
 
     def run(self, blocks: Operand, lines: Operand) -> Operand:
         """As many lines of each block as fill vectors, if their length has small factors; how many of them."""
         b = self.block.b
         if type(lines) is int and lines < LEAST_LANES:
+            return 0
+        if self.is_real and not self._is_whole():
             return 0
         serves = _has_small_factors(b, self.n)
         if type(serves) is bool:
@@ -305,13 +249,23 @@ class _InLanes(NamedTuple):
             b.set(done, self._all_groups(blocks, lines))
         return b.get(done)
 
+    def _is_whole(self) -> bool:
+        """Whether the complex side of a real line has all numbers that its transform has, and no more."""
+        n, other = self.length, self.lengths[not self.is_inverse]
+        return type(n) is int and other == n // 2 + 1
+
     def _all_groups(self, blocks: Operand, lines: Operand) -> Operand:
-        b, n, done = self.block.b, self.n, cast(Operand, 0)
-        real = real_type(self.x.type)
+        b, done, complex_ = self.block.b, cast(Operand, 0), self._complex()
+        real = real_type(complex_)
         lanes = most_lanes(real)
-        room = self.block.fresh((b.mul(4, n), lanes), real)
+        room = self.block.fresh((b.mul(4, b.add(self.n, 1) if self.is_real else self.n), lanes), real)
         roots = self._roots()
-        while lanes >= LEAST_LANES:
+        if type(lines) is int and self.x.array is not self.out.array:
+            while lanes > lines:
+                lanes //= 2
+            self._groups(blocks, lines, (0, -(-lines // lanes)), lanes, room, roots)
+            done = lines  # the last ones may have been among those before
+        while done != lines and lanes >= LEAST_LANES:
             groups = b.divided(b.sub(lines, done), lanes)
             if groups != 0:
                 self._groups(blocks, lines, (done, groups), lanes, room, roots)
@@ -322,9 +276,12 @@ class _InLanes(NamedTuple):
         self.block.free.setdefault((real, count_of(b, room.shape)), []).append(room.array)
         return done
 
+    def _complex(self) -> str:
+        return self.x.type if self.x.type in COMPLEX else self.out.type
+
     def _roots(self) -> Address:
         if type(self.n) is int:
-            return Address(self.block.setting.constant(split_fourier.roots(self.n, self.x.type)))
+            return Address(self.block.setting.constant(split_fourier.roots(self.n, self._complex())))
         found = self.block.fresh((self.n,), self.x.type)
         _set_roots(self.block.b, found)
         return Address(found.array, found.offset)
@@ -332,18 +289,37 @@ class _InLanes(NamedTuple):
     def _groups(
         self, blocks: Operand, lines: Operand, some: tuple[Operand, Operand], lanes: int, room: Stored, roots: Address
     ) -> None:
-        """Some groups of lines of each block, from a first line on."""
+        """Some groups of lines of each block, from a first line on; all of them are of lines that there are."""
         b, n, (done, groups) = self.block.b, self.n, some
-        place, has_rare = "apart" if self.is_apart else "beside", type(n) is int and has_rare_factors(n)
-        form = Lines(self.x.type, lanes, self.name == "ifft", place, has_rare)
-        rooms = [Address(room.array, b.mul(i * 2 * lanes, n)) for i in range(2)]
-        steps = [Typed("i64", k) for k in (n, *(self.gap, self.step) * 2)]
+        form = self._form(lanes)
+        each = b.divided(count_of(b, room.shape), 2)
+        rooms = [Address(room.array, b.mul(i, each)) for i in range(2)]
+        steps = [Typed("i64", k) for k in (n, *(k for side in (0, 1) for k in (self._gap(side), self.step)))]
+        more = [self._turns()] if form.real == "even" else []
         with b.loop(0, blocks) as i, b.loop(0, groups) as group:
-            first = b.mul(b.add(done, b.mul(group, lanes)), self.gap)
-            place = b.add(b.mul(b.mul(i, n), lines), first)
-            places = [Address(a.array, b.add(a.offset, place)) for a in (self.x, self.out)]
-            b.call(form.name, [*places, *rooms, roots, *steps])
+            first = b.add(done, b.mul(group, lanes))
+            if type(lines) is int:
+                first = smaller(b, "i64", first, lines - lanes)
+            places: list[Address] = []
+            for a, length, gap in zip((self.x, self.out), self.lengths, self.gaps, strict=True):
+                place = b.add(b.mul(b.mul(i, length), lines), b.mul(first, gap))
+                places.append(Address(a.array, b.add(a.offset, place)))
+            b.call(form.name, [*places, *rooms, roots, *steps, *more])
             b.poll(16)
+
+    def _form(self, lanes: int) -> Lines:
+        place, has_rare = "apart" if self.is_apart else "beside", type(self.n) is int and has_rare_factors(self.n)
+        real = ("even" if self.length != self.n else "odd") if self.is_real else ""
+        return Lines(self._complex(), lanes, self.is_inverse, place, has_rare, real)
+
+    def _gap(self, side: int) -> Operand:
+        """From line to line; real ones that lie apart are counted in pairs."""
+        is_paired = self.is_real and self.length != self.n and side == self.is_inverse
+        return self.n if is_paired and self.is_apart else self.gaps[side]
+
+    def _turns(self) -> Address:
+        table = split_fourier.turns_of_halves(cast(int, self.n), self._complex(), self.is_inverse)
+        return Address(self.block.setting.constant(table))
 
 
 def _has_small_factors(b: Builder, n: Operand) -> Operand:

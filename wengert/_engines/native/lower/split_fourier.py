@@ -134,7 +134,7 @@ def _turns(rows: int, columns: int, type_: str) -> Numbers:
 
 
 @_shared
-def _turns_of_halves(n: int, type_: str, is_inverse: bool) -> Numbers:
+def turns_of_halves(n: int, type_: str, is_inverse: bool) -> Numbers:
     """How the differences of two numbers are turned for 2 n real ones."""
     found = _exact_roots(2 * n)[:n]
     return _parts(1j * found.conj() if is_inverse else -0.5j * found, type_)
@@ -297,7 +297,7 @@ class RealLine:
         self.count = n // 2 if n % 2 == 0 else n
         self.room = rooms.take(type_, self.count)
         if n % 2 == 0:
-            self.turns = rooms.constant(_turns_of_halves(self.count, type_, is_inverse))
+            self.turns = rooms.constant(turns_of_halves(self.count, type_, is_inverse))
 
     def run(self, source: Address, target: Address) -> None:
         room = Address(self.room, 0)
