@@ -1,9 +1,9 @@
 """Fourier transforms of single lines in vector code, where the machine's vectors have no other lines to fill lanes.
 
 A line of small factors is a matrix: its columns are transformed, as many at once as a vector has lanes, turned, and
-then its rows (Bailey's four steps). Rooms are as long as columns and rows are, so that they stay in the first cache. A
-line of another length is turned by a chirp, and its transform is a convolution with another one, by longer lines
-(Bluestein). Of an even number of real numbers each two make a complex one.
+then its rows (Bailey's four steps). Rooms are as long as columns and rows are, so that they stay in the first cache:
+the closer to a square, the longer. A line of another length is turned by a chirp, and its transform is a convolution
+with another one, by longer lines (Bluestein). Of an even number of real numbers each two make a complex one.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair, pair_of
 from ..ir.loops import COMPLEX, ITEM, Address, Array, Operand, Typed
 from ..llvm.lane_transforms import Lines, factors_of, has_rare_factors
+from ..llvm.target import vector_bits
 from ..llvm.vectors import most_lanes
 from .blocks import Block
 from .ranges import smaller
@@ -32,6 +33,8 @@ _LARGE = 1 << 18  # bytes of a table that is kept no longer than a program has i
 _DTYPES = {"c128": np.complex128, "c64": np.complex64}
 # what a pass over a number takes for each factor, and what it takes to fetch and to bring one, in passes of factor 2
 _WORK, _MOVES = {2: 1.0, 3: 1.2, 4: 1.2, 5: 1.7, 7: 2.4, 11: 5.0, 13: 6.5}, 3.0
+_BEGIN = 30.0  # what the first of some lines takes more than the others
+_NEAR, _FAR = 1 << 15, 0.5  # bytes of rooms that stay in the first cache; how much longer through those twice as long
 
 Numbers = np.ndarray[Any, Any]
 
@@ -65,11 +68,13 @@ def split_of(n: int, type_: str) -> Split | None:
 
 def _work_of(split: Split) -> float:
     rows, columns, lanes = split
-    return -(-columns // lanes) * _work_of_line(rows) + -(-rows // lanes) * _work_of_line(columns)
+    return -(-columns // lanes) * _work_of_lines(rows) + -(-rows // lanes) * _work_of_lines(columns)
 
 
-def _work_of_line(n: int) -> float:
-    return n * (_MOVES + sum(_WORK[p] for p in factors_of(n)))
+def _work_of_lines(n: int) -> float:
+    """What as many lines take as go at once."""
+    through = 1 + _FAR * max(math.log2(4 * n * (vector_bits() // 8) / _NEAR), 0.0)
+    return _BEGIN + n * through * (_MOVES + sum(_WORK[p] for p in factors_of(n)))
 
 
 @functools.lru_cache(_TABLES)
