@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import pickle
 import sys
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.native_kernels import FILLED, SUM_X_SIN_X, failing_ir, map_ir
+from tests.support.profiled import growth_of_calls
 from tests.support.threads import in_threads
 from wengert._engines.native.ir import loops
 from wengert._engines.native.llvm import jit
@@ -46,11 +49,44 @@ def test_results_are_numpys(sum_x_sin_x: Any) -> None:
 
 @pytest.mark.parametrize("arguments", [
     (), (X, X), (1.0,), (X[:5],), (X.reshape(2, 5),), (X.astype(np.float32),), (X.astype(">f8"),), (list(X),),
-    (np.repeat(X, 2)[::2],), (X.view(np.recarray),), (np.ma.array(X),), (None,),
-    (np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view(np.float64),),
+    (X.view(np.recarray),), (np.ma.array(X),), (None,), (np.repeat(X, 4)[::2],), (np.repeat(X, 2).astype(">f8")[::2],),
 ], ids=repr)  # fmt: skip
 def test_what_does_not_fit_is_refused(sum_x_sin_x: Any, arguments: tuple[Any, ...]) -> None:
     assert sum_x_sin_x(*arguments) is NotImplemented
+
+
+APART = {
+    "gaps": np.repeat(X, 2)[::2],
+    "backwards": X[::-1].copy()[::-1],
+    "unaligned": np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view(np.float64),
+    "from a pickle": pickle.loads(pickle.dumps(X)),
+    "a field": np.rec.fromarrays([X, X], names="a,b").view(np.ndarray)["b"].view(np.ndarray),
+}
+
+
+@pytest.mark.parametrize("kind", APART)
+def test_arrays_of_any_layout_are_taken_and_left_alone(sum_x_sin_x: Any, kind: str) -> None:
+    x = APART[kind]
+    held, count = x.copy(), sys.getrefcount(x)
+    for got, wanted in zip(sum_x_sin_x(x), sum_x_sin_x(X), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    np.testing.assert_array_equal(x, held)
+    assert sys.getrefcount(x) == count
+
+
+@pytest.mark.parametrize("handler", [None, lambda *said: None], ids=["raises", "gives"])
+def test_copies_of_arguments_go_however_the_call_ends(handler: Any) -> None:
+    takes = [Take("array", F8, (3, 4)), Take("array", F8, (10,))]
+    f = bound(failing_ir(loops.Status.MEMORY, 7), takes, [Give(F8, (3,))], on_failure=handler)
+    apart = np.asfortranarray(np.ones((3, 4)))
+    count = sys.getrefcount(apart)
+    for _ in range(50):
+        with contextlib.suppress(MemoryError):
+            f(apart, X)
+        assert f(apart, X[:5]) is NotImplemented
+        assert f(apart.T, X) is NotImplemented
+    assert sys.getrefcount(apart) == count
+    assert growth_of_calls(f, apart, X[:5], times=200) < 16  # of 96 bytes and an array's head
 
 
 def test_read_only_arrays_are_taken(sum_x_sin_x: Any) -> None:

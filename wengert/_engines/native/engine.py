@@ -1,7 +1,7 @@
 """The native engine at work: refines optimised graphs, compiles their segments on first use, and runs them.
 
-A segment runs through a built-in function that takes what fits without further ado (`run/entry.py`); anything else is
-made to fit first. Where machine code refuses or fails, NumPy's kernels run the segment again and raise the error.
+A segment runs through a built-in function that takes arrays and numbers of Python's (`run/entry.py`). Where machine
+code refuses or fails, NumPy's kernels run the segment again and raise the error.
 """
 
 from __future__ import annotations
@@ -236,10 +236,8 @@ class Segment:
         code = self._code
         if code is None and not (len(self.graph.nodes) > QUICK and time_limit.is_short()):
             code = self._code = self.code()
-        if code is None:
-            return self.kernels(*natives)
-        found = code.function(*natives)
-        return code.fitted(natives) if found is NotImplemented else found
+        found = NotImplemented if code is None else code.function(*natives)
+        return self.kernels(*natives) if found is NotImplemented else found
 
     def code(self, kinds: Kinds = (), manner: Manner = USUAL) -> Code | None:
         """The machine code, made now if it is not there yet; None if it cannot be made. `kinds`: of histories given."""
@@ -312,11 +310,6 @@ class Relay(Segment):
         held = [a for h in given for a in h.arrays]
         found = code.function(*arrays, *held)
         if found is NotImplemented:
-            values = [self.graph.inputs[i] for i in self._arrays]
-            if any(x.dtype != v.dtype for x, v in zip(arrays, values, strict=True)):
-                return None
-            found = code.function(*[_plain_array(x, v.dtype) for x, v in zip(arrays, values, strict=True)], *held)
-        if found is NotImplemented:
             return None
         return found if type(found) is Failure else self._results(code, found)
 
@@ -363,7 +356,7 @@ class Other:
         if code is None:
             return self._kernels.failed(Status.REFUSED, 0, *natives)
         found = code.function(*natives)
-        return code.fitted(natives) if found is NotImplemented else found
+        return self._kernels(*natives) if found is NotImplemented else found
 
     def __repr__(self) -> str:
         return f"<native {self._graph.name}: {len(self._graph.nodes)} nodes, {self._kernels.manner}>"
@@ -390,7 +383,6 @@ class Timed:
     """
 
     def __init__(self, graph: Graph, kernels: Kernels) -> None:
-        self._graph = graph
         self._code = Code(graph, kernels, on_failure=Failure.of, on_flags=Noted(), is_timed=True)
         clock = self._code.lowered.clock
         assert clock is not None
@@ -399,10 +391,7 @@ class Timed:
 
     def cells(self, natives: Sequence[Any]) -> np.ndarray[Any, Any] | None:
         """What the cells hold after a run; None where the code does not take the arguments, or ends early."""
-        values = self._graph.inputs
-        if any(x.dtype != v.dtype for x, v in zip(natives, values, strict=True)):
-            return None
-        found = self._code.function(*[_plain_array(x, v.dtype) for x, v in zip(natives, values, strict=True)])
+        found = self._code.function(*natives)
         return None if found is NotImplemented or type(found) is Failure else found[-1]
 
 
@@ -457,23 +446,6 @@ class Code:
         return entry_of(
             self.graph, self.lowered, self.loaded, self.constants, self.on_failure, guards, self.numbers, self.on_flags
         )  # fmt: skip
-
-    def fitted(self, natives: Sequence[Any]) -> tuple[Any, ...]:
-        """The results for arguments of any layout and kind."""
-        values = self.graph.inputs
-        if all(x.dtype == v.dtype for x, v in zip(natives, values, strict=True)):
-            found = self.function(*[_plain_array(x, v.dtype) for x, v in zip(natives, values, strict=True)])
-            if found is not NotImplemented:
-                return found
-        return self.kernels(*natives)
-
-
-def _plain_array(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> Any:
-    """An array without gaps, aligned, of exactly NumPy's own dtype."""
-    found = np.asanyarray(x)
-    if not (found.flags.c_contiguous and found.flags.aligned):  # `np.require` takes ten times as long
-        found = found.copy("C")
-    return found if found.dtype is dtype else found.view(dtype)
 
 
 def refine(graph: Graph, plain: Plain) -> Graph:

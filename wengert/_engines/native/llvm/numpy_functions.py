@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 
 # places in NumPy's table, the same since NumPy 1.7
-PLACES = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282}
+PLACES = {
+    "PyArray_Scalar": 60, "PyArray_NewCopy": 85, "PyArray_NewFromDescr": 94, "PyArray_EquivTypes": 182,
+    "PyArray_SetBaseObject": 282,
+}  # fmt: skip
 _ARRAY_FUNCTIONS = 365  # the place of `_PyDataType_GetArrFuncs` in NumPy's table, the same since NumPy 2.0
 _SORT, _ARGSORT = 33, 36  # places in what it gives: functions for 21 casts and 12 others stand before them
 _TYPES = {

@@ -8,6 +8,7 @@ describe arguments and results (`records.py`; `entry.py` writes it). It is what 
     refuse where what the program has read beside its arguments may have changed (`looks.py`)
     for each argument: refuse unless it is what its record says; note where its data lies and what it tells of sizes
     work out derived sizes (a function of the compiled module), which also checks the guards
+    copy arguments whose elements do not lie side by side in C's order
     for each result: an array of NumPy's, or a scratch cell for a scalar, or an empty slot that the code will fill
     run the code, without the GIL if the record says so
     if the processor's flags say that an operation was invalid, divided by zero or overflowed, and NumPy's error state
@@ -42,9 +43,9 @@ def stub_ir(header: int) -> str:
         header: the size of the head of a Python object, behind which NumPy's fields and values lie.
     """
     parts = [
-        _DECLARATIONS, stub_results.BLOCK_NAME, stub_results.HELPERS, _SPACE, _BEGINNING, stub_arguments.LOOKS,
-        stub_arguments.ARGUMENTS, stub_arguments.SIZES, stub_results.ROOM, _CALL, stub_handlers.FLAGS,
-        stub_handlers.FAILURE, stub_results.HANDED_OVER,
+        _DECLARATIONS, stub_results.BLOCK_NAME, stub_results.HELPERS, _SPACE, _COPIES_DROPPED, _BEGINNING,
+        stub_arguments.LOOKS, stub_arguments.ARGUMENTS, stub_arguments.SIZES, stub_arguments.COPIES, stub_results.ROOM,
+        _CALL, stub_handlers.FLAGS, stub_handlers.FAILURE, stub_results.HANDED_OVER,
     ]  # fmt: skip
     text = _NAMES.sub(_number_of, "\n".join(parts))
     numbers = {
@@ -82,6 +83,8 @@ declare ptr @PyCapsule_GetPointer(ptr, ptr)
 declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare ptr @PyArray_Scalar(ptr, ptr, ptr)
 declare i32 @PyArray_SetBaseObject(ptr, ptr)
+declare ptr @PyArray_NewCopy(ptr, i32)
+declare i8 @PyArray_EquivTypes(ptr, ptr)
 declare ptr @wengert_take(i64)
 declare void @PyErr_Clear()
 declare void @wengert_drop(ptr)
@@ -125,12 +128,16 @@ shallow:
   %with.objects = add i64 %with.cells, %results
   %with.sizes = add i64 %with.objects, %nsizes
   %with.message = add i64 %with.sizes, %given
-  %words = add i64 %with.message, 2
+  %copies.place = add i64 %with.message, 2
+  %with.count = add i64 %copies.place, 1
+  %pairs = shl i64 %arguments, 1
+  %words = add i64 %with.count, %pairs
   %is.little = icmp ult i64 %words, 512
   br i1 %is.little, label %near, label %far
 near:
   %near.space = alloca i64, i64 %words, align 16
-  %near.answer = call ptr @wg_call(ptr %self, ptr %args, i64 %given, ptr %near.space)
+  %near.copies = getelementptr i64, ptr %near.space, i64 %copies.place
+  %near.answer = call ptr @wg_call(ptr %self, ptr %args, i64 %given, ptr %near.space, ptr %near.copies)
   ret ptr %near.answer
 far:
   %bytes = shl i64 %words, 3
@@ -141,14 +148,39 @@ none:
   %no.memory = call ptr @PyErr_NoMemory()
   ret ptr null
 some:
-  %far.answer = call ptr @wg_call(ptr %self, ptr %args, i64 %given, ptr %far.space)
+  %far.copies = getelementptr i64, ptr %far.space, i64 %copies.place
+  %far.answer = call ptr @wg_call(ptr %self, ptr %args, i64 %given, ptr %far.space, ptr %far.copies)
   call void @wengert_drop(ptr %far.space)
   ret ptr %far.answer
 }
 """
 
+_COPIES_DROPPED = """\
+; a call, and what it needs no more: its number of pairs is at %copies, then arrays that are ours and places of buffers
+define internal ptr @wg_call(ptr %self, ptr %args, i64 %given, ptr %cells, ptr %copies) {
+start:
+  store i64 0, ptr %copies
+  %answer = call ptr @wg_run(ptr %self, ptr %args, i64 %given, ptr %cells, ptr %copies)
+  %count = load i64, ptr %copies
+  %first = getelementptr i64, ptr %copies, i64 1
+  br label %each
+each:
+  %k = phi i64 [ 0, %start ], [ %k.next, %drop ]
+  %more = icmp slt i64 %k, %count
+  br i1 %more, label %drop, label %done
+drop:
+  %p = getelementptr [2 x i64], ptr %first, i64 %k
+  %array = load ptr, ptr %p
+  call void @Py_DecRef(ptr %array)
+  %k.next = add i64 %k, 1
+  br label %each
+done:
+  ret ptr %answer
+}
+"""
+
 _BEGINNING = """\
-define internal ptr @wg_call(ptr %self, ptr %args, i64 %given, ptr %cells) {
+define internal ptr @wg_run(ptr %self, ptr %args, i64 %given, ptr %cells, ptr %copies) {
 start:
   %held = call ptr @PyTuple_GetItem(ptr %self, i64 0)
   %d = call ptr @PyBytes_AsString(ptr %held)

@@ -2,7 +2,8 @@
 
 First it compares what looks tell of Python's objects (`looks.py`). Then it goes over the records of `records.py` with
 the arguments beside them, refuses what does not fit, and leaves in `%buffers` where the data lie and in `%sizes` the
-extents. `stub.py` puts it where its function begins.
+extents. Of arrays that fit but for where their elements lie it makes copies, once it is known that all else fits.
+`stub.py` puts it where its function begins.
 """
 
 from __future__ import annotations
@@ -82,7 +83,13 @@ array.looked:
   %p.dtype = getelementptr i8, ptr %x, i64 OBJECT_DTYPE
   %dtype = load ptr, ptr %p.dtype
   %dtype.wanted = load ptr, ptr %c1
-  %dtype.fits = icmp eq ptr %dtype, %dtype.wanted
+  %is.same.dtype = icmp eq ptr %dtype, %dtype.wanted
+  br i1 %is.same.dtype, label %array.typed, label %array.equal
+array.equal:  ; of arrays that come from a pickle, or of another name for as many bits
+  %equal = call i8 @PyArray_EquivTypes(ptr %dtype, ptr %dtype.wanted)
+  %is.equal = icmp ne i8 %equal, 0
+  br i1 %is.equal, label %array.typed, label %refuse
+array.typed:
   %p.flags = getelementptr i8, ptr %x, i64 OBJECT_FLAGS
   %flags = load i32, ptr %p.flags
   %flags.both = and i32 %flags, 257  ; C-contiguous and aligned
@@ -92,11 +99,9 @@ array.looked:
   %rank = sext i32 %rank.short to i64
   %rank.wanted = load i64, ptr %c2
   %rank.fits = icmp eq i64 %rank, %rank.wanted
-  %two.fit = and i1 %dtype.fits, %flags.fit
-  %all.fit = and i1 %two.fit, %rank.fits
   %p.extents = getelementptr i8, ptr %x, i64 OBJECT_DIMS
   %p.data = getelementptr i8, ptr %x, i64 OBJECT_DATA
-  br i1 %all.fit, label %array.fits, label %refuse
+  br i1 %rank.fits, label %array.fits, label %refuse
 array.fits:
   %x.extents = load ptr, ptr %p.extents
   %x.data = load ptr, ptr %p.data
@@ -133,6 +138,17 @@ axis.done:
   br label %axis
 array.done:
   %c.array = getelementptr [2 x i64], ptr %c4, i64 %rank
+  br i1 %flags.fit, label %arg.put, label %array.apart
+array.apart:
+  call void @Py_IncRef(ptr %x)
+  %mark = load i64, ptr %copies
+  %marks = getelementptr i64, ptr %copies, i64 1
+  %p.mark = getelementptr [2 x i64], ptr %marks, i64 %mark
+  store ptr %x, ptr %p.mark
+  %p.mark.buffer = getelementptr i64, ptr %p.mark, i64 1
+  store i64 %b, ptr %p.mark.buffer
+  %mark.next = add i64 %mark, 1
+  store i64 %mark.next, ptr %copies
   br label %arg.put
 float64:
   %is.float = icmp eq ptr %type, %float
@@ -159,10 +175,10 @@ static:
   %is.same = icmp eq ptr %x, %same
   br i1 %is.same, label %arg.done, label %refuse
 arg.put:
-  %c.put = phi ptr [ %c.array, %array.done ], [ %c4, %array.other ], [ %c1, %float64.fits ],
-                   [ %c1, %float32.fits ], [ %c2, %scalar ]
-  %data = phi ptr [ %x.data, %array.done ], [ %x.number, %array.other ], [ %p.cell, %float64.fits ],
-                  [ %p.cell, %float32.fits ], [ %x.value, %scalar ]
+  %c.put = phi ptr [ %c.array, %array.done ], [ %c.array, %array.apart ], [ %c4, %array.other ],
+                   [ %c1, %float64.fits ], [ %c1, %float32.fits ], [ %c2, %scalar ]
+  %data = phi ptr [ %x.data, %array.done ], [ %x.data, %array.apart ], [ %x.number, %array.other ],
+                  [ %p.cell, %float64.fits ], [ %p.cell, %float32.fits ], [ %x.value, %scalar ]
   %p.buffer = getelementptr ptr, ptr %buffers, i64 %b
   store ptr %data, ptr %p.buffer
   %b.put = add i64 %b, 1
@@ -208,9 +224,41 @@ preset.put:
   br label %preset
 derived:
   %has.derive = icmp ne ptr %derive, null
-  br i1 %has.derive, label %derive.them, label %out.start
+  br i1 %has.derive, label %derive.them, label %copy.start
 derive.them:
   %guard = call i32 %derive(ptr %buffers, ptr %sizes, ptr %context)
   %guard.fits = icmp eq i32 %guard, 0
-  br i1 %guard.fits, label %out.start, label %refuse
+  br i1 %guard.fits, label %copy.start, label %refuse
+"""
+
+COPIES = """\
+; -- copies of arrays whose elements do not lie side by side
+copy.start:
+  %copied.count = load i64, ptr %copies
+  %copied.first = getelementptr i64, ptr %copies, i64 1
+  br label %copy.each
+copy.each:
+  %g = phi i64 [ 0, %copy.start ], [ %g.next, %copy.put ]
+  %g.more = icmp slt i64 %g, %copied.count
+  br i1 %g.more, label %copy.make, label %out.start
+copy.make:
+  %p.apart = getelementptr [2 x i64], ptr %copied.first, i64 %g
+  %apart = load ptr, ptr %p.apart
+  %whole = call ptr @PyArray_NewCopy(ptr %apart, i32 0)  ; in C's order
+  %has.whole = icmp ne ptr %whole, null
+  br i1 %has.whole, label %copy.put, label %copy.lacks
+copy.lacks:
+  call void @PyErr_Clear()  ; of a want of memory: the general path meets it, too, and words it
+  br label %refuse
+copy.put:
+  call void @Py_DecRef(ptr %apart)
+  store ptr %whole, ptr %p.apart
+  %p.whole.data = getelementptr i8, ptr %whole, i64 OBJECT_DATA
+  %whole.data = load ptr, ptr %p.whole.data
+  %p.apart.buffer = getelementptr i64, ptr %p.apart, i64 1
+  %apart.buffer = load i64, ptr %p.apart.buffer
+  %p.whole.buffer = getelementptr ptr, ptr %buffers, i64 %apart.buffer
+  store ptr %whole.data, ptr %p.whole.buffer
+  %g.next = add i64 %g, 1
+  br label %copy.each
 """
