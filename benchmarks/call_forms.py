@@ -1,5 +1,5 @@
 """What a call costs by the form of its arguments: by name, in containers, beside flags and objects, as tensors, random
-keys and lists of numbers; beside JAX.
+keys and lists of numbers, in any layout; and where all it does is to view; beside JAX.
 
 The program computes on six numbers, so that the call is all there is to measure. Each row is called again with equal
 arguments; the libraries take turns, and times are the processor's, in microseconds. JAX gets its own arrays, NumPy's
@@ -10,6 +10,7 @@ where they are called so, and its static arguments named.
 
 from __future__ import annotations
 
+import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -75,6 +76,13 @@ def rows() -> Iterator[Row]:
         "a random key", lambda k: wg.random.normal(k, (6,)) * 0.0, (wg.random.key(1),), {},
         of_jax=lambda k: jax.random.normal(k, (6,)) * 0.0,
     )  # fmt: skip
+    yield Row("an array in Fortran's order", lambda x: x * 2.0, (np.asfortranarray(A),), {})
+    yield Row("an array with gaps", lambda x: x * 2.0, (np.repeat(A, 2, 0)[::2],), {})
+    yield Row("an array from a pickle", lambda x: x * 2.0, (pickle.loads(pickle.dumps(A)),), {})
+    yield Row("given back alone", lambda x: x, (A,), {})
+    yield Row("transposed", lambda x: x.T, (A,), {})
+    yield Row("reshaped", lambda x: x.reshape(6), (A,), {})
+    yield Row("a part of it", lambda x: x[1:], (A,), {})
     numbers = A.ravel().tolist()
     yield Row(
         "a list of numbers", lambda x: wg.asarray(x) * 2.0, (numbers,), {}, (), lambda x: jax.numpy.asarray(x) * 2

@@ -4,6 +4,7 @@ values of the signature, on tensors and lists of numbers."""
 from __future__ import annotations
 
 import math
+import pickle
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ import pytest
 import wengert as wg
 from tests.support.profiled import python_calls
 from wengert._core.bare_integers import note_bare
+
+# each call is another one on purpose
+MANY_TRACES = pytest.mark.filterwarnings("ignore:.*was traced.*times:UserWarning")
 
 
 class Pair(NamedTuple):
@@ -339,10 +343,6 @@ def same(found: Any, wanted: Any) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-6)
 
 
-# each call is another one on purpose
-MANY_TRACES = pytest.mark.filterwarnings("ignore:.*was traced.*times:UserWarning")
-
-
 @MANY_TRACES
 @pytest.mark.parametrize("form", FORMS)
 def test_each_call_gets_what_its_own_arguments_give(form: str) -> None:
@@ -354,6 +354,91 @@ def test_each_call_gets_what_its_own_arguments_give(form: str) -> None:
             args, kwargs = calls[place]
             for _ in range(3):
                 same(compiled(*args, **kwargs), wanted[place])
+
+
+LAYOUTS = {
+    "fortran": np.asfortranarray(np.outer(A, B)), "transposed": np.outer(B, A).T, "gaps": np.outer(A, np.repeat(B, 2))[:, ::2],
+    "backwards": np.outer(A, B)[::-1], "repeated": np.broadcast_to(A, (3, 3)), "pickled": pickle.loads(pickle.dumps(np.outer(A, B))),
+    "unaligned": np.frombuffer(b"x" + np.outer(A, B).tobytes(), np.uint8)[1:].view(np.float64).reshape(3, 3),
+    "frozen": np.frombuffer(np.outer(A, B).tobytes()).reshape(3, 3),
+}  # fmt: skip
+VIEWS: dict[str, Callable[..., Any]] = {
+    "itself": lambda x: x, "transposed": lambda x: x.T, "reshaped": lambda x: x.reshape(-1), "a row": lambda x: x[1],
+    "a part": lambda x: x[1:, ::2], "backwards": lambda x: x[::-1], "repeated": lambda x: np.broadcast_to(x, (2, 3, 3)),
+    "twice": lambda x: (x.T, x.T, x), "in a dictionary": lambda x: {"a": x[0], "b": [x[:, 0]]}, "one element": lambda x: x[0, 0],
+    "by a user": lambda x: np.concatenate([x, x]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_arrays_of_any_layout_go_straight_to_the_code(kind: str) -> None:
+    x = LAYOUTS[kind]
+    f = wg.function(lambda x, y=1.0: (wg.sin(x) * y, wg.sum(x, 0)))
+    for _ in range(4):
+        same(f(x), (np.sin(x), np.sum(x, 0)))
+        same(f(x, x), (np.sin(x) * x, np.sum(x, 0)))
+        same(f(x=x), (np.sin(x), np.sum(x, 0)))
+    for call in (lambda: f(x), lambda: f(x, x), lambda: f({"x": x}["x"])):
+        for _ in range(4):
+            call()
+        assert len(python_calls(call)) <= 3
+
+
+@pytest.mark.parametrize("title", VIEWS)
+@pytest.mark.parametrize("is_tensor", [False, True])
+def test_programs_that_only_view_cost_few_python_calls_and_share_nothing(title: str, is_tensor: bool) -> None:
+    view = VIEWS[title]
+    f, x = wg.function(view), np.outer(A, B)
+    given = wg.tensor(x) if is_tensor else x
+    wanted = view(x)
+    for _ in range(4):
+        found = f(given)
+        for got, want in zip(flat(found), flat(wanted), strict=True):
+            np.testing.assert_array_equal(got, want)
+    leaves = wg.tree.leaves(f(given))
+    assert all(isinstance(leaf, wg.Tensor) is is_tensor for leaf in leaves)
+    ((_, compiled),) = f.traces
+    own = len(python_calls(compiled.executable, x))
+    assert len(python_calls(lambda: f(given))) - own <= 5 + 2 * len(leaves)  # each is looked at and made
+    if not is_tensor:
+        arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
+        for place, array in enumerate(arrays):
+            assert array.flags.writeable and array.flags.c_contiguous
+            assert not any(np.shares_memory(array, other) for other in (x, *arrays[:place]))
+    other = np.outer(B, B) + 1.0  # its values are read, not kept
+    for got, want in zip(flat(f(wg.tensor(other) if is_tensor else other)), flat(view(other)), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@MANY_TRACES
+def test_views_of_shapes_by_turns_and_of_what_changes() -> None:
+    offset = np.arange(3.0)
+    f = wg.function(lambda x: (x.T, offset[::-1]))
+    for size in [*range(1, 50), *range(1, 50), *range(1, 50)]:
+        x = np.ones((size, 2))
+        same(f(x), (x.T, offset[::-1]))
+    assert len(f.traces) <= 256
+    offset[0] = 9.0
+    same(f(np.ones((3, 2))), (np.ones((2, 3)), np.array([2.0, 1.0, 9.0])))
+    offset = np.array([5.0, 6.0])
+    same(f(np.ones((3, 2))), (np.ones((2, 3)), np.array([6.0, 5.0])))
+
+
+def test_a_framework_s_array_may_come_twice() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    f = wg.function(lambda x, y: x * y)
+    x, y = torch.tensor(A), torch.tensor(B)
+    for _ in range(3):
+        for one, two in ((x, x), (x, y), (y, y), (y, x)):
+            for _ in range(3):
+                np.testing.assert_array_equal(f(one, two), one * two)
+    for args in ((x, x), (x, y)):
+        assert len(python_calls(lambda args=args: f(*args))) <= 4
+    for one, two, wanted in ((x, x, 2.0 * x), (x, y, y)):
+        for _ in range(3):
+            followed = one.clone().requires_grad_()
+            f(followed, followed if one is two else two).sum().backward()
+            np.testing.assert_allclose(followed.grad, wanted)
 
 
 # of which the program is a view

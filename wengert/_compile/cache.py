@@ -12,7 +12,7 @@ from .._control.call import Program, call_program, closed
 from .._core import forking
 from .._core.analysis import dim_sources
 from .._core.caller import NUMPY, Caller
-from .._core.constant import callers_own, distinct, strong
+from .._core.constant import distinct, owned, strong
 from .._core.dims import Atom, Dim, evaluate
 from .._core.engine import ENGINE_OF, ENGINES, PLAIN_TYPES, Engine, array_of, framework_of
 from .._core.kinds import ARRAYS
@@ -24,7 +24,7 @@ from .._core.tensor import Tensor, entered, held_now, source_of
 from .._core.user_line import user_site
 from .._engines.numpy.execute import executable
 from .._transforms.replay import replay
-from .captures import Alike, Captures, Looks, Moving, guarded
+from .captures import Alike, Captures, Looks, Moving, Shaped, guarded, look_here
 from .rebuilding import rebuilder
 from .trace import Traced
 from .uploads import Uploads, can_keep
@@ -207,9 +207,8 @@ class Compiled:
         run = self.executable
         if run is None:
             run = self.executable = executable(self.program)
-        found = run(*natives)
-        own = (*map(Tensor, found, SERIALS),) if gives_tensors else distinct([*map(callers_own, found)], natives)
-        return self.rebuild(own)
+        own = _tensors if gives_tensors else owned
+        return self.rebuild(own(run(*natives), natives))
 
     def direct(
         self, arguments: Sequence[Any], home: Engine | None = None, statics: Sequence[Any] = (),
@@ -217,8 +216,9 @@ class Compiled:
     ) -> Callable[..., Any] | None:  # fmt: skip
         """A function of arguments of these types that gives finished results, or NotImplemented if they do not fit.
 
-        There is one where the engine made one piece of compiled code of the program (its executable has an `entry`),
-        and for arrays of a framework whose engine says how they look.
+        Where the engine made one piece of compiled code of the program (its executable has an `entry`) that is what
+        takes and gives Python's objects; else it is the executable, for arrays of some shapes. There is one for arrays
+        of a framework whose engine says how they look.
 
         Args:
             arguments: NumPy's arrays and numbers and Python's floats, or arrays of a framework.
@@ -228,15 +228,19 @@ class Compiled:
         """
         if home is not None:
             return self._direct_on(home, arguments, statics)
-        entry = getattr(self.executable, "entry", None)
-        if entry is None:
+        run = self.executable
+        if run is None:
             return None
-        looks = (*map(type, arguments), gives_tensors)
+        entry = getattr(run, "entry", None)
+        looks = (*map(type if entry else look_here, arguments), gives_tensors)
         version = 0 if self.captures is None else self.captures.version
         kept = self._direct.get((looks, version))
         if kept is None or not kept.holds():
-            code = entry(self.guards)
-            made = None if code is None else self._bound(code, arguments, statics, gives_tensors)
+            if entry is None:
+                made = self._looking(run, arguments, statics, gives_tensors)
+            else:
+                code = entry(self.guards)
+                made = None if code is None else self._bound(code, arguments, statics, gives_tensors)
             if made is None:
                 return None
             self._direct = {key: kept for key, kept in self._direct.items() if key[1] == version}
@@ -258,6 +262,18 @@ class Compiled:
         if made is None or captures is None:
             return made
         return made._replace(run=captures.guarded(made.run, self.natives, None, statics))
+
+    def _looking(
+        self, run: Callable[..., Any], arguments: Sequence[Any], statics: Sequence[Any], gives_tensors: bool
+    ) -> _Direct | None:  # fmt: skip
+        """The executable as a function of arguments that looks by itself at their shapes."""
+        if self._lookers >= _MOST_LOOKERS:
+            return None
+        self._lookers += 1
+        dtypes = [value.dtype for value in self.graph.inputs]
+        shaped = Shaped(arguments, dtypes, _tensors if gives_tensors else owned, self.rebuild)
+        make: Any = partial(guarded, ()) if self.captures is None else self.captures.guarded
+        return _Direct(make(run, self.natives, shaped, statics))
 
     def _of(
         self, run: Callable[..., Any] | None, gives_tensors: bool, looks: Looks | None = None
@@ -383,6 +399,10 @@ def _form(spec: Spec | None, places: Sequence[Any], count: int) -> Any:
         return None
     is_flat = all(c is LEAF for c in spec.children)
     return spec.kind if is_flat and maker_of(spec.kind) is not None else ...
+
+
+def _tensors(outs: Sequence[Any], taken: Sequence[Any]) -> tuple[Tensor, ...]:
+    return (*map(Tensor, outs, SERIALS),)
 
 
 def _as_tensor(run: Callable[..., Any]) -> Callable[..., Any]:

@@ -201,6 +201,29 @@ def distinct(results: list[Any], taken: Sequence[Any] = ()) -> tuple[Any, ...]:
     return (*results,)
 
 
+def owned(natives: Iterable[Any], taken: Sequence[Any]) -> tuple[Any, ...]:
+    """What a program gives as the caller's own arrays, of which none is another one or what it took: both of the above,
+    for the calls of programs, in which each function that is called shows.
+    """
+    found: list[Any] = []
+    seen: set[int] = set()
+    for native in natives:
+        result = native
+        if type(native) is np.ndarray:
+            if not native.ndim:
+                result = native[()]
+            elif not native.flags.owndata and not is_block(native.base):
+                result = _copied(native)
+            else:
+                result = callers_own(native)
+                if not seen:
+                    seen = {*map(id, taken)}
+                result = result.copy() if id(result) in seen else result
+                seen.add(id(result))
+        found.append(result)
+    return (*found,)
+
+
 def _copied(native: object) -> Any:
     try:
         return np.array(native, order="C")

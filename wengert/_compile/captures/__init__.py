@@ -7,8 +7,8 @@ one trace, `Surroundings` a part of it for what is not traced.
 """
 
 from .captures import Captures
-from .guard import Alike, Binder, Moving, guarded, made
+from .guard import Alike, Binder, Moving, Shaped, guarded, look_here, made
 from .surroundings import Surroundings
 from .watch import Looks
 
-__all__ = ["Alike", "Binder", "Captures", "Looks", "Moving", "Surroundings", "guarded", "made"]
+__all__ = ["Alike", "Binder", "Captures", "Looks", "Moving", "Shaped", "Surroundings", "guarded", "look_here", "made"]

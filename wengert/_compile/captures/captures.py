@@ -27,7 +27,7 @@ from .foreign import (
     same_type,
     type_of,
 )
-from .guard import Alike, Guard, Moving, Unwritten, guard_of, guarded
+from .guard import Alike, Guard, Moving, Shaped, Unwritten, guard_of, guarded
 from .inputs import Inputs, tensor_around
 from .reach import Reach, Slot, is_array
 from .reads import has_jumps
@@ -252,8 +252,9 @@ class Captures:
     # -- calls ------------------------------------------------------------------------------------------
 
     def guarded(
-        self, run: Callable[..., Any], natives: Sequence[Any], alike: Alike | None = None, statics: Sequence[Any] = ()
-    ) -> Callable[..., Any]:
+        self, run: Callable[..., Any], natives: Sequence[Any], alike: Alike | Shaped | None = None,
+        statics: Sequence[Any] = (),
+    ) -> Callable[..., Any]:  # fmt: skip
         """Compiled code as a function that looks first whether the program is still the right one for these values of
         the signature, and gives NotImplemented where that takes more than a look.
         """

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..._core.engine import Ready
 from ..._core.tensor import Tensor, Written
 from .watch import Bind, Item, Looks, Watch
@@ -98,8 +100,53 @@ class Alike:
         return f"{outs}[0]" if is_one else f"{bind(self.rebuild)}({outs})"
 
 
+class Shaped:
+    """That arguments are NumPy's arrays of the shapes and dtypes of others, and numbers of their classes.
+
+    Args:
+        arguments: those others.
+        dtypes: what Python's floats among them become.
+        own: from what a program gives, and the arrays that it got, to what is the caller's own.
+        rebuild: from that to what a call gives.
+    """
+
+    def __init__(
+        self, arguments: Sequence[Any], dtypes: Sequence[np.dtype[Any]], own: Callable[..., Any],
+        rebuild: Callable[..., Any],
+    ) -> None:  # fmt: skip
+        self._like = (*map(look_here, arguments),)
+        self._dtypes = dtypes
+        self._own, self._rebuild = own, rebuild
+
+    def arguments(self) -> list[str]:
+        """The names of the arguments in the code."""
+        return [f"_wga{place}" for place in range(len(self._like))]
+
+    def text(self, bind: Bind) -> str:
+        """The test as an expression."""
+        parts: list[str] = []
+        for name, (kind, *look) in zip(self.arguments(), self._like, strict=True):
+            parts.append(f"{bind(type)}({name}) is {bind(kind)}")
+            parts += [f"{name}.shape == {bind(look[0])} and {name}.dtype == {bind(look[1])}"] if look else []
+        return " and ".join(parts) or "True"
+
+    def result(self, run: Callable[..., Any], operands: Sequence[str], bind: Bind) -> str:
+        """As `Alike.result`."""
+        given = [*operands]
+        for place, (kind, *_) in enumerate(self._like):
+            given[place] = f"{bind(self._dtypes[place].type)}({given[place]})" if kind is float else given[place]
+        taken = "".join(f"{name}, " for name in operands)
+        outs = f"{bind(self._own)}({bind(run)}({', '.join(given)}), ({taken}))"
+        return f"{bind(self._rebuild)}({outs})"
+
+
+def look_here(x: Any) -> tuple[Any, ...]:
+    """What `Shaped` looks at of an array of NumPy's, or of a number."""
+    return (np.ndarray, x.shape, x.dtype) if type(x) is np.ndarray else (type(x),)
+
+
 def guarded(
-    tests: Sequence[Test], run: Callable[..., Any], natives: Sequence[Any], alike: Alike | None = None,
+    tests: Sequence[Test], run: Callable[..., Any], natives: Sequence[Any], alike: Alike | Shaped | None = None,
     statics: Sequence[Any] = (),
 ) -> Callable[..., Any]:  # fmt: skip
     """A function of arguments that runs compiled code on them and on captured arrays if the guard of these values of
@@ -138,7 +185,7 @@ def _captured(natives: Sequence[Any], binder: Binder) -> tuple[str, list[str]]:
     return moves, operands
 
 
-Test = Watch | Unwritten | Alike
+Test = Watch | Unwritten | Alike | Shaped
 
 
 class Binder:
@@ -192,4 +239,4 @@ def _code(text: str, count: int) -> CodeType:
     return names["maker"]().__code__
 
 
-__all__ = ["Alike", "Binder", "Guard", "Moving", "Unwritten", "guard_of", "guarded", "made"]
+__all__ = ["Alike", "Binder", "Guard", "Moving", "Shaped", "Unwritten", "guard_of", "guarded", "look_here", "made"]

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._core import system
-from ...._core.constant import callers_own, distinct
+from ...._core.constant import owned
 from ...._core.user_line import warn
 from ..ir import loops
 from ..llvm.jit import WRITTEN, Loaded, library
@@ -259,8 +259,7 @@ def _shaped(
 
     def shaped(status: int, failing: int, *arguments: object) -> Any:
         # the natives have no name, which would hold them where Python has no memory for the error's traceback
-        found = [*map(callers_own, on_failure(status, failing, *_natives(takes, (*arguments, *kept))))]
-        results = distinct(found, (*arguments, *kept))
+        results = owned(on_failure(status, failing, *_natives(takes, (*arguments, *kept))), (*arguments, *kept))
         return results[0] if form is None else results if form is tuple else form._make(results)
 
     return shaped
