@@ -22,8 +22,8 @@ class Ready(NamedTuple):
     Attributes:
         run: from such arrays to outputs.
         attributes: the names of an array's attributes that say how it looks.
-        looking: of arrays (those captured too, which may change in place) a function of such that says in one call
-            whether they look alike; None where the attributes say that.
+        looking: of arrays (those captured too, which may change in place), none of them twice, a function of such that
+            says in one call whether they look alike; None where the attributes say that.
         conditions: what else must hold at a call: an expression with `{}` where a value stands, and the value.
         own: what makes outputs the caller's own, where they may not be.
         written: the call of `run` as source, of its operands as source, of what gives values names, and of whether the

@@ -7,7 +7,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from types import CellType, CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..._core.tensor import Tensor, Written
 from .watch import Bind, Item, Looks, Watch
 
 Guard = Callable[[Sequence[Any]], bool]
+T = TypeVar("T")
 
 
 def guard_of(watches: Sequence[Watch]) -> Guard:
@@ -73,9 +74,15 @@ class Alike:
         self.rebuild = rebuild
         self.conditions = (*ready.conditions, *conditions)
         self._captured = captured
+        same = [id(x) for x in (*arguments, *captured)]
+        self._firsts = [*map(same.index, same)]  # where that which stands in a place stands first
         self._held = (*[getattr(x, name) for x in arguments for name in ready.attributes],)
-        arrays = [*arguments, *captured]
+        arrays = self._once([*arguments, *captured])
         self._are_alike = ready.looking(arrays) if arrays and ready.looking is not None else None
+
+    def _once(self, values: Sequence[T]) -> list[T]:
+        """Of arguments and captured arrays, or their names, each once."""
+        return [x for place, x in enumerate(values) if self._firsts[place] == place]
 
     def arguments(self) -> list[str]:
         """The names of the arguments in the code."""
@@ -88,7 +95,10 @@ class Alike:
             looks = [f"{name}.{attribute}" for name in self.arguments() for attribute in self.ready.attributes]
             parts.append(f"({', '.join(looks)},) == {bind(self._held)}")
         if self._are_alike is not None:
-            parts.append(f"{bind(self._are_alike)}({', '.join([*self.arguments(), *map(bind, self._captured)])})")
+            names = [*self.arguments(), *map(bind, self._captured)]
+            pairs = [(x, names[first]) for x, first in zip(names, self._firsts, strict=True)]
+            parts += [f"{x} is {one}" for x, one in pairs if x != one]
+            parts.append(f"{bind(self._are_alike)}({', '.join(self._once(names))})")
         return " and ".join(parts) or "True"
 
     def result(self, run: Callable[..., Any], operands: Sequence[str], bind: Bind) -> str:
