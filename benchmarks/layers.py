@@ -1,11 +1,11 @@
-"""Times convolutions and attention beside torch's (oneDNN, `scaled_dot_product_attention`), values and gradients.
+"""Times convolutions, pooling and attention beside torch's (oneDNN, `scaled_dot_product_attention`): values, gradients.
 
 Each row is one layer at one size, in both layouts where it has two; the libraries take turns, results are compared
-before. With one thread times are the processor's, so that other work on the machine does not count; with
-`WENGERT_BENCH_THREADS=2` they are the best turn's of the clock on the wall. `--above 1` prints at the end the rows that
-take longer than torch, the worst first.
+before. `--what image,kernel` measures the gradient by one operand alone. With one thread times are the processor's, so
+that other work on the machine does not count; with `WENGERT_BENCH_THREADS=2` they are the best turn's of the clock on
+the wall. `--above 1` prints at the end the rows that take longer than torch, the worst first.
 
-    .venv/bin/python benchmarks/layers.py [conv2d attention ...] [--what gradient] [--above 1]
+    .venv/bin/python benchmarks/layers.py [conv2d pool attention ...] [--what gradient] [--above 1]
 """
 
 from __future__ import annotations
@@ -44,6 +44,18 @@ class Convolution(NamedTuple):
     stride: int = 1
     dilation: int = 1
     groups: int = 1
+    is_transposed: bool = False
+
+
+class Pooling(NamedTuple):
+    """The largest elements or the means of windows, without padding."""
+
+    images: int
+    extents: tuple[int, ...]
+    channels: int
+    taps: int
+    stride: int
+    is_max: bool = True
 
 
 class Attention(NamedTuple):
@@ -62,15 +74,34 @@ CONVOLUTIONS = {
     "conv1d dilation 4": Convolution(16, (512,), 64, 64, 3, dilation=4),
     "conv1d groups 4": Convolution(16, (512,), 64, 64, 3, groups=4),
     "conv1d depthwise": Convolution(16, (512,), 128, 128, 7, groups=128),
+    "conv1d transposed stride 2": Convolution(16, (512,), 64, 32, 4, stride=2, is_transposed=True),
     "conv2d": Convolution(8, (28, 28), 32, 64, 3),
     "conv2d 1x1": Convolution(8, (28, 28), 64, 128, 1),
+    "conv2d 1x1 stride 2": Convolution(8, (28, 28), 64, 128, 1, stride=2),
+    "conv2d of 56": Convolution(2, (56, 56), 64, 64, 3),
+    "conv2d of 7": Convolution(4, (7, 7), 512, 512, 3),
     "conv2d 7x7 of images": Convolution(8, (64, 64), 3, 32, 7, stride=2),
     "conv2d stride 2": Convolution(8, (28, 28), 32, 64, 3, stride=2),
     "conv2d dilation 2": Convolution(8, (28, 28), 32, 64, 3, dilation=2),
+    "conv2d dilation 4": Convolution(4, (28, 28), 64, 64, 3, dilation=4),
     "conv2d groups 4": Convolution(8, (28, 28), 64, 64, 3, groups=4),
+    "conv2d groups 32": Convolution(4, (28, 28), 128, 128, 3, groups=32),
+    "conv2d transposed stride 2": Convolution(4, (14, 14), 64, 32, 4, stride=2, is_transposed=True),
     "conv2d depthwise": Convolution(8, (28, 28), 64, 64, 3, groups=64),
+    "conv2d depthwise stride 2": Convolution(2, (112, 112), 32, 32, 3, stride=2, groups=32),
     "conv2d depthwise 5x5 stride 2": Convolution(8, (28, 28), 64, 64, 5, stride=2, groups=64),
     "conv2d depthwise dilation 2": Convolution(8, (28, 28), 64, 64, 3, dilation=2, groups=64),
+    "conv3d": Convolution(2, (8, 16, 16), 16, 32, 3),
+    "conv3d stride 2": Convolution(2, (8, 16, 16), 16, 32, 3, stride=2),
+}
+POOLINGS = {
+    "pool1d max": Pooling(16, (512,), 64, 2, 2),
+    "pool2d max": Pooling(4, (56, 56), 64, 2, 2),
+    "pool2d max 3x3 stride 2": Pooling(4, (57, 57), 64, 3, 2),
+    "pool2d mean": Pooling(4, (56, 56), 64, 2, 2, False),
+    "pool2d mean 3x3 stride 1": Pooling(4, (28, 28), 64, 3, 1, False),
+    "pool2d mean of all": Pooling(8, (7, 7), 512, 7, 1, False),
+    "pool3d max": Pooling(2, (8, 16, 16), 32, 2, 2),
 }
 ATTENTIONS = {
     "attention 128": Attention(4, 8, 128, 32),
@@ -99,12 +130,22 @@ class Row(NamedTuple):
 
 def our_convolution(row: Convolution, layout: str) -> Callable[..., Any]:
     axes = len(row.extents)
-    spatial = "HW"[:axes]
+    if row.is_transposed:
+        order = (*range(2, 2 + axes), 1, 0)
+        return lambda x, w: wg.nn.conv_transpose(
+            x, np.transpose(w, order), row.stride, "same", data_format=f"channels_{layout}"
+        )
+    spatial = "DHW"[-axes:]
     numbers = f"NC{spatial}" if layout == "first" else f"N{spatial}C"
     return lambda x, w: wg.nn.conv_general(
         x, w, (row.stride,) * axes, [padding(row)] * axes, rhs_dilation=(row.dilation,) * axes,
         dimension_numbers=(numbers, f"OI{spatial}", numbers), feature_group_count=row.groups,
     )  # fmt: skip
+
+
+def our_pooling(row: Pooling, layout: str) -> Callable[..., Any]:
+    pool = wg.nn.max_pool if row.is_max else wg.nn.average_pool
+    return lambda x: pool(x, row.taps, row.stride, data_format=f"channels_{layout}")
 
 
 def our_attention(row: Attention) -> Callable[..., Any]:
@@ -119,12 +160,12 @@ def our_attention(row: Attention) -> Callable[..., Any]:
     return layer
 
 
-def our_call(layer: Callable[..., Any], is_gradient: bool, arrays: list[np.ndarray]) -> Callable[[], Any]:
+def our_call(layer: Callable[..., Any], by: tuple[int, ...], arrays: list[np.ndarray]) -> Callable[[], Any]:
     *operands, weights = arrays
-    if not is_gradient:
+    if not by:
         value = wg.function(layer)
         return lambda: [value(*operands)]
-    gradient = wg.function(wg.grad(lambda *xs: wg.sum(layer(*xs) * weights), argnums=(*range(len(operands)),)))
+    gradient = wg.function(wg.grad(lambda *xs: wg.sum(layer(*xs) * weights), argnums=by))
     return lambda: gradient(*operands)
 
 
@@ -134,9 +175,11 @@ def our_call(layer: Callable[..., Any], is_gradient: bool, arrays: list[np.ndarr
 def torch_convolution(row: Convolution, layout: str) -> Callable[..., Any]:
     import torch
 
-    convolve = (torch.nn.functional.conv1d, torch.nn.functional.conv2d)[len(row.extents) - 1]
+    convolve = getattr(torch.nn.functional, f"conv{'_transpose' * row.is_transposed}{len(row.extents)}d")
     low, high = padding(row)
     axes = len(row.extents)
+    if row.is_transposed:
+        low = high = (row.taps - row.stride) // 2
     options = {"stride": row.stride, "dilation": row.dilation, "groups": row.groups}
 
     def layer(x: Any, w: Any) -> Any:
@@ -150,13 +193,26 @@ def torch_convolution(row: Convolution, layout: str) -> Callable[..., Any]:
     return layer
 
 
+def torch_pooling(row: Pooling, layout: str) -> Callable[..., Any]:
+    import torch
+
+    pool = getattr(torch.nn.functional, f"{'max' if row.is_max else 'avg'}_pool{len(row.extents)}d")
+
+    def layer(x: Any) -> Any:
+        if layout == "first":
+            return pool(x, row.taps, row.stride)
+        return pool(x.movedim(-1, 1), row.taps, row.stride).movedim(1, -1)
+
+    return layer
+
+
 def torch_attention(row: Attention) -> Callable[..., Any]:
     import torch
 
     return lambda q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=row.is_causal)
 
 
-def torch_call(layer: Callable[..., Any], is_gradient: bool, arrays: list[np.ndarray]) -> Callable[[], Any]:
+def torch_call(layer: Callable[..., Any], by: tuple[int, ...], arrays: list[np.ndarray]) -> Callable[[], Any]:
     import torch
 
     torch.set_num_threads(libraries.THREADS)
@@ -167,10 +223,10 @@ def torch_call(layer: Callable[..., Any], is_gradient: bool, arrays: list[np.nda
             return [layer(*operands)]
 
     def gradient() -> Any:
-        leaves = [x.detach().requires_grad_() for x in operands]
-        return torch.autograd.grad(layer(*leaves), leaves, weights)
+        leaves = [x.detach().requires_grad_(i in by) for i, x in enumerate(operands)]
+        return torch.autograd.grad(layer(*leaves), [leaves[i] for i in by], weights)
 
-    return gradient if is_gradient else value
+    return gradient if by else value
 
 
 # -- rows -------------------------------------------------------------------------------------------------------------
@@ -182,30 +238,44 @@ def padding(row: Convolution) -> tuple[int, int]:
     return whole // 2, whole - whole // 2
 
 
-def arrays_of(row: Convolution | Attention, layout: str) -> list[np.ndarray]:
+def positions(row: Convolution | Pooling) -> list[int]:
+    """The extents of the result."""
+    if isinstance(row, Pooling):
+        return [(n - row.taps) // row.stride + 1 for n in row.extents]
+    return [n * row.stride if row.is_transposed else -(-n // row.stride) for n in row.extents]
+
+
+def arrays_of(row: Convolution | Pooling | Attention, layout: str) -> list[np.ndarray]:
     """The operands, and weights of the result's elements."""
     rng = np.random.default_rng(0)
     if isinstance(row, Attention):
         shapes = [(row.batch, row.heads, row.places, row.width)] * 4
     else:
-        positions = [-(-n // row.stride) for n in row.extents]
-        x, y = (row.images, row.channels, *row.extents), (row.images, row.filters, *positions)
+        filters = row.channels if isinstance(row, Pooling) else row.filters
+        places = positions(row)
+        x, y = (row.images, row.channels, *row.extents), (row.images, filters, *places)
         if layout == "last":
-            x, y = (row.images, *row.extents, row.channels), (row.images, *positions, row.filters)
-        shapes = [x, (row.filters, row.channels // row.groups, *[row.taps] * len(row.extents)), y]
+            x, y = (row.images, *row.extents, row.channels), (row.images, *places, filters)
+        shapes = [x, y]
+        if isinstance(row, Convolution):
+            sides = (row.channels, filters) if row.is_transposed else (filters, row.channels // row.groups)
+            shapes.insert(1, (*sides, *[row.taps] * len(row.extents)))
     return [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
 
 
 def measured(
-    title: str, row: Convolution | Attention, layout: str, is_gradient: bool, options: Any
+    title: str, row: Convolution | Pooling | Attention, layout: str, what: str, options: Any
 ) -> Row:  # fmt: skip
     arrays = arrays_of(row, layout)
+    by = {"value": (), "gradient": (*range(len(arrays) - 1),), "image": (0,), "kernel": (1,)}[what]
     try:
         if isinstance(row, Attention):
             layers = our_attention(row), torch_attention(row)
+        elif isinstance(row, Pooling):
+            layers = our_pooling(row, layout), torch_pooling(row, layout)
         else:
             layers = our_convolution(row, layout), torch_convolution(row, layout)
-        calls = our_call(layers[0], is_gradient, arrays), torch_call(layers[1], is_gradient, arrays)
+        calls = our_call(layers[0], by, arrays), torch_call(layers[1], by, arrays)
         contenders = [
             harness.Contender(library, "compiled", call, lambda result: [np.asarray(x) for x in result])
             for library, call in zip(("wengert", "torch"), calls, strict=True)
@@ -218,14 +288,14 @@ def measured(
 
 
 def rows(names: list[str], options: Any) -> Iterator[Row]:
-    known: dict[str, Convolution | Attention] = {**CONVOLUTIONS, **ATTENTIONS}
+    known: dict[str, Convolution | Pooling | Attention] = {**CONVOLUTIONS, **POOLINGS, **ATTENTIONS}
     for name, row in known.items():
         if names and not any(name.startswith(wanted) for wanted in names):
             continue
-        for layout in LAYOUTS if isinstance(row, Convolution) else [""]:
+        for layout in [""] if isinstance(row, Attention) else LAYOUTS:
             for what in options.what.split(","):
                 title = " ".join(filter(None, [name, layout and f"channels {layout}", what]))
-                yield measured(title, row, layout, what == "gradient", options)
+                yield measured(title, row, layout, what, options)
 
 
 def told(row: Row) -> str:
@@ -235,7 +305,7 @@ def told(row: Row) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="what the rows' names begin with; all of them without")
-    parser.add_argument("--what", default="value,gradient")
+    parser.add_argument("--what", default="value,gradient", help="also image, kernel")
     parser.add_argument("--seconds", type=float, default=0.05, help="length of a turn")
     parser.add_argument("--rounds", type=int, default=9, help="turns of each")
     parser.add_argument("--above", type=float, default=1.0)

@@ -130,32 +130,51 @@ def _padded_axis(piece: Node) -> int | None:
 # -- pooling -----------------------------------------------------------------------------------------------------------
 
 
+def _planes(lines: Value, parts: Parts) -> Value:
+    """What was laid out as lines: itself, if it has one spatial axis."""
+    maker = parts.made_by(lines, "reshape")
+    return lines if maker is None else maker.inputs[0]
+
+
+def _lines_of(node: Node, parts: Parts, name: str) -> Node | None:
+    """The node of such an op whose lines a node lays out as planes: itself, if these have one spatial axis."""
+    return node if node.op.name == name else parts.made_by(node.inputs[0], name) if node.op.name == "reshape" else None
+
+
 def _pool_of(index: Value, parts: Parts, *names: str) -> Node | None:
-    """The search for the largest elements of windows that these places come from, planes laid out as lines."""
-    maker = parts.made_by(index, "reshape")
-    return None if maker is None else parts.made_by(maker.inputs[0], "window_argmax", *names)
+    """The search for the largest elements of windows that these places come from."""
+    return parts.made_by(index, "window_argmax", *names) or parts.made_by(
+        _planes(index, parts), "window_argmax", *names
+    )
+
+
+def windows_read(taken: Node, parts: Parts) -> Node | None:
+    """The search for the largest elements that a `take_along` takes, in lines, from where they are."""
+    pool, x = _pool_of(taken.inputs[1], parts), taken.inputs[0]
+    is_of_pool = pool is not None and pool.inputs[0].key in (x.key, _planes(x, parts).key)
+    return pool if is_of_pool else None
 
 
 def taken_from_windows(node: Node, parts: Parts) -> tuple[Node, Value] | None:
     """Of largest elements that are taken from where they are: the search, and what was taken in lines."""
-    taken = parts.made_by(node.inputs[0], "take_along")
-    pool = None if taken is None else _pool_of(taken.inputs[1], parts)
+    taken = _lines_of(node, parts, "take_along")
+    pool = None if taken is None else windows_read(taken, parts)
     if taken is None or pool is None or node.outputs[0].shape != pool.outputs[0].shape:
         return None
-    flat = parts.made_by(taken.inputs[0], "reshape")
-    return None if flat is None or flat.inputs[0].key != pool.inputs[0].key else (pool, taken.outputs[0])
+    return pool, taken.outputs[0]
 
 
 def added_to_windows(node: Node, parts: Parts, *names: str) -> tuple[Node, Value, Value] | None:
     """Of a cotangent that is added to where the largest elements came from: the search, the cotangent, the sum."""
-    added = parts.made_by(node.inputs[0], "add_along")
+    added = _lines_of(node, parts, "add_along")
     pool = None if added is None else _pool_of(added.inputs[1], parts, *names)
     if added is None or pool is None or node.outputs[0].shape != pool.inputs[0].shape:
         return None
-    flat = parts.made_by(added.inputs[0], "reshape")
-    if flat is None or flat.inputs[0].shape != pool.outputs[0].shape:
-        return None
-    return pool, flat.inputs[0], added.outputs[0]
+    shape = pool.outputs[0].shape
+    for ct in (added.inputs[0], _planes(added.inputs[0], parts)):
+        if ct.shape == shape:
+            return pool, ct, added.outputs[0]
+    return None
 
 
-__all__ = ["Parts", "added_to_windows", "is_nothing", "joined", "private", "taken_from_windows"]
+__all__ = ["Parts", "added_to_windows", "is_nothing", "joined", "private", "taken_from_windows", "windows_read"]

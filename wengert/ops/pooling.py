@@ -124,14 +124,13 @@ def average_pool(
     a, geometry, back = _prepared(inputs, pool_size, strides, padding, data_format, "average_pool")
     if not dtypes.is_inexact(a.dtype):
         a = promotion.cast(a, dtypes.default_float())
-    sums = W.window_sum(a, **geometry)
+    sums = permuted(W.window_sum(a, **geometry), back)
     if all(type(p) is int and p == 0 for pair in geometry["padding"] for p in pair):
         means = S.times_number(sums, number=1 / math.prod(geometry["window"]))
     else:
-        ones = S.full(shape=a.shape[2:], value=1, dtype=a.dtype)
-        counts = W.window_sum(ones, **geometry)
-        means = divide(sums, counts)
-    return permuted(means, back)
+        ones = S.full(shape=(1, 1, *a.shape[2:]), value=1, dtype=a.dtype)
+        means = divide(sums, permuted(W.window_sum(ones, **geometry), back))
+    return means
 
 
 # -- as many windows as are wanted ---------------------------------------------------------------------------------

@@ -521,6 +521,49 @@ def test_pooling_is_one_op_and_its_gradient_another() -> None:
     assert not {"take_along", "add_along", "window_argmax"} & {*forward, *both}
 
 
+@pytest.mark.parametrize("name", ["apart", "padded", "a line", "a cube"])
+def test_a_gradient_alone_looks_up_no_places(name: str) -> None:
+    shape, geometry = GEOMETRIES[name][0], complete(*GEOMETRIES[name])
+    x = draw(shape)
+    found = nodes_of(wg.grad(lambda x: wg.sum(largest(geometry)(x) * 2.0)), x)
+    assert {pooling.BEST.name, pooling.PUT.name} <= {*found}
+    assert not {"take_along", "add_along", "window_argmax"} & {*found}
+
+
+def test_elements_that_are_taken_twice() -> None:
+    geometry = complete((2, 3, 8, 6), {"window": (2, 2), "strides": (2, 2)})
+
+    def f(x: Any) -> Any:
+        places = prims.window_argmax(x, **geometry)
+        pairs = [[wg.reshape(v, (2, 3, -1)) for v in (y, places)] for y in (x, x * 2.0, x)]
+        first, other, again = (prims.take_along(*pair) for pair in pairs)
+        return wg.reshape(first, places.shape) * wg.reshape(other, places.shape) + again[0, 0, 0]
+
+    check(lambda x: (f(x), wg.grad(lambda x: wg.sum(f(x)))(x)), draw((2, 3, 8, 6)))
+
+
+@pytest.mark.parametrize("perm", [(0, 2, 3, 1), (3, 0, 1, 2), (1, 0, 3, 2)], ids=str)
+@pytest.mark.parametrize("groups", [1, 4])
+def test_results_that_are_turned_are_stored_as_they_are_wanted(perm: tuple[int, ...], groups: int) -> None:
+    x, kernel = draw((3, 4, 9, 8)), draw((8, 4 // groups, 3, 3))
+    geometry = complete(x.shape, {"window": (2, 3), "strides": (2, 1)})
+    results = {
+        "conv": lambda x: wg.nn.conv_general(x, kernel, 1, "SAME", feature_group_count=groups),
+        "sum": lambda x: prims.window_sum(x, **geometry),
+        "best": largest(geometry),
+        "place": lambda x: prims.window_argmin(x, **geometry),
+    }
+
+    def turned(x: Any) -> Any:
+        return [wg.transpose(f(x), perm) for f in results.values()]
+
+    def both(x: Any) -> Any:
+        y = results["conv"](x)
+        return wg.transpose(y, perm), y, wg.transpose(y, (1, 0, 2, 3))
+
+    check(lambda x: (*turned(x), *both(x), wg.transpose(wg.grad(lambda x: wg.sum(results["best"](x)))(x), perm)), x)
+
+
 def test_places_that_somebody_reads_are_there() -> None:
     geometry = complete((2, 3, 8, 6), {"window": (2, 2), "strides": (2, 2)})
     check(lambda x: (prims.window_argmax(x, **geometry), largest(geometry)(x)), draw((2, 3, 8, 6)))

@@ -52,19 +52,23 @@ Lower = Callable[["Block", Node, list[Form]], Sequence[Form]]
 
 
 class Single(NamedTuple):
-    """How a primitive is lowered by itself, and whether complex numbers and half floats are, too."""
+    """How a primitive is lowered by itself, and whether complex numbers and half floats are, too; and whether results
+    may be stored with their axes in any order."""
 
     lower: Lower
     of_complex: bool
     of_halves: bool
+    any_order: bool
 
 
 SINGLES: dict[str, Single | Later] = {}  # a file stands for the rules of its table `LOWERED` until one is needed
 
 
-def singles(rules: dict[str, Lower], *, of_complex: bool = False, of_halves: bool = False) -> dict[str, Single]:
+def singles(
+    rules: dict[str, Lower], *, of_complex: bool = False, of_halves: bool = False, any_order: bool = False
+) -> dict[str, Single]:
     """Part of a family's table, `LOWERED`; `rule_tables.py` lists the families that `SINGLES` is made of."""
-    return {name: Single(rule, of_complex, of_halves) for name, rule in rules.items()}
+    return {name: Single(rule, of_complex, of_halves, any_order) for name, rule in rules.items()}
 
 
 def single(name: str) -> Single:
@@ -465,6 +469,8 @@ class Block:
                 continue
             if node.outputs[0].key in self.joined:
                 self._hand_parts_on(node, target, reads)
+            if node.op.name == "transpose":
+                self._hand_order_on(node, target, reads)
             if node.op.name not in IN_PLACE:
                 continue
             source = node.inputs[0]
@@ -473,6 +479,18 @@ class Block:
                 shape = self.shape(source)
                 found = Stored(shape, target.array, target.offset, strides_of(self.b, shape), True)
                 self.targets.setdefault(source.key, found)
+
+    def _hand_order_on(self, node: Node, target: Stored, reads: Counter[int]) -> None:
+        """What is turned for an output is stored as it lies there."""
+        source, perm = node.inputs[0], node.attrs[0]
+        maker = self.maker_of(source)
+        if maker is None or maker.op.name not in SINGLES or not single(maker.op.name).any_order:
+            return
+        if reads[source.key] > 1 or is_small(source):
+            return
+        strides = strides_of(self.b, self.shape(node.outputs[0]))
+        turned = (*[strides[perm.index(axis)] for axis in range(len(perm))],)
+        self.targets.setdefault(source.key, Stored(self.shape(source), target.array, target.offset, turned, False))
 
     def _hand_parts_on(self, node: Node, target: Stored, reads: Counter[int]) -> None:
         """What is joined of flat parts has them where they are to be."""

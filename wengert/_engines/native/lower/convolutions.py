@@ -164,6 +164,8 @@ def _by_matrices(
     """Image by image: its windows as the columns of a matrix."""
     b, (images, channels, height, groups, batch_groups) = block.b, shape
     target = block.room(node.outputs[0])
+    if not target.is_dense:
+        target = block.fresh(target.shape, target.type)
     positions, taps = (*[a.positions for a in axes],), (*[a.taps for a in axes],)
     taps_last = bool(axes) and _is_more(taps[-1], positions[-1])
     columns, depth = count_of(b, positions), count_of(b, (channels, *taps))
@@ -270,4 +272,4 @@ def _copy_row(
     b.fill(windows.array, b.add(row, end), b.sub(count, end))
 
 
-LOWERED = singles({"conv": _conv})
+LOWERED = singles({"conv": _conv}, any_order=True)

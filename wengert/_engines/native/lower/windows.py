@@ -3,8 +3,8 @@
 What lies outside an operand counts as zero in a sum and never holds the extremum.
 
 Where steps in memory are known, windows that lie side by side are done side by side: a row of them, along the axis that
-is innermost in memory (channels, if they come last there), in vectors, tap by tap. What they hold so far is in small
-arrays meanwhile. Results lie in the order of the operand.
+is innermost in memory (channels, if they come last there), in vectors. Few taps are written out; many are done one by
+one, and what the windows hold so far is in small arrays meanwhile. Results lie in the order of the operand.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from typing import Any, NamedTuple
 from ...._core.graph import Node
 from ...._core.tensor import Value
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, Array, Operand, Status
+from ..ir.loops import FLOATS, Operand, Status
 from ..plan.pooling import BEST, PUT
 from .blocks import Block, singles
 from .factorisations import loops_over
-from .forms import TYPE_OF, Form, Index, Stored, all_indices, count_of, flat_place, is_numbers
+from .forms import TYPE_OF, Form, Index, Lazy, Stored, all_indices, count_of, flat_place, is_numbers
 from .layouts import fresh_in, laid_out
 from .maps import wrapped
-from .ranges import clamped, divided_up, smaller
+from .ranges import clamped, divided_up, number_of, smaller
 from .reduces import in_order
 from .scalars import is_nan
 
 LANES = 64  # windows of a row that are done at a time
+FEW_TAPS = 16  # of a window that are written out
 NEAR = 4  # elements between neighbours of a row up to which vectors are worth it
 
 
@@ -112,6 +113,9 @@ class _WindowRange(NamedTuple):
     count: Operand
 
 
+_Join = Callable[[Sequence[Operand], Operand, Index], Sequence[Operand]]
+
+
 class _Rows:
     """The windows of an operand in runs along one axis.
 
@@ -155,6 +159,12 @@ class _Rows:
         """The index of a window of a run."""
         return (*run.index[: run.axis], self.b.add(run.index[run.axis], j), *run.index[run.axis + 1 :])
 
+    @property
+    def is_short(self) -> bool:
+        """Whether windows have few taps, which are all there."""
+        window = self.windows.window
+        return not self.windows.is_padded and is_numbers(window) and math.prod(map(number_of, window)) <= FEW_TAPS
+
     def each_tap(self, run: _WindowRange, body: Callable[[Operand, Operand, Index, Index], None]) -> None:
         """`body(j, tap, index, place)` for each tap, and for each window of a run that has it: the number of the tap,
         the index of the window, and that of the element."""
@@ -170,9 +180,53 @@ class _Rows:
                     inside = b.both(inside, windows.has(b, axis, place))
             with _inside(b, inside), b.loop(first, behind) as j:
                 index = self.moved(run, j)
-                places = [windows.place(b, a, index[self.lead + a], k) for a, k in enumerate(taps)]
-                tap = flat_place(b, windows.window, taps)
-                body(j, tap, index, (*index[: self.lead], *places))
+                body(j, flat_place(b, windows.window, taps), index, self._place(index, taps))
+
+    def each_short(self, run: _WindowRange, body: Callable[[Index, list[Index]], None]) -> None:
+        """`body(index, places)` for each window of a run: where the elements of its few taps are."""
+        taps = [*all_indices(self.windows.window)]  # pyright: ignore[reportArgumentType]  # numbers
+        self.each(run, lambda j, index: body(index, [self._place(index, k) for k in taps]))
+
+    def folded(
+        self, run: _WindowRange, starts: Sequence[tuple[str, Operand]], join: _Join,
+        end: Callable[[Index, Sequence[Operand]], None],
+    ) -> None:  # fmt: skip
+        """Joins the taps of each window of a run, one after the other, with what stands for none of them.
+
+        Args:
+            run: the windows.
+            starts: types and values of the state that stands for no tap.
+            join: `join(state, tap, place)`, the state with a tap more, by its number and the index of its element.
+            end: `end(index, state)` of a window.
+        """
+        b = self.b
+        if self.is_short:
+
+            def whole(index: Index, places: list[Index]) -> None:
+                state: Sequence[Operand] = [start for _, start in starts]
+                for tap, place in enumerate(places):
+                    state = join(state, tap, place)
+                end(index, state)
+
+            self.each_short(run, whole)
+            return
+        held = [b.local(type_, LANES) for type_, _ in starts]  # of this run, and so of its thread
+
+        def keep(j: Operand, state: Sequence[Operand]) -> None:
+            for array, value in zip(held, state, strict=True):
+                b.store(array, j, value)
+
+        def kept(j: Operand) -> list[Operand]:
+            return [b.load(array, j) for array in held]
+
+        self.each(run, lambda j, index: keep(j, [start for _, start in starts]))
+        self.each_tap(run, lambda j, tap, index, place: keep(j, join(kept(j), tap, place)))
+        self.each(run, lambda j, index: end(index, kept(j)))
+
+    def _place(self, index: Index, taps: Index) -> Index:
+        """The index of an element, by that of a window and the tap's place in it."""
+        places = [self.windows.place(self.b, a, index[self.lead + a], k) for a, k in enumerate(taps)]
+        return (*index[: self.lead], *places)
 
 
 @contextmanager
@@ -300,15 +354,13 @@ def _window_sum(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 
 def _sums_in_rows(block: Block, value: Value, x: Stored, rows: _Rows) -> Stored:
     b, target = block.b, _room(block, value, _memory_order(rows))
+
+    def add(state: Sequence[Operand], tap: Operand, place: Index) -> Sequence[Operand]:
+        return [b.let("add", x.type, state[0], x.at(b, place))]
+
     with rows.runs() as run:
-        totals = b.local(x.type, LANES)  # of this run, and so of its thread
-
-        def add(j: Operand, tap: Operand, index: Index, place: Index) -> None:
-            b.store(totals, j, b.let("add", x.type, b.load(totals, j), x.at(b, place)))
-
-        rows.each(run, lambda j, index: b.store(totals, j, rows.windows.nothing(x.type)))
-        rows.each_tap(run, add)
-        rows.each(run, lambda j, index: target.store(b, index, b.load(totals, j)))
+        starts = [(x.type, rows.windows.nothing(x.type))]
+        rows.folded(run, starts, add, lambda index, state: target.store(b, index, state[0]))
     return target
 
 
@@ -350,8 +402,15 @@ def _spread_in_rows(
         before = _zero(type_) if are_apart else target.at(b, place)
         target.store(b, place, b.let("add", type_, before, element(index, tap)))
 
+    def put_all(index: Index, places: list[Index]) -> None:
+        for tap, place in enumerate(places):
+            put(0, tap, index, place)
+
     with rows.runs(are_apart) as run:
-        rows.each_tap(run, put)
+        if are_apart and rows.is_short:
+            rows.each_short(run, put_all)
+        else:  # what overlaps is added up tap by tap
+            rows.each_tap(run, put)
     return target
 
 
@@ -372,37 +431,30 @@ def _zero(type_: str) -> Operand:
 
 
 class _Best(NamedTuple):
-    """The extrema of a run of windows so far: their values, and where they were found (-1: nowhere yet)."""
+    """How the extrema of windows are found: their values so far, and where these are (-1: nowhere yet)."""
 
+    b: Builder
     type: str
     wins: str
-    values: Array
-    found: Array
+    where: str
 
-    @staticmethod
-    def of(b: Builder, type_: str, wins: str, where: str) -> _Best:
-        return _Best(type_, wins, b.local(type_, LANES), b.local(where, LANES))
+    @property
+    def starts(self) -> list[tuple[str, Operand]]:
+        return [(self.type, _zero(self.type)), (self.where, -1)]
 
-    def begin(self, b: Builder, j: Operand) -> None:
-        """Nothing has been found."""
-        b.store(self.values, j, _zero(self.type))
-        b.store(self.found, j, -1)
-
-    def join(self, b: Builder, j: Operand, value: Operand, where: Operand) -> None:
+    def join(self, state: Sequence[Operand], value: Operand, where: Operand) -> Sequence[Operand]:
         """Another element: the first of equal ones stays, and the first NaN."""
-        held, found = b.load(self.values, j), b.load(self.found, j)
+        b, (held, found) = self.b, state
         better = _is_better(b, self.type, self.wins, value, held)
-        better = b.either(better, b.let("lt", self.found.type, found, 0))
-        b.store(self.values, j, b.select(self.type, better, value, held))
-        b.store(self.found, j, b.select(self.found.type, better, where, found))
+        better = b.either(better, b.let("lt", self.where, found, 0))
+        return [b.select(self.type, better, value, held), b.select(self.where, better, where, found)]
 
 
 def _is_better(b: Builder, type_: str, wins: str, value: Operand, held: Operand) -> Operand:
-    better = b.let(wins, type_, value, held)
-    if type_ in FLOATS:
-        better = b.either(better, is_nan(b, type_, value))
-        better = b.both(better, b.negated(is_nan(b, type_, held)))
-    return better
+    if type_ not in FLOATS:
+        return b.let(wins, type_, value, held)
+    better = b.negated(b.let("le" if wins == "gt" else "ge", type_, value, held))  # NaN is
+    return b.both(better, b.negated(is_nan(b, type_, held)))
 
 
 def _window_place(wins: str) -> Callable[..., Sequence[Form]]:
@@ -425,15 +477,16 @@ def _window_place(wins: str) -> Callable[..., Sequence[Form]]:
 
 def _places_in_rows(block: Block, value: Value, x: Stored, rows: _Rows, wins: str) -> Stored:
     b, target = block.b, _room(block, value, _memory_order(rows))
+    best = _Best(b, x.type, wins, "i64")
+
+    def join(state: Sequence[Operand], tap: Operand, place: Index) -> Sequence[Operand]:
+        return best.join(state, x.at(b, place), flat_place(b, rows.windows.sizes, place[rows.lead :]))
+
+    def end(index: Index, state: Sequence[Operand]) -> None:
+        target.store(b, index, b.convert(target.type, "i64", state[1]))
+
     with rows.runs() as run:
-        best = _Best.of(b, x.type, wins, "i64")
-
-        def join(j: Operand, tap: Operand, index: Index, place: Index) -> None:
-            best.join(b, j, x.at(b, place), flat_place(b, rows.windows.sizes, place[rows.lead :]))
-
-        rows.each(run, lambda j, index: best.begin(b, j))
-        rows.each_tap(run, join)
-        rows.each(run, lambda j, index: target.store(b, index, b.convert(target.type, "i64", b.load(best.found, j))))
+        rows.folded(run, best.starts, join, end)
     return target
 
 
@@ -466,20 +519,21 @@ def _window_best(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     windows = _geometry(x.shape[-len(node.attrs[0]) :], block.attrs(node))
     rows = _any_rows(b, windows, block.shape(value), x)
     order = _memory_order(rows)
-    values, taps = _room(block, value, order), _room(block, which, order)
+    nothing = Lazy(block.shape(value), x.type, lambda b, index: _zero(x.type))  # of what nobody reads
+    values = _room(block, value, order) if block.is_read(value) else nothing
+    taps = _room(block, which, order) if block.is_read(which) else nothing
+    best = _Best(b, x.type, "gt", TYPE_OF[which.dtype])
+
+    def join(state: Sequence[Operand], tap: Operand, place: Index) -> Sequence[Operand]:
+        return best.join(state, x.at(b, place), b.convert(best.where, "i64", tap))
+
+    def end(index: Index, state: Sequence[Operand]) -> None:
+        for found, result in zip((values, taps), state, strict=True):
+            if type(found) is Stored:
+                found.store(b, index, result)
+
     with rows.runs() as run:
-        best = _Best.of(b, x.type, "gt", taps.type)
-
-        def join(j: Operand, tap: Operand, index: Index, place: Index) -> None:
-            best.join(b, j, x.at(b, place), b.convert(taps.type, "i64", tap))
-
-        def end(j: Operand, index: Index) -> None:
-            values.store(b, index, b.load(best.values, j))
-            taps.store(b, index, b.load(best.found, j))
-
-        rows.each(run, lambda j, index: best.begin(b, j))
-        rows.each_tap(run, join)
-        rows.each(run, end)
+        rows.folded(run, best.starts, join, end)
     return [values, taps]
 
 
@@ -519,6 +573,6 @@ LOWERED = {
     **singles({
         "window_sum": _window_sum, "window_spread": _window_spread, "window_argmax": _window_place("gt"),
         "window_argmin": _window_place("lt"), BEST.name: _window_best, PUT.name: _window_put,
-    }),
+    }, any_order=True),
     **singles({"add_along": _add_along}, of_complex=True),
 }  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
-from ...patterns import Parts, added_to_windows, private, taken_from_windows
+from ...patterns import Parts, added_to_windows, private, taken_from_windows, windows_read
 
 _GEOMETRY = ("window", "strides", "padding", "dilation")
 BEST = private("native window_best", "x", _GEOMETRY, ("values", "taps"))
@@ -26,38 +26,71 @@ def pooled(graph: Graph) -> Graph:
     if not any(node.op.name == "window_argmax" for node in graph.nodes):
         return graph
     parts = Parts(graph)
-    taps: dict[int, Value] = {}  # by the places that `window_argmax` gives
+    searches = _Searches(parts)
     for node in graph.nodes:
-        parts.add(_put(node, parts, taps) or node)
-        _join(node, parts, taps)
+        parts.add(_put(node, parts, searches) or node)
+        _join(node, parts, searches)
     return parts.without_unused(graph)
 
 
-def _join(node: Node, parts: Parts, taps: dict[int, Value]) -> None:
+class _Searches:
+    """Searches for elements and their taps, each in the place of one for places.
+
+    Attributes:
+        found: by the places that `window_argmax` gives.
+        named: those whose elements stand for what the graph takes from there.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.found: dict[int, Node] = {}
+        self.named: set[int] = set()
+
+    def of(self, pool: Node) -> Node:
+        """The search in the place of this one."""
+        places, nodes = pool.outputs[0], self.parts.nodes
+        if places.key not in self.found:
+            values = Value(places.shape, pool.inputs[0].dtype, places.graph, "values")
+            taps = Value(places.shape, np.dtype(np.int32), places.graph, "taps")
+            made = self.found[places.key] = Node(
+                BEST, pool.inputs, (values, taps), pool.attrs, pool.site, pool.is_quiet
+            )
+            nodes.insert(nodes.index(pool) + 1, made)
+        return self.found[places.key]
+
+    def name(self, pool: Node, values: Value) -> bool:
+        """Gives the elements of a search as this value, if they are no other one yet."""
+        key, nodes = pool.outputs[0].key, self.parts.nodes
+        if key in self.named:
+            return False
+        made = self.of(pool)
+        named = Node(BEST, made.inputs, (values, made.outputs[1]), made.attrs, made.site, made.is_quiet)
+        self.found[key] = nodes[nodes.index(made)] = named
+        self.named.add(key)
+        return True
+
+
+def _join(node: Node, parts: Parts, searches: _Searches) -> None:
     """The largest elements, taken from where they are: found where their places are."""
-    if node.op.name != "reshape":
+    if node.op.name == "take_along":
+        pool = windows_read(node, parts)
+        if pool is not None and _has_elements(pool):
+            parts.replaced.add(node.outputs[0].key)  # it cannot fail, so nobody may need it
+    pattern = taken_from_windows(node, parts) if node.op.name in ("reshape", "take_along") else None
+    if pattern is None or not _has_elements(pattern[0]) or not searches.name(pattern[0], node.outputs[0]):
         return
-    found = taken_from_windows(node, parts)
-    if found is None or found[0].outputs[0].key in taps or not _has_elements(found[0]):
-        return
-    pool, taken = found
-    places = pool.outputs[0]
-    which = taps[places.key] = Value(places.shape, np.dtype(np.int32), places.graph, "taps")
-    best = Node(BEST, pool.inputs, (node.outputs[0], which), pool.attrs, pool.site, pool.is_quiet)
-    parts.nodes.insert(parts.nodes.index(pool) + 1, best)
     parts.nodes.remove(node)
-    parts.replaced.add(taken.key)
 
 
-def _put(node: Node, parts: Parts, taps: dict[int, Value]) -> Node | None:
+def _put(node: Node, parts: Parts, searches: _Searches) -> Node | None:
     """A cotangent added to where the largest elements came from."""
-    found = added_to_windows(node, parts) if node.op.name == "reshape" else None
-    if found is None or found[0].outputs[0].key not in taps:
+    pattern = added_to_windows(node, parts) if node.op.name in ("reshape", "add_along") else None
+    if pattern is None or not _has_elements(pattern[0]):
         return None
-    pool, ct, added = found
+    pool, ct, added = pattern
     parts.replaced.add(added.key)
     sizes = pool.inputs[0].shape[-len(pool.attrs[0]) :]
-    return node.remade(PUT, (ct, taps[pool.outputs[0].key]), (sizes, *pool.attrs))
+    return node.remade(PUT, (ct, searches.of(pool).outputs[1]), (sizes, *pool.attrs))
 
 
 def _has_elements(pool: Node) -> bool:
