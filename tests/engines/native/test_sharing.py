@@ -513,10 +513,31 @@ def test_arrays_of_unknown_size_are_freed_by_one_loop(modules: list[str]) -> Non
     for size in (1500, 1501, 1502):
         x = np.linspace(0.1, 1.0, size)
         np.testing.assert_allclose(f(x), slope_of_chain(x, 540), rtol=1e-11)  # products in another order
-    module = next(module for module in modules if "umul.with.overflow" in module)
-    assert module.count("call noalias ptr @wengert_take") > 300
+    module = next(module for module in modules if "%cells = alloca" in module)
+    assert int(re.findall(r"%cells = alloca \[(\d+) x ptr\]", module)[0]) > 300
     kernel = re.findall(r"^define internal i32 @kernel.*?^}", module, re.DOTALL | re.MULTILINE)[0]
     assert kernel.split("\nexit:\n")[1].count("call void @wengert_drop") == 1
+
+
+@unchecked
+def test_calls_of_arrays_of_unknown_size_are_a_table_too(modules: list[str], tables: list[int]) -> None:
+    """What is made for them, and the factors that they are given, which are elements of an operand."""
+
+    def f(x: Any) -> Any:
+        for k in range(400):
+            x = wg.sin(x) * (1.0 + 1e-4 * (k % 7))
+        return wg.sum(x)
+
+    compiled, slope = wg.function(wg.grad(f)), wg.function(wg.grad(f))
+    for size in (1500, 1501, 1503):
+        x = np.linspace(0.1, 1.0, size)
+        with numpy_only():
+            wanted = wg.grad(f)(x)
+        for function in (compiled, slope):
+            np.testing.assert_allclose(function(x), wanted, rtol=1e-10)  # products in another order
+    module = next(module for module in modules if "%cells = alloca" in module)
+    assert len(tables) >= 2
+    assert module.count("\n") < 20 * 400
 
 
 def test_joined_arrays_that_are_read_often_are_stored_once() -> None:
@@ -563,11 +584,25 @@ def test_only_functions_of_much_straight_code_are_compiled_in_haste(capfd: pytes
     effort = jit._effort(ir)
     assert effort.spares
     assert effort.level == effort.emission == 2  # what it calls is code as good as any
-    assert set(jit._straight_functions(ir.split("\n"))) == {"long"}
+    assert set(jit._lengths(ir.split("\n"))[1]) == {"long"}
     y = np.zeros(1)
     assert entry.called(jit.load(ir, "entry", table=CALLABLE), [np.array([1.0])], [y], ())[0] == 0
     assert y[0] == 1.0 + 1.5 * (jit.STRAIGHT + 10)
     assert capfd.readouterr().err == ""  # LLVM tells of each pass that leaves a function alone
+
+
+def test_in_huge_modules_the_longest_functions_alone_are_compiled_in_haste(capfd: pytest.CaptureFixture[str]) -> None:
+    """Functions that these call are optimised as anywhere."""
+    jumps = [line for k in range(jit.HUGE // 2) for line in (f"  br label %b{k}", f"b{k}:")]
+    ir = straight(10).replace("start:\n", "start:\n" + "\n".join(jumps) + "\n")
+    effort = jit._effort(ir)
+    assert (effort.level, effort.emission, effort.spares) == (2, 0, True)
+    lines = ir.split("\n")
+    assert set(jit._spared(lines, *jit._lengths(lines))) == {"entry"}
+    y = np.zeros(1)
+    assert entry.called(jit.load(ir, "entry", table=CALLABLE), [np.array([1.0])], [y], ())[0] == 0
+    assert y[0] == 1.0 + 1.5 * 10
+    assert capfd.readouterr().err == ""
 
 
 @unchecked

@@ -36,6 +36,7 @@ class Arrays(Values):
         self.cells: dict[Array, str] = {}  # slots that hold the addresses of others
         self.lent: frozenset[Array] = frozenset()  # of these, arrays of the function that runs this one
         self.together: dict[Array, int] = {}  # where in their block small arrays begin
+        self.tabulated: dict[str, int] = {}  # the places of slots in their table, where there are many
         self.standing: list[Array] = []  # those with cells whose addresses are known where code is being written
         self.room = 0  # the bytes of that block
         self.labels = 0
@@ -125,6 +126,7 @@ class Arrays(Values):
         a value for each failure that leads there."""
         self.declare("memset", "declare void @llvm.memset.p0.i64(ptr nocapture, i8, i64, i1)")
         count = len(names)
+        self.tabulated = {name: i for i, name in enumerate(names)}
         self.top[:0] = [
             f"  %cells = alloca [{count} x ptr]",
             f"  call void @llvm.memset.p0.i64(ptr %cells, i8 0, i64 {count * 8}, i1 false)",
@@ -210,32 +212,40 @@ class Arrays(Values):
         """For those who check accesses."""
 
     def alloc(self, item: Alloc) -> None:
-        array, width = item.array, WIDTHS[item.array.type]
+        array = item.array
         if array not in self.cells:
             if item.zero:
-                self.zero(self.pointer(array), str(item.count * width if type(item.count) is int else 0))
+                count = item.count * WIDTHS[array.type] if type(item.count) is int else 0
+                self.zero(self.pointer(array), str(count))
             return
-        self.declare("take", "declare noalias ptr @wengert_take(i64)")
-        cell, old, made = self.cells[array], self.temp(), self.temp()
-        self.lines += [f"  {old} = load ptr, ptr {cell}", f"  call void @wengert_drop(ptr {old})"]
-        if type(item.count) is int:
-            size = str(min(item.count * width, ABSURD))
-        else:
-            size = self.bytes_of(self.operand(item.count, "i64"), width)
-        self.lines.append(f"  {made} = call noalias ptr @wengert_take(i64 {size})")
-        self.lines.append(f"  store ptr {made}, ptr {cell}")
-        self.check(made, array)
+        size = self.size_of(item, self.operand(item.count, "i64"))
+        made = self.make(self.cells[array], size, self.told(array))
         if array in self.made_once:
             self.pointers[array] = made
             self.standing.append(array)
         if item.zero:
             self.zero(made, size)
 
-    def check(self, made: str, array: Array) -> None:
+    def size_of(self, item: Alloc, count: str) -> str:
+        """The bytes of an array with so many elements."""
+        width = WIDTHS[item.array.type]
+        return str(min(item.count * width, ABSURD)) if type(item.count) is int else self.bytes_of(count, width)
+
+    def make(self, cell: str, size: str, number: str) -> str:
+        """Makes an array in the place of what its cell holds; `number` is what a want of memory tells."""
+        self.declare("take", "declare noalias ptr @wengert_take(i64)")
+        old, made = self.temp(), self.temp()
+        self.lines += [f"  {old} = load ptr, ptr {cell}", f"  call void @wengert_drop(ptr {old})"]
+        self.lines.append(f"  {made} = call noalias ptr @wengert_take(i64 {size})")
+        self.lines.append(f"  store ptr {made}, ptr {cell}")
+        self.check(made, number)
+        return made
+
+    def check(self, made: str, number: str) -> None:
         """Goes on if memory was there."""
         is_null = self.temp()
         self.lines.append(f"  {is_null} = icmp eq ptr {made}, null")
-        self.end_if(is_null, self.out_of_memory(self.told(array)))
+        self.end_if(is_null, self.out_of_memory(number))
 
     def reserve(self, item: Reserve) -> None:
         self.declare("grow", "declare noalias ptr @wengert_grow(ptr nocapture, i64)")
@@ -258,7 +268,7 @@ class Arrays(Values):
             f"  {old} = load ptr, ptr {cell}",
             f"  {made} = call ptr @wengert_grow(ptr {old}, i64 {size})",
         ]
-        self.check(made, item.array)
+        self.check(made, self.told(item.array))
         self.lines += [
             f"  store ptr {made}, ptr {cell}",
             f"  store i64 {wanted}, ptr {cell}.room",

@@ -5,8 +5,8 @@ another. As code, each takes LLVM more time than a loop of a piece does: where a
 data it takes none. A table has a row for each call: what kind of call it is, then a word for each argument. A loop
 goes over the table, and calls of one kind are one call in it.
 
-A word is a number, or where an array lies in the block that small arrays share, or a place among the addresses and
-registers that were put on the stack before the loop.
+A word is a number, or tells where behind an address that all calls know the argument lies: an operand's, that of the
+block that small arrays share, or that of the addresses and registers which were put on the stack before the loop.
 """
 
 from __future__ import annotations
@@ -25,13 +25,18 @@ from ..ir.loops import (
     Array,
     Block,
     Call,
+    Convert,
     Copy,
     Extent,
+    Let,
+    Load,
     Local,
     Operand,
     Reg,
+    Select,
     moved_by,
 )
+from ..ir.renaming import reads, walk
 from .values import REGISTER
 
 if TYPE_CHECKING:
@@ -41,18 +46,22 @@ LEAST = 32  # calls of a table: of fewer, code is as good
 ALIKE = 4  # calls of one kind that a block has at least, or they are code
 
 
+GIVEN = "given"  # what is put on the stack
+
+
 class Word(NamedTuple):
     """An argument of a call.
 
     Attributes:
-        kind: "number" where the word is the argument, "together" where it is its distance from the shared block's
-            beginning, "given" where it is the place of what was put on the stack, "cell" where the argument lies where
-            that points to.
+        base: the address from which it is found, as LLVM calls it; empty where the word is the argument.
+        reads: how often something is read to find it: behind the base there is itself, where it lies, or where that is
+            told.
         type: of the argument, as LLVM writes it.
-        value: what the word is, or what was put on the stack, as LLVM calls it.
+        value: the number, or the bytes from the base on; what is put on the stack, as LLVM calls it.
     """
 
-    kind: str
+    base: str
+    reads: int
     type: str
     value: Any
 
@@ -66,49 +75,96 @@ class Step(NamedTuple):
         kind: what all calls have in common that one place in the code makes.
     """
 
-    item: Apply | Call | Copy
+    item: Apply | Call | Copy | Alloc
     words: list[Word]
     kind: tuple[Any, ...]
 
 
-def tables_of(kernel: _Kernel, block: Block) -> dict[int, list[Step]]:
-    """The calls of a block that become tables, by the place of the first; what is no code may stand between them."""
-    if kernel.watch is not None or sum(type(item) in (Apply, Call) for item in block) < LEAST:
+class Row(NamedTuple):
+    """Instructions one after another that become a table.
+
+    Attributes:
+        steps: its calls.
+        before: what stands among them and may as well be computed before.
+        length: how many instructions they are, with those that are no code.
+    """
+
+    steps: list[Step]
+    before: list[Any]
+    length: int
+
+
+def rows_of(kernel: _Kernel, block: Block) -> dict[int, Row]:
+    """The rows of a block, by the place of the first instruction."""
+    if kernel.watch is not None or sum(type(item) in _CALLS for item in block) < LEAST:
         return {}
-    steps = [_step(kernel, item) for item in block]
+    seen = {item.out: item for item in block if type(item) is Load and _is_element(kernel, item)}
+    steps = [_step(kernel, item, seen) for item in block]
     alike = Counter(step.kind for step in steps if step is not None)
-    found: dict[int, list[Step]] = {}
-    row: list[Step] = []
+    found: dict[int, Row] = {}
+    row: Row | None = None
+    begin = 0
     for place, (item, step) in enumerate(zip(block, steps, strict=True)):
-        if step is not None and alike[step.kind] >= ALIKE:
-            row = row or found.setdefault(place, [])
-            row.append(step)
-        elif not is_nothing(kernel, item):
-            row = []
-    return {place: row for place, row in found.items() if len(row) >= LEAST}
+        is_step = step is not None and alike[step.kind] >= ALIKE
+        if not is_step and not (row and (_is_nothing(kernel, item) or _is_known(kernel, item))):
+            row = None
+            continue
+        if row is None:
+            row, begin = Row([], [], 0), place
+        if is_step:
+            row.steps.append(cast(Step, step))
+        elif not _is_nothing(kernel, item):
+            row.before.append(item)
+        row = found[begin] = row._replace(length=place + 1 - begin)
+    found = {place: row for place, row in found.items() if len(row.steps) >= LEAST}
+    if seen and found:
+        tabulated = {id(step.item) for row in found.values() for step in row.steps}
+        read = {x for item in walk(block) if id(item) not in tabulated for x in reads(item)}
+        for row in found.values():
+            row.before[:] = [item for item in row.before if item.out not in seen or item.out in read]
+    return found
 
 
-def is_nothing(kernel: _Kernel, item: Any) -> bool:
+_CALLS = (Apply, Call, Copy, Alloc)
+
+
+def _is_nothing(kernel: _Kernel, item: Any) -> bool:
     """Whether an instruction is no code where it stands."""
     return type(item) in (Local, Extent) or (type(item) is Alloc and item.array not in kernel.cells and not item.zero)
 
 
-def _step(kernel: _Kernel, item: Any) -> Step | None:
+def _is_known(kernel: _Kernel, item: Any) -> bool:
+    """Whether an instruction gives the same before the calls that stand before it, none of which gives a register."""
+    is_operand = type(item) is Load and item.array.place == "in" and item.array in kernel.pointers
+    return is_operand or type(item) in (Let, Select, Convert)
+
+
+def _is_element(kernel: _Kernel, item: Load) -> bool:
+    """Whether an instruction reads an element of an operand that calls can read as well."""
+    array = item.array
+    is_plain = array.type in REGISTER and array.type != "bool" and type(item.index) is int
+    return is_plain and array.place == "in" and array in kernel.pointers
+
+
+def _step(kernel: _Kernel, item: Any, seen: dict[Reg, Load]) -> Step | None:
     kind = type(item)
     words: list[Word | None]
     if kind is Apply:
-        words, what = _words_of_apply(kernel, item), item.piece
+        words, what = _words_of_apply(kernel, item, seen), item.piece
     elif kind is Call and item.out is None:
         words, what = [_argument(kernel, argument) for argument in item.args], item.name
     elif kind is Copy and type(item.count) is int:
         words = [_place(kernel, item.target, item.target_start), _place(kernel, item.source, item.source_start)]
         what = item.count * WIDTHS[item.target.type]
+    elif kind is Alloc and item.array in kernel.cells and not item.zero:
+        words = [_slot(kernel, kernel.cells[item.array]), _told(kernel, item.array), _number(kernel, item.count, "i64")]
+        what = ("alloc", WIDTHS[item.array.type], type(item.count) is int and item.count)
     else:
         return None
     known = [word for word in words if word is not None]
     if len(known) < len(words):
         return None
-    return Step(item, known, (what, *[(word.kind, word.type) for word in known]))
+    return Step(item, known, (what, *[word[:3] for word in known]))
 
 
 def _argument(kernel: _Kernel, argument: Argument) -> Word | None:
@@ -116,44 +172,61 @@ def _argument(kernel: _Kernel, argument: Argument) -> Word | None:
     if isinstance(argument, Address):
         return _place(kernel, argument.array, argument.index)
     is_plain = not argument.by_address and argument.type != "bool"
-    return _number(argument.value, argument.type) if is_plain else None
+    return _number(kernel, argument.value, argument.type) if is_plain else None
 
 
 def _place(kernel: _Kernel, array: Array, index: Operand) -> Word | None:
     """The address of an element, where no code is needed to find it."""
     word = _array(kernel, array)
-    if type(index) is int and word.kind == "together":
+    if type(index) is int and not word.reads:
         return word._replace(value=word.value + index * WIDTHS[array.type])
     return word if type(index) is int and index == 0 else None
 
 
-def _words_of_apply(kernel: _Kernel, item: Apply) -> list[Word | None]:
+def _words_of_apply(kernel: _Kernel, item: Apply, seen: dict[Reg, Load]) -> list[Word | None]:
     moved = {*moved_by(item)}
     words: list[Word | None] = [_array(kernel, array) for array in item.arrays if array not in moved]
-    words += [_number(x, r.type) for x, r in zip(item.numbers, item.piece.registers, strict=True)]
-    words += [Word("given", "ptr", kernel.slot(var)) for var in item.variables]
+    words += [_number(kernel, x, r.type, seen) for x, r in zip(item.numbers, item.piece.registers, strict=True)]
+    words += [Word(GIVEN, 1, "ptr", kernel.slot(var)) for var in item.variables]
     for array in item.arrays:
         if array in moved:
-            told = kernel.told(array)
-            words.append(Word("number", "i64", int(told)) if told.isdecimal() else Word("given", "i64", told))
-            words += [Word("given", "ptr", slot) for slot, _ in kernel.slots_of(array)]
+            words.append(_told(kernel, array))
+            words += [_slot(kernel, slot) for slot, _ in kernel.slots_of(array)]
     return words
+
+
+def _told(kernel: _Kernel, array: Array) -> Word:
+    """What a want of memory tells of an array."""
+    told = kernel.told(array)
+    return Word("", 0, "i64", int(told)) if told.isdecimal() else Word(GIVEN, 1, "i64", told)
 
 
 def _array(kernel: _Kernel, array: Array) -> Word:
     if array in kernel.pointers:
-        return Word("given", "ptr", kernel.pointers[array])
+        return Word(GIVEN, 1, "ptr", kernel.pointers[array])
     start = kernel.together.get(array)
-    return Word("cell", "ptr", kernel.cells[array]) if start is None else Word("together", "ptr", start)
+    if start is not None:
+        return Word("%together", 0, "ptr", start)
+    slot = _slot(kernel, kernel.cells[array])
+    return slot._replace(reads=slot.reads + 1)
 
 
-def _number(x: Operand, type_: str) -> Word:
+def _slot(kernel: _Kernel, name: str) -> Word:
+    """The address of what holds an address."""
+    place = kernel.tabulated.get(name)
+    return Word(GIVEN, 1, "ptr", name) if place is None else Word("%cells", 0, "ptr", 8 * place)
+
+
+def _number(kernel: _Kernel, x: Operand, type_: str, seen: dict[Reg, Load] | None = None) -> Word:
     kind = REGISTER[type_]
     if type(x) is Reg:
-        return Word("given", kind, f"%v{x.number}")
+        load = seen.get(x) if seen else None
+        if load is None:
+            return Word(GIVEN, 1, kind, f"%v{x.number}")
+        return Word(kernel.pointers[load.array], 1, kind, cast(int, load.index) * WIDTHS[load.array.type])
     if type_ in FLOATS:
-        return Word("number", kind, int.from_bytes(struct.pack("<f" if type_ == "f32" else "<d", x), "little"))
-    return Word("number", kind, int(cast(int, x)))
+        return Word("", 0, kind, int.from_bytes(struct.pack("<f" if type_ == "f32" else "<d", x), "little"))
+    return Word("", 0, kind, int(cast(int, x)))
 
 
 class Table:
@@ -202,21 +275,21 @@ class Table:
 
     def number(self, word: Word) -> int:
         """What stands in the table for an argument."""
-        if word.kind in ("given", "cell"):
-            return self.given.setdefault((word.type, word.value), len(self.given))
-        return word.value
+        if word.base != GIVEN:
+            return word.value
+        return 8 * self.given.setdefault((word.type if word.reads == 1 else "ptr", word.value), len(self.given))
 
     def argument(self, word: Word, row: str, place: int) -> str:
         """Writes what finds an argument in a row."""
         line = self.kernel.line
         found = line(f"load i64, ptr {line(f'getelementptr i64, ptr {row}, i64 {place}')}")
-        if word.kind == "together":
-            return line(f"getelementptr inbounds i8, ptr %together, i64 {found}")
-        if word.kind == "number":
+        if not word.base:
             return self.converted(found, word.type)
-        cell = line(f"getelementptr i64, ptr %{self.name}.given, i64 {found}")
-        found = line(f"load {word.type}, ptr {cell}")
-        return line(f"load ptr, ptr {found}") if word.kind == "cell" else found
+        base = f"%{self.name}.given" if word.base == GIVEN else word.base
+        found = line(f"getelementptr inbounds i8, ptr {base}, i64 {found}")
+        for left in reversed(range(word.reads)):
+            found = line(f"load {'ptr' if left else word.type}, ptr {found}")
+        return found
 
     def converted(self, word: str, type_: str) -> str:
         """A word of 64 bits as a number of another type."""

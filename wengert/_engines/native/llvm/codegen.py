@@ -64,7 +64,7 @@ from ..ir.signal_checks import MOST
 from ..run import context
 from . import lanes
 from .arrays import LONGEST_BLOCK, Arrays
-from .call_rows import Table, is_nothing, tables_of
+from .call_rows import Row, Table, rows_of
 from .jit import GATHERS, SCATTERED
 from .loop_shapes import (
     FEW,
@@ -248,20 +248,19 @@ class _Kernel(Arrays):
     def block(self, block: Block) -> None:
         began = len(self.lines)
         outer = len(self.standing)
-        tables, waiting = tables_of(self, block), 0
+        rows, left = rows_of(self, block), 0  # instructions of a table that has been written
         for place, item in enumerate(block):
+            if place in rows:
+                self.row(rows[place])
+                left = rows[place].length
+            left -= 1
+            if left >= 0:
+                continue
             if len(self.lines) - began > LONGEST_BLOCK:
                 began = self.cut(self.lines)
             if self.watch is not None:
                 self.watch.look(item)
-            if place in tables:
-                self.tables += 1
-                Table(self, self.tables).write(tables[place])
-                waiting = len(tables[place])
-            if waiting and not is_nothing(self, item):
-                waiting -= 1
-            else:
-                self.emitters[type(item)](self, item)
+            self.emitters[type(item)](self, item)
         while len(self.standing) > outer:  # behind the block their addresses are in their cells only
             del self.pointers[self.standing.pop()]
 
@@ -433,12 +432,25 @@ class _Kernel(Arrays):
             self.lines.append(f"  {ended} = icmp ne i32 {status}, 0")
             self.end_if(ended, [f"  store i32 {status}, ptr %status", "  br label %exit"])
 
-    def run_step(self, item: Apply | Call | Copy, given: list[tuple[str, str]]) -> None:
+    def row(self, row: Row) -> None:
+        """Instructions that are a table."""
+        began = len(self.lines)
+        for item in row.before:
+            if len(self.lines) - began > LONGEST_BLOCK:
+                began = self.cut(self.lines)
+            self.emitters[type(item)](self, item)
+        self.tables += 1
+        Table(self, self.tables).write(row.steps)
+
+    def run_step(self, item: Apply | Call | Copy | Alloc, given: list[tuple[str, str]]) -> None:
         """An instruction with arguments that a table has."""
         if isinstance(item, Apply):
             self.run_piece(item.piece, given)
         elif isinstance(item, Call):
             self.call_with(item, given)
+        elif isinstance(item, Alloc):
+            (_, cell), (_, number), (_, count) = given
+            self.make(cell, self.size_of(item, count), number)
         else:
             (_, target), (_, source) = given
             self.move(target, source, str(cast(int, item.count) * WIDTHS[item.target.type]))

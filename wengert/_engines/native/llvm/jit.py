@@ -38,7 +38,7 @@ from .target import identity, layout, llvm, machine, new_machine
 
 SHORT = 150  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll loops takes half as long again
-HUGE = 50_000  # ... and from which on code is made without much ado
+HUGE = 50_000  # ... and from which on the longest functions are made without much ado, or else all
 STRAIGHT = 3_000  # lines without a jump from which on a function is, too: more would take quadratic time
 
 SIDE_BY_SIDE = "; iterations side by side\n"  # in a module whose loops are short and have much to do in each iteration
@@ -48,7 +48,7 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"15"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"16"  # part of the keys on disk: another number wherever the passes or their options change
 
 APART = ".apart"  # what names of functions end in that have been in a module of their own
 
@@ -344,8 +344,9 @@ class _Effort(NamedTuple):
         unrolls: whether it writes out iterations of loops, beyond what vector code needs.
         packs: whether it vectorises straight code.
         is_tidied: at level 0, whether variables become registers all the same.
-        spares: whether functions of much straight code are left to a quick code generator, without passes: each of them
-            takes quadratic time there, and most such functions call loops that are functions of their own.
+        spares: whether functions of much straight code, and the longest of a huge module, are left to a quick code
+            generator, without passes: each of them takes quadratic time there, and most such functions call loops that
+            are functions of their own.
         gathers: as `target.machine` takes it.
     """
 
@@ -375,10 +376,11 @@ def _effort_by_length(ir: str) -> _Effort:
         return _Effort(3, 3, unrolls=True, packs=packs)
     if len(lines) <= MIDDLE:
         return _Effort(2, 2, packs=packs)
-    spared = _straight_functions(lines)
-    if len(lines) - sum(spared.values()) > HUGE:
-        return _Effort(0, 0, is_tidied=True)
-    return _Effort(2, 2, spares=bool(spared))
+    lengths, straight = _lengths(lines)
+    if len(lines) - sum(straight.values()) <= HUGE:
+        return _Effort(2, 2, spares=bool(straight))
+    left = len(lines) - sum(_spared(lines, lengths, straight).values())
+    return _Effort(2, 0, spares=True) if left <= HUGE else _Effort(0, 0, is_tidied=True)
 
 
 _function = re.compile(r'define [^@]*@"?([\w.]+)"?\(')
@@ -388,9 +390,22 @@ _mentioned = re.compile(r"@([\w.]+)")
 _whole = re.compile(_head + r" \{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 
 
-def _straight_functions(lines: list[str]) -> dict[str, int]:
-    """The functions with more than `STRAIGHT` lines without a jump, and how many lines each has."""
-    found: dict[str, int] = {}
+def _spared(lines: list[str], lengths: dict[str, int], straight: dict[str, int]) -> dict[str, int]:
+    """The functions that passes do not meet, and how many lines each has: those of much straight code, and in huge
+    modules the longest, too, since the loops that they call are worth the passes."""
+    found = {**straight}
+    left = len(lines) - sum(straight.values())
+    for name, length in sorted(lengths.items(), key=lambda item: -item[1]):
+        if left > HUGE and length > STRAIGHT and name not in found:
+            found[name] = length
+            left -= length
+    return found
+
+
+def _lengths(lines: list[str]) -> tuple[dict[str, int], dict[str, int]]:
+    """How many lines each function has, and of these the ones with more than `STRAIGHT` without a jump."""
+    lengths: dict[str, int] = {}
+    straight: dict[str, int] = {}
     name, start, last, longest = "", 0, 0, 0
     for place, line in enumerate(lines):
         if line.startswith("define "):
@@ -400,9 +415,11 @@ def _straight_functions(lines: list[str]) -> dict[str, int]:
         elif line.endswith((":", "}")):
             longest = max(longest, place - last)
             last = place
-            if line == "}" and longest > STRAIGHT:
-                found[name] = place - start
-    return found
+            if line == "}":
+                lengths[name] = place - start
+                if longest > STRAIGHT:
+                    straight[name] = lengths[name]
+    return lengths, straight
 
 
 _BUILT = 32  # modules for which one builder of passes serves
@@ -435,7 +452,8 @@ def _parted(ir: str, target: object, effort: _Effort) -> tuple[str, str]:
     Passes do not meet them: of each pass that leaves a function alone, LLVM writes a line to standard error. The
     attributes are written into the text: llvmlite before 0.48 gives them to what a function returns.
     """
-    names = _straight_functions(ir.split("\n"))
+    lines = ir.split("\n")
+    names = _spared(lines, *_lengths(lines))
     with _placed(ir) as module:
         _tidy([module.get_function(name) for name in names], _builder(target, effort))
         text = str(module)
