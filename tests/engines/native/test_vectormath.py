@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import wengert as wg
 import wengert.numpy as xp
 from tests.support.narrower_vectors import NARROWER, VARIABLE
 from tests.support.native_kernels import map_ir
-from wengert._engines.native.llvm import jit, polynomials, prelude, symbols, target, values, vectormath
+from wengert._engines.native.llvm import jit, polynomials, prelude, rare_lanes, symbols, target, values, vectormath
 from wengert._engines.native.run import entry
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
@@ -401,3 +402,42 @@ def test_the_tangent_of_a_maximum_finds_it_where_a_function_is_computed_twice(na
         return wg.jvp(lambda x: xp.max(getattr(xp, name)(x) + rows, axis=1), (x,), (y,))[1]
 
     np.testing.assert_allclose(wg.function(tangent)(x, y), tangent(x, y), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "dtype"), sorted(rare_lanes._PLAIN))
+def test_lanes_beside_the_plain_range_take_no_call_each_and_change_no_others(name: str, dtype: str) -> None:
+    if not vectormath.variants(name, dtype) or not rare_lanes.has(name, dtype):
+        pytest.skip("the C library has no vectors of it here, or ours serve all numbers")
+    kind, (least, most) = DTYPES[dtype], rare_lanes._PLAIN[name, dtype]
+    info = np.finfo(kind)
+    ends = [max(least, -info.max), most]
+    with np.errstate(over="ignore"):
+        beside = [np.nextafter(kind(end), kind(to)) for end, to in zip(ends, (-np.inf, np.inf), strict=True)]
+        rare = np.array([*ends, *beside, *[2 * v for v in ends], 0, -1, np.inf, -np.inf, np.nan, info.tiny / 8], kind)
+    plain = np.linspace(max(least, -50.0), min(most, 50.0), 1_000).astype(kind)[1:-1]
+    mixed = plain.copy()
+    mixed[::7] = np.resize(rare, len(mixed[::7]))
+    found = run(name, dtype, mixed)
+    check(name, (mixed,), found)
+    is_plain = np.arange(len(plain)) % 7 != 0
+    np.testing.assert_array_equal(found[is_plain], run(name, dtype, plain)[is_plain])
+    # nothing in the text calls the function of one number, but for the library's own vectors
+    text = rare_lanes.definition(name, dtype, 4, "library")[0]
+    assert text.count("call") and f"@{vectormath.c_name(name, dtype)}(" not in text
+
+
+@pytest.mark.parametrize(("name", "dtype"), sorted(rare_lanes._PLAIN))
+def test_lanes_beside_the_plain_range_warn_as_numpys_do(name: str, dtype: str) -> None:
+    x = np.linspace(0.1, 0.9, 64).astype(DTYPES[dtype])
+    function = getattr(np, NUMPY_NAMES.get(name, name))
+    compiled = wg.function(function)
+    for value in (0, -1, -2, np.inf, -np.inf, np.nan, 2000, -2000, -126.3, 1e-40, 2e4):
+        x[3] = value
+        assert _said(compiled, x) == _said(function, x), value
+
+
+def _said(function: Any, x: Any) -> set[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function(x)
+    return {str(w.message).split(" encountered")[0] for w in caught}

@@ -17,7 +17,7 @@ from .target import has_fma, has_scaling
 LARGE_ANGLE = 1e9  # beyond it the three parts of pi / 2 do not suffice
 
 
-class _Lanes:
+class Lanes:
     """Writes the body of one function on `<n x double>`."""
 
     def __init__(self, lanes: int) -> None:
@@ -138,7 +138,7 @@ _COS = [
 _MAGIC = 1.5 * 2.0**52  # a number below 2^51 that is added to it is rounded, and stands in its last bits
 
 
-def _reduced_exp(w: _Lanes, x: str) -> tuple[str, str, str]:
+def _reduced_exp(w: Lanes, x: str) -> tuple[str, str, str]:
     """r and n, as a number and as an integer, where x = n log(2) + r."""
     raised = w.fma(x, w.number(1 / math.log(2)), w.number(_MAGIC))
     rounded = w.sub(raised, w.number(_MAGIC))
@@ -146,13 +146,13 @@ def _reduced_exp(w: _Lanes, x: str) -> tuple[str, str, str]:
     return w.less(rounded, _LOG_2_LOW, w.less(rounded, _LOG_2_HIGH, x)), rounded, n
 
 
-def _clamped(w: _Lanes, x: str, low: float, high: float) -> str:
+def _clamped(w: Lanes, x: str, low: float, high: float) -> str:
     """x between two bounds; a NaN stays."""
     x = w.where("ogt", x, high, w.number(high), x)
     return w.where("olt", x, low, w.number(low), x)
 
 
-def _exp(w: _Lanes, x: str) -> str:
+def _exp(w: Lanes, x: str) -> str:
     r, rounded, n = _reduced_exp(w, _clamped(w, x, -750.0, 711.0))
     found = w.series(r, [1.0, 1.0, *_EXP])
     if w.scales():
@@ -161,7 +161,7 @@ def _exp(w: _Lanes, x: str) -> str:
     return w.mul(w.mul(found, w.power_of_two(half)), w.power_of_two(w.int_op("sub", n, half)))
 
 
-def _expm1(w: _Lanes, x: str) -> str:
+def _expm1(w: Lanes, x: str) -> str:
     r, _, n = _reduced_exp(w, _clamped(w, x, -50.0, 709.79))
     grown = w.fma(w.mul(r, r), w.series(r, _EXP), r)
     scale = w.power_of_two(w.int_op("sub", n, 1))  # half of 2^n, which may not fit
@@ -169,7 +169,7 @@ def _expm1(w: _Lanes, x: str) -> str:
     return w.where("oeq", x, 0.0, x, w.add(found, found))
 
 
-def _tanh(w: _Lanes, x: str) -> str:
+def _tanh(w: Lanes, x: str) -> str:
     size = w.intrinsic("fabs", x)
     capped = w.where("ogt", size, 22.0, w.number(22.0), size)
     grown = _expm1(w, w.add(capped, capped))
@@ -177,10 +177,20 @@ def _tanh(w: _Lanes, x: str) -> str:
     return w.intrinsic("copysign", found, x)
 
 
+def _exp2(w: Lanes, x: str) -> str:
+    x = _clamped(w, x, -1080.0, 1025.0)
+    raised = w.add(x, w.number(_MAGIC))
+    rounded = w.sub(raised, w.number(_MAGIC))
+    n = w.int_op("sub", w.bits(raised), struct.unpack("q", struct.pack("d", _MAGIC))[0])
+    found = w.series(w.mul(w.sub(x, rounded), w.number(math.log(2))), [1.0, 1.0, *_EXP])
+    half = w.int_op("ashr", n, 1)
+    return w.mul(w.mul(found, w.power_of_two(half)), w.power_of_two(w.int_op("sub", n, half)))
+
+
 # -- logarithms -------------------------------------------------------------------------------------------------------
 
 
-def _log_of_positive(w: _Lanes, x: str) -> str:
+def _log_of_positive(w: Lanes, x: str) -> str:
     """The logarithm of a positive finite number."""
     is_small = w.emit(f"fcmp olt {w.type} {x}, {w.number(2.0**-1000)}")
     scaled = w.mul(x, w.number(2.0**54))
@@ -201,14 +211,14 @@ def _log_of_positive(w: _Lanes, x: str) -> str:
     return w.fma(exponent, w.number(_LOG_2_HIGH), w.add(f, tail))
 
 
-def _log(w: _Lanes, x: str) -> str:
+def _log(w: Lanes, x: str) -> str:
     found = _log_of_positive(w, x)
     found = w.where("oeq", x, math.inf, x, found)
     found = w.where("oeq", x, 0.0, w.number(-math.inf), found)
     return w.where("ult", x, 0.0, w.number(math.nan), found)
 
 
-def _log1p(w: _Lanes, x: str) -> str:
+def _log1p(w: Lanes, x: str) -> str:
     u = w.add(x, w.number(1.0))
     # what rounding took from 1 + x comes back as a correction
     lost = w.sub(x, w.sub(u, w.number(1.0)))
@@ -223,7 +233,7 @@ def _log1p(w: _Lanes, x: str) -> str:
 # -- angles -----------------------------------------------------------------------------------------------------------
 
 
-def _reduced_angle(w: _Lanes, x: str) -> tuple[str, str, str]:
+def _reduced_angle(w: Lanes, x: str) -> tuple[str, str, str]:
     """sin(r), cos(r) and the bits of n, where x = n pi / 2 + r."""
     raised = w.fma(x, w.number(2 / math.pi), w.number(_MAGIC))
     rounded = w.sub(raised, w.number(_MAGIC))
@@ -235,21 +245,21 @@ def _reduced_angle(w: _Lanes, x: str) -> tuple[str, str, str]:
     return sin, cos, w.bits(raised)
 
 
-def _is_odd(w: _Lanes, n: str) -> str:
+def _is_odd(w: Lanes, n: str) -> str:
     return w.emit(f"icmp slt {w.ints} {w.int_op('shl', n, 63)}, zeroinitializer")
 
 
-def _chosen(w: _Lanes, cond: str, x: str, y: str) -> str:
+def _chosen(w: Lanes, cond: str, x: str, y: str) -> str:
     return w.emit(f"select {w.bools} {cond}, {w.type} {x}, {w.type} {y}")
 
 
-def _signed(w: _Lanes, x: str, n: str) -> str:
+def _signed(w: Lanes, x: str, n: str) -> str:
     """x, with the other sign where bit 1 of n is set."""
     sign = w.int_op("shl", w.int_op("lshr", n, 1), 63)
     return w.floats(w.int_op("xor", w.bits(x), sign))
 
 
-def _sin_cos(w: _Lanes, x: str) -> tuple[str, str]:
+def _sin_cos(w: Lanes, x: str) -> tuple[str, str]:
     sin, cos, n = _reduced_angle(w, x)
     odd = _is_odd(w, n)
     return (
@@ -258,7 +268,7 @@ def _sin_cos(w: _Lanes, x: str) -> tuple[str, str]:
     )
 
 
-def _tan(w: _Lanes, x: str) -> str:
+def _tan(w: Lanes, x: str) -> str:
     sin, cos, n = _reduced_angle(w, x)
     odd = _is_odd(w, n)
     bottom = _chosen(w, odd, w.emit(f"fneg {w.type} {sin}"), cos)
@@ -268,7 +278,7 @@ def _tan(w: _Lanes, x: str) -> str:
 # -- hyperbolic functions ---------------------------------------------------------------------------------------------
 
 
-def _sinh_cosh(w: _Lanes, x: str) -> tuple[str, str]:
+def _sinh_cosh(w: Lanes, x: str) -> tuple[str, str]:
     """By e, half of e^|x| - 1: e + e / (2 e + 1), and e + 1 / 2 + (1 / 2) / (2 e + 1)."""
     size = w.intrinsic("fabs", x)
     r, _, n = _reduced_exp(w, w.where("ogt", size, 710.5, w.number(710.5), size))
@@ -294,7 +304,7 @@ _LOG_2_SHORT = (0.693359375, -2.12194440e-4)  # log 2 in two parts, the first of
 _SHORT_MAGIC = 1.5 * 2.0**23
 
 
-class _Floats(_Lanes):
+class _Floats(Lanes):
     """Writes the body of one function on `<n x float>`."""
 
     def __init__(self, lanes: int) -> None:
@@ -327,7 +337,7 @@ class _Floats(_Lanes):
         return self.floats(self.int_op("shl", self.int_op("add", n, "splat (i32 127)"), "splat (i32 23)"))
 
 
-def _exp_of_floats(w: _Lanes, x: str) -> str:
+def _exp_of_floats(w: Lanes, x: str) -> str:
     """As `_exp`. What is below -104 is 0: a product that rounds to that takes processors long."""
     bounded = w.where("olt", x, -104.0, w.number(-104.0), w.where("ogt", x, 100.0, w.number(100.0), x))
     raised = w.fma(bounded, w.number(1 / math.log(2)), w.number(_SHORT_MAGIC))
@@ -346,8 +356,8 @@ def _exp_of_floats(w: _Lanes, x: str) -> str:
 
 # -- functions --------------------------------------------------------------------------------------------------------
 
-_Body = Callable[[_Lanes, str], str]
-_Both = Callable[[_Lanes, str], tuple[str, str]]
+_Body = Callable[[Lanes, str], str]
+_Both = Callable[[Lanes, str], tuple[str, str]]
 
 
 def _first_of(both: _Both) -> _Body:
@@ -365,6 +375,8 @@ _BODIES: dict[str, _Body] = {
     **{first: _first_of(both) for (first, _), both in _BOTH.items()},
     **{second: _second_of(both) for (_, second), both in _BOTH.items()},
 }  # fmt: skip
+# of numbers of which the C library computes no vectors (`rare_lanes.py`)
+_RARE: dict[str, _Body] = {"exp2": _exp2}
 _ANGLES = ("sin", "cos", "tan")
 _FASTER = ("exp", "tanh")
 
@@ -372,6 +384,21 @@ _FASTER = ("exp", "tanh")
 def has(name: str) -> bool:
     """Whether there is a function of this name here, and the machine can run it."""
     return name in _BODIES and has_fma()
+
+
+def has_body(name: str) -> bool:
+    """Whether there is one for rare numbers, if for no others, and the machine can run it."""
+    return has(name) or (name in _RARE and has_fma())
+
+
+def farthest(name: str) -> float:
+    """The size from which on the C library's function of one number is asked; infinite if it never is."""
+    return LARGE_ANGLE if name in _ANGLES else math.inf
+
+
+def lanes_of(dtype: str, lanes: int) -> Lanes:
+    """What writes a function's body on vectors of a type."""
+    return Lanes(lanes) if dtype == "f64" else _Floats(lanes)
 
 
 def is_preferred(name: str, dtype: str) -> bool:
@@ -410,17 +437,17 @@ def definition(name: str, dtype: str, lanes: int) -> tuple[str, dict[str, str]]:
         lanes: how many numbers a vector has.
     """
     is_short = (name, dtype) == ("exp", "f32")
-    w = _Floats(lanes) if is_short else _Lanes(lanes)
+    w = lanes_of("f32" if is_short else "f64", lanes)
     kind = f"<{lanes} x {'double' if dtype == 'f64' else 'float'}>"
     x = "%x" if dtype == "f64" or is_short else w.emit(f"fpext {kind} %x to {w.type}")
-    found = _exp_of_floats(w, x) if is_short else _BODIES[name](w, x)
+    found = _exp_of_floats(w, x) if is_short else (_BODIES.get(name) or _RARE[name])(w, x)
     function = _Function(symbol(name, dtype, lanes), kind, (name,) if name in _ANGLES else ())
     return function.text(w, x, [found]), w.externals
 
 
 def definition_of_both(names: tuple[str, str], lanes: int) -> tuple[str, dict[str, str]]:
     """As `definition`, of a pair: the function gives two vectors of float64."""
-    w = _Lanes(lanes)
+    w = Lanes(lanes)
     function = _Function(symbol("_".join(names), "f64", lanes), w.type, names if names[0] in _ANGLES else ())
     return function.text(w, "%x", [*_BOTH[names](w, "%x")]), w.externals
 
@@ -439,7 +466,7 @@ class _Function:
         self.kind = kind
         self.in_c = in_c
 
-    def text(self, w: _Lanes, x: str, found: list[str]) -> str:
+    def text(self, w: Lanes, x: str, found: list[str]) -> str:
         """The function's text, of which `w` has what computes `found`; its other half, if it has one, stands behind."""
         given = self.kind if len(found) == 1 else f"{{ {', '.join([self.kind] * len(found))} }}"
         head = f"define internal {given} @{self.name}({self.kind} %x) nounwind memory(none) {{"
@@ -456,7 +483,7 @@ class _Function:
         self.end(w, given, found)
         return "\n".join([head, "start:", *w.lines, *far])
 
-    def end(self, w: _Lanes, given: str, found: list[str]) -> None:
+    def end(self, w: Lanes, given: str, found: list[str]) -> None:
         """Writes what gives the vectors that were computed."""
         if self.kind != w.type:
             found = [w.emit(f"fptrunc {w.type} {value} to {self.kind}") for value in found]
@@ -467,10 +494,10 @@ class _Function:
                 whole = w.emit(f"insertvalue {given} {whole}, {self.kind} {value}, {place}")
         w.lines.append(f"  ret {given} {whole}\n}}")
 
-    def far(self, given: str, count: int, near: _Lanes) -> list[str]:
+    def far(self, given: str, count: int, near: Lanes) -> list[str]:
         """The function that has the C library's values in the lanes of large angles: by itself, since what it calls
         would have all vectors of the other one on the stack."""
-        w = _Lanes(near.lanes)
+        w = Lanes(near.lanes)
         w.externals = near.externals
         own = [f"%own{place}" for place in range(count)]
         parameters = ", ".join(f"{w.type} {value}" for value in ("%x", *own))
@@ -496,6 +523,6 @@ class _Function:
         return [head, "start:", *w.lines]
 
 
-def _are_large(w: _Lanes, x: str) -> str:
+def _are_large(w: Lanes, x: str) -> str:
     limit = 2 * struct.unpack("q", struct.pack("d", LARGE_ANGLE))[0]
     return w.emit(f"icmp ugt {w.ints} {w.int_op('shl', w.bits(x), 1)}, splat (i64 {limit})")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from . import polynomials, symbols
+from . import polynomials, rare_lanes, symbols
 from .target import is_x86, vector_bits
 
 ONE_OPERAND = (
@@ -76,6 +76,8 @@ def forms(name: str, dtype: str) -> dict[int, str]:
     if polynomials.is_preferred(name, dtype) or (not known and polynomials.has(name)):
         sizes = [bits // _BITS[dtype] for bits in (128, 256, 512) if bits <= vector_bits()]
         return {lanes: polynomials.symbol(name, dtype, lanes) for lanes in sizes}
+    if rare_lanes.has(name, dtype):
+        return {lanes: rare_lanes.symbol(name, dtype, lanes) for lanes, _ in known}
     return dict(known)
 
 
@@ -85,20 +87,29 @@ def declared(name: str, dtype: str) -> Declared:
     found = forms(name, dtype)
     text: list[str] = []
     declarations: dict[str, str] = {}
+    librarys = dict(variants(name, dtype))
     for lanes, symbol in found.items():
         if symbol == polynomials.symbol(name, dtype, lanes):
             body, needed = polynomials.definition(name, dtype, lanes)
-            text.append(body)
-            declarations |= needed
+        elif symbol == rare_lanes.symbol(name, dtype, lanes):
+            body, needed = rare_lanes.definition(name, dtype, lanes, librarys[lanes])
+            needed |= _of_library(librarys[lanes], lanes, kind, count)
         else:
-            vector = f"<{lanes} x {kind}>"
-            declarations[symbol] = f"declare {vector} @{symbol}({', '.join([vector] * count)}) {_FACTS}"
+            body, needed = "", _of_library(symbol, lanes, kind, count)
+        text.append(body)
+        declarations |= needed
     mappings = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * count}_{scalar}({symbol})" for lanes, symbol in found.items())
     attribute = f' "vector-function-abi-variant"="{mappings}"' if found else ""
     declarations[scalar] = f"declare {kind} @{scalar}({', '.join([kind] * count)}) {_FACTS}{attribute}"
     if declarations.get(name) == "":  # float32's vectors call the scalar function of float64
         declarations[name] = of_c(name)
-    return Declared("\n".join(text), declarations, found)
+    return Declared("\n".join(filter(None, text)), declarations, found)
+
+
+def _of_library(symbol: str, lanes: int, kind: str, count: int) -> dict[str, str]:
+    """The declaration of a vector function, by its name."""
+    vector = f"<{lanes} x {kind}>"
+    return {symbol: f"declare {vector} @{symbol}({', '.join([vector] * count)}) {_FACTS}"}
 
 
 def of_c(name: str) -> str:
