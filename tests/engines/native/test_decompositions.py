@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.linalg import lapack
 
 import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._core.constant import constant
-from wengert._engines.native.lower import cofactors
+from wengert._engines.native.ir.builder import Builder
+from wengert._engines.native.lower import cofactors, spectra
 from wengert._prims import decompositions as prims
 from wengert._prims import linalg
 
@@ -105,6 +107,24 @@ def test_matrices_that_are_not_square(shape: tuple[int, ...]) -> None:
             if name != "qr" or shape[-2] >= shape[-1]:
                 for found, wanted in both((OPS | SYSTEMS)[name], a):
                     require_close(found, wanted, 1e-12)
+
+
+@pytest.mark.parametrize("columns", [1, 5, 24, 40, 90])
+@pytest.mark.parametrize("share", [1.0, 1.4, 1.5, 1.6, 1.8, 2.0, 4.0])
+def test_lapack_takes_the_room_that_it_gets(columns: int, share: float) -> None:
+    # with too little of it a routine refuses to work, and NumPy's kernel would be called: only time would tell
+    rows, b = int(columns * share), Builder()
+    for shape in ((rows, columns), (columns, rows)):
+        for type_, routine in (("f64", lapack.dgesdd), ("c128", lapack.zgesdd)):
+            a = RNG.normal(size=shape) + np.eye(*shape) * (1j if type_ == "c128" else 1)
+            length = spectra._room_for_svd(b, type_, columns, rows)
+            for job in (True, False):
+                *_, info = routine(a, full_matrices=False, compute_uv=job, lwork=length)
+                assert info == 0
+    square = RNG.normal(size=(rows, rows))
+    for type_, routine in (("f64", lapack.dsyevd), ("c128", lapack.zheevd)):
+        *_, info = routine(square, lwork=spectra._room_for_eigh(b, type_, rows))
+        assert info == 0
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
