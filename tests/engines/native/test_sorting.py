@@ -318,6 +318,50 @@ def test_few_places_of_a_sort_are_those_of_the_whole(dtype: str, n: int) -> None
                 same(np.asarray(found), np.asarray(wanted))
 
 
+@pytest.mark.parametrize("n", [512, 5000])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_gradients_of_few_places_go_to_where_a_stable_order_has_them(dtype: str, n: int) -> None:
+    places = np.array([n // 2, 0, n - 1, n // 2 + 1, n // 2])
+    weights = np.array([1.0, 2.0, 3.0, 4.0, 5.0], dtype)
+    gradient = wg.function(wg.grad(lambda x: wg.sum(wg.sort(x)[places] * weights)))
+    for x in lanes(dtype, n):
+        wanted = np.zeros(n, dtype)
+        np.add.at(wanted, np.argsort(x, kind="stable")[places], weights)
+        np.testing.assert_array_equal(gradient(x), wanted)
+
+
+@pytest.mark.parametrize("shape", [(600, 5), (5, 600), (2, 600, 3)], ids=str)
+def test_gradients_of_quantiles_along_any_axis(shape: tuple[int, ...]) -> None:
+    x = np.round(np.random.default_rng(3).normal(size=shape), 1)
+    x.reshape(-1)[7] = np.nan
+    for axis in range(len(shape)):
+        gradient = wg.function(wg.grad(lambda x, a=axis: wg.sum(wg.numpy.quantile(x, [0.3, 0.5, 0.5], axis=a) ** 2)))
+        found = gradient(x)
+        with wg.eager():
+            same(np.asarray(found), np.asarray(gradient(x)))
+
+
+def test_a_gradient_of_a_median_orders_nothing() -> None:
+    compiled = wg.function(wg.grad(lambda x: wg.numpy.median(x)))
+    x = np.random.default_rng(0).normal(size=20_000)
+    compiled(x)
+    kernels = ready(optimise(compiled.trace(x)))
+    assert any(node.op.name == "argsort" for node in kernels.nodes)
+    rewritten = order_statistics.with_few_origins(kernels)
+    assert not {"argsort", "scatter_add"} & {node.op.name for node in rewritten.nodes}
+
+
+@pytest.mark.parametrize("n", [512, 3000])
+def test_few_places_of_half_floats(n: int) -> None:
+    compiled = wg.function(lambda x: (wg.numpy.median(x), wg.numpy.partition(x, n // 3), wg.sort(x)[[3, n - 2]]))
+    for x in lanes("f4", n):
+        x = x.astype(np.float16)
+        found = compiled(x)
+        with wg.eager():
+            for ours, theirs in zip(found, compiled(x), strict=True):
+                same(np.asarray(ours), np.asarray(theirs))
+
+
 def test_few_places_are_found_in_lanes_of_any_length_and_axis() -> None:
     signature = [wg.TensorSpec((None, 3), np.float64)]
     compiled = wg.function(lambda x: wg.numpy.quantile(x, [0.25, 0.9], axis=0), input_signature=signature)

@@ -1,10 +1,14 @@
-"""Sorts of which a few places are read, as medians and quantiles do, find what is there and sort nothing else.
+"""Sorts of which a few places are read, as medians and quantiles do, find what is there and sort nothing else; so do
+their gradients, which put something where the elements at a few places came from.
 
 `with_few_places(graph)` puts a `SORTED_AT` in the stead of such a sort, which takes the places as operands: they may be
 computed after the sort, so nodes are put in order anew. A sorted sample of the lane tells between which two keys the
 one at a place is, as good as surely. One pass gathers those and counts what stands before them, and they alone are
 sorted (Floyd and Rivest's selection). Where the sample was wrong, all are. Keys that equal a bound are told from those
 between two: where there are many, the place is among them or they are out of the way.
+
+`with_few_origins(graph)` puts an `ORDER_AT` in the stead of the order of all: of keys that equal the one at a place,
+the one is looked for before which as many others stand.
 """
 
 from __future__ import annotations
@@ -13,21 +17,25 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
 from ...._core.graph import Graph, Node
+from ...._core.tensor import Value
 from ...._passes.rewrite import in_order
-from ...patterns import private
+from ...patterns import Parts, is_nothing, private
 from ..ir.loops import FLOATS, Operand, Var
 from ..plan.schedule import static_size
 from .blocks import Block, singles
 from .digit_orders import order_number
 from .forms import TYPE_OF, Form, Index, Stored, with_place
 from .nests import between
-from .ranges import smaller
+from .ranges import is_one, smaller
 from .scalars import larger
 from .scatters import over
 from .sorting import Keys, Sorter, result_room, zeros_in_order
 
 SORTED_AT = private("native sorted_at", "x *places", ("axis", "fixed"))
+ORDER_AT = private("native order_at", "x", ("places",))
 
 FEWEST = 512  # keys of a lane, below which they are sorted in less time than a few of them are found
 MOST_PLACES = 8  # that are read, at most: each may take a pass
@@ -43,6 +51,7 @@ _SPREAD = 1.5  # square roots of the sample's size: three deviations of what sta
 
 def with_few_places(graph: Graph) -> Graph:
     """The graph with sorts that find a few places only, where nothing else of them is read."""
+    graph = _taken_first(graph)
     sorts = {node.outputs[0].key: node for node in graph.nodes if _is_long(node)}
     readers: dict[int, list[Node]] = {key: [] for key in sorts.keys() - {v.key for v in graph.outputs}}
     for node in graph.nodes:
@@ -54,6 +63,32 @@ def with_few_places(graph: Graph) -> Graph:
     nodes = in_order([found.get(node, node) for node in graph.nodes])
     if nodes is None:
         return graph
+    return Graph.of(graph.name, graph.inputs, nodes, graph.outputs, graph.guards)
+
+
+def _taken_first(graph: Graph) -> Graph:
+    """The graph in which elements of sorts are taken first and converted then, as those of half floats are."""
+    sorts = {node.outputs[0].key for node in graph.nodes if _is_long(node)}
+    converts = {v.key: n for n in graph.nodes for v in n.outputs if n.op.name == "convert" and n.inputs[0].key in sorts}
+    for key in {v.key for v in graph.outputs} & converts.keys():
+        del converts[key]
+    for node in graph.nodes:
+        for place, value in enumerate(node.inputs):
+            if place or node.op.name not in ("gather", "slice"):
+                converts.pop(value.key, None)
+    if not converts:
+        return graph
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        convert = converts.get(node.inputs[0].key) if node.inputs else None
+        if convert is not None:
+            (out,), (whole,) = node.outputs, convert.inputs
+            taken = Value(out.shape, whole.dtype, out.graph, "taken")
+            inputs = whole, *node.inputs[1:]
+            nodes.append(Node(node.op, inputs, (taken,), node.attrs, node.site, node.is_quiet, node.label))
+            nodes.append(Node(convert.op, (taken,), (out,), convert.attrs, node.site, node.is_quiet))
+        elif not (node.outputs and node.outputs[0].key in converts):
+            nodes.append(node)
     return Graph.of(graph.name, graph.inputs, nodes, graph.outputs, graph.guards)
 
 
@@ -84,6 +119,59 @@ def _partial(node: Node, readers: Sequence[Node]) -> Node | None:
     return Node(SORTED_AT, inputs, node.outputs, (axis, (*sorted(fixed),)), node.site, node.is_quiet, node.label)
 
 
+def with_few_origins(graph: Graph) -> Graph:
+    """The graph with gradients of sorts of which a few places are known: what is put there goes to where the elements
+    at them came from, and nobody needs the whole order."""
+    parts = Parts(graph)
+    has_found = False
+    for node in graph.nodes:
+        made = _from_few(node, parts) if node.op.name == "add_along" else None
+        has_found |= made is not None
+        for each in made or [node]:
+            parts.add(each)
+    return parts.without_unused(graph) if has_found else graph
+
+
+def _from_few(node: Node, parts: Parts) -> list[Node] | None:
+    """Nodes that do what `add_along` does with zeros, among which a few places have something, by an order."""
+    given, order = node.inputs
+    turned = [parts.made_by(v, "transpose") for v in node.inputs] if len(given.shape) > 1 else []
+    if turned:
+        first, second = turned
+        if first is None or second is None or first.attrs != second.attrs or first.attrs[0][-1] != 0:
+            return None
+        given, order = first.inputs[0], second.inputs[0]
+    put, ordered = parts.made_by(given, "scatter_add"), parts.made_by(order, "argsort")
+    if put is None or ordered is None or not _is_first_axis(ordered):
+        return None
+    zeros, values, places = put.inputs
+    known = parts.made_by(places, "constant")
+    if known is None or not (parts.made_by(zeros, "absent") or is_nothing(zeros, parts)):
+        return None
+    x = ordered.inputs[0]
+    found = np.asarray(known.attrs[0])
+    if found.ndim != 1 or not 0 < found.size <= MOST_PLACES or found.min() < 0 or found.max() >= x.shape[0]:
+        return None
+    origins = Value((found.size, *x.shape[1:]), order.dtype, order.graph, "origins")
+    made = [Node(ORDER_AT, (x,), (origins,), ((*map(int, found),),), node.site, node.is_quiet, node.label)]
+    operands = [values, origins]
+    for place, turning in enumerate(turned):
+        assert turning is not None
+        from_ = operands[place]
+        to = operands[place] = Value((*[from_.shape[a] for a in turning.attrs[0]],), from_.dtype, order.graph, "turned")
+        made.append(Node(turning.op, (from_,), (to,), turning.attrs, node.site, node.is_quiet, node.label))
+    parts.replaced.update((given.key, order.key))
+    return [*made, node.remade(node.op, (*operands,), node.attrs)]
+
+
+def _is_first_axis(ordered: Node) -> bool:
+    """Whether an order of long lanes along the first axis is searched in less time than found."""
+    x, (axis, is_descending) = ordered.inputs[0], ordered.attrs
+    if is_descending or axis % len(x.shape) or TYPE_OF.get(x.dtype) not in _TYPES:
+        return False
+    return type(x.shape[0]) is int and x.shape[0] >= FEWEST
+
+
 # -- finding ----------------------------------------------------------------------------------------------------------
 
 
@@ -103,6 +191,24 @@ def _sorted_at(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
             search.find(index, b.load(asked, slot))
 
     over(b, with_place(x.shape, axis, 1), lane)
+    return [target]
+
+
+def _order_at(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
+    """Where the keys at a few places of the order along the first axis came from."""
+    b, x = block.b, block.stored(forms[0])
+    (places,), target = node.attrs, block.room(node.outputs[0])
+    n = x.shape[0]
+    steps = (1, *[0] * (len(x.shape) - 1))  # a lane is done when the next one begins
+    search = _Search(block, x, 0, Stored(x.shape, b.alloc(x.type, n), 0, steps, False))
+
+    def lane(index: Index) -> None:
+        search.begin(index)
+        for slot, place in enumerate(places):
+            search.find(index, place)
+            target.store(b, with_place(index, 0, slot), search.origin(index, place))
+
+    over(b, with_place(x.shape, 0, 1), lane)
     return [target]
 
 
@@ -132,13 +238,18 @@ class _Search:
         self.sample = Keys.of(b, x.type, self.sampled, has_places=False)
         self.sample_sorter = Sorter(block, x.type, self.sampled, is_descending=False, has_places=False)
         self.is_taken = b.local("bool", _CHUNK)
+        self.lane = None if is_one(x.strides[axis]) else b.alloc(x.type, n)  # if its keys lie apart
         self.first, self.stop = b.var("i64"), b.var("i64")  # the places whose keys are in the room
         self.is_put = b.var("bool", False)  # whether they are in the target already
 
     def begin(self, index: Index) -> None:
         """Starts on another lane."""
-        self.b.set(self.first, 0)
-        self.b.set(self.stop, 0)
+        b = self.b
+        b.set(self.first, 0)
+        b.set(self.stop, 0)
+        if self.lane is not None:
+            with b.loop(0, self.n) as i:
+                b.store(self.lane, i, self.x.at(b, with_place(index, self.axis, i)))
 
     def find(self, index: Index, place: Operand) -> None:
         """Puts the key of a place there, if it is one: what reads the others tells what is wrong with them."""
@@ -161,11 +272,39 @@ class _Search:
             with b.when(b.negated(b.get(self.is_put))):
                 self._sort(index)
 
+    def origin(self, index: Index, place: Operand) -> Operand:
+        """Where in the lane the key was that is at a place now: equal ones keep their order."""
+        b = self.b
+        wanted = self._number(self.target.at(b, with_place(index, self.axis, place)))
+        (below,) = self._counted(self.n, lambda i: self._key(index, i), ("lt", wanted))
+        rank, seen, found = b.sub(place, below), b.var("i64", 0), b.var("i64", 0)
+
+        def is_equal(i: Operand) -> Operand:
+            return b.let("eq", self.bits, self._number(self._key(index, i)), wanted)
+
+        def look(begin: Operand, end: Operand) -> None:
+            count, before = b.var("i64", 0), b.get(seen)
+            with b.loop(begin, end) as i:
+                b.set(count, b.add(b.get(count), b.convert("i64", "bool", is_equal(i))))
+            behind = b.add(before, b.get(count))
+            is_here = b.both(b.let("le", "i64", before, rank), b.let("lt", "i64", rank, behind))
+            with b.when(is_here), b.loop(begin, end) as i:
+                is_it = is_equal(i)
+                is_wanted = b.both(is_it, b.let("eq", "i64", b.get(seen), rank))
+                b.set(found, b.select("i64", is_wanted, i, b.get(found)))
+                b.set(seen, b.add(b.get(seen), b.convert("i64", "bool", is_it)))
+            b.set(seen, behind)
+
+        self._in_chunks(self.n, look)
+        return b.get(found)
+
     def _is_there(self, place: Operand) -> Operand:
         b = self.b
         return b.both(b.let("le", "i64", b.get(self.first), place), b.let("lt", "i64", place, b.get(self.stop)))
 
     def _key(self, index: Index, place: Operand) -> Operand:
+        if self.lane is not None:
+            return self.b.load(self.lane, place)
         return self.x.at(self.b, with_place(index, self.axis, place))
 
     def _number(self, key: Operand) -> Operand:
@@ -408,4 +547,4 @@ class _Search:
         put()
 
 
-LOWERED = singles({SORTED_AT.name: _sorted_at})
+LOWERED = singles({SORTED_AT.name: _sorted_at, ORDER_AT.name: _order_at})

@@ -30,7 +30,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "fourier": ("dft", "rfft", "irfft"),
     "matrix_functions": ("sqrtm", "logm", "sylvester"),
     "numpy_calls": ("outside",),
-    "order_statistics": ("native sorted_at",),
+    "order_statistics": ("native order_at", "native sorted_at"),
     "products": ("matmul", "einsum"),
     "random_bits": ("random_bits", "random_split", "random_fold_in"),
     "regions": ("loop", "loop_back", "switch"),
@@ -86,6 +86,7 @@ REWRITES.extend((
     Rewrite(Later("numpy_calls"), "taken_in", frozenset({"outside"})),
     Rewrite(Later("shared_factors"), "with_shared_factors", frozenset({"solve"})),
     Rewrite(Later("order_statistics"), "with_few_places", frozenset({"sort"})),
+    Rewrite(Later("order_statistics"), "with_few_origins", frozenset({"add_along"})),
 ))  # fmt: skip
 
 __all__ = ["FAMILIES", "SINGLES", "SPECIAL_FUNCTIONS"]
