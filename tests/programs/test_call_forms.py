@@ -9,6 +9,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -541,6 +542,62 @@ def test_tensors_that_are_written_to_hold_what_they_hold_now() -> None:
     assert f(x)[0] is not x and f(y)[0] is not y
     same(f(y)[1], wg.tensor(A * 2.0))
     assert f.trace_count == 1
+
+
+def test_tensors_that_were_written_to_go_straight_to_the_code() -> None:
+    x, fresh = wg.tensor(A), wg.tensor(B)
+    part = x[1:]
+    x[0] = 5.0
+    f = wg.function(lambda x: x * 2.0)
+    for turn in range(6):
+        x[turn % 3] = float(turn)
+        part[0] = float(turn) + 0.5
+        np.testing.assert_array_equal(f(x), 2.0 * x.numpy())
+        np.testing.assert_array_equal(f(part), 2.0 * part.numpy())
+        np.testing.assert_array_equal(f(fresh), 2.0 * B)
+    for written in (x, part):
+        found, wanted = f(written), 2.0 * written.numpy()
+        written[1] = 77.0
+        np.testing.assert_array_equal(found, wanted)
+        assert len(python_calls(lambda written=written: f(written))) <= 12  # some of them of what it holds now
+    same(wg.grad(lambda x: wg.sum(f(x) ** 2))(x), wg.tensor(8.0 * x.numpy()))
+
+
+def test_arrays_in_files_go_straight_to_the_code(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.outer(A, B))
+    f = wg.function(lambda x: wg.sin(x))
+    for mode in ("r", "c"):
+        x = np.load(tmp_path / "x.npy", mmap_mode=mode)
+        for given in (x, x[1:], x[:, ::2], x.T, np.asarray(x)):
+            for _ in range(3):
+                same(f(given), np.sin(np.asarray(given)))
+            assert len(python_calls(lambda given=given: f(given))) <= 5
+
+
+def test_input_signatures_of_tensors_and_structures_go_straight_to_the_code() -> None:
+    spec = wg.TensorSpec((None, 2), "float64")
+    f = wg.function(lambda p, y: {"sum": p["x"] + y, "x": p["x"] * 3.0}, input_signature=[{"x": spec}, spec])
+    for size in (3, 4, 3, 5, 4):
+        x, y = np.ones((size, 2)), np.full((size, 2), 2.0)
+        for p, other in (({"x": x}, y), ({"x": wg.tensor(x)}, wg.tensor(y)), ({"x": x}, wg.tensor(y))):
+            for _ in range(3):
+                found = f(p, other)
+                np.testing.assert_array_equal(found["sum"], x + y)
+                assert type(found["x"]) is (np.ndarray if type(other) is np.ndarray else wg.Tensor)
+            made = [name for name in python_calls(lambda p=p, other=other: f(p, other)) if name != "__init__"]
+            assert len(made) <= 6
+    x, y = np.ones((3, 2)), np.full((3, 2), 2.0)
+    np.testing.assert_array_equal(f(y=y, p={"x": x})["x"], 3.0 * x)
+    assert f.trace_count == 1
+    for wrong, error in ((x.astype(np.float32), TypeError), (np.ones((3, 1)), ValueError), ({}, TypeError)):
+        with pytest.raises(error):
+            f({"x": x}, wrong)
+    one = wg.function(lambda x: x * 2, input_signature=[wg.TensorSpec((), "float32")])
+    for given in (1, 2.5, np.float32(3.0), wg.tensor(np.float32(4.0)), 5):
+        for _ in range(3):
+            same(
+                one(given), wg.tensor(np.float32(given)) * 2 if isinstance(given, wg.Tensor) else np.float32(given) * 2
+            )
 
 
 def test_gradients_and_traces_of_calls_on_tensors_after_warm_ones() -> None:

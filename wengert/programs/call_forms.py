@@ -28,22 +28,24 @@ from .._core.bare_integers import bare_keys, is_bare
 from .._core.engine import PLAIN_TYPES, Engine, look_of
 from .._core.kinds import NUMPY_NUMBERS
 from .._core.structure import attributes_of, flatten, is_registered, maker_of
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, Written, held_now
 
 
 class Leaf(Enum):
     """What a program takes in one place."""
 
     ARRAY = auto()  # NumPy's (or one of its numbers), a framework's, or a float
+    MAPPED = auto()  # one of NumPy's in a file
     COMPLEX = auto()  # a number of Python's
     INTEGER = auto()  # one that is an input
 
 
 class Held(NamedTuple):
-    """What a program takes of a tensor: its array."""
+    """What a program takes of a tensor: its array; of one that was written to, what it holds now."""
 
     weak: bool
     is_bare: bool
+    is_written: bool
 
 
 class Numbers(NamedTuple):
@@ -107,6 +109,7 @@ class Opened:
         home: that framework's engine.
         objects: what is compared by identity and no part of a value.
         has_tensors: whether there are tensors, so that results are.
+        are_arrays: whether all there is are arrays and tensors.
     """
 
     def __init__(self, structure: Structure, opening: _Opening, home: Engine | None) -> None:
@@ -115,7 +118,9 @@ class Opened:
         self.arrays = opening.arrays
         self.home = home
         self.objects = opening.objects
-        self.has_tensors = Tensor in map(type, opening.leaves)
+        kinds: set[type[Any]] = {*map(type, opening.leaves)}
+        self.has_tensors = Tensor in kinds
+        self.are_arrays = kinds <= {np.ndarray, np.memmap, Tensor}
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -235,8 +240,11 @@ class _Opening:
         if kind is np.ndarray or kind in PLAIN_TYPES or kind in _SCALARS:
             return self._leaf(kind, value)
         held: Any = value
-        if kind is Tensor:
-            return self._tensor(held)
+        if kind is Tensor or kind is Written:
+            return self._tensor(held_now(held), kind is Written)
+        if kind is np.memmap:
+            self._take(value, np.asarray(held))
+            return Leaf.MAPPED
         if kind is dict:
             return kind, (*held,), *map(self.part, held.values())
         if kind is list and _may_be_array(held):
@@ -264,12 +272,12 @@ class _Opening:
         self._take(value, value)
         return Leaf.INTEGER if kind is int else Leaf.COMPLEX if kind is complex else Leaf.ARRAY
 
-    def _tensor(self, value: Tensor) -> Structure:
+    def _tensor(self, value: Tensor, is_written: bool) -> Structure:
         array: Any = value._data
         if type(array) is not np.ndarray and type(array) not in NUMPY_NUMBERS:
             raise _UnfitError
         self._take(value, array)
-        return Held(value._weak, is_bare(value))
+        return Held(value._weak, is_bare(value), is_written)
 
     def _numbers(self, value: list[Any]) -> Structure:
         kinds: list[frozenset[type[Any]]] = [frozenset(map(type, value))]
@@ -406,6 +414,9 @@ class _Unpacking:
         place = len(self.operands)
         if leaf is Leaf.ARRAY:
             return name
+        if leaf is Leaf.MAPPED:
+            self._refuse_if(f"{self.binder(type)}({name}) is not {self.binder(np.memmap)}")
+            return f"{self.binder(np.asarray)}({name})"
         kind = int if leaf is Leaf.INTEGER else complex
         self._refuse_if(f"{self.binder(type)}({name}) is not {self.binder(kind)}")
         if leaf is Leaf.INTEGER:
@@ -415,8 +426,11 @@ class _Unpacking:
         return f"{self.binder(dtype.type)}({name})"
 
     def _array_of(self, held: Held, name: str) -> str:
-        is_other = f"{'not ' if held.weak else ''}{name}._weak"
-        self._refuse_if(f"{self.binder(type)}({name}) is not {self.binder(Tensor)} or {is_other}")
+        kind = Written if held.is_written else Tensor
+        self._refuse_if(f"{self.binder(type)}({name}) is not {self.binder(kind)}")
+        if held.is_written:
+            self.lines.append(f"{name} = {self.binder(held_now)}({name})")
+        self._refuse_if(f"{'not ' if held.weak else ''}{name}._weak")
         if dtypes.is_integer(self._compiled.graph.inputs[len(self.operands)].dtype):
             self._refuse_if(f"{name}._key {'not ' if held.is_bare else ''}in {self.binder(bare_keys())}")
         return f"{name}._data"

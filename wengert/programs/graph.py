@@ -296,7 +296,7 @@ class Function(Generic[P, R]):
             return compiled.inlined(tensors)
         if compiled.is_plain and not STATE.recorders and self._engine is None:
             is_flat = not given[1] and self._statics is None and self._remember_plain(given[0], compiled)
-            if not is_flat and self._signature is None:
+            if not is_flat and not bound:
                 self._remember_formed(given, (args, kwargs), (compiled, len(tensors)))
         # a follower of anything else (an outer gradient) turns NumPy results into tensors by itself
         return compiled.run(tensors, caller, self._engine)
@@ -362,6 +362,9 @@ class Function(Generic[P, R]):
     def _remember_formed(self, given: tuple[Any, Any], call: tuple[Any, Any], program: tuple[Compiled, int]) -> None:
         """Notes a program for arguments of a form; `call` are those given with static ones pinned."""
         found = opened(*given, self._ints.are_inputs, self._statics)
+        if self._signature is not None:  # it brings arguments by name into its order, and may ask for other dtypes
+            call = given
+            found = found if found is not None and found.are_arrays and not given[1] else None
         known = None if found is None else remembered(found, *call, program)
         if found is not None and known is not None:
             _note(self._formed, found.key, known)
