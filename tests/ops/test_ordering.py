@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert import numpy as wnp
 from wengert import ops
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -92,6 +93,46 @@ def test_places_are_numpys():
     np.testing.assert_array_equal(ops.digitize(v, np.unique(a)), np.digitize(v, np.unique(a)))
     with pytest.raises(ValueError, match="side is 'middle'"):
         ops.searchsorted(a, v, "middle")
+
+
+@pytest.mark.parametrize("right", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
+def test_bins_are_numpys_whichever_way_they_go(dtype: str, right: bool) -> None:
+    """Values on the edges among them; also bins that a trace makes."""
+    rng = np.random.default_rng(2)
+    for count in (0, 1, 2, 7):
+        edges = np.sort(rng.normal(size=count) * 4).astype(dtype)
+        x = np.concatenate([edges, (rng.normal(size=12) * 4).astype(dtype)])
+        for bins in (edges, edges[::-1], edges[:1].repeat(3)):
+            wanted = np.digitize(x, bins, right)
+            np.testing.assert_array_equal(wnp.digitize(wg.tensor(x), wg.tensor(bins), right).numpy(), wanted)
+            np.testing.assert_array_equal(wg.function(lambda x, b: wnp.digitize(x, b, right))(x, bins), wanted)
+
+
+def test_bins_of_a_number_of_edges_that_is_open() -> None:
+    spec = [wg.TensorSpec((None,), "float64")] * 2
+    f = wg.function(wnp.digitize, input_signature=spec)
+    for bins in ([1.0, 2.0, 4.0], [4.0, 1.0], [3.0]):
+        x = np.array([0.0, 1.0, 2.5, 4.0, np.nan, np.inf])
+        np.testing.assert_array_equal(f(x, np.array(bins)), np.digitize(x, bins))
+    with pytest.raises(ValueError, match=r"bins have shape \(2, 2\)"):
+        wnp.digitize(wg.tensor([1.0]), [[1.0, 2.0], [3.0, 4.0]])
+
+
+def test_places_among_booleans() -> None:
+    x = np.array([True, False, True])
+    for side in ("left", "right"):
+        f = wg.function(lambda x: wnp.searchsorted(wnp.sort(x), x, side=side))  # noqa: B023
+        np.testing.assert_array_equal(f(x), np.searchsorted(np.sort(x), x, side=side))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 4), (4, 0)])
+def test_partitions_of_nothing_know_no_place_too_far(shape: tuple[int, ...]) -> None:
+    for name in ("partition", "argpartition"):
+        wanted = getattr(np, name)(np.zeros(shape), 5)
+        for way in (lambda f: f, wg.function):
+            found = way(lambda x: getattr(wnp, name)(x, 5))(wg.tensor(np.zeros(shape)))  # noqa: B023
+            assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
 
 
 def test_segments_share_ties_and_are_exact_with_zeros():

@@ -12,6 +12,7 @@ from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes, Out, ShapeLike
 from .._core.engine import ndarray_of
 from .._core.tensor import Tensor
+from .._core.types import same_dim
 from .._core.user_line import at_user_line
 from ..ops import partitions
 from ..ops.indexing import falling, falling_order
@@ -26,7 +27,7 @@ from ..ops.promotion import (
     names_errors,
     normal_axis,
 )
-from ..ops.subscript import known_places
+from ..ops.subscript import is_known, known_places
 from ._decorators import NO_VALUE, accept, as_numpy
 from ._foreign import or_numpys
 from ._shapes import ravel
@@ -524,19 +525,34 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = N
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
     """The number of the bin that each value falls into: integers, constants to a gradient.
 
+    Bins that a trace makes are not looked through for an order: they descend where the first lies above the last.
+
     Example:
         >>> import wengert.numpy as np
         >>> np.digitize([0.5, 1.5], [0.0, 1.0, 2.0])
         array([1, 2])
     """
     values, edges = as_tensor(x, "digitize"), as_tensor(bins, "digitize")
+    if edges.ndim != 1:
+        raise ValueError(at_user_line(f"np.digitize: bins have shape {edges.shape}; wanted one axis"))
+    side = "left" if right else "right"
+    if not is_known(edges):
+        return _bins_either_way(values, edges, side)
     ordered = _found("digitize", bins)
     if np.all(ordered[1:] >= ordered[:-1]):
-        return searchsorted(edges, values, "left" if right else "right")
+        return searchsorted(edges, values, side)
     if not np.all(ordered[1:] <= ordered[:-1]):
         raise ValueError(at_user_line(f"np.digitize: bins {ordered} neither ascend nor descend"))
-    place = searchsorted(ops.flip(edges), values, "right" if right else "left")
-    return ops.subtract(len(ordered), place)
+    return ops.subtract(len(ordered), searchsorted(ops.flip(edges), values, side))
+
+
+def _bins_either_way(values: Tensor, edges: Tensor, side: str) -> Any:
+    """The bins of edges of a trace, which ascend unless the first lies above the last."""
+    if same_dim(edges.shape[0], 0):
+        return searchsorted(edges, values, side)
+    descends = ops.greater(edges[0], edges[-1])
+    place = searchsorted(ops.where(descends, ops.flip(edges), edges), values, side)
+    return ops.where(descends, ops.subtract(edges.shape[0], place), place)
 
 
 @as_numpy

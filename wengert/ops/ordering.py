@@ -123,6 +123,7 @@ def searchsorted(sorted_sequence: Tensor, values: ArrayLike, side: str = "left")
             f"rows for rows"
         ))  # fmt: skip
     dtype = promotion.common_dtype([a, v])
+    dtype = dtypes.int8 if dtype == dtypes.bool_ else dtype
     rows = promotion.cast(v, dtype) if a.ndim > 1 else flat(promotion.cast(v, dtype))
     found = O.searchsorted(promotion.cast(a, dtype), rows, right=side == "right")
     return outward(reshaped(found, v.shape), sorted_sequence, values)
@@ -622,7 +623,7 @@ def partition_operands(x: ArrayLike, kth: Any, axis: Axes, what: str) -> tuple[T
     a = as_tensor(x, what)
     a, place = (flat(a), 0) if axis is None else (a, normal_axis(axis, a.ndim, what))
     size, places = a.shape[place], np.ravel(known_places(kth, what)).tolist()
-    if type(size) is int and any(not -size <= k < size for k in places):
+    if type(size) is int and 0 not in a.shape and any(not -size <= k < size for k in places):
         raise ValueError(at_user_line(f"{what}: kth is {kth}, out of range for {size} elements along axis {axis}"))
     return a, places, place
 
