@@ -74,6 +74,46 @@ def test_forward_agrees_with_reverse(name: str) -> None:
     np.testing.assert_allclose(both, [wanted, wanted], rtol=1e-14)
 
 
+def _scan(step: Any, first: Any = 0.0, **options: Any) -> Any:
+    return lambda x: wg.scan(step, first, x, **options)
+
+
+def _root(c: Any, y: Any) -> Any:
+    return c, wg.sqrt(y)
+
+
+def _of_two_loops(x: Any) -> Any:
+    return wg.scan(lambda c, row: (c, _scan(_root)(row)[1]), 0.0, wg.stack([x, x]))[1]
+
+
+INNER = wg.function(wg.sqrt)
+LONE = {
+    "the first of a scan": lambda x: _scan(_root)(x)[1][0],
+    "the first of a scan from behind": lambda x: _scan(_root, reverse=True)(x)[1][0],
+    "the first of a scan between snapshots": lambda x: _scan(_root, checkpoint=1)(x)[1][0],
+    "the first of calls in a scan": lambda x: _scan(lambda c, y: (c, INNER(y)))(x)[1][0],
+    "the first of branches in a scan": lambda x: _scan(lambda c, y: (c, wg.cond(c > -1, wg.sqrt, wg.exp, y)))(x)[1][0],
+    "a mask of a scan": lambda x: wg.where(x > 0, _scan(_root)(x)[1], 0.0).sum(),
+    "a mask of two loops": lambda x: wg.where(x > 0, _of_two_loops(x), 0.0).sum(),
+    "a mask of map": lambda x: wg.where(x > 0, wg.map(wg.sqrt, x), 0.0).sum(),
+    "a mask in a scan": lambda x: _scan(lambda c, y: (c, wg.where(y > 0, wg.sqrt(y), 0.0)))(x)[1].sum(),
+    "what the next step writes over": lambda x: _scan(lambda c, y: (wg.sqrt(y), c), 1.0)(x)[0],
+    "in a counted loop": lambda x: wg.fori_loop(0, 3, lambda i, c: wg.sqrt(x[i]), 0.0),
+    "in a while loop": lambda x: wg.while_loop(lambda i, c: i < 3, lambda i, c: (i + 1, wg.sqrt(x[i])), (0, 0.0))[1],
+    "results of a call": lambda x: wg.function(lambda x: (wg.sqrt(x[0]), wg.sqrt(x[1])))(x)[0],
+}
+
+
+@pytest.mark.parametrize("name", LONE)
+def test_lone_numbers_in_loops_hold_structural_zeros(name: str) -> None:
+    """The cotangent of one step may be a zero that a choice among steps has put in, and its slope infinite."""
+    f, x = LONE[name], np.array([4.0, 0.0, 1.0])
+    eager = wg.grad(f)(x)
+    assert np.isfinite(eager).all() and eager.any()
+    for compiled in (wg.function(wg.grad(f)), wg.grad(wg.function(f))):
+        np.testing.assert_allclose(compiled(x), eager, rtol=1e-14)
+
+
 ORDINARY = {
     "log(x * 0)": (lambda x: wg.log(x * 0.0), 1.0),
     "sqrt(x * x)": (lambda x: wg.sqrt(x * x), 0.0),

@@ -33,7 +33,6 @@ from .joint_graph import (
     BackwardPass,
     Joint,
     RowsAt,
-    arrays_among,
     extended,
     joint_of,
     places_among,
@@ -330,10 +329,10 @@ def _pull_back(
     if stage is None:
         program, outs = extended(outs, wanted, program)
         stage = program.stages[-1]
-    arrays = arrays_among(stage.seeded, outs_type)
     absent = frozenset(i for i in stage.seeded if not isinstance(ct[i], Tensor))
-    # zeros in place of an absent cotangent count as structural ones, but that of a lone number does not
-    stage = stage.reading(absent - arrays, arrays if times is scale else arrays & absent)
+    # zeros in place of an absent cotangent are structural ones; without that of a lone number less is computed
+    unread = frozenset(i for i in absent if outs_type[i].shape == ())
+    stage = stage.reading(unread, frozenset(stage.seeded) - unread if times is scale else absent - unread)
     residuals = [outs[slot] for slot in stage.slots]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()

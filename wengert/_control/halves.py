@@ -15,7 +15,7 @@ from .._core.graph import Graph, Node
 from .._core.tensor import Value
 from .._core.types import Guards
 from .crossing import bytes_of, computed_again
-from .joint_graph import arrays_among, joint_of, places_among
+from .joint_graph import joint_of, places_among
 from .kept_factors import with_kept_factors
 
 
@@ -68,7 +68,7 @@ class Cuttings:
 
     def of(self, masked: Iterable[int]) -> Halves:
         """The halves where the cotangents of these outputs may hold structural zeros."""
-        key = arrays_among({*masked}.intersection(self.usual.seeded), self.usual.outputs)
+        key = frozenset(masked).intersection(self.usual.seeded)
         if not key:
             return self.usual
         if key not in self._others:

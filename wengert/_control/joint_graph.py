@@ -14,7 +14,7 @@ from .._core.analysis import atoms_told, needed_for
 from .._core.graph import Graph, Node, graph_holding, quietly, symbol
 from .._core.state import STATE, building, recording
 from .._core.tensor import Tensor, Value
-from .._core.types import Guards, TensorType, type_of
+from .._core.types import Guards, type_of
 from .._transforms.replay import replay
 from .._transforms.reverse import sweep, zeros_inserted
 from .._transforms.row_cotangents import Rows
@@ -70,7 +70,7 @@ def joint_of(
         active: which inputs want a cotangent.
         sparse: whether the cotangents of what only rows are gathered from stay rows.
         unread: positions of the outputs that get no cotangent.
-        masked: positions of those whose cotangents may hold structural zeros (`arrays_among`).
+        masked: positions of those whose cotangents may hold structural zeros.
     """
     joint = Graph(graph.name)
     with building(joint):
@@ -86,8 +86,7 @@ def joint_of(
         seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
         with quietly():
             pairs = [(outs[i]._key, seed) for i, seed in zip(seeded, seeds, strict=True)]
-            zeroed = arrays_among(masked, outs)
-            flags = [i in zeroed for i in seeded]
+            flags = [i in masked for i in seeded]
             found = sweep(tape.entries, pairs, keys, flags, sparse)
             gradients: list[Tensor] = []
             results = (*[_placed(g, gradients) if flag else None for g, flag in zip(found, active, strict=True)],)
@@ -98,11 +97,6 @@ def joint_of(
             zeros_inserted(tape.entries, keys, (key for (key, _), flag in zip(pairs, flags, strict=True) if flag)),
             joint.guards, checked,
         )  # fmt: skip
-
-
-def arrays_among(places: Iterable[int], values: Sequence[Tensor | Value | TensorType]) -> frozenset[int]:
-    """Those of some places where arrays stand: the cotangent of a lone number never holds structural zeros."""
-    return frozenset(i for i in places if values[i].shape != ())
 
 
 def places_among(inputs: Sequence[Value], nodes: Sequence[Node], values: Sequence[Value]) -> list[tuple[int, int]]:
