@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, Array, Block, For, Let, Operand, blocks_of
+from ..ir.loops import FLOATS, HALVES, Array, Block, For, Let, Operand, blocks_of
 from ..ir.loops import Call as OutsideCall
 from ..llvm.vectormath import operands
 from .forms import Form, Lazy
@@ -41,7 +41,7 @@ def called_first(b: Builder, forms: Sequence[Form], start: Operand, stop: Operan
     if not functions - calling - needed:
         return []
     found = [form for form in forms if form in calling or (form in needed and form in functions)]
-    return found if all(form.type in FLOATS for form in found) else []
+    return found if all(form.type in (*FLOATS, *HALVES) for form in found) else []
 
 
 def _is_of_scalars(item: object) -> bool:
