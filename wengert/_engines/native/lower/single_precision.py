@@ -1,4 +1,4 @@
-"""Special functions of float32 in float32: the normal distribution and the gamma function.
+"""Special functions of float32 in float32: the normal distribution.
 
 Without branches and calls of libraries: loops are vector code, of twice as many numbers as in float64. A polynomial is
 the one of least squares of relative errors at Chebyshev's points, worked out with 50 digits and rounded; its error is
@@ -136,40 +136,6 @@ def _erfinv(x: Number) -> Number:
     return where(x == 0.0, 0.0, x * factor)  # of either sign, as SciPy has it
 
 
-# -- the gamma function ------------------------------------------------------------------------------------------------
-
-_FROM = 3.0  # Stirling's series serves larger numbers
-_WHOLE = 2.0**23  # from here on all numbers are
-_HALF_LOG = 0.5 * math.log(2 * math.pi) - 0.5
-# of log(gamma(2 + x)) / (x (1 + x)) between -1 and 1, and of what Stirling's formula lacks times x, in 1 / x^2
-_GAMMA = (
-    0.422784328, -0.100317277, 0.0329649895, -0.0123849455, 0.00499899872, -0.00210223068, 0.000912580988,
-    -0.000425181817, 0.000191769475, -5.28115925e-05, 2.38524044e-05, -3.85908461e-05, 1.81020023e-05,
-)  # fmt: skip
-_STIRLING = (
-    0.0833333135, -0.00277442811, 0.000708958658,
-)  # fmt: skip
-
-
-def _lgamma(x: Number) -> Number:
-    """Below 1 by the recurrence, up to 3 by a polynomial beside the zeros at 1 and 2; below 0 by reflection."""
-    size = abs(x)
-    line, is_small = log(size), size < 1.0
-    first, second = where(is_small, size, size - 1.0), where(is_small, size - 1.0, size - 2.0)
-    place = where(size < _FROM, second, 0.0)
-    near = first * second * fused(place, _GAMMA) - where(is_small, line, -0.0)
-    over = 1.0 / where(size < _FROM, _FROM, size)
-    far = (size - 0.5) * (line - 1.0) + (over * fused(over * over, _STIRLING) + _HALF_LOG)
-    above = where(size < _FROM, near, far)
-    is_below = x < 0.0
-    turning = where(is_below & (size < _WHOLE), size, 0.0)
-    turn = abs(turning - turning.of("rint"))
-    is_pole = turn == 0.0
-    sine = (math.pi * where(is_pole, 0.5, turn)).of("sin")
-    below = where(is_pole, where(x == -math.inf, x, math.inf), -(line + log(sine * (1 / math.pi))) - above)
-    return where(is_below, below, above)
-
-
 def _rule(formula: Callable[[Number], Number]) -> Callable[[Builder, Operand], Operand]:
     return lambda b, x: formula(_number(b, x)).x
 
@@ -177,5 +143,5 @@ def _rule(formula: Callable[[Number], Number]) -> Callable[[Builder, Operand], O
 # by the primitives' names
 SHORT: dict[str, Callable[[Builder, Operand], Operand]] = {
     "ndtr": _rule(_ndtr), "log_ndtr": _rule(_log_ndtr), "erfcx": _rule(_erfcx), "normal_hazard": _rule(_normal_hazard),
-    "lgamma": _rule(_lgamma), "erfinv": _rule(_erfinv),
+    "erfinv": _rule(_erfinv),
 }  # fmt: skip

@@ -15,7 +15,7 @@ from ...refine import PARTS
 from ...special_numerics import KV_FAR, STIRLING
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
-from . import gamma_function
+from . import gamma_function, log_gamma
 from .approximations import IN_VECTORS, SLOW_ALONE, STANDING
 from .gamma_function import is_plain
 from .numbers import Number, choose
@@ -68,6 +68,8 @@ _TINY = 2.0**-1022
 
 
 def _lgamma(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
+    if not (b.is_single or is_alone()):
+        return b.convert(t, "f64", log_gamma.log_gamma(Number(b, b.convert("f64", t, x))).x)
     size = b.let("abs", t, x)
     is_tiny = b.both(b.let("lt", t, size, _TINY), b.let("gt", t, size, 0.0))
     small = b.let("neg", t, b.let("log", t, b.select(t, is_tiny, size, 1.0)))
@@ -167,7 +169,7 @@ def _hazard(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     return b.let("div", t, math.sqrt(2 / math.pi), tail)
 
 
-_SHORT = {**SHORT, "gamma": gamma_function.gamma}
+_SHORT = {**SHORT, "gamma": gamma_function.gamma, "lgamma": log_gamma.short}
 
 
 def _or_short(name: str, rule: Rule) -> Rule:
