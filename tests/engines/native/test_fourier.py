@@ -88,7 +88,7 @@ def test_lines_of_prime_lengths_are_products(n: int, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n", [9, 10, 12, 15, 16, 60, 64, 75, 150, 154])
+@pytest.mark.parametrize("n", [9, 10, 12, 15, 16, 60, 64, 75, 150, 154, 187, 190])
 def test_real_lines_side_by_side_fill_vectors(n: int, dtype: Any) -> None:
     for axis in range(3):
         x = np.moveaxis(_RNG.normal(size=(n, 3, 5)), 0, axis).astype(dtype)
@@ -110,8 +110,8 @@ def test_real_lines_side_by_side_fill_vectors(n: int, dtype: Any) -> None:
     assert not np.delete(found, 4, 0).any()
 
 
-# of common factors and rare ones, with sides that fill no vector, twice an odd number, a prime, twice a prime
-LENGTHS = (64, 77, 100, 143, 250, 509, 514, 1024, 2187, 10_000)
+# of common factors and rare ones, few and many of them, with sides that fill no vector, twice an odd number, a prime, twice a prime
+LENGTHS = (64, 77, 100, 143, 250, 289, 381, 509, 514, 1016, 1020, 1024, 2021, 2187, 10_000)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -228,7 +228,7 @@ def test_short_real_lines_are_written_out(n: int, dtype: Any, monkeypatch: pytes
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64], ids=["double", "single"])
 @pytest.mark.parametrize("lines", [3, 4, 13, 39])
 def test_many_lines_are_transformed_at_once(dtype: Any, lines: int) -> None:
-    lengths = (1, 2, 3, 5, 6, 7, 8, 10, 15, 16, 18, 60, 75, 97, 128)
+    lengths = (1, 2, 3, 5, 6, 7, 8, 10, 15, 16, 18, 34, 60, 75, 97, 111, 128)
     z = [_complex(lines, n).astype(dtype) for n in lengths]
 
     def f(*z: Any) -> Any:
@@ -273,6 +273,23 @@ def test_functions_of_lanes_do_what_their_names_say(kind: str, place: str, type_
         tolerance = TOLERANCE[dtype.name] * np.max(np.abs(wanted))
         np.testing.assert_allclose(found, wanted, rtol=0, atol=tolerance)
     assert lane_transforms.form_of("lines.fft_8_apart.f64") is None
+
+
+@pytest.mark.parametrize("lanes", [4, 8])
+def test_functions_of_lanes_have_loops_for_rare_factors(lanes: int) -> None:
+    name = f"lines.fft_{lanes}_beside_any.c128"
+    function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 5, *[ctypes.c_int64] * 5)(CALLABLE.address(name))
+    primes = [p for p in range(17, lane_transforms.LARGEST + 1) if all(p % k for k in range(2, p))]
+    for n in (*primes, 7 * 17, 13 * 19 * 23, 17 * 17, 4 * 127, 5 * 29 * 29):
+        x = _complex(n, lanes)
+        found, rooms = np.empty_like(x), np.empty((2, 2 * n * lanes))
+        roots = np.exp(-2j * np.pi * np.arange(n) / n)
+        arrays = (x, found, *rooms, roots)
+        function(*(a.ctypes.data for a in arrays), n, 1, lanes, 1, lanes)
+        wanted = np.fft.fft(x, axis=0)
+        assert np.max(np.abs(found - wanted)) <= 2e-15 * np.max(np.abs(wanted)), n
+        assert lane_transforms.factors_of(n)
+    assert not lane_transforms.factors_of(131 * 2)
 
 
 @pytest.mark.parametrize("kind", ["rfft", "irfft"])

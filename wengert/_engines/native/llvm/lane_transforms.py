@@ -17,7 +17,7 @@ of the real ones, but for its first and its last number; `ifft` goes back.
 
 Real and imaginary parts are vectors of their own meanwhile. A line goes from one room to the other once for each factor
 of its length (Stockham's order, which needs no reversal of bits), of which there are 2, 3, 4 and 5, and with "any" at
-the end of the name 7, 11 and 13: that code takes four times as long to compile.
+the end of the name 7, 11, 13, which take four times as long to compile, and, by loops, other primes.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ from .vectors import Vectors
 
 FACTORS = (4, 2, 3, 5, 7, 11, 13)
 FEW = 5  # up to which factors are common
+LARGEST = 127  # up to which others are factors: of larger ones lines take less time by longer lines
+_ZERO = "zeroinitializer"
+_TOGETHER = 4  # numbers of a transform of such a factor that are summed up at once
 _NAME = re.compile(r"(i?)(r?)fft_(\d+)_(apart|beside|columns|rows|halves)(_even|_odd)?(_any)?\.(c64|c128)")
 _REAL = {"c64": "f32", "c128": "f64"}
 
@@ -121,6 +124,31 @@ class _Text:
         self.label(f"latch{mark}")
         self.lines += [f"  %next{mark} = add nuw nsw i64 %i{mark}, {step}", f"  br label %head{mark}", f"done{mark}:"]
 
+    def fold(
+        self, count: str, starts: list[tuple[str, str]], body: Callable[[str, list[str]], list[str]], first: int = 0
+    ) -> list[str]:  # fmt: skip
+        """What values of some types have become in the end, which `body(i, values)` changes in each step."""
+        self.count += 1
+        mark, places = self.count, list[int]()
+        values = [f"%c{mark}.{k}" for k in range(len(starts))]
+        self.label(f"start{mark}")
+        self.label(f"turn{mark}")
+        self.lines.append(f"  %i{mark} = phi i64 [ {first}, %start{mark} ], [ %next{mark}, %round{mark} ]")
+        for _ in starts:
+            places.append(len(self.lines))
+            self.lines.append("")
+        self.lines += [
+            f"  %more{mark} = icmp slt i64 %i{mark}, {count}",
+            f"  br i1 %more{mark}, label %step{mark}, label %over{mark}",
+            f"step{mark}:",
+        ]
+        found = body(f"%i{mark}", values)
+        self.label(f"round{mark}")
+        self.lines += [f"  %next{mark} = add nuw nsw i64 %i{mark}, 1", f"  br label %turn{mark}", f"over{mark}:"]
+        for place, value, (kind, start), changed in zip(places, values, starts, found, strict=True):
+            self.lines[place] = f"  {value} = phi {kind} [ {start}, %start{mark} ], [ {changed}, %round{mark} ]"
+        return values
+
     def times(self, x: str, n: int | str) -> str:
         return x if n == 1 else "0" if x == "0" else self.let(f"mul i64 {x}, {n}")
 
@@ -139,6 +167,11 @@ class _Text:
 
     def store(self, value: str, base: str, index: str | int) -> None:
         self.lines.append(self.t.store(value, self.at(base, index)))
+
+    def fma(self, x: str, y: str, total: str) -> str:
+        found = self.name()
+        self.lines.append(self.t.fma(found, x, y, total))
+        return found
 
     def op(self, name: str, x: str, y: str) -> str:
         return self.let(f"{name} {self.t.vec} {x}, {y}")
@@ -164,9 +197,10 @@ class _Text:
 def factors_of(n: int) -> list[int]:
     """The factors by which lines of a length are transformed, in their order; none if it has others (or is 1)."""
     found: list[int] = []
-    while n > 1 and any(n % p == 0 for p in FACTORS):
-        found.append(next(p for p in FACTORS if n % p == 0))
-        n //= found[-1]
+    for p in (*FACTORS, *range(FACTORS[-1] + 2, LARGEST + 1, 2)):
+        while n % p == 0:
+            found.append(p)
+            n //= p
     return found if n == 1 else []
 
 
@@ -200,9 +234,7 @@ class _Numbers:
         for x, number in terms:
             found: list[str] = []
             for part, before in zip(x, total, strict=True):
-                name = text.name()
-                text.lines.append(text.t.fma(name, part, text.number(number), before))
-                found.append(name)
+                found.append(text.fma(part, text.number(number), before))
             total = (found[0], found[1])
         return total
 
@@ -216,10 +248,8 @@ class _Numbers:
 
     def product(self, x: Pair, w: Pair) -> Pair:
         text, (re, im), (wre, wim) = self.text, x, w
-        names = text.name(), text.name()
         negated = text.let(f"fneg {text.t.vec} {text.op('fmul', im, wim)}")
-        text.lines += [text.t.fma(names[0], re, wre, negated), text.t.fma(names[1], re, wim, text.op("fmul", im, wre))]
-        return names
+        return text.fma(re, wre, negated), text.fma(re, wim, text.op("fmul", im, wre))
 
     def transform(self, x: list[Pair]) -> list[Pair]:
         """Of as many numbers as a factor."""
@@ -278,7 +308,12 @@ def text_of(form: Lines) -> str:
         "choose:",
     ]
     *others, last = form.factors
-    factor, rest = str(last), text.let(f"udiv i64 %left, {last}")
+    if form.has_rare:
+        others.append(last)
+        factor = _smallest_factor(text)
+        rest = text.let(f"udiv i64 %left, {factor}")
+    else:
+        factor, rest = str(last), text.let(f"udiv i64 %left, {last}")
     for p in reversed(others):  # divisions by numbers that are known are products
         share = text.let(f"udiv i64 %left, {p}")
         divides = text.let(f"icmp eq i64 {text.times(share, p)}, %left")
@@ -286,7 +321,11 @@ def text_of(form: Lines) -> str:
         rest = text.let(f"select i1 {divides}, i64 {share}, i64 {rest}")
     text.lines += [f"  %rest = add i64 {rest}, 0", f"  %more = mul i64 %done, {factor}"]
     cases = " ".join(f"i64 {p}, label %of{p}" for p in form.factors)
-    text.lines.append(f"  switch i64 {factor}, label %end [ {cases} ]")
+    text.lines.append(f"  switch i64 {factor}, label %{'of.other' if form.has_rare else 'end'} [ {cases} ]")
+    if form.has_rare:
+        text.lines.append("of.other:")
+        _pass_of_prime(text, factor)
+        text.lines.append("  br label %again")
     for p in form.factors:
         text.lines.append(f"of{p}:")
         _pass(text, p)
@@ -335,6 +374,97 @@ def _pass(text: _Text, p: int) -> None:
 
     of_row("0")  # which is not turned
     text.loop("%rest", of_row, first=1)
+
+
+def _smallest_factor(text: _Text) -> str:
+    """The smallest odd one that `left` has beyond those that have code of their own; `left` where those are all."""
+    text.lines += [
+        "  br label %try", "try:", f"  %p = phi i64 [ {FACTORS[-1] + 2}, %choose ], [ %p.next, %try ]",
+        "  %p.next = add i64 %p, 2", "  %p.rest = urem i64 %left, %p", "  %p.divides = icmp eq i64 %p.rest, 0",
+        f"  %p.ends = icmp sgt i64 %p.next, {LARGEST}", "  %p.done = or i1 %p.divides, %p.ends",
+        "  br i1 %p.done, label %tried, label %try", "tried:",
+    ]  # fmt: skip
+    return text.let("select i1 %p.divides, i64 %p, i64 %left")
+
+
+def _pass_of_prime(text: _Text, p: str) -> None:
+    """The same of an odd factor that the length tells.
+
+    Sums and differences of numbers at the same distance from both ends take the numbers' place, and are summed up with
+    cosines and sines, for some numbers of the result at once.
+    """
+    each, numbers, vec = 2 * text.form.lanes, _Numbers(text), text.t.vec
+    wide = text.times("%done", each)
+    apart = text.times(wide, "%rest")
+    half, stride, around = text.let(f"udiv i64 {p}, 2"), text.let(f"udiv i64 %n, {p}"), text.times("%n", 2)
+    last = text.let(f"sub i64 {half}, {_TOGETHER - 1}")
+    most = text.plus(half, 1)
+
+    def of_row(row: str) -> None:
+        read, write = text.times(row, wide), text.times(text.times(row, wide), p)
+        turn = text.times(text.times(row, "%done"), 2)
+
+        def of_number(q: str) -> None:
+            place = text.times(q, each)
+            at, to = text.plus(read, place), text.plus(write, place)
+
+            def take(j: str, total: list[str]) -> list[str]:
+                near = text.plus(at, text.times(j, apart))
+                far = text.plus(at, text.times(text.let(f"sub i64 {p}, {j}"), apart))
+                x, y = _loaded(text, "%source", near), _loaded(text, "%source", far)
+                both = numbers.add(x, y)
+                _stored(text, both, "%source", near)
+                _stored(text, numbers.sub(x, y), "%source", far)
+                return [*numbers.add((total[0], total[1]), both)]
+
+            first = _loaded(text, "%source", at)
+            total = text.fold(most, [(vec, x) for x in first], take, first=1)
+            _stored(text, (total[0], total[1]), "%target", to)
+
+            def give(k: str, even: Pair, odd: Pair) -> None:
+                far = text.let(f"sub i64 {p}, {k}")
+                for i, x in ((k, numbers.more_turned(even, odd)), (far, numbers.less_turned(even, odd))):
+                    if row != "0":
+                        root = text.times(turn, i)
+                        x = numbers.product(x, (text.splat("%roots", root), text.splat("%roots", text.plus(root, 1))))
+                    _stored(text, x, "%target", text.plus(to, text.times(i, wide)))
+
+            def some(k: str) -> None:
+                each_k = [text.plus(_at_most(text, k, last), i) for i in range(_TOGETHER)]
+                steps = [text.times(text.times(k, stride), 2) for k in each_k]
+
+                def add(j: str, values: list[str]) -> list[str]:
+                    even = _loaded(text, "%source", text.plus(at, text.times(j, apart)))
+                    odd = _loaded(text, "%source", text.plus(at, text.times(text.let(f"sub i64 {p}, {j}"), apart)))
+                    found: list[str] = []
+                    for i, step in enumerate(steps):
+                        *totals, root = values[5 * i : 5 * i + 5]
+                        cos, sin = text.splat("%roots", root), text.splat("%roots", text.plus(root, 1))
+                        terms = zip((*even, *odd), (cos, cos, sin, sin), totals, strict=True)
+                        found += [text.fma(x, y, total) for x, y, total in terms]
+                        found.append(_wrapped(text, text.plus(root, step), around))
+                    return found
+
+                starts: list[tuple[str, str]] = []
+                for step in steps:
+                    starts += [(vec, first[0]), (vec, first[1]), (vec, _ZERO), (vec, _ZERO), ("i64", step)]
+                found = text.fold(most, starts, add, first=1)
+                for i, number in enumerate(each_k):
+                    re, im, odd_re, odd_im, _ = found[5 * i : 5 * i + 5]
+                    give(number, (re, im), (odd_re, odd_im))
+
+            text.loop(most, some, first=1, step=_TOGETHER)
+
+        text.loop("%done", of_number)
+
+    of_row("0")
+    text.loop("%rest", of_row, first=1)
+
+
+def _wrapped(text: _Text, x: str, around: str) -> str:
+    """A place on a circle that was gone around once at most."""
+    is_beyond = text.let(f"icmp sge i64 {x}, {around}")
+    return text.let(f"select i1 {is_beyond}, i64 {text.let(f'sub i64 {x}, {around}')}, i64 {x}")
 
 
 def _loaded(text: _Text, base: str, index: str) -> Pair:
@@ -564,8 +694,6 @@ def _place(text: _Text, side: str, line: int, i: str, parts: int = 2) -> str:
 
 
 # -- real lines -------------------------------------------------------------------------------------------------------
-
-_ZERO = "zeroinitializer"
 
 
 def _take_real(text: _Text) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair, pair_of
 from ..ir.loops import COMPLEX, ITEM, Address, Array, Operand, Typed
-from ..llvm.lane_transforms import Lines, factors_of, has_rare_factors
+from ..llvm.lane_transforms import FACTORS, Lines, factors_of, has_rare_factors
 from ..llvm.target import vector_bits
 from ..llvm.vectors import most_lanes
 from .blocks import Block
@@ -74,7 +74,7 @@ def _work_of(split: Split) -> float:
 def _work_of_lines(n: int) -> float:
     """What as many lines take as go at once."""
     through = 1 + _FAR * max(math.log2(4 * n * (vector_bits() // 8) / _NEAR), 0.0)
-    return _BEGIN + n * through * (_MOVES + sum(_WORK[p] for p in factors_of(n)))
+    return _BEGIN + n * through * (_MOVES + sum(_WORK.get(p, p / 2) for p in factors_of(n)))
 
 
 @functools.lru_cache(_TABLES)
@@ -203,7 +203,8 @@ def transform_of(rooms: Rooms, n: Operand, type_: str, is_inverse: bool) -> Tran
     split = split_of(n, type_)
     if split is not None:
         return _Matrix(rooms, split, type_, is_inverse)
-    return None if factors_of(n) or n < SHORTEST_CHIRP else _Chirp(rooms, n, type_, is_inverse)
+    is_short = n < SHORTEST_CHIRP or max(factors_of(n), default=n) <= FACTORS[-1]
+    return None if is_short else _Chirp(rooms, n, type_, is_inverse)
 
 
 def _moved(b: Builder, place: Address, by: Operand) -> Address:
