@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert._engines.numpy import NUMPY, decompositions
 from wengert._prims.minors import minors
 
 ENGINES = {"torch": ("torch", "as_tensor"), "jax": ("jax.numpy", "asarray"), "tensorflow": ("tensorflow", "constant")}
@@ -67,3 +68,15 @@ def test_forward_derivatives_of_det_meet_no_cofactor_but_that_of_their_entry(bad
         modes = [wg.jacobian(f, mode=mode) for mode in ("reverse", "forward")]
         backward, forward = ((wg.function(g) if is_compiled else g)(x) for g in modes)
         np.testing.assert_allclose(forward, backward, atol=1e-15)
+
+
+def test_cofactors_of_many_rows_are_made_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is the determinant of what is left, with infinities in those alone that have them."""
+    monkeypatch.setattr(decompositions, "_AT_ONCE", 2 * 7**3)  # two rows of seven
+    a = np.random.default_rng(5).normal(size=(2, 7, 7))
+    a[0, 2, 3] = np.nan
+    found = NUMPY.kernels["cofactor"](a)
+    for matrix, cofactors in zip(a, found, strict=True):
+        for i, j in np.ndindex(7, 7):
+            minor = np.delete(np.delete(matrix, i, 0), j, 1)
+            np.testing.assert_allclose(cofactors[i, j], (-1) ** (i + j) * np.linalg.det(minor), rtol=1e-10)

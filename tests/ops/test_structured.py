@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,41 @@ def test_structures_are_scipys():
 )
 def test_the_root_of_a_diagonal_matrix_is_that_of_its_diagonal(a: Any) -> None:
     np.testing.assert_allclose(linalg.sqrtm(a), np.diag(np.sqrt(np.diag(a))))
+
+
+@pytest.mark.parametrize(
+    "a",
+    [
+        np.zeros((3, 3)),
+        np.diag([1.0, 0.0, 4.0]),
+        np.diag([0.0, 1j, -4.0]),
+        np.diag([2.0, -0.0]),
+        np.diag([1.0, np.inf]),
+    ],
+)
+def test_the_logarithm_of_a_diagonal_matrix_is_that_of_its_diagonal(a: Any) -> None:
+    """Of 0 it is that of 1e-20, which SciPy's takes in its place; for infinities SciPy's does not end."""
+    diagonal = np.diag(a)
+    wanted = np.diag(np.log(np.where(diagonal == 0, 1e-20, diagonal)))
+    if np.isfinite(a).all():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            np.testing.assert_allclose(scipy.linalg.logm(a), wanted, rtol=1e-13, atol=1e-15)
+    for f in (linalg.logm, wg.function(linalg.logm)):
+        np.testing.assert_allclose(f(a), wanted, rtol=1e-14)
+        np.testing.assert_allclose(f(a.astype("F" if a.dtype.kind == "c" else "f")), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_matrices_that_are_not_finite_have_no_logarithm_and_a_root_of_nan(dtype: type) -> None:
+    """At once: SciPy's look for eigenvalues for long before they give up, and of a triangle's logarithm for ever."""
+    for a in (np.full((4, 4), np.nan), np.full((3, 3), np.inf), np.array([[1.0, 2.0], [np.nan, 3.0]])):
+        for wrap in (lambda f: f, wg.function):
+            root = wrap(linalg.sqrtm)(a.astype(dtype))
+            assert np.isnan(np.real(root)).all() and (dtype is float or np.isnan(np.imag(root)).all())
+            for x in (a, np.array([[1.0, 2.0], [0.0, np.inf]])):
+                with pytest.raises(ValueError, match="infs or NaNs"):
+                    wrap(linalg.logm)(x.astype(dtype))
 
 
 def test_a_negative_diagonal_has_no_real_root() -> None:

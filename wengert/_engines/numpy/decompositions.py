@@ -52,10 +52,9 @@ def _one_by_one(function: Callable[..., Any]) -> Any:
         first = operands[-1]
         lead = first.shape[:-2]
         out = np.empty(first.shape, first.dtype)
-        for index in np.ndindex(*lead):
-            # SciPy 1.13 takes none that is read-only, though it writes into none
-            found = function(*(np.require(x[index], requirements="W") for x in operands))
-            if np.iscomplexobj(found) and out.dtype.kind != "c":
+        for index in np.ndindex(*lead) if lead else ((),):
+            found = function(*[x[index] for x in operands])
+            if found.dtype.kind == "c" and out.dtype.kind != "c":
                 _require_real_result(operands[-1][index])
                 found = found.real  # what else there is comes from rounding
             out[index] = found
@@ -76,14 +75,41 @@ def _require_real_result(a: np.ndarray[Any, Any]) -> None:
         raise np.linalg.LinAlgError("a negative eigenvalue: pass the matrix as complex numbers for a complex result")
 
 
+def _diagonal_of(a: np.ndarray[Any, Any]) -> Any:
+    """The diagonal, as complex numbers where one is negative, of a matrix that has nothing beside it; else None."""
+    diagonal = a.diagonal()
+    if np.count_nonzero(a) != np.count_nonzero(diagonal) or np.isnan(diagonal).any():
+        return None
+    return diagonal if (diagonal.real >= 0).all() else diagonal.astype(complex)
+
+
+def _with_diagonal(values: np.ndarray[Any, Any]) -> Any:
+    out = np.zeros((len(values), len(values)), values.dtype)
+    out.ravel()[:: len(values) + 1] = values
+    return out
+
+
+def _writable(a: np.ndarray[Any, Any]) -> Any:
+    """A matrix as SciPy 1.13 takes it, which writes into none and yet takes none that is read-only."""
+    return a if a.flags.writeable else a.copy()
+
+
+_AS_ZERO = np.float64(1e-20)  # what SciPy takes the logarithm of in place of an eigenvalue 0
+
+
 def _logm(a: np.ndarray[Any, Any]) -> Any:
     from scipy.linalg import logm
 
     if not a.size:
         return a
+    diagonal = _diagonal_of(a)
+    if diagonal is not None:  # SciPy takes a millisecond
+        return _with_diagonal(np.log(np.where(diagonal == 0, _AS_ZERO, diagonal)))
+    if not np.isfinite(a).all():  # SciPy says so, but of triangles with infinities it looks for roots for ever
+        raise ValueError("array must not contain infs or NaNs")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # SciPy's estimate of the error, and its word for singular matrices
-        return logm(a)
+        return logm(_writable(a))
 
 
 def _sqrtm(a: np.ndarray[Any, Any]) -> Any:
@@ -91,12 +117,15 @@ def _sqrtm(a: np.ndarray[Any, Any]) -> Any:
 
     if not a.size:
         return a
-    diagonal: Any = np.diagonal(a)
-    if np.array_equal(a, np.diag(diagonal)):  # where zeros are equal eigenvalues, some releases of SciPy divide by them
-        return np.diag(np.sqrt(diagonal if np.all(diagonal.real >= 0) else diagonal.astype(complex)))
+    diagonal = _diagonal_of(a)
+    if diagonal is not None:  # where zeros are equal eigenvalues, some releases of SciPy divide by them
+        return _with_diagonal(np.sqrt(diagonal))
+    if not np.isfinite(a).all() and np.tril(a, -1).any():
+        # as SciPy's, which for some looks for eigenvalues for ten milliseconds and then gives up
+        return np.full_like(a, np.nan * (1 + 1j) if a.dtype.kind == "c" else np.nan)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return sqrtm(a)
+        return sqrtm(_writable(a))
 
 
 def _sylvester(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: np.ndarray[Any, Any], or_nan: bool) -> Any:
@@ -118,8 +147,8 @@ def _sylvester_one(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], c: np.ndarr
         return np.full_like(c, np.nan)
     if c.size == 1:
         return c / (a + b)
-    r, u = schur(np.require(a, requirements="W"), output="real")[:2]
-    s, v = schur(np.require(b.conj().T, requirements="W"), output="real")[:2]
+    r, u = schur(_writable(a), output="real")[:2]
+    s, v = schur(_writable(b.conj().T), output="real")[:2]
     f = u.conj().T @ c @ v
     y, scale, was_changed = get_lapack_funcs(("trsyl",), (r, s, f))[0](r, s, f, tranb="C")
     return np.full_like(c, np.nan) if was_changed else u @ (scale * y) @ v.conj().T
@@ -148,22 +177,29 @@ def _complement(q: np.ndarray[Any, Any]) -> Any:
 
 
 def _lu(a: np.ndarray[Any, Any]) -> tuple[Any, ...]:
-    from scipy.linalg import get_lapack_funcs
-
     *lead, m, n = a.shape
     k = min(m, n)
     packed, pivots = np.empty(a.shape, a.dtype), np.empty((*lead, k), np.int32)
     order = np.empty((*lead, m), np.int64)
-    order[...] = np.arange(m)
     if not a.size:
+        order[...] = np.arange(m)
         return packed, pivots, order
-    (getrf,) = get_lapack_funcs(("getrf",), (a,))
+    getrf = _getrf(a.dtype.char)
     rows = zip(a.reshape(-1, m, n), packed.reshape(-1, m, n), pivots.reshape(-1, k), order.reshape(-1, m), strict=True)
     for matrix, factors, exchanged, places in rows:
         factors[...], exchanged[...], _ = getrf(matrix)
-        for i, j in enumerate(exchanged):
-            places[[i, j]] = places[[j, i]]
+        permutation = [*range(m)]
+        for i, j in enumerate(exchanged.tolist()):
+            permutation[i], permutation[j] = permutation[j], permutation[i]
+        places[...] = permutation
     return packed, pivots, order
+
+
+@functools.cache
+def _getrf(dtype: str) -> Any:
+    from scipy.linalg import get_lapack_funcs
+
+    return get_lapack_funcs("getrf", dtype=dtype)
 
 
 def _rows(x: np.ndarray[Any, Any], order: np.ndarray[Any, Any]) -> Any:
@@ -221,7 +257,7 @@ def _cofactor_by_values(a: np.ndarray[Any, Any]) -> Any:
     """The same by singular values: exact at singular matrices, too."""
     is_odd: Any = ~np.isfinite(a).all((-2, -1))
     if is_odd.any():  # which have no singular values
-        found = _cofactor_by_values(np.where(is_odd[..., None, None], 0, a))
+        found = np.empty_like(a) if is_odd.all() else _cofactor_by_values(np.where(is_odd[..., None, None], 0, a))
         found[is_odd] = [_cofactor_by_minors(matrix) for matrix in a[is_odd]]
         return found
     return by_singular_values(a, _CALLS)
@@ -234,11 +270,16 @@ _CALLS = Calls(
 )  # fmt: skip
 
 
+_AT_ONCE = 1 << 16  # numbers of minors that are made at a time
+
+
 def _cofactor_by_minors(a: np.ndarray[Any, Any]) -> Any:
     """The same of one matrix by determinants: an infinity is in those alone that it belongs to."""
     signs, others = minors(len(a))
-    rows = [np.linalg.det(a[rest][:, others].swapaxes(0, 1)) for rest in others]
-    return np.stack(rows) * signs.astype(a.dtype)
+    n, columns = len(a), others[:, None, :]
+    step = max(1, _AT_ONCE // n**3)  # rows of the result
+    rows = [np.linalg.det(a[others[i : i + step, None, :, None], columns]) for i in range(0, n, step)]
+    return np.concatenate(rows) * signs.astype(a.dtype)
 
 
 def _inv_or_inf(a: np.ndarray[Any, Any]) -> Any:
