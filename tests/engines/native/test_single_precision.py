@@ -24,7 +24,7 @@ from wengert._passes import optimise
 # units in the last place of the value, or of how much it moves where the argument moves by its own size
 MOST = {
     "ndtr": 5, "log_ndtr": 7, "erfcx": 5, "normal_hazard": 5, "lgamma": 20, "i0": 2, "i1": 2, "i0e": 5, "i1e": 5,
-    "expi": 5, "exp1": 5, "erfinv": 4, "gamma": 1, "erf": 4, "erfc": 4,
+    "expi": 5, "exp1": 5, "erfinv": 4, "gamma": 1, "erf": 4, "erfc": 4, "digamma": 8,
 }  # fmt: skip
 IN_FLOAT64 = ("gamma",)  # whose exponents would lose digits in float32
 TINY, LARGE = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)

@@ -33,6 +33,9 @@ class Truth:
     def __or__(self, other: Truth) -> Truth:
         return Truth(self.b, self.b.either(self.x, other.x), self.type)
 
+    def __xor__(self, other: Truth) -> Truth:
+        return Truth(self.b, self.b.let("xor", "bool", self.x, other.x), self.type)
+
     def __invert__(self) -> Truth:
         return Truth(self.b, self.b.negated(self.x), self.type)
 
