@@ -207,6 +207,22 @@ def test_exponentials_of_float32_far_below_zero_are_as_near_and_as_quick_as_othe
     assert min(seconds(masked) for _ in range(20)) < 2.5 * min(seconds(others) for _ in range(20))
 
 
+@pytest.mark.usefixtures("without_libmvec")
+def test_vector_forms_that_nothing_calls_become_no_code() -> None:
+    """To make code of all would take as long again; a routine for two functions stands in the place of their forms."""
+    whole = map_ir("wg.sin.f64", "f64")
+    call = "  %s = call double @wg.sin.f64(double %v)\n"
+    assert call in whole
+    other = "  %c = call double @wg.cos.f64(double %v)\n  %s = fmul double %sine, %c\n"
+    both = whole.replace(call, call.replace("%s", "%sine") + other)
+    for ir in (whole, both):
+        text = jit.assembly(ir)
+        made = re.findall(r"^\"?(wengert_\w+)\"?:", text, re.MULTILINE)
+        assert 1 <= len(made) <= 2, made
+        for name in made:
+            assert text.count(name) > 1
+
+
 def test_vectors_are_scaled_by_one_instruction() -> None:
     text = jit.assembly(map_ir("wg.exp.f64", "f64"))
     assert "vscalefpd" in text

@@ -32,7 +32,7 @@ from ...._core import forking
 from ..dumps import dump, is_dumped
 from ..run import disk, llvm_memory, stack
 from .pairs import may_pair, paired
-from .prelude import completed
+from .prelude import KEPT, completed
 from .symbols import NO_MORE, Table
 from .target import identity, layout, llvm, machine, new_machine
 
@@ -48,7 +48,7 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"16"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"17"  # part of the keys on disk: another number wherever the passes or their options change
 
 APART = ".apart"  # what names of functions end in that have been in a module of their own
 
@@ -248,7 +248,7 @@ def emitted(ir: str, title: str, *wanted: Any) -> bytes:
                 module.link_in(llvm().parse_assembly(spared, module._context))
             if not _is_sound(module):
                 continue
-            with _paired(module, effort) as finished:
+            with _paired(module, target, effort) as finished:
                 dump("llvm", title, lambda finished=finished: str(finished))
                 dump("asm", title, lambda finished=finished, target=target: target.emit_assembly(finished))
                 return target.emit_object(finished)
@@ -256,10 +256,11 @@ def emitted(ir: str, title: str, *wanted: Any) -> bytes:
 
 
 @contextmanager
-def _paired(module: Any, effort: _Effort) -> Iterator[Any]:
+def _paired(module: Any, target: object, effort: _Effort) -> Iterator[Any]:
     """A module behind LLVM's passes, in which one routine computes two functions of the same vectors."""
     if effort.level > 1 and may_pair({function.name for function in module.functions}):
         with _placed(paired(str(module))) as found:
+            _drop_uncalled(found, _builder(target, effort))
             yield found
     else:
         yield module
@@ -315,7 +316,7 @@ def assembly(ir: str, effort: _Effort | None = None) -> str:
     target = machine(effort.emission, effort.gathers)
     with _placed(completed(ir)) as module:
         _optimise(module, target, effort)
-        with _paired(module, effort) as finished:
+        with _paired(module, target, effort) as finished:
             return target.emit_assembly(finished)
 
 
@@ -483,6 +484,21 @@ def _optimise(module: Any, target: object, effort: _Effort) -> None:
         return
     passes = builder.getModulePassManager()
     try:
+        passes.run(module, builder)
+    finally:
+        _dispose(passes)
+    kept = next((found for found in module.global_variables if found.name == KEPT), None)
+    if kept is not None:
+        kept.name, kept.linkage = "kept", "internal"  # now it is a list as any other, which nothing reads
+        _drop_uncalled(module, builder)
+
+
+def _drop_uncalled(module: Any, builder: object) -> None:
+    """Drops functions of a module that nothing calls: `prelude.py` adds all vector forms of one, of which the passes
+    call one or two, and to make code of the others takes as long as of all else in a short module."""
+    passes = llvm().create_new_module_pass_manager()
+    try:
+        passes.add_global_dead_code_eliminate_pass()
         passes.run(module, builder)
     finally:
         _dispose(passes)

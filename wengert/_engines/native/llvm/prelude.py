@@ -10,6 +10,8 @@ import re
 
 from . import vectormath
 
+KEPT = "llvm.compiler.used"  # what LLVM calls the list of functions that no pass may drop
+
 _used = re.compile(r"@(wg\.[\w.]+)")
 _declared = re.compile(r"^declare [^@\n]*@([\w.]+)\(.*$\n?", re.MULTILINE)
 
@@ -36,7 +38,7 @@ def completed(ir: str) -> str:
     ir = _used.sub(lambda match: "@" + renamed.get(match[1], match[1]), ir)
     if kept:  # vector forms have no caller until the vectoriser has run; this keeps their declarations until then
         pointers = ", ".join(f"ptr @{symbol}" for symbol in kept)
-        added.append(f"@llvm.compiler.used = appending global [{len(kept)} x ptr] [{pointers}], "
+        added.append(f"@{KEPT} = appending global [{len(kept)} x ptr] [{pointers}], "
                      'section "llvm.metadata"')  # fmt: skip
     # LLVM takes one declaration of a name; the module may have used an intrinsic that mathematics uses, too
     ir = _declared.sub(lambda match: "" if match[1] in declarations else match[0], ir)
