@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -13,10 +14,11 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from wengert._engines.native.llvm import numpy_functions
-from wengert._engines.native.lower import order_statistics, sorting
+from wengert._engines.native.lower import arrangements, order_statistics, sorting
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan.prepare import ready
 from wengert._passes import optimise
+from wengert._prims import sorting as prims
 
 DTYPES = ("f8", "f4", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?")
 SHAPES = (
@@ -480,3 +482,55 @@ def test_short_integers_in_order_stay(dtype: str) -> None:
             found, order = compiled(y)
             np.testing.assert_array_equal(order, wanted)
             np.testing.assert_array_equal(found, y[wanted])
+
+
+@pytest.mark.parametrize("shape", [(1,), (7,), (5000,), (3, 1000), (1000, 3), (40, 600)], ids=str)
+def test_places_of_the_best_of_booleans(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(1)
+    for share in (0.0, 0.002, 0.5, 0.998, 1.0):
+        x = rng.random(shape) < share
+        for axis, f in itertools.product(range(len(shape)), (np.argmax, np.argmin)):
+            for found in (
+                wg.function(lambda x, f=f, a=axis: f(x, axis=a))(x),
+                wg.function(lambda x, f=f, a=axis: f(x > 0, axis=a))(x + 0),
+            ):
+                np.testing.assert_array_equal(found, f(x, axis=axis))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "?", "f2", "c16"])
+@pytest.mark.parametrize("shape", [(700,), (9, 700), (700, 9), (5, 2, 130), (1, 80), (0, 3), (3, 0)], ids=str)
+def test_elements_are_arranged_by_bytes(shape: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    x = (rng.normal(size=shape) * 100).astype(dtype)
+    for most, axis in itertools.product((1, 3, 256), range(len(shape))):
+        sides = rng.integers(0, most, shape).astype(np.uint8)
+
+        def arranged(x: Any, sides: Any, axis: int = axis) -> Any:
+            return prims.permute_along(x, prims.argsort(sides, axis=axis, descending=False), axis=axis)
+
+        wanted = np.take_along_axis(x, np.argsort(sides, axis, kind="stable"), axis)
+        np.testing.assert_array_equal(wg.function(arranged)(x, sides), wanted)
+        np.testing.assert_array_equal(
+            wg.function(lambda x, s, f=arranged: f(x, s)[..., ::-1])(x, sides), wanted[..., ::-1]
+        )
+
+
+def test_elements_are_arranged_in_lanes_of_any_length() -> None:
+    signature = [wg.TensorSpec((None, None), np.float64), wg.TensorSpec((None, None), np.uint8)]
+    for axis in (0, 1):
+        compiled = wg.function(
+            lambda x, s, a=axis: prims.permute_along(x, prims.argsort(s, axis=a, descending=False), axis=a),
+            input_signature=signature,
+        )
+        for shape in ((600, 5), (5, 600), (1, 1), (0, 4), (4, 0)):
+            x, sides = np.random.default_rng(0).normal(size=shape), np.arange(shape[0] * shape[1]).reshape(shape) % 3
+            wanted = np.take_along_axis(x, np.argsort(sides, axis, kind="stable"), axis)
+            np.testing.assert_array_equal(compiled(x, sides.astype(np.uint8)), wanted)
+
+
+def test_a_partition_stores_no_order() -> None:
+    x = np.random.default_rng(0).normal(size=(4, 600))
+    compiled = wg.function(lambda x: wg.numpy.partition(x, 300))
+    compiled(x)
+    graph = arrangements.arranged(ready(optimise(compiled.trace(x))))
+    assert not {"argsort", "permute_along"} & {node.op.name for node in graph.nodes}

@@ -3,13 +3,18 @@
 Elements of a lane become numbers in whose order they stand, without branches, so that vectors of them are compared. The
 best of some elements tells whether any is better than all before; of the last that had one the place is looked for.
 Where the lanes lie side by side, rows of them are compared at a time, as far as the best of each stay in the cache.
+Booleans are compared as such (`of_booleans`), where the graph makes bytes of them: the first that is true ends it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...._core.graph import Node
+import numpy as np
+
+from ...._core.graph import Graph, Node
+from ...._passes.rewrite import with_inputs
+from ...patterns import Parts
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, Operand
 from .blocks import Block
@@ -27,20 +32,33 @@ _LONG, _CHUNKS = 8192, (512, 2048)  # elements of which the best is found at onc
 _COLUMNS = 512  # lanes side by side, at most, whose best stay in the cache
 
 
+def of_booleans(graph: Graph) -> Graph:
+    """The graph with places of the best of booleans, where it has those of the bytes that they become."""
+    parts, has_found = Parts(graph), False
+    for node in graph.nodes:
+        made = parts.made_by(node.inputs[0], "convert") if node.op.name in ("argmax", "argmin") else None
+        if made is not None and made.inputs[0].dtype == np.bool_:
+            node, has_found = with_inputs(node, {made.outputs[0].key: made.inputs[0]}), True
+        parts.add(node)
+    return parts.without_unused(graph) if has_found else graph
+
+
 class _Best:
     """Numbers of elements: the larger one is the better one."""
 
     def __init__(self, b: Builder, type_: str, is_least: bool) -> None:
         self.b, self.type, self.is_least = b, type_, is_least
-        self.bits = type_.replace("f", "i")
+        self.bits = "u8" if type_ == "bool" else type_.replace("f", "i")
         size = int(self.bits[1:])
         signed = self.bits[0] == "i"
         self.worst, self.best = (-(2 ** (size - 1)), 2 ** (size - 1) - 1) if signed else (0, 2**size - 1)
+        if type_ == "bool":
+            self.best = 1
 
     def number(self, x: Operand) -> Operand:
         """In whose order elements are better, the same for all NaN, and for zeros of both signs."""
         b, t = self.b, self.type
-        number = order_number(b, t, self.bits, x) if t in FLOATS else x
+        number = order_number(b, t, self.bits, x) if t in FLOATS else b.convert(self.bits, t, x)
         if not self.is_least:
             return number
         # of whole numbers with a sign the least and the most change places, too
@@ -50,6 +68,8 @@ class _Best:
     def wins(self, x: Operand, y: Operand) -> Operand:
         """Whether an element is better than another."""
         b, t = self.b, self.type
+        if t == "bool":
+            return b.both(b.negated(x), y) if self.is_least else b.both(x, b.negated(y))
         is_better = b.let("lt" if self.is_least else "gt", t, x, y)
         return b.either(is_better, b.both(is_nan(b, t, x), b.negated(is_nan(b, t, y)))) if t in FLOATS else is_better
 

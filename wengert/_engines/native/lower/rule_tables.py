@@ -30,6 +30,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "fourier": ("dft", "rfft", "irfft"),
     "matrix_functions": ("sqrtm", "logm", "sylvester"),
     "numpy_calls": ("outside",),
+    "arrangements": ("native arranged",),
     "order_statistics": ("native order_at", "native sorted_at"),
     "products": ("matmul", "einsum"),
     "random_bits": ("random_bits", "random_split", "random_fold_in"),
@@ -87,6 +88,8 @@ REWRITES.extend((
     Rewrite(Later("shared_factors"), "with_shared_factors", frozenset({"solve"})),
     Rewrite(Later("order_statistics"), "with_few_places", frozenset({"sort"})),
     Rewrite(Later("order_statistics"), "with_few_origins", frozenset({"add_along"})),
+    Rewrite(Later("arrangements"), "arranged", frozenset({"permute_along"})),
+    Rewrite(Later("best_places"), "of_booleans", frozenset({"argmax", "argmin"})),
 ))  # fmt: skip
 
 __all__ = ["FAMILIES", "SINGLES", "SPECIAL_FUNCTIONS"]
