@@ -44,6 +44,11 @@ def called_first(b: Builder, forms: Sequence[Form], start: Operand, stop: Operan
     return found if all(form.type in (*FLOATS, *HALVES) for form in found) else []
 
 
+def may_call(block: Block) -> bool:
+    """Whether anything in the loops of a block calls: else nothing is to be computed before."""
+    return any(_is_of_scalars(inner) for item in block for part in blocks_of(item) or ([item],) for inner in part)
+
+
 def _is_of_scalars(item: object) -> bool:
     return type(item) is OutsideCall or any(True for _ in blocks_of(item))  # pyright: ignore[reportArgumentType]
 

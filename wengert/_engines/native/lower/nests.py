@@ -13,9 +13,9 @@ from math import gcd, prod
 from typing import Any, cast
 
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, FRACTIONS, Operand, Var
+from ..ir.loops import FLOATS, FRACTIONS, Block, Operand, Var
 from . import index_splitting
-from .first_calls import STRIP, called_first, keep, recall
+from .first_calls import STRIP, called_first, keep, may_call, recall
 from .forms import (
     Elements,
     Form,
@@ -317,11 +317,14 @@ class _Nest:
 
     def places(self, start: Operand, stop: Operand) -> None:
         """The elements of a range, by number."""
-        b, first_ones = self.b, called_first(self.b, self.forms, start, stop)
-        if not first_ones:
-            count = count_of(b, self.shape)
-            multiple = gcd(count, ROUND) if type(count) is int else 1
+        b, count = self.b, count_of(self.b, self.shape)
+        multiple = gcd(count, ROUND) if type(count) is int else 1
+        whole: Block = []
+        with b.inside(whole):
             index_splitting.iterations(b, start, stop, self.place, multiple)
+        first_ones = called_first(b, self.forms, start, stop) if may_call(whole) else []
+        if not first_ones:
+            b.block += whole
             return
         held = [b.local(form.type, STRIP) for form in first_ones]
         with b.loop(0, b.divided(b.add(b.sub(stop, start), STRIP - 1), STRIP)) as strip:
