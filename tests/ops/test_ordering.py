@@ -115,6 +115,9 @@ def test_bins_of_a_number_of_edges_that_is_open() -> None:
     for bins in ([1.0, 2.0, 4.0], [4.0, 1.0], [3.0]):
         x = np.array([0.0, 1.0, 2.5, 4.0, np.nan, np.inf])
         np.testing.assert_array_equal(f(x, np.array(bins)), np.digitize(x, bins))
+    for made in (lambda: wnp.array([1.0, 2.0]), lambda: wnp.arange(2.0, 0.0, -1.0), lambda: wnp.linspace(1.0, 2.0, 2)):
+        wanted = np.digitize([0.5, 1.0, 2.0], made())
+        np.testing.assert_array_equal(wg.function(lambda x: wnp.digitize(x, made()))(np.array([0.5, 1.0, 2.0])), wanted)  # noqa: B023
     with pytest.raises(ValueError, match=r"bins have shape \(2, 2\)"):
         wnp.digitize(wg.tensor([1.0]), [[1.0, 2.0], [3.0, 4.0]])
 

@@ -27,7 +27,7 @@ from ..ops.promotion import (
     names_errors,
     normal_axis,
 )
-from ..ops.subscript import is_known, known_places
+from ..ops.subscript import is_known, known_places, known_values
 from ._decorators import NO_VALUE, accept, as_numpy
 from ._foreign import or_numpys
 from ._shapes import ravel
@@ -538,7 +538,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
     side = "left" if right else "right"
     if not is_known(edges):
         return _bins_either_way(values, edges, side)
-    ordered = _found("digitize", bins)
+    ordered = known_values(edges, "np.digitize: bins")
     if np.all(ordered[1:] >= ordered[:-1]):
         return searchsorted(edges, values, side)
     if not np.all(ordered[1:] <= ordered[:-1]):
