@@ -326,3 +326,15 @@ def test_divergences_of_complex_numbers_are_refused(name: str, shape: tuple[int,
     for way in (f, wg.function(f)):
         with pytest.raises(TypeError, match="complex"):
             way(wg.tensor(z), 1)
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+@pytest.mark.parametrize("f", [special.i0e, special.i1e, lambda x: special.ive(2, x), special.k1e])
+def test_slopes_of_scaled_bessel_functions_of_half_floats_are_rounded_once(f, compiles) -> None:
+    """The expansion of 28 terms is computed in float32: each step would be rounded, which takes long, too."""
+    x = np.linspace(33.0, 400.0, 200).astype(np.float16)
+    slope = wg.grad(lambda u: wg.sum(f(u)))
+    wanted = slope(x.astype(np.float64))
+    found = (wg.function(slope) if compiles else slope)(x)
+    assert found.dtype == np.float16
+    np.testing.assert_allclose(found, wanted, 2e-3, 2e-7)

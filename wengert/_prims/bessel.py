@@ -10,6 +10,7 @@ from typing import Any
 
 from .._core.op import Op, elementwise
 from .._core.tensor import Tensor
+from .bodies import in_float32
 from .discrete import gt, isinf, sign
 from .elementwise import reciprocal
 from .piecewise import abs_
@@ -62,6 +63,7 @@ def _expansion(order: float, growth: int) -> list[float]:
     return g
 
 
+@in_float32
 def _scaled_slope(slope: Tensor, x: Tensor, out: Tensor, order: float, growth: int) -> Tensor:
     """The slope of a modified Bessel function times e^-|x| or e^x, from the so scaled slope of the function.
 
