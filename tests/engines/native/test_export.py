@@ -758,3 +758,20 @@ def test_places_of_the_largest_of_any_length(tmp_path: Path) -> None:
             loaded(np.ones(shape))
         with pytest.raises(ValueError, match="attempt to get arg(max|min) of an empty sequence"):
             fn(np.ones(shape))
+
+
+def test_pooling_partitions_and_gradients_of_medians(tmp_path: Path) -> None:
+    def found(x: Any, images: Any) -> Any:
+        pooled = wg.grad(lambda y: wg.sum(wg.nn.max_pool(y, 2) ** 2))(images)
+        slope = wg.grad(lambda y: wg.sum(wnp.median(y, axis=1)))(x)
+        return slope, wnp.partition(x, 300, axis=0), wnp.argmax(x > 1, axis=1), pooled, wg.nn.average_pool(images, 3, 1)
+
+    signature = [wg.TensorSpec((700, 600)), wg.TensorSpec((2, 6, 8, 3))]
+    fn = wg.function(found, input_signature=signature, name="found")
+    fn.export(tmp_path / "found.so")
+    x, images = np.round(_RNG.normal(size=(700, 600)), 2), _RNG.normal(size=(2, 6, 8, 3))
+    for ours, loaded, wanted in zip(
+        fn(x, images), wg.load(tmp_path / "found.so")(x, images), found(x, images), strict=True
+    ):
+        close(ours, wanted)
+        close(loaded, wanted)
