@@ -23,7 +23,8 @@ from wengert._core.op import REGISTRY
 from wengert._engines.native import engine
 from wengert._engines.native.llvm import lane_transforms, numpy_transforms
 from wengert._engines.native.llvm.numpy_transforms import transforms
-from wengert._engines.native.lower import prime_fourier, short_fourier, split_fourier
+from wengert._engines.native.llvm.vectors import most_lanes
+from wengert._engines.native.lower import fourier, prime_fourier, short_fourier, split_fourier
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan import sizes
 from wengert._engines.native.plan.prepare import ready
@@ -131,6 +132,26 @@ def test_single_lines_are_vector_code(n: int, dtype: Any) -> None:
         loops = str(lowered(ready(optimise(wg.function(f).trace(*given))), "f").function)
         is_wide = split_fourier.fills_vectors(TYPES[given[1].dtype.name])
         assert ("lines." in loops, "fourier." in loops) == (is_wide, not is_wide)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("lines", [9, 16, 31])
+def test_batches_of_long_lines(lines: int, dtype: Any) -> None:
+    for n in (256, 375, 1001):
+        x = _RNG.normal(size=(lines, n)).astype(dtype)
+        z = (x + 1j * _RNG.normal(size=x.shape)).astype(np.result_type(dtype, 1j))
+        halves = np.fft.rfft(x) * (1 + 1j * _RNG.normal())  # the first and the last number are not real
+
+        def f(x: Any, z: Any, halves: Any, n: int = n) -> Any:
+            return F.rfft(x), F.fft(z), F.ifft(z), F.irfft(halves, n)
+
+        given = x, z, halves.astype(z.dtype)
+        require_same(*Twins(f).both(*given), f"{lines} lines of {n}", TOLERANCE)
+        loops = str(lowered(ready(optimise(wg.function(f).trace(*given))), "f").function)
+        if split_fourier.fills_vectors(TYPES[z.dtype.name]):
+            assert ("_apart" in loops) == fourier._fill_lanes(
+                lines, most_lanes("f64" if dtype == np.float64 else "f32")
+            )
 
 
 @pytest.mark.parametrize("n", [65_536, 100_003, 98_415, 200_000])
@@ -329,8 +350,6 @@ def test_functions_of_lanes_of_real_numbers(kind: str, place: str, parity: str, 
 
 
 def test_long_batches_are_transformed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    from wengert._engines.native.lower import fourier
-
     monkeypatch.setattr(fourier, "AT_ONCE", 40)
     found = Twins(lambda z: (F.fft(z), F.fft(z, axis=0), F.irfft(z, 8, axis=1))).both(_complex(9, 5, 7))
     require_same(*found, "parts", TOLERANCE)

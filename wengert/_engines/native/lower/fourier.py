@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
-from ..ir.loops import COMPLEX, WIDTHS, Address, Operand, Status, Typed
+from ..ir.loops import COMPLEX, ITEM, WIDTHS, Address, Operand, Status, Typed
 from ..llvm.lane_transforms import FACTORS, FEW, Lines, factors_of, has_rare_factors, real_type
 from ..llvm.vectors import most_lanes
 from . import prime_fourier, short_fourier, split_fourier, standalone_fourier
@@ -25,7 +25,8 @@ from .standalone import is_alone
 
 AT_ONCE = 1 << 15  # numbers of one call: between calls the user may interrupt
 LEAST_LANES = split_fourier.LEAST_LANES
-LONG = 256  # numbers of a line that goes by itself, whatever others there are: rooms for several fill the first cache
+LONG = 256  # numbers of a line that goes by itself where some lanes would have no other
+LONGEST = 2048  # and of a line that does in any case: rooms for several fill the second cache
 
 
 def _dft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -135,7 +136,16 @@ def _goes_by_line(b: Builder, x: Stored, axis: int, n: Operand) -> bool:
         return True
     is_last = is_one(lines)
     count = blocks if is_last else lines
-    return (is_last and cast(int, x.shape[axis]) >= LONG) or (type(count) is int and count < LEAST_LANES)
+    if type(count) is int and count < LEAST_LANES:
+        return True
+    if not is_last or cast(int, x.shape[axis]) < LONG:
+        return False
+    return n > LONGEST or not _fill_lanes(count, most_lanes(ITEM.get(x.type, x.type)))
+
+
+def _fill_lanes(count: Operand, lanes: int) -> bool:
+    """Whether so many lines leave few lanes of vectors to lines that were transformed before."""
+    return type(count) is int and count >= lanes and 4 * -(-count // lanes) * lanes <= 5 * count
 
 
 def _by_line(block: Block, x: Stored, out: Stored, axis: int, is_inverse: bool) -> bool:
