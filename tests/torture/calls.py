@@ -21,6 +21,7 @@ import numpy as np
 
 import wengert as wg
 from tests.support.guard_pages import guarded
+from tests.support.one_code import is_one_code
 from tests.torture import corpus
 from tests.torture.children import report_of
 from tests.torture.report import Report
@@ -101,7 +102,7 @@ class _Call:
     def _is_one_code(self) -> bool:
         """Whether the whole function is one piece of machine code, which calls of these arguments go straight to."""
         ((_, form),) = self._compiled.traces
-        return form.direct(self._arguments) is not None
+        return is_one_code(form, self._arguments)
 
     def _without_blocks(self, workspace: Workspace) -> Iterator[str]:
         held = workspace.held

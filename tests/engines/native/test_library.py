@@ -12,6 +12,7 @@ import wengert as wg
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
+from tests.support.one_code import is_one_code
 from wengert._core.op import REGISTRY
 from wengert._engines.native.llvm import jit, multiply, target
 from wengert._engines.native.lower import special
@@ -33,7 +34,7 @@ def check(f: Callable[..., Any], *operands: Any, rtol: float = 1e-12) -> None:
     compiled(*operands)
     found = compiled(*operands)
     ((_, form),) = compiled.traces
-    assert form.direct(operands) is not None, f"not one piece of compiled code: {form.graph.to_text()}"
+    assert is_one_code(form, operands), f"not one piece of compiled code: {form.graph.to_text()}"
     with wg.eager():
         wanted = compiled(*operands)
     pairs = [(found, wanted)] if not isinstance(found, tuple) else [*zip(found, wanted, strict=True)]

@@ -18,6 +18,7 @@ import wengert as wg
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
 from tests.support.native_checks import noted_modules
+from tests.support.one_code import is_one_code
 from wengert._core.garbage import SELDOM, seldom_collected, uncollected
 from wengert._engines.native import engine
 from wengert._engines.native.ir import builder
@@ -145,7 +146,7 @@ def test_long_programs_become_code_in_blocks_of_bounded_length(modules: list[str
     value, slope = compiled(x)
     ((_, form),) = compiled.traces
     assert len(form.graph.nodes) > 8_000
-    assert form.direct((x,)) is not None, "not one piece of compiled code"
+    assert is_one_code(form, (x,)), "not one piece of compiled code"
     longest = max(map(longest_block, modules))
     assert jit.STRAIGHT < longest <= arrays.LONGEST_BLOCK + 100
     wanted_value, wanted_slope = gradient(x)
