@@ -29,8 +29,8 @@ class Smooth(NamedTuple):
 
 
 @functools.cache
-def smooth(order: int) -> Smooth:
-    """What an order is computed by, above 0."""
+def smooth(order: int, terms: int = 27) -> Smooth:
+    """What an order is computed by, above 0: so many terms and one for each order; 14 are enough for float32."""
     shift = (math.gamma(order / 2 + 1) / math.sqrt(math.pi)) ** (1 / (order + 1))
     values: list[float] = []
     for i in range(_PLACES):
@@ -40,7 +40,7 @@ def smooth(order: int) -> Smooth:
     from fractions import Fraction  # takes long to load, and few programs come here
 
     # in fractions from here on: powers of t have coefficients that cancel on the way
-    total = [Fraction(0)] * (27 + order)
+    total = [Fraction(0)] * (terms + order)
     before, power = [Fraction(1)], [Fraction(0), Fraction(1)]  # Chebyshev's polynomials
     for j in range(len(total)):
         part = math.fsum(v * _cosine(j * (2 * i + 1)) for i, v in enumerate(values))

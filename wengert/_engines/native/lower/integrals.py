@@ -44,10 +44,9 @@ def _high_erfcx_integral(s: Scope, x: Number, order: int) -> Some:
 def _erfcx_integral(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
     """By a polynomial, and below 0 by reflection, without branches; high orders by a function with loops."""
     (order,) = attrs
-    wide = Number(b, b.convert("f64", t, x))
     if order > MOST:
-        return b.convert(t, "f64", call_own(b, "erfcx_integral", attrs, wide).x)
-    coefficients, shift = smooth(order)
+        return b.convert(t, "f64", call_own(b, "erfcx_integral", attrs, Number(b, b.convert("f64", t, x))).x)
+    wide, (coefficients, shift) = Number(b, b.convert("f64", t, x)), smooth(order, _TERMS[t])
     size = abs(wide)
     near = where(size > 1e300, 1e300, size)  # of an infinity the place is no number
     found = fused((near - SPLIT) / (near + SPLIT), coefficients)
@@ -64,4 +63,5 @@ def _erfcx_integral(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> O
 
 
 _VANISHES = 40.0  # below less this all are infinite
+_TERMS = {"f64": 27, "f32": 14}  # a float32 is computed in float64, whose rounding is its only one
 IN_PROCESS = ALONE = {"erfcx_integral": _erfcx_integral}
