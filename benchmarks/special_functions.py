@@ -93,6 +93,8 @@ class Function(NamedTuple):
         """The function in a module."""
         name = self.name if self.jax is None or module is not jax.scipy.special else self.jax
         f = getattr(module, name, None) if name else None
+        if f is None and name and module is jax.scipy.special:
+            f = getattr(jax.numpy, name, None)  # which has the functions that C has
         if f is None:
             return None
         if self.result is None:
@@ -228,7 +230,7 @@ def rows_of(f: Function, dtype: str, is_gradient: bool) -> Iterator[Row]:
                 call()
             except Exception as error:  # a library that lacks a dtype or a gradient says so in its own way
                 if library == "wengert":
-                    errors.append(f"{type(error).__name__}: {error}"[:100])
+                    errors.append(f"{type(error).__name__}: {error}".splitlines()[0][:100])
                 continue
             contenders.append(harness.Contender(library, "compiled", call, lambda found: ()))
         if errors or not contenders:
