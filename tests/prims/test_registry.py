@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import wengert  # noqa: F401  # registers primitives and engines
+import wengert.rules.custom  # noqa: F401  # registers primitives and engines, and what is registered at its first use
 from tests.support import op_checks as checks
 from wengert._core.engine import ENGINES, HOST_KERNELS
 from wengert._core.op import REGISTRY, Op
