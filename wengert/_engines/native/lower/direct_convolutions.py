@@ -78,6 +78,13 @@ def convolved(
     phases = [*map(phases_of, windows)]
     if prod(map(len, phases)) > MOST_PHASES:
         phases = [[Phase(w, 0, 1, 0, 1)] for w in windows]
+    if prod(map(len, phases)) > 1 and is_numbers(target.shape) and not is_one(target.strides[1]):
+        # phases lie between each other, so they are turned together
+        made = fresh_in(block, target.shape, (0, *range(2, len(target.shape)), 1), target.type)
+        convolved(block, made, x, kernel, shape, windows)
+        copy_in_order(block.b, made, target)
+        block.free.setdefault((made.type, count_of(block.b, made.shape)), []).append(made.array)
+        return
     for chosen in product(*phases):
         inner = [p.window for p in chosen]
         of_target = every(block.b, target, [p.places for p in chosen], [w.positions for w in inner])
