@@ -77,3 +77,24 @@ def test_singular_values_of_infinite_matrices_are_refused(f: Any, n: int) -> Non
     for x in matrices(n, (), np.float64):
         with pytest.raises(np.linalg.LinAlgError, match="did not converge"):
             f(x)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128"])
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 26])
+def test_gradients_of_slogdet_of_singular_matrices_do_not_hang_on_rounding(n: int, dtype: str) -> None:
+    """Cofactors over 0: NaN where they are 0 but for rounding, which of rank n - 2 and less all are."""
+    gradient = wg.grad(lambda a: wg.linalg.slogdet(a)[1])
+    compiled = wg.function(gradient)
+    counts = np.arange(1.0, n + 1)
+    rows = np.diag(counts)
+    rows[-1] = 0
+    for a in (np.outer(counts, counts), np.ones((n, n)), np.diag(np.r_[counts[:-1], 0.0]), rows, np.zeros((n, n))):
+        x = a.astype(dtype)
+        with np.errstate(all="ignore"):
+            eager, found = gradient(x), compiled(x)
+        assert not np.isfinite(eager).any()
+        np.testing.assert_array_equal(np.isnan(found.real), np.isnan(eager.real))
+        if dtype != "complex128":
+            np.testing.assert_array_equal(found, eager)
+        if np.linalg.matrix_rank(a) < n - 1:
+            assert np.isnan(eager).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -289,7 +289,83 @@ def _inv_or_inf(a: np.ndarray[Any, Any]) -> Any:
         if a.ndim > 2:
             return np.stack([_inv_or_inf(matrix) for matrix in a])
         with np.errstate(all="ignore"):
-            return _cofactor(a).T / a.dtype.type(0)
+            return _cofactor_of_singular(a).T / a.dtype.type(0)
+
+
+def _cofactor_of_singular(a: np.ndarray[Any, Any]) -> Any:
+    """The cofactors of one matrix without an inverse: 0, and not what rounding leaves, where they are none.
+
+    An infinity and NaN must not hang on that; machine code goes the same ways (`lower/cofactors.py`).
+    """
+    if not np.isfinite(a).all():
+        return _cofactor(a)
+    if len(a) <= _WRITTEN_OUT:
+        return _singular_minors(a)
+    packed, rows, columns, sign = _eliminated(a.astype(np.result_type(a.dtype, np.float64)), _ROUNDING[a.dtype.char])
+    pivots = packed.diagonal()
+    ahead, behind = np.ones_like(pivots), np.ones_like(pivots)
+    ahead[1:], behind[:-1] = np.cumprod(pivots[:-1]), np.cumprod(pivots[:0:-1])[::-1]
+    lower = _inverse_of_unit_triangle(packed, range(len(a)), True)
+    upper = _inverse_of_unit_triangle(packed, range(len(a))[::-1], False)
+    found = np.empty_like(a)
+    found[np.ix_(rows, columns)] = sign * (lower.T * (ahead * behind)) @ upper.T
+    return found
+
+
+_WRITTEN_OUT = 4  # rows up to which cofactors are minors
+_ROUNDING = {"d": 2.0**-46, "D": 2.0**-46, "f": 2.0**-17, "F": 2.0**-17}  # a part of what was added up
+
+
+def _singular_minors(a: np.ndarray[Any, Any]) -> Any:
+    places = range(len(a))
+
+    def minor(x: np.ndarray[Any, Any], down: Sequence[int], across: Sequence[int], odd: int) -> Any:
+        """By the first row, every second term times `odd`."""
+        total = x.dtype.type(0 if down else 1)
+        for place, j in enumerate(across):
+            term = x[down[0], j] * minor(x, down[1:], [k for k in across if k != j], odd)
+            total = total + (odd * term if place % 2 else term)
+        return total
+
+    sizes, found = np.abs(a.real) + np.abs(a.imag), np.empty_like(a)
+    for i in places:
+        for j in places:
+            chosen = [k for k in places if k != i], [k for k in places if k != j]
+            x = minor(a, *chosen, -1)
+            size = np.abs(x.real) + np.abs(x.imag)
+            is_rounding = len(a) > 2 and size <= minor(sizes, *chosen, 1) * _ROUNDING[a.dtype.char]
+            found[i, j] = 0 if is_rounding else -x if (i + j) % 2 else x
+    return found
+
+
+def _eliminated(m: np.ndarray[Any, Any], tiny: float) -> tuple[Any, Any, Any, int]:
+    """L, D and U of a matrix, packed into it, with the largest pivots of all rows and columns; these, and the sign of
+    their order. Pivots that are but `tiny` beside the first one are 0."""
+    n, sign, first = len(m), 1, 0.0
+    rows, columns = np.arange(n), np.arange(n)
+    for k in range(n):
+        sizes = np.abs(m[k:, k:].real) + np.abs(m[k:, k:].imag)
+        i, j = (k + int(x) for x in np.unravel_index(np.argmax(sizes), sizes.shape))
+        sign *= (-1 if i != k else 1) * (-1 if j != k else 1)
+        m[[k, i]], rows[[k, i]] = m[[i, k]], rows[[i, k]]
+        m[:, [k, j]], columns[[k, j]] = m[:, [j, k]], columns[[j, k]]
+        first = first if k else sizes.max()
+        if sizes.max() <= tiny * first:
+            m[k, k] = 0
+        over = 1 / m[k, k] if m[k, k] else 1
+        m[k + 1 :, k] *= over
+        m[k + 1 :, k + 1 :] -= np.outer(m[k + 1 :, k], m[k, k + 1 :])
+        m[k, k + 1 :] *= over
+    return m, rows, columns, sign
+
+
+def _inverse_of_unit_triangle(packed: np.ndarray[Any, Any], order: Sequence[int], is_lower: bool) -> Any:
+    """Row by row, in the order in which each reads those before it."""
+    found = np.eye(len(packed), dtype=packed.dtype)
+    for i in order:
+        others = slice(0, i) if is_lower else slice(i + 1, None)
+        found[i] -= packed[i, others] @ found[others]
+    return found
 
 
 def _slogdet(a: np.ndarray[Any, Any]) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
-from ..ir.loops import COMPLEX, Operand
+from ..ir.loops import COMPLEX, ITEM, Operand
 from .blocks import Block, singles
 from .determinants import Product
 from .elimination import Planes, is_little, size_of, system
@@ -61,7 +61,8 @@ def _is_written(n: Operand) -> bool:
     return type(n) is int and n <= WRITTEN_OUT
 
 
-def _minors(b: Builder, a: Stored, keep: Callable[[int, int, Operand], None]) -> None:
+def _minors(b: Builder, a: Stored, keep: Callable[[int, int, Operand], None], is_singular: bool = False) -> None:
+    """Calls `keep(i, j, x)` for the cofactors; of a singular matrix with 0 for what is left by rounding alone."""
     n, t = a.shape[-1], a.type
     assert type(n) is int
     rows = [[a.at(b, (i, j)) for j in range(n)] for i in range(n)]
@@ -82,11 +83,29 @@ def _minors(b: Builder, a: Stored, keep: Callable[[int, int, Operand], None]) ->
             known[down, across] = found
         return found
 
+    def size(down: tuple[int, ...], across: tuple[int, ...]) -> Operand:
+        """The sum of the sizes of all products in a minor."""
+        total: Operand = 0.0 if down else 1.0
+        for place, j in enumerate(across):
+            rest = size(down[1:], (*across[:place], *across[place + 1 :]))
+            term = b.let("mul", ITEM[t], size_of(b, t, rows[down[0]][j]), rest)
+            total = b.let("add", ITEM[t], total, term)
+        return total
+
     everywhere = (*range(n),)
     for i in everywhere:
         for j in everywhere:
-            x = minor((*everywhere[:i], *everywhere[i + 1 :]), (*everywhere[:j], *everywhere[j + 1 :]))
+            chosen = (*everywhere[:i], *everywhere[i + 1 :]), (*everywhere[:j], *everywhere[j + 1 :])
+            x = minor(*chosen)
+            if is_singular and n > 2:
+                is_rounding = b.let("le", ITEM[t], size_of(b, t, x), b.let("mul", ITEM[t], size(*chosen), _rounding(t)))
+                x = b.select(t, is_rounding, 0.0, x)
             keep(i, j, b.let("neg", t, x) if (i + j) % 2 else x)
+
+
+def _rounding(type_: str) -> float:
+    """Up to which part of the numbers that were added up a sum is rounding alone; eager code takes the same."""
+    return 2.0**-46 if ITEM[type_] == "f64" else 2.0**-17
 
 
 # -- far from singular ------------------------------------------------------------------------------------------------
@@ -234,9 +253,12 @@ class _Exchanges:
 class _ByPivots:
     """Cofactors by an elimination with the largest pivots of all rows and columns, in double precision."""
 
-    def __init__(self, block: Block, n: Operand, type_: str) -> None:
+    def __init__(self, block: Block, n: Operand, type_: str, is_singular: bool = False) -> None:
         b = self.b = block.b
         self.n, self.type = n, "c128" if type_ in COMPLEX else "f64"
+        # of a singular matrix, pivots that are but rounding beside the first one are 0
+        self.tiny = _rounding(type_) if is_singular else None
+        self.first = b.var("f64", 0.0)
         self.packed = scratch(block, self.type, n, n)  # L below the diagonal, D on it, U above
         self.lower, self.upper = scratch(block, self.type, n, n), scratch(block, self.type, n, n)  # L^-1, U^-1
         self.others = scratch(block, self.type, n)
@@ -244,9 +266,9 @@ class _ByPivots:
         self.sign = b.var(self.type)
 
     @staticmethod
-    def of(block: Block, n: Operand, type_: str) -> _ByPivots:
+    def of(block: Block, n: Operand, type_: str, is_singular: bool = False) -> _ByPivots:
         """For matrices of n rows."""
-        return (_ByPivots if type(n) is int and n < LONG else _ByLongPivots)(block, n, type_)
+        return (_ByPivots if type(n) is int and n < LONG else _ByLongPivots)(block, n, type_, is_singular)
 
     def find(self, matrix: Stored, keep: Keep) -> None:
         """Calls `keep(i, j, x)` for the cofactors of a matrix."""
@@ -286,7 +308,7 @@ class _ByPivots:
             row, column = self._largest(step)
             self._exchange(self.rows, step, row, is_row=True)
             self._exchange(self.columns, step, column, is_row=False)
-            pivot = packed.at(b, (step, step))
+            pivot = self._pivot(step)
             # where nothing is left, the triangles end as those of the identity do
             over = b.let("div", self.type, 1.0, b.select(self.type, b.let("eq", self.type, pivot, 0.0), 1.0, pivot))
             with b.loop(b.add(step, 1), n) as i:
@@ -298,6 +320,16 @@ class _ByPivots:
                     packed.store(b, (i, j), rest)
             with b.loop(b.add(step, 1), n) as j:
                 packed.store(b, (step, j), b.let("mul", self.type, packed.at(b, (step, j)), over))
+
+    def _pivot(self, step: Operand) -> Operand:
+        b, place = self.b, (step, step)
+        if self.tiny is None:
+            return self.packed.at(b, place)
+        size = size_of(b, self.type, self.packed.at(b, place))
+        b.set(self.first, b.select("f64", b.let("eq", "i64", step, 0), size, b.get(self.first)))
+        is_rounding = b.let("le", "f64", size, b.let("mul", "f64", b.get(self.first), self.tiny))
+        self.packed.store(b, place, b.select(self.type, is_rounding, 0.0, self.packed.at(b, place)))
+        return self.packed.at(b, place)
 
     def _largest(self, step: Operand) -> tuple[Operand, Operand]:
         """Row and column of the largest entry that is left, the first of equal ones."""
@@ -351,8 +383,8 @@ class _ByPivots:
 class _ByLongPivots(_ByPivots):
     """Of long rows, whose entries are compared and added up side by side, each with the numbers of `_ByPivots`."""
 
-    def __init__(self, block: Block, n: Operand, type_: str) -> None:
-        super().__init__(block, n, type_)
+    def __init__(self, block: Block, n: Operand, type_: str, is_singular: bool = False) -> None:
+        super().__init__(block, n, type_, is_singular)
         self.totals = scratch(block, self.type, n)
         self.most, self.where = scratch(block, "f64", n), scratch(block, "i64", n)  # of each column
 
@@ -408,7 +440,7 @@ def _inv_or_inf(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, a = block.b, block.stored(forms[0])
     target = block.room(node.outputs[0])
     n, t, unsolved = a.shape[-1], a.type, Unsolved(b)
-    by_pivots = None if _is_written(n) else _ByPivots.of(block, n, a.type)
+    by_pivots = None if _is_written(n) else _ByPivots.of(block, n, a.type, is_singular=True)
     inverse = _Inverse.of(block, a)
     with loops_over(b, a.shape[:-2]) as index:
         matrix, out = matrix_at(b, a, index), matrix_at(b, target, index)
@@ -419,7 +451,7 @@ def _inv_or_inf(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
             out.store(b, (j, i), b.let("div", t, x, 0.0))
 
         with b.when(b.both(is_singular, b.negated(wild))):
-            _minors(b, matrix, keep) if by_pivots is None else by_pivots.find(matrix, keep)
+            _minors(b, matrix, keep, is_singular=True) if by_pivots is None else by_pivots.find(matrix, keep)
     unsolved.leave(block, node, [a], [target])
     return [target]
 
