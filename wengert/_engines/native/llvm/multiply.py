@@ -46,8 +46,13 @@ def heights() -> tuple[int, ...]:
 
 
 def _tile_of_pairs() -> tuple[tuple[int, ...], int]:
-    """Heights of tiles of complex numbers, and vectors of a row: each needs two registers beside the sums."""
-    return (4, 2, 1), 4 if heights()[0] == 8 else 2
+    """Heights of tiles of complex numbers, and vectors of a row: each needs two registers beside the sums.
+
+    With AVX2's 16 registers four rows leave none for the numbers of a; with SSE two rows take longer all the same.
+    """
+    if heights()[0] == 8:
+        return (4, 2, 1), 4
+    return ((2, 1), 3) if vector_bits() == 256 else ((4, 2, 1), 2)
 
 
 # -- tiles ------------------------------------------------------------------------------------------------------------
