@@ -8,7 +8,8 @@ sorted (Floyd and Rivest's selection). Where the sample was wrong, all are. Keys
 between two: where there are many, the place is among them or they are out of the way.
 
 `with_few_origins(graph)` puts an `ORDER_AT` in the stead of the order of all: of keys that equal the one at a place,
-the one is looked for before which as many others stand.
+the one is looked for before which as many others stand. What stands at the places it takes from a sort of the same
+keys, or finds it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ...._passes.rewrite import in_order
 from ...patterns import Parts, is_nothing, private
+from ..ir.builder import Builder
 from ..ir.loops import FLOATS, Operand, Var
 from ..plan.schedule import static_size
 from .blocks import Block, singles
@@ -35,7 +37,7 @@ from .scatters import over
 from .sorting import Keys, Sorter, result_room, zeros_in_order
 
 SORTED_AT = private("native sorted_at", "x *places", ("axis", "fixed"))
-ORDER_AT = private("native order_at", "x", ("places",))
+ORDER_AT = private("native order_at", "x *sorted", ("places",))
 
 FEWEST = 512  # keys of a lane, below which they are sorted in less time than a few of them are found
 MOST_PLACES = 8  # that are read, at most: each may take a pass
@@ -123,16 +125,19 @@ def with_few_origins(graph: Graph) -> Graph:
     """The graph with gradients of sorts of which a few places are known: what is put there goes to where the elements
     at them came from, and nobody needs the whole order."""
     parts = Parts(graph)
+    sorts: list[Node] = []
     has_found = False
     for node in graph.nodes:
-        made = _from_few(node, parts) if node.op.name == "add_along" else None
+        made = _from_few(node, parts, sorts) if node.op.name == "add_along" else None
         has_found |= made is not None
         for each in made or [node]:
             parts.add(each)
+        if node.op.name in ("sort", SORTED_AT.name):
+            sorts.append(node)
     return parts.without_unused(graph) if has_found else graph
 
 
-def _from_few(node: Node, parts: Parts) -> list[Node] | None:
+def _from_few(node: Node, parts: Parts, sorts: Sequence[Node]) -> list[Node] | None:
     """Nodes that do what `add_along` does with zeros, among which a few places have something, by an order."""
     given, order = node.inputs
     turned = [parts.made_by(v, "transpose") for v in node.inputs] if len(given.shape) > 1 else []
@@ -153,7 +158,9 @@ def _from_few(node: Node, parts: Parts) -> list[Node] | None:
     if found.ndim != 1 or not 0 < found.size <= MOST_PLACES or found.min() < 0 or found.max() >= x.shape[0]:
         return None
     origins = Value((found.size, *x.shape[1:]), order.dtype, order.graph, "origins")
-    made = [Node(ORDER_AT, (x,), (origins,), ((*map(int, found),),), node.site, node.is_quiet, node.label)]
+    asked = (*map(int, found),)
+    keys = [sort.outputs[0] for sort in sorts if sort.inputs[0].key == x.key and _has_all(sort, asked, parts)]
+    made = [Node(ORDER_AT, (x, *keys[:1]), (origins,), (asked,), node.site, node.is_quiet, node.label)]
     operands = [values, origins]
     for place, turning in enumerate(turned):
         assert turning is not None
@@ -162,6 +169,18 @@ def _from_few(node: Node, parts: Parts) -> list[Node] | None:
         made.append(Node(turning.op, (from_,), (to,), turning.attrs, node.site, node.is_quiet, node.label))
     parts.replaced.update((given.key, order.key))
     return [*made, node.remade(node.op, (*operands,), node.attrs)]
+
+
+def _has_all(sort: Node, places: Sequence[int], parts: Parts) -> bool:
+    """Whether the keys at some places along the first axis are in what a sort gives."""
+    axis, rest = sort.attrs
+    if axis % len(sort.inputs[0].shape):
+        return False
+    if sort.op is not SORTED_AT:
+        return not rest  # it does not descend
+    known = [parts.made_by(v, "constant") for v in sort.inputs[1:]]
+    there = {*rest, *(int(p) for each in known if each is not None for p in np.ravel(each.attrs[0]))}
+    return there.issuperset(places)
 
 
 def _is_first_axis(ordered: Node) -> bool:
@@ -180,15 +199,12 @@ def _sorted_at(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     b, x = block.b, block.stored(forms[0])
     axis, fixed = node.attrs
     target, wanted = result_room(block, node), [*_places(block, forms[1:])]
-    asked = b.local("i64", len(fixed) + len(wanted))
-    for slot, place in enumerate((*fixed, *(read() for read in wanted))):
-        b.store(asked, slot, place)
+    each = _each(b, [*fixed, *(read() for read in wanted)])
     search = _Search(block, x, axis, target)
 
     def lane(index: Index) -> None:
         search.begin(index)
-        with b.loop(0, len(fixed) + len(wanted)) as slot:
-            search.find(index, b.load(asked, slot))
+        each(lambda slot, place: search.find(index, place))
 
     over(b, with_place(x.shape, axis, 1), lane)
     return [target]
@@ -198,18 +214,38 @@ def _order_at(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     """Where the keys at a few places of the order along the first axis came from."""
     b, x = block.b, block.stored(forms[0])
     (places,), target = node.attrs, block.room(node.outputs[0])
-    n = x.shape[0]
-    steps = (1, *[0] * (len(x.shape) - 1))  # a lane is done when the next one begins
-    search = _Search(block, x, 0, Stored(x.shape, b.alloc(x.type, n), 0, steps, False))
+    each, search = _each(b, places), None
+    if len(forms) > 1:
+        lanes = _Lanes(block, x, 0, block.stored(forms[1]))
+    else:
+        steps = (1, *[0] * (len(x.shape) - 1))  # a lane is done when the next one begins
+        lanes = search = _Search(block, x, 0, Stored(x.shape, b.alloc(x.type, x.shape[0]), 0, steps, False))
 
     def lane(index: Index) -> None:
-        search.begin(index)
-        for slot, place in enumerate(places):
-            search.find(index, place)
-            target.store(b, with_place(index, 0, slot), search.origin(index, place))
+        lanes.begin(index)
+
+        def look(slot: Operand, place: Operand) -> None:
+            if search is not None:
+                search.find(index, place)
+            target.store(b, with_place(index, 0, slot), lanes.origin(index, place))
+
+        each(look)
 
     over(b, with_place(x.shape, 0, 1), lane)
     return [target]
+
+
+def _each(b: Builder, places: Sequence[Operand]) -> Callable[[Callable[[Operand, Operand], None]], None]:
+    """What does the same at each of some places, in a loop: there is code for one alone, a search is long."""
+    asked = b.local("i64", len(places))
+    for slot, place in enumerate(places):
+        b.store(asked, slot, place)
+
+    def do(what: Callable[[Operand, Operand], None]) -> None:
+        with b.loop(0, len(places)) as slot:
+            what(slot, b.load(asked, slot))
+
+    return do
 
 
 def _places(block: Block, forms: Sequence[Form]) -> Iterator[Callable[[], Operand]]:
@@ -222,55 +258,22 @@ def _places(block: Block, forms: Sequence[Form]) -> Iterator[Callable[[], Operan
             yield lambda x=x, index=index: b.convert("i64", x.type, x.at(b, index))
 
 
-class _Search:
-    """Finds places of a lane's order. What one search has sorted around its place serves the next ones."""
+class _Lanes:
+    """Lanes of keys, and what holds the sorted ones at some places."""
 
     def __init__(self, block: Block, x: Stored, axis: int, target: Stored) -> None:
         b = self.b = block.b
         self.x, self.axis, self.target = x, axis, target
         n = self.n = x.shape[axis]
-        self.sampled = between(b, b.divided(n, _EACH), _NARROWED, _MOST_SAMPLED)
         self.bits = x.type.replace("f", "i")
-        self.end = 2 ** (int(self.bits[1:]) - 1)
-        # one more than there are keys: each is stored before it is known whether it stays
-        self.room = Keys.of(b, x.type, b.add(n, 1), has_places=False)
-        self.sorter = Sorter(block, x.type, n, is_descending=False, has_places=False)
-        self.sample = Keys.of(b, x.type, self.sampled, has_places=False)
-        self.sample_sorter = Sorter(block, x.type, self.sampled, is_descending=False, has_places=False)
-        self.is_taken = b.local("bool", _CHUNK)
         self.lane = None if is_one(x.strides[axis]) else b.alloc(x.type, n)  # if its keys lie apart
-        self.first, self.stop = b.var("i64"), b.var("i64")  # the places whose keys are in the room
-        self.is_put = b.var("bool", False)  # whether they are in the target already
 
     def begin(self, index: Index) -> None:
         """Starts on another lane."""
         b = self.b
-        b.set(self.first, 0)
-        b.set(self.stop, 0)
         if self.lane is not None:
             with b.loop(0, self.n) as i:
                 b.store(self.lane, i, self.x.at(b, with_place(index, self.axis, i)))
-
-    def find(self, index: Index, place: Operand) -> None:
-        """Puts the key of a place there, if it is one: what reads the others tells what is wrong with them."""
-        b = self.b
-        place = b.select("i64", b.let("lt", "i64", place, 0), b.add(place, self.n), place)
-        is_one = b.both(b.let("le", "i64", 0, place), b.let("lt", "i64", place, self.n))
-        is_done = b.var("bool", b.either(b.negated(is_one), self._is_there(place)))
-        with b.when(b.both(b.negated(b.get(is_done)), b.let("eq", "i64", place, b.sub(self.n, 1)))):
-            self._put_last(index, is_done)
-        with b.when(b.negated(b.get(is_done))):
-            self._take_sample(self.sampled, self.n, lambda i: self._key(index, i))
-            spread = b.var("i64", self._spread(self.sampled))
-
-            def attempt() -> None:
-                self._gather(index, place, b.get(spread))
-                b.set(spread, b.add(b.mul(b.get(spread), _WIDER), 1))
-
-            b.repeat(lambda: b.negated(self._is_there(place)), attempt)
-            self._narrow(index, place)
-            with b.when(b.negated(b.get(self.is_put))):
-                self._sort(index)
 
     def origin(self, index: Index, place: Operand) -> Operand:
         """Where in the lane the key was that is at a place now: equal ones keep their order."""
@@ -298,10 +301,6 @@ class _Search:
         self._in_chunks(self.n, look)
         return b.get(found)
 
-    def _is_there(self, place: Operand) -> Operand:
-        b = self.b
-        return b.both(b.let("le", "i64", b.get(self.first), place), b.let("lt", "i64", place, b.get(self.stop)))
-
     def _key(self, index: Index, place: Operand) -> Operand:
         if self.lane is not None:
             return self.b.load(self.lane, place)
@@ -316,6 +315,71 @@ class _Search:
             begin = b.mul(chunk, _CHUNK)
             look(begin, smaller(b, b.add(begin, _CHUNK), count))
             b.poll(1)
+
+    def _counted(
+        self, count: Operand, key: Callable[[Operand], Operand], *bounds: tuple[str, Operand]
+    ) -> list[Operand]:  # fmt: skip
+        """How many of some keys are below each bound, or below or at it."""
+        b, found = self.b, [self.b.var("i64", 0) for _ in bounds]
+
+        def look(begin: Operand, end: Operand) -> None:
+            with b.loop(begin, end) as i:
+                number = self._number(key(i))
+                for total, (name, bound) in zip(found, bounds, strict=True):
+                    is_counted = b.let(name, self.bits, number, bound)
+                    b.set(total, b.add(b.get(total), b.convert("i64", "bool", is_counted)))
+
+        self._in_chunks(count, look)
+        return [b.get(total) for total in found]
+
+
+class _Search(_Lanes):
+    """Finds places of a lane's order. What one search has sorted around its place serves the next ones."""
+
+    def __init__(self, block: Block, x: Stored, axis: int, target: Stored) -> None:
+        super().__init__(block, x, axis, target)
+        b, n = self.b, self.n
+        self.sampled = between(b, b.divided(n, _EACH), _NARROWED, _MOST_SAMPLED)
+        self.end = 2 ** (int(self.bits[1:]) - 1)
+        # one more than there are keys: each is stored before it is known whether it stays
+        self.room = Keys.of(b, x.type, b.add(n, 1), has_places=False)
+        self.sorter = Sorter(block, x.type, n, is_descending=False, has_places=False)
+        self.sample = Keys.of(b, x.type, self.sampled, has_places=False)
+        self.sample_sorter = Sorter(block, x.type, self.sampled, is_descending=False, has_places=False)
+        self.is_taken = b.local("bool", _CHUNK)
+        self.first, self.stop = b.var("i64"), b.var("i64")  # the places whose keys are in the room
+        self.is_put = b.var("bool", False)  # whether they are in the target already
+
+    def begin(self, index: Index) -> None:
+        """Starts on another lane."""
+        super().begin(index)
+        self.b.set(self.first, 0)
+        self.b.set(self.stop, 0)
+
+    def find(self, index: Index, place: Operand) -> None:
+        """Puts the key of a place there, if it is one: what reads the others tells what is wrong with them."""
+        b = self.b
+        place = b.select("i64", b.let("lt", "i64", place, 0), b.add(place, self.n), place)
+        is_one = b.both(b.let("le", "i64", 0, place), b.let("lt", "i64", place, self.n))
+        is_done = b.var("bool", b.either(b.negated(is_one), self._is_there(place)))
+        with b.when(b.both(b.negated(b.get(is_done)), b.let("eq", "i64", place, b.sub(self.n, 1)))):
+            self._put_last(index, is_done)
+        with b.when(b.negated(b.get(is_done))):
+            self._take_sample(self.sampled, self.n, lambda i: self._key(index, i))
+            spread = b.var("i64", self._spread(self.sampled))
+
+            def attempt() -> None:
+                self._gather(index, place, b.get(spread))
+                b.set(spread, b.add(b.mul(b.get(spread), _WIDER), 1))
+
+            b.repeat(lambda: b.negated(self._is_there(place)), attempt)
+            self._narrow(index, place)
+            with b.when(b.negated(b.get(self.is_put))):
+                self._sort(index)
+
+    def _is_there(self, place: Operand) -> Operand:
+        b = self.b
+        return b.both(b.let("le", "i64", b.get(self.first), place), b.let("lt", "i64", place, b.get(self.stop)))
 
     # -- the last place -----------------------------------------------------------------------------------------------
 
@@ -442,22 +506,6 @@ class _Search:
             return b.both(is_open, b.let("lt", "i64", 4 * _NARROWED, count))
 
         b.repeat(is_wide, narrow)
-
-    def _counted(
-        self, count: Operand, key: Callable[[Operand], Operand], *bounds: tuple[str, Operand]
-    ) -> list[Operand]:  # fmt: skip
-        """How many of some keys are below each bound, or below or at it."""
-        b, found = self.b, [self.b.var("i64", 0) for _ in bounds]
-
-        def look(begin: Operand, end: Operand) -> None:
-            with b.loop(begin, end) as i:
-                number = self._number(key(i))
-                for total, (name, bound) in zip(found, bounds, strict=True):
-                    is_counted = b.let(name, self.bits, number, bound)
-                    b.set(total, b.add(b.get(total), b.convert("i64", "bool", is_counted)))
-
-        self._in_chunks(count, look)
-        return [b.get(total) for total in found]
 
     def _put_if_equal(
         self, index: Index, number: Operand, places: tuple[Operand, Operand, Operand, Operand], count: Operand
