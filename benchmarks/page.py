@@ -4,7 +4,7 @@ The page is results/COMMIT-all.md: the machine, then for each benchmark what it 
 failed, what it said. A benchmark that fails does not end the others. `run.py` and `threads.py` run first, one after the
 other, with nothing beside them; those that count the processor's time, or the least of many, then run side by side, one
 on each core. None leaves out a row, and the most of the time is compilers': `run.py` and `threads.py` take 20 minutes
-on two quiet cores, `matrices.py` and `cliffs.py` as much as an hour, all the others 20 minutes. What still runs when
+on two quiet cores, `matrices.py` and `cliffs.py` as much as an hour, all the others half an hour. What still runs when
 `--minutes` are over is stopped, and the page has what it printed until then. A run of some (`--only`) keeps what the
 page of the same commit has of the others, so that a page can be made in parts.
 
@@ -68,6 +68,9 @@ ALL = {
     "growth": Benchmark("--sizes 16,32,64 --most 5"),
     "engines": Benchmark("--seconds 0.1 --rounds 5"),
     "sorting": Benchmark("--seconds 0.02"),
+    "call_forms": Benchmark(),
+    "kernel_calls": Benchmark(),
+    "transforms": Benchmark("--dtypes float64 --seconds 0.01 --rounds 3"),
     "cliffs": Benchmark("--seconds 0.02 --bound 20"),
 }
 TO_FOLDER = ("run", "engines")  # what takes `--output`

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import html.parser
 import inspect
 import json
@@ -21,6 +23,7 @@ from wengert._core.op import REGISTRY
 from wengert._core.printer import held_by
 from wengert._engines.native.engine import is_on
 from wengert._engines.native.plan import support
+from wengert._engines.native.run import memory
 from wengert._passes import optimise
 from wengert.cli import main
 from wengert.inspect import report as report_module
@@ -294,6 +297,34 @@ def test_memory_of_machine_code_counts_though_its_blocks_are_kept() -> None:
     for _ in range(3):
         slope(x)
     assert 1000 * 1000 * 8 <= slope.report(x).memory <= 4 * 1000 * 1000 * 8
+
+
+@pytest.mark.skipif(not is_on(), reason="machine code's blocks")
+def test_garbage_with_blocks_takes_nothing_from_what_a_call_takes() -> None:
+    take = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)(memory.address("wengert_take"))
+    drop = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(memory.address("wengert_drop"))
+
+    class Held:
+        def __init__(self) -> None:
+            self.block, self.itself = take(1 << 20), self
+
+        def __del__(self) -> None:
+            drop(self.block)
+
+    def run() -> None:
+        if gc.isenabled():
+            gc.collect()
+        drop(take(1 << 20))
+
+    Held()
+    assert report_module._high_water(run) >= 1 << 20
+    gc.disable()  # so that garbage waits for the call
+    try:
+        Held()
+        assert report_module._high_water(run) >= 1 << 20
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def test_a_report_writes_no_variable_twice() -> None:

@@ -9,6 +9,7 @@ operations of its lines, and marked so (`parts.py`).
 
 from __future__ import annotations
 
+import gc
 import html
 import math
 import os
@@ -22,6 +23,7 @@ import numpy as np
 from .._compile.cache import Compiled
 from .._core import system
 from .._core.argument_types import ArrayLike
+from .._core.garbage import uncollected
 from .._core.graph import Graph, Node
 from .._core.op import REGISTRY
 from .._core.printer import programs_of
@@ -211,14 +213,16 @@ def _clocked(run: Callable[[], Any], is_once: bool) -> tuple[float, int]:
 
 def _high_water(run: Callable[[], Any]) -> int:
     """The bytes that a run takes: of NumPy's arrays and of machine code's, or what the process grows by where the
-    system tells that and it is more."""
+    system tells that and it is more. What goes meanwhile would count as given back by the run, so garbage goes before.
+    """
+    gc.collect()
     is_ours = not tracemalloc.is_tracing()
     if is_ours:
         tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]
         tracemalloc.reset_peak()
-        blocks = taken_by(run)
+        blocks = uncollected.run(taken_by, run)
         arrays = tracemalloc.get_traced_memory()[1] - before
     finally:
         if is_ours:

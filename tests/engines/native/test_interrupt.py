@@ -237,7 +237,7 @@ LONG: dict[str, Any] = {
     "a sort of many rows": (lambda x: wg.sort(wg.reshape(x, (-1, 1000)), 1), 20_000_000, 2000),
     "a running logsumexp": (lambda x: wg.ops.cumlogsumexp(x), 4_000_000, 2000),
     "a running total of many rows": (lambda x: wg.ops.cumlogsumexp(wg.reshape(x, (-1, 8)), 1), 8_000_000, 2000),
-    "places in a sequence": (lambda x: wg.searchsorted(wg.cumsum(wg.ones(1000)), x), 4_000_000, 2000),
+    "places in a sequence": (lambda x: wg.searchsorted(wg.cumsum(wg.ones(10**6)), x * 1e5), 4_000_000, 2000),
     "the places of the largest": (lambda x: wg.argmax(wg.reshape(x, (-1, 10)), 0), 40_000_000, 2000),
     "updates one after the other": (lambda x: wg.ops.segment_sum(x, places(x), 10**7), 6_000_000, 2000),
     "updates, of known size": (lambda x: wg.ops.segment_sum(x, places(x), 10**7), 6_000_000, 0),

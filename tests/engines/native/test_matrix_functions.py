@@ -128,6 +128,20 @@ def test_sizes_far_out_leave_no_loop(name: str, dtype: str, monkeypatch: pytest.
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12 * np.abs(y).max())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_logarithms_of_matrices_far_out_end(dtype: str) -> None:
+    """SciPy's look for roots for ever, of some; they run once more where flags ask for warnings."""
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        a = (rng.normal(size=(2, 5, 5)) * 0.3 + 2 * np.eye(5)).astype(dtype)
+        usual = np.asarray(wg.linalg.logm(a))
+        for power in (-120, 120) if dtype == "float32" else (-1000, -600, -120, 120, 600, 1000):
+            found = np.asarray(wg.linalg.logm(a * a.real.dtype.type(2.0**power)))
+            assert found.dtype == a.dtype
+            tolerance = 1e-4 if dtype == "float32" else 1e-12  # half of float32's digits, as of the sum with `power`
+            np.testing.assert_allclose(found, usual + np.eye(5) * power * np.log(2), atol=tolerance, rtol=0)
+
+
 def test_logarithms_across_the_negative_axis() -> None:
     """Eigenvalues on both sides of the axis, near each other, whose logarithms are not."""
     for n, f in [(n, wg.function(wg.linalg.logm)) for n in (2, 4, 7)] * 15:

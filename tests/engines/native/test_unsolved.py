@@ -105,7 +105,9 @@ def _require_same(f: Any, inputs: list[Any], monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("name", OPS)
 @pytest.mark.parametrize("form", FORMS)
 def test_rare_values_leave_no_loop(form: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    _require_same(FORMS[form](OPS[name]), [USUAL, *(make(N) for make in VALUES.values())], monkeypatch)
+    # sizes of eigenvalues that are 0 but for rounding have slopes that only rounding decides, in each LAPACK otherwise
+    makes = [make for value, make in VALUES.items() if (name, value) != ("eig", "one of rank")]
+    _require_same(FORMS[form](OPS[name]), [USUAL, *(make(N) for make in makes)], monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["cholesky", "det", "inv", "lu", "slogdet", "solve", "triangular"])

@@ -107,9 +107,25 @@ def _logm(a: np.ndarray[Any, Any]) -> Any:
         return _with_diagonal(np.log(np.where(diagonal == 0, _AS_ZERO, diagonal)))
     if not np.isfinite(a).all():  # SciPy says so, but of triangles with infinities it looks for roots for ever
         raise ValueError("array must not contain infs or NaNs")
+    power = _far_power(a)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # SciPy's estimate of the error, and its word for singular matrices
-        return logm(_writable(a))
+        if not power:
+            return logm(_writable(a))
+        return logm(a * a.real.dtype.type(2.0**-power)) + power * np.log(2) * np.eye(len(a))
+
+
+_FAR = 64  # powers of two of the largest element from which on powers of a matrix may not fit
+
+
+def _far_power(a: np.ndarray[Any, Any]) -> int:
+    """A power of two which is far from 1 and near the largest element; 0 if that is not far from 1.
+
+    For matrices far out SciPy's logarithm may look for roots for ever.
+    """
+    power = int(np.frexp(np.abs(a).max())[1])
+    most = int(np.finfo(a.dtype).maxexp) - 2
+    return min(max(power, -most), most) if abs(power) > _FAR else 0
 
 
 def _sqrtm(a: np.ndarray[Any, Any]) -> Any:

@@ -6,9 +6,12 @@ to 90, whose rounding in float32 would be that many units of the value: float64 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from ...special_numerics import STIRLING
 from ..ir.builder import Builder
@@ -72,14 +75,29 @@ def _gamma(x: Number) -> Number:
     is_odd = half != half.of("rint")
     sine = turn * cast(Number, fused(fma(turn * turn, 8.0, -1.0), _SINE))
     low = math.pi / where(is_below, size * (above * where(is_odd, sine, -sine)), 1.0)
-    low = where(turn == 0.0, math.nan, low)
+    at = _ends()
+    low = where(size == math.inf, at.minus_infinity, where(turn == 0.0, at.whole, low))
     high = where(size == math.inf, math.inf, above)
-    return where(is_below, low, where(x == 0.0, _endless(x), high))
+    sign = Number(x.b, x.b.let("copysign", "f64", 1.0, x.x))
+    endless = where(sign < 0.0, at.minus_zero, math.inf)
+    return where(is_below, low, where(x == 0.0, endless, high))
 
 
-def _endless(like: Number) -> Number:
-    """An infinity with a number's sign."""
-    return Number(like.b, like.b.let("copysign", "f64", math.inf, like.x))
+class _Ends(NamedTuple):
+    """Values where there is no other, which releases of SciPy choose differently."""
+
+    whole: float
+    minus_infinity: float
+    minus_zero: float
+
+
+@functools.cache
+def _ends() -> _Ends:
+    """Those of the SciPy that is installed, which eager code has: of all whole numbers below 0 one."""
+    from scipy.special import gamma
+
+    with np.errstate(all="ignore"):
+        return _Ends(*map(float, gamma([-1.0, -math.inf, -0.0])))
 
 
 def _betaln(x: Number, y: Number) -> Number:
