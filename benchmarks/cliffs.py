@@ -321,11 +321,10 @@ def main() -> None:
     parser.add_argument("--above", type=float, default=2.0)
     parser.add_argument("--dtype", default="float64")
     parser.add_argument("--seconds", type=float, default=0.05, help="for each measurement")
-    parser.add_argument("--vectors", choices=[*narrower_vectors.XLA], help="narrower ones than the processor has")
+    narrower_vectors.add_option(parser)
     parser.add_argument("--bound", type=float, default=60.0, help="the most seconds until a library has compiled a row")
     options = parser.parse_args()
-    if options.vectors:  # the processes that measure begin with it
-        narrower_vectors.choose(options.vectors)
+    narrower_vectors.choose(options.vectors)  # the processes that measure begin with it
     found = []
     print(f"{'primitive':22}{'program':28}{'microseconds':>12}" + "".join(f"{f'of {who}':>9}" for who in PEERS))
     for measured in rows(options.names, options.dtype, options.seconds, options.bound):

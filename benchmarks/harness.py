@@ -6,6 +6,7 @@ whose result is a tuple of arrays. Contenders of a case take turns, so that a bu
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import gc
 import hashlib
@@ -199,6 +200,13 @@ def readable(seconds: float) -> str:
 def say(text: str) -> None:
     """Progress, for whoever waits."""
     print(text, file=sys.stderr, flush=True)
+
+
+def add_turns(parser: argparse.ArgumentParser, seconds: float, rounds: int) -> None:
+    """The options of a benchmark of rows: how it measures, and which rows it tells again at the end."""
+    parser.add_argument("--seconds", type=float, default=seconds, help="length of a turn")
+    parser.add_argument("--rounds", type=int, default=rounds, help="turns of each")
+    parser.add_argument("--above", type=float, default=1.0, help="how many times as long is told at the end")
 
 
 def tell_rows(rows: Iterable[Any], told: Callable[[Any], str], above: float, peer: str) -> None:

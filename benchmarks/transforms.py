@@ -306,17 +306,14 @@ def main() -> None:
     parser.add_argument("--groups", default=",".join(GROUPS), help="of shapes")
     parser.add_argument("--shapes", default="", help="such as 100,64x64; all of the groups without")
     parser.add_argument("--dtypes", default="float64,float32")
-    parser.add_argument("--seconds", type=float, default=0.02, help="length of a turn")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each")
-    parser.add_argument("--above", type=float, default=1.0)
-    parser.add_argument("--vectors", choices=[*narrower_vectors.XLA], help="narrower ones than the processor has")
+    harness.add_turns(parser, seconds=0.02, rounds=5)
+    narrower_vectors.add_option(parser)
     options = parser.parse_args()
-    if options.vectors:
-        narrower_vectors.choose(options.vectors)
-        narrower_vectors.narrow()
+    narrower_vectors.choose(options.vectors)
+    narrower_vectors.narrow()
     warnings.simplefilter("ignore")
     print(f"{'program':48}{'ours, us':>12}{'JAX, us':>12}{'of JAX':>9}{'of SciPy':>9}")
-    harness.tell_rows(rows(options.names or [*PROGRAMS], options), told, options.above, "JAX's or SciPy's")
+    harness.tell_rows(rows(options.names or [*PROGRAMS], options), told, options.above, "JAX or SciPy")
 
 
 if __name__ == "__main__":

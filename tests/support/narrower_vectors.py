@@ -5,6 +5,7 @@ The tests run so with `WENGERT_TEST_VECTORS=avx2` or `sse` in the environment.
 
 from __future__ import annotations
 
+import argparse
 import os
 from typing import Any
 
@@ -17,8 +18,16 @@ NARROWER = {
 }
 
 
-def choose(name: str) -> None:
-    """Writes to the environment what is to be hidden: from LLVM by `narrow`, from JAX, too, where it loads later."""
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """The option of a benchmark that says what `choose` takes."""
+    parser.add_argument("--vectors", choices=[*XLA], help="narrower ones than the processor has")
+
+
+def choose(name: str | None) -> None:
+    """Writes to the environment what is to be hidden, if anything: from LLVM by `narrow`, from JAX, too, where it loads
+    later."""
+    if name is None:
+        return
     os.environ[VARIABLE] = name
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_max_isa={XLA[name]}".strip()
 

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import numpy as np
-
 from .._core import dtypes
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
-from .._prims.decompositions import lu
-from .._prims.factored_systems import are_dear, solve_by_factors
+from .._prims.factored_systems import are_dear, factorisation, solve_by_factors
 from .._prims.structural import stop_gradient
 
 
@@ -59,9 +56,4 @@ def _is_kept(node: Node, reached: Collection[int], known: Collection[int]) -> bo
 def _factorised(node: Node, a: Value) -> list[Node]:
     """The factors of a matrix, as constants: the derivative in it is that of the system."""
     held = Value(a.shape, a.dtype, a.graph)
-    pivots, order = (Value(a.shape[:-1], np.dtype(dtype), a.graph) for dtype in (np.int32, np.int64))
-    outs = Value(a.shape, a.dtype, a.graph), pivots, order
-    return [
-        Node(stop_gradient, (a,), (held,), (), node.site, node.is_quiet, node.label),
-        Node(lu, (held,), outs, (), node.site, node.is_quiet, node.label),
-    ]
+    return [Node(stop_gradient, (a,), (held,), (), node.site, node.is_quiet, node.label), factorisation(node, held)]

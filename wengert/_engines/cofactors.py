@@ -1,9 +1,15 @@
-"""The cofactors of matrices by their singular values, for every engine: exact at singular matrices, too."""
+"""Cofactors of matrices: what eager and compiled code decide alike, and how every engine has them by singular values,
+exact at singular matrices, too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+MINORS = 4  # rows up to which cofactors are minors that are written out
+MODEST = 1e3  # a condition number up to which an inverse loses three digits of sixteen, and that of cofactors no more
+# up to which part of the numbers that were added up a sum is rounding alone, by the bytes of a real number
+ROUNDING = {8: 2.0**-46, 4: 2.0**-17}
 
 
 class Calls(NamedTuple):
@@ -31,4 +37,4 @@ def by_singular_values(a: Any, calls: Calls) -> Any:
     return calls.conj(u) * (weight * products)[..., None, :] @ calls.conj(vh)
 
 
-__all__ = ["Calls", "by_singular_values"]
+__all__ = ["MINORS", "MODEST", "ROUNDING", "Calls", "by_singular_values"]

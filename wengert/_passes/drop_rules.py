@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from .._core.graph import Graph, Node
 from .._core.tensor import Value
-from .._prims.factored_systems import ADJOINT, solve_by_factors, substitutions
+from .._prims.factored_systems import solve_by_factors, substitutions
+from .._prims.linalg import ADJOINT
 from .rewrite import with_inputs, with_nodes
 
 

@@ -18,8 +18,8 @@ from .._core.graph import Node
 from .._core.op import Op, batch_leading, general, require_dtype
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, same_shape, tensor_type
-from .decompositions import permute_rows, unpermute_rows
-from .linalg import adjoint, cubic, matmul, triangular_solve
+from .decompositions import lu, permute_rows, unpermute_rows
+from .linalg import ADJOINT, adjoint, cubic, matmul, triangular_solve
 from .structural import neg, sub
 
 # Unknowns beyond which factors are dear, however many right-hand sides there are: fewer are eliminated in registers,
@@ -28,7 +28,6 @@ _SOME = {dtypes.float32: 32, dtypes.float64: 32, dtypes.complex64: 24, dtypes.co
 _FEW = 6  # unknowns up to which they never are
 _SIDE = 4  # unknowns for each right-hand side, from which on they are dear beyond the few
 
-TURNED, ADJOINT = 1, 2  # of `triangular_solve`
 # an op, and the attributes of a triangular system: lower, transposed, unit_diagonal
 Step = tuple[Op, tuple[Any, ...]]
 
@@ -42,13 +41,20 @@ def are_dear(right: Any) -> bool:
 
 
 def steps_of(way: int) -> tuple[Step, Step, Step]:
-    """What makes right-hand sides solutions; `way`: 0, or TURNED or ADJOINT for that of the matrix.
+    """What makes right-hand sides solutions; `way`: of the matrix, as `trans` of `triangular_solve`.
 
     a[order] = L U, so a x = b is L U x = b[order], and a' x = b is U' L' x[order] = b; so are adjoints.
     """
     if not way:
         return (permute_rows, ()), (triangular_solve, (True, 0, True)), (triangular_solve, (False, 0, False))
     return (triangular_solve, (False, way, False)), (triangular_solve, (True, way, True)), (unpermute_rows, ())
+
+
+def factorisation(node: Node, a: Value) -> Node:
+    """The node that makes the factors of a system's matrix, of which a system needs the first and the last."""
+    pivots, order = (Value(a.shape[:-1], np.dtype(dtype), a.graph) for dtype in (np.int32, np.int64))
+    outs = Value(a.shape, a.dtype, a.graph), pivots, order
+    return Node(lu, (a,), outs, (), node.site, node.is_quiet, node.label)
 
 
 def substitutions(node: Node, packed: Value, order: Value, way: int) -> Iterator[Node]:

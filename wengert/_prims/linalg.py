@@ -260,20 +260,20 @@ solve = general(
     in_float32=True,
 )  # fmt: skip
 
-_PLAIN, _TRANSPOSED, _ADJOINT = 0, 1, 2
+PLAIN, TRANSPOSED, ADJOINT = 0, 1, 2  # `trans` of `triangular_solve`
 
 
 def _triangular_vjp(
     ct: Tensor, a: Tensor, out: Tensor, lower: bool, trans: int, unit_diagonal: bool, needed: tuple[bool, ...]
 ) -> tuple[Any, ...]:
-    matrix = conj_of(a) if trans == _TRANSPOSED else a
-    back = _ADJOINT if trans == _PLAIN else _PLAIN
+    matrix = conj_of(a) if trans == TRANSPOSED else a
+    back = ADJOINT if trans == PLAIN else PLAIN
     to_b = triangular_solve(matrix, ct, lower=lower, trans=back, unit_diagonal=unit_diagonal)
     if not needed[0]:
         return (None, to_b)
-    if trans == _PLAIN:
+    if trans == PLAIN:
         to_a = matmul(to_b, adjoint(out))
-    elif trans == _TRANSPOSED:
+    elif trans == TRANSPOSED:
         to_a = matmul(conj_of(out), swap_last(to_b))
     else:
         to_a = matmul(out, adjoint(to_b))
@@ -288,7 +288,7 @@ def _triangular_jvp(
     a: Tensor, out: Tensor, a_dot: Tensor, b_dot: Tensor, lower: bool, trans: int, unit_diagonal: bool
 ) -> Tensor:
     change = _triangle(a_dot, lower, unit_diagonal)
-    change = change if trans == _PLAIN else swap_last(change) if trans == _TRANSPOSED else adjoint(change)
+    change = change if trans == PLAIN else swap_last(change) if trans == TRANSPOSED else adjoint(change)
     right = sub(b_dot, matmul(change, out))
     return triangular_solve(a, right, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
 
@@ -352,13 +352,13 @@ def _solve_lower(out: Tensor, x: Tensor, trans: int) -> Tensor:
 def _cholesky_vjp(ct: Tensor, out: Tensor) -> Tensor:
     # L^-H half(L^H ct) L^-1, made Hermitian: the argument stands for a Hermitian matrix
     middle = _half(matmul(adjoint(out), ct))
-    left = _solve_lower(out, middle, _ADJOINT)
-    return hermitian(_solve_lower(out, adjoint(left), _ADJOINT))
+    left = _solve_lower(out, middle, ADJOINT)
+    return hermitian(_solve_lower(out, adjoint(left), ADJOINT))
 
 
 def _cholesky_jvp(out: Tensor, a_dot: Tensor) -> Tensor:
-    left = _solve_lower(out, hermitian(a_dot), _PLAIN)
-    return matmul(out, _half(_solve_lower(out, adjoint(left), _PLAIN)))
+    left = _solve_lower(out, hermitian(a_dot), PLAIN)
+    return matmul(out, _half(_solve_lower(out, adjoint(left), PLAIN)))
 
 
 def _positive_definite(*shape: int) -> Any:

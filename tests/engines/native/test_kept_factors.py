@@ -11,6 +11,7 @@ import wengert as wg
 from wengert._control.halves import halves_of
 from wengert._core.graph import Graph
 from wengert._passes import optimise
+from wengert._prims.factored_systems import are_dear
 
 RNG = np.random.default_rng(12)
 STEPS = 3
@@ -161,3 +162,14 @@ def test_singular_and_unknown_matrices_with_kept_factors(n: int) -> None:
     found = slope(bad, v)
     assert np.isnan(found[1]).all()
     np.testing.assert_allclose(found[[0, 2]], slope(a, v)[[0, 2]], rtol=1e-12)
+
+
+def test_factors_are_dear_where_machine_code_eliminates_out_of_registers() -> None:
+    elimination = pytest.importorskip("wengert._engines.native.lower.elimination", reason="needs llvmlite")
+    from wengert._engines.native.lower.factorisations import SMALL_MATRIX
+
+    limits = {np.dtype(np.float64): elimination.LITTLE, np.dtype(np.complex64): SMALL_MATRIX}
+    for dtype, most in limits.items():
+        assert [are_dear(np.zeros((n, n), dtype)) for n in (most, most + 1)] == [False, True]
+        few = elimination.WRITTEN_OUT
+        assert [are_dear(np.zeros((n, 1), dtype)) for n in (few, few + 1)] == [False, True]

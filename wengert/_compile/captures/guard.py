@@ -86,7 +86,7 @@ class Alike:
 
     def arguments(self) -> list[str]:
         """The names of the arguments in the code."""
-        return [f"_wga{place}" for place in range(self.count)]
+        return _arguments(self.count)
 
     def text(self, bind: Bind) -> str:
         """The test as an expression."""
@@ -130,7 +130,7 @@ class Shaped:
 
     def arguments(self) -> list[str]:
         """The names of the arguments in the code."""
-        return [f"_wga{place}" for place in range(len(self._like))]
+        return _arguments(len(self._like))
 
     def text(self, bind: Bind) -> str:
         """The test as an expression."""
@@ -148,6 +148,10 @@ class Shaped:
         taken = "".join(f"{name}, " for name in operands)
         outs = f"{bind(self._own)}({bind(run)}({', '.join(given)}), ({taken}))"
         return f"{bind(self._rebuild)}({outs})"
+
+
+def _arguments(count: int) -> list[str]:
+    return [f"_wga{place}" for place in range(count)]
 
 
 def look_here(x: Any) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._core import dtypes
 from ..._prims.minors import minors
-from ..cofactors import Calls, by_singular_values
+from ..cofactors import MINORS, MODEST, ROUNDING, Calls, by_singular_values
 from .common import in_float32, some_at_once, widened
 
 
@@ -226,14 +226,11 @@ def _unrows(x: np.ndarray[Any, Any], order: np.ndarray[Any, Any]) -> Any:
     return _rows(x, np.argsort(order, axis=-1))
 
 
-_MODEST = 1e3  # a condition number up to which an inverse loses three digits of sixteen, and that of cofactors no more
-
-
 def _cofactor(a: np.ndarray[Any, Any]) -> Any:
     """The cofactors, of one matrix that is far from singular by its inverse, at a fraction of the cost."""
     if a.ndim == 2 and a.dtype.itemsize == (16 if a.dtype.kind == "c" else 8) and a.size:
         det, inverse = _det_and_inverse(a)
-        if det and np.vdot(a, a).real * np.vdot(inverse, inverse).real < _MODEST**2:
+        if det and np.vdot(a, a).real * np.vdot(inverse, inverse).real < MODEST**2:
             return det * inverse.T
     return _cofactor_by_values(a)
 
@@ -315,9 +312,9 @@ def _cofactor_of_singular(a: np.ndarray[Any, Any]) -> Any:
     """
     if not np.isfinite(a).all():
         return _cofactor(a)
-    if len(a) <= _WRITTEN_OUT:
+    if len(a) <= MINORS:
         return _singular_minors(a)
-    packed, rows, columns, sign = _eliminated(a.astype(np.result_type(a.dtype, np.float64)), _ROUNDING[a.dtype.char])
+    packed, rows, columns, sign = _eliminated(a.astype(np.result_type(a.dtype, np.float64)), ROUNDING[a.real.itemsize])
     pivots = packed.diagonal()
     ahead, behind = np.ones_like(pivots), np.ones_like(pivots)
     ahead[1:], behind[:-1] = np.cumprod(pivots[:-1]), np.cumprod(pivots[:0:-1])[::-1]
@@ -326,10 +323,6 @@ def _cofactor_of_singular(a: np.ndarray[Any, Any]) -> Any:
     found = np.empty_like(a)
     found[np.ix_(rows, columns)] = sign * (lower.T * (ahead * behind)) @ upper.T
     return found
-
-
-_WRITTEN_OUT = 4  # rows up to which cofactors are minors
-_ROUNDING = {"d": 2.0**-46, "D": 2.0**-46, "f": 2.0**-17, "F": 2.0**-17}  # a part of what was added up
 
 
 def _singular_minors(a: np.ndarray[Any, Any]) -> Any:
@@ -349,7 +342,7 @@ def _singular_minors(a: np.ndarray[Any, Any]) -> Any:
             chosen = [k for k in places if k != i], [k for k in places if k != j]
             x = minor(a, *chosen, -1)
             size = np.abs(x.real) + np.abs(x.imag)
-            is_rounding = len(a) > 2 and size <= minor(sizes, *chosen, 1) * _ROUNDING[a.dtype.char]
+            is_rounding = len(a) > 2 and size <= minor(sizes, *chosen, 1) * ROUNDING[a.real.itemsize]
             found[i, j] = 0 if is_rounding else -x if (i + j) % 2 else x
     return found
 

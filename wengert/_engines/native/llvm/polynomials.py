@@ -138,11 +138,21 @@ _COS = [
 _MAGIC = 1.5 * 2.0**52  # a number below 2^51 that is added to it is rounded, and stands in its last bits
 
 
+def _whole(w: Lanes, raised: str) -> tuple[str, str]:
+    """The whole number that a sum with `_MAGIC` holds, as a number and as an integer."""
+    rounded = w.sub(raised, w.number(_MAGIC))
+    return rounded, w.int_op("sub", w.bits(raised), struct.unpack("q", struct.pack("d", _MAGIC))[0])
+
+
+def _times_power(w: Lanes, x: str, n: str) -> str:
+    """x times 2^n, in two steps, for results that are subnormal or just fit."""
+    half = w.int_op("ashr", n, 1)
+    return w.mul(w.mul(x, w.power_of_two(half)), w.power_of_two(w.int_op("sub", n, half)))
+
+
 def _reduced_exp(w: Lanes, x: str) -> tuple[str, str, str]:
     """r and n, as a number and as an integer, where x = n log(2) + r."""
-    raised = w.fma(x, w.number(1 / math.log(2)), w.number(_MAGIC))
-    rounded = w.sub(raised, w.number(_MAGIC))
-    n = w.int_op("sub", w.bits(raised), struct.unpack("q", struct.pack("d", _MAGIC))[0])
+    rounded, n = _whole(w, w.fma(x, w.number(1 / math.log(2)), w.number(_MAGIC)))
     return w.less(rounded, _LOG_2_LOW, w.less(rounded, _LOG_2_HIGH, x)), rounded, n
 
 
@@ -157,8 +167,7 @@ def _exp(w: Lanes, x: str) -> str:
     found = w.series(r, [1.0, 1.0, *_EXP])
     if w.scales():
         return w.scaled(found, rounded)
-    half = w.int_op("ashr", n, 1)  # in two steps, for results that are subnormal or just fit
-    return w.mul(w.mul(found, w.power_of_two(half)), w.power_of_two(w.int_op("sub", n, half)))
+    return _times_power(w, found, n)
 
 
 def _expm1(w: Lanes, x: str) -> str:
@@ -179,12 +188,9 @@ def _tanh(w: Lanes, x: str) -> str:
 
 def _exp2(w: Lanes, x: str) -> str:
     x = _clamped(w, x, -1080.0, 1025.0)
-    raised = w.add(x, w.number(_MAGIC))
-    rounded = w.sub(raised, w.number(_MAGIC))
-    n = w.int_op("sub", w.bits(raised), struct.unpack("q", struct.pack("d", _MAGIC))[0])
+    rounded, n = _whole(w, w.add(x, w.number(_MAGIC)))
     found = w.series(w.mul(w.sub(x, rounded), w.number(math.log(2))), [1.0, 1.0, *_EXP])
-    half = w.int_op("ashr", n, 1)
-    return w.mul(w.mul(found, w.power_of_two(half)), w.power_of_two(w.int_op("sub", n, half)))
+    return _times_power(w, found, n)
 
 
 # -- logarithms -------------------------------------------------------------------------------------------------------

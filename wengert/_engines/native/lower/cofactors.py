@@ -15,9 +15,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...._core.graph import Node
+from ...cofactors import MINORS, MODEST, ROUNDING
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
-from ..ir.loops import COMPLEX, ITEM, Operand
+from ..ir.loops import COMPLEX, ITEM, WIDTHS, Operand
 from .blocks import Block, singles
 from .determinants import Product
 from .elimination import Planes, is_little, size_of, system
@@ -27,9 +28,7 @@ from .unsolved import Unsolved, is_wild, of_identity
 
 Keep = Callable[[Operand, Operand, Operand], None]  # takes row, column and entry
 
-WRITTEN_OUT = 4  # rows of matrices whose minors are written out
 LONG = 25  # rows from which on their entries are gone over side by side: below that, it takes longer
-MODEST = 1e3  # a condition number up to which an inverse loses three digits of sixteen, and that of cofactors no more
 LANES = 8  # rows are filled up to whole vectors of the widest kind
 COUNTED = (1 << 20) - 1  # columns that the low bits of a number count; the others tell its size to nine digits
 
@@ -58,7 +57,7 @@ def _cofactor(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
 
 
 def _is_written(n: Operand) -> bool:
-    return type(n) is int and n <= WRITTEN_OUT
+    return type(n) is int and n <= MINORS
 
 
 def _minors(b: Builder, a: Stored, keep: Callable[[int, int, Operand], None], is_singular: bool = False) -> None:
@@ -98,14 +97,11 @@ def _minors(b: Builder, a: Stored, keep: Callable[[int, int, Operand], None], is
             chosen = (*everywhere[:i], *everywhere[i + 1 :]), (*everywhere[:j], *everywhere[j + 1 :])
             x = minor(*chosen)
             if is_singular and n > 2:
-                is_rounding = b.let("le", ITEM[t], size_of(b, t, x), b.let("mul", ITEM[t], size(*chosen), _rounding(t)))
+                is_rounding = b.let(
+                    "le", ITEM[t], size_of(b, t, x), b.let("mul", ITEM[t], size(*chosen), ROUNDING[WIDTHS[ITEM[t]]])
+                )
                 x = b.select(t, is_rounding, 0.0, x)
             keep(i, j, b.let("neg", t, x) if (i + j) % 2 else x)
-
-
-def _rounding(type_: str) -> float:
-    """Up to which part of the numbers that were added up a sum is rounding alone; eager code takes the same."""
-    return 2.0**-46 if ITEM[type_] == "f64" else 2.0**-17
 
 
 # -- far from singular ------------------------------------------------------------------------------------------------
@@ -257,7 +253,7 @@ class _ByPivots:
         b = self.b = block.b
         self.n, self.type = n, "c128" if type_ in COMPLEX else "f64"
         # of a singular matrix, pivots that are but rounding beside the first one are 0
-        self.tiny = _rounding(type_) if is_singular else None
+        self.tiny = ROUNDING[WIDTHS[ITEM[type_]]] if is_singular else None
         self.first = b.var("f64", 0.0)
         self.packed = scratch(block, self.type, n, n)  # L below the diagonal, D on it, U above
         self.lower, self.upper = scratch(block, self.type, n, n), scratch(block, self.type, n, n)  # L^-1, U^-1

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
 from ...._core.graph import Node
+from ...._prims.linalg import ADJOINT
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
 from ..ir.loops import COMPLEX, ITEM, Address, Array, Operand, Typed
@@ -29,7 +30,6 @@ from .unsolved import Harmless, Unsolved, is_wild, of_identity, wild_noted
 
 SMALL_MATRIX = 24  # rows up to which loops of our own are faster than a call of LAPACK or BLAS
 SQUARE = 16  # rows of a square of a matrix that is turned
-ADJOINT = 2  # of `triangular_solve`: the matrix is to be transposed, of conjugates
 NEAR = 2048  # numbers of right-hand sides that are taken together: they stay in the nearest cache
 FEW_SIDES = 2  # of complex numbers for which loops of our own are faster than a call of BLAS
 MANY_ROWS = 33  # from which on one right-hand side is a column, of which vectors are made

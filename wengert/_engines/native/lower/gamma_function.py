@@ -16,7 +16,7 @@ import numpy as np
 from ...special_numerics import STIRLING
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from .numbers import Number, Some, Truth, exp, fma, fused, log, log1p, where
+from .numbers import Number, Some, Truth, at_most, exp, fma, fused, log, log1p, where
 from .scalars import Rule
 
 _FROM = 6.0
@@ -60,7 +60,7 @@ def _moved(x: Number) -> _Moved:
 
 
 def _of_positive(x: Number) -> Number:
-    found = _moved(where(x > _MOST, _MOST, x))
+    found = _moved(at_most(x, _MOST))
     place = found.place
     return exp(fma(place - 0.5, log(place), _HALF_LOG - place) + found.beyond) / found.factor
 

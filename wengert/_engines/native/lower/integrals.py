@@ -9,7 +9,7 @@ from ...erfcx_integrals import MOST, SPLIT, reflected, smooth
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .formulas import Formulas, Scope, call_own
-from .numbers import Number, Some, choose, exp, fma, fused, repeated, where
+from .numbers import Number, Some, at_most, choose, exp, fma, fused, repeated, where
 from .special import call
 
 FORMULAS = Formulas()
@@ -48,13 +48,13 @@ def _erfcx_integral(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> O
         return b.convert(t, "f64", call_own(b, "erfcx_integral", attrs, Number(b, b.convert("f64", t, x))).x)
     wide, (coefficients, shift) = Number(b, b.convert("f64", t, x)), smooth(order, _TERMS[t])
     size = abs(wide)
-    near = where(size > 1e300, 1e300, size)  # of an infinity the place is no number
+    near = at_most(size, 1e300)  # of an infinity the place is no number
     found = fused((near - SPLIT) / (near + SPLIT), coefficients)
     over = 1.0 / (size + shift)
     for _ in range(order + 1):
         found = found * over
     is_below = wide < 0.0
-    low = where(is_below, where(size > _VANISHES, _VANISHES, size), 0.0)
+    low = where(is_below, at_most(size, _VANISHES), 0.0)
     square = low * low
     rest = fma(low, low, -square)
     grown = exp(square)

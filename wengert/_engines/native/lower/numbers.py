@@ -198,6 +198,11 @@ def where(cond: Truth, x: Some, y: Some) -> Number:
     return Number(cond.b, cond.b.select(cond.type, cond.x, operand(x), operand(y)), cond.type)
 
 
+def at_most(x: Number, most: float) -> Number:
+    """x, or what is the most; a NaN stays."""
+    return where(x > most, most, x)
+
+
 def choose_all(
     cond: Truth, then: Callable[[], Sequence[Some]], other: Callable[[], Sequence[Some]], count: int
 ) -> list[Number]:  # fmt: skip

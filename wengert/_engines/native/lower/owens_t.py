@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .error_function import erfc
-from .numbers import Number, Some, exp, fma, where
+from .numbers import Number, Some, at_most, exp, fma, where
 from .single_precision import tail
 
 
@@ -58,18 +58,14 @@ _EXACTNESS = {
 def owens_t(h: Number, a: Number) -> Number:
     """The function of numbers of one type."""
     exactness = _EXACTNESS[h.type]
-    size, slope = _up_to(abs(h), exactness.nothing), _up_to(abs(a), exactness.steep)
+    size, slope = at_most(abs(h), exactness.nothing), at_most(abs(a), exactness.steep)
     is_steep = slope > 1.0
-    place = _up_to(where(is_steep, size * slope, size), exactness.nothing)
+    place = at_most(where(is_steep, size * slope, size), exactness.nothing)
     flat = where(is_steep, 1.0 / where(is_steep, slope, 1.0), slope)
     found = _of_flat(place, flat, exactness)
     one, two = _tail(size), _tail(place)
     found = where(is_steep, fma(one, 0.5 - two, 0.5 * two) - found, found)
     return where(a < 0.0, -found, found)
-
-
-def _up_to(x: Number, most: float) -> Number:
-    return where(x > most, most, x)
 
 
 # the root of 1/2 in two parts

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from .numbers import EULER, Number, fma, fused, log, where
+from .numbers import EULER, Number, at_most, fma, fused, log, where
 from .owens_t import owens_t
 
 
@@ -280,7 +280,7 @@ _STRAIGHT = 1e30  # from here on both are 1/2, and no power overflows before
 
 def _fresnel(is_cosine: bool) -> Callable[[Number], Number]:
     def function(x: Number) -> Number:
-        size = where(abs(x) > _STRAIGHT, _STRAIGHT, abs(x))
+        size = at_most(abs(x), _STRAIGHT)
         is_small = size < _BEND
         near = where(is_small, size, 0.0)
         square = near * near

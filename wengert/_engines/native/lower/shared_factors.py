@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
-
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
-from ...._prims.decompositions import lu
-from ...._prims.factored_systems import ADJOINT, TURNED, are_dear, substitutions
+from ...._prims.factored_systems import are_dear, factorisation, substitutions
+from ...._prims.linalg import ADJOINT, TRANSPOSED
 
 
 def with_shared_factors(graph: Graph) -> Graph:
@@ -33,7 +31,7 @@ def with_shared_factors(graph: Graph) -> Graph:
             nodes.append(node)
             continue
         if matrix.key not in factors:
-            nodes.append(_factorised(node, matrix))
+            nodes.append(factorisation(node, matrix))
             factors[matrix.key] = nodes[-1].outputs
         packed, _, order = factors[matrix.key]
         nodes.extend(substitutions(node, packed, order, way))
@@ -48,10 +46,10 @@ def _turned(graph: Graph) -> dict[int, tuple[Value, int]]:
         if _turns(node):
             (x,) = node.inputs
             of = conjugated.get(x.key)
-            found[node.outputs[0].key] = (x, TURNED) if of is None else (of, ADJOINT)
+            found[node.outputs[0].key] = (x, TRANSPOSED) if of is None else (of, ADJOINT)
         elif node.op.name == "conj":
             matrix, way = found.get(node.inputs[0].key, (None, 0))
-            if matrix is not None and way == TURNED:
+            if matrix is not None and way == TRANSPOSED:
                 found[node.outputs[0].key] = matrix, ADJOINT
     return found
 
@@ -74,9 +72,3 @@ def _turns(node: Node) -> bool:
         return False
     (order,), count = node.attrs, len(node.inputs[0].shape)
     return count > 1 and tuple(order) == (*range(count - 2), count - 1, count - 2)
-
-
-def _factorised(node: Node, a: Value) -> Node:
-    pivots, order = (Value(a.shape[:-1], np.dtype(dtype), a.graph) for dtype in (np.int32, np.int64))
-    outs = Value(a.shape, a.dtype, a.graph), pivots, order
-    return Node(lu, (a,), outs, (), node.site, node.is_quiet, node.label)

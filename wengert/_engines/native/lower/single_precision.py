@@ -14,7 +14,7 @@ from typing import cast
 
 from ..ir.builder import Builder
 from ..ir.loops import Operand
-from .numbers import Number, exp, fma, fused, log, sqrt, where
+from .numbers import Number, at_most, exp, fma, fused, log, sqrt, where
 
 
 def _number(b: Builder, x: Operand) -> Number:
@@ -128,7 +128,7 @@ _BEYOND = 17.0  # w of the number next to 1 is less
 def _erfinv(x: Number) -> Number:
     size = abs(x)
     line = -log((1.0 - size) * (1.0 + size))
-    line = where(line > _BEYOND, _BEYOND, line)
+    line = at_most(line, _BEYOND)
     is_middle = line < 5.0
     middle = mapped(where(is_middle, line, 0.0), _MIDDLE, 2.5, 2.5)
     outer = mapped(sqrt(where(is_middle, 5.0, line)), _OUTER, 3.2, 1.0)
