@@ -242,6 +242,18 @@ def batches(n: int) -> Made:
 
 
 @kind
+def lone_numbers(n: int) -> Made:
+    """Straight code, of which LLVM's time is not linear."""
+
+    def loss(a: Any, b: Any) -> Any:
+        for _ in range(n):
+            a, b = np.sin(a) * b + 0.1 * a, a * 0.9 + np.cos(b)
+        return a * b
+
+    return wg.grad(loss, argnums=(0, 1)), (0.3, 0.4)
+
+
+@kind
 def captured_arrays(n: int) -> Made:
     rows = [numbers(20) for _ in range(n)]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from itertools import groupby, pairwise
 from typing import Any, cast
 
 from .loops import (
@@ -34,8 +35,7 @@ from .renaming import reads, walk
 MUCH = 2_500  # straight instructions of a block, from which on they are cut: more than sharing.LARGEST
 LEAST = 60  # of a stretch: more than sharing.ALONE, so that each becomes a function
 ENOUGH, MOST = 200, 800  # from which on one may end, and from which on it does
-SEEN = 6  # instructions that decide whether a stretch ends behind them ...
-ONE_IN = 64  # ... which so many places do
+SEEN = 6  # instructions that decide whether a stretch ends behind them
 AGAIN = 10  # stretches that are alike, on the average: of fewer LLVM's haste with straight code takes less time
 
 _PLAIN = frozenset({Let, Select, Convert, Get, Set, Load, Store})
@@ -76,15 +76,11 @@ def _is_stretch(part: Block) -> bool:
 
 def _stretches(block: Block) -> list[Block]:
     """A block in pieces: straight ones of at most `MOST` instructions, and what stands between them."""
-    found: list[Block] = [[]]
-    seen = [""] * SEEN
-    for item in block:
-        part = found[-1]
-        if part and (_is_plain(item) != _is_plain(part[-1]) or (_is_plain(item) and _ends(part, seen))):
-            part = []
-            found.append(part)
-        part.append(item)
-        seen.append(_token(item))
+    found: list[Block] = []
+    for is_plain, items in groupby(block, _is_plain):
+        run = [*items]
+        ends = _ends(run) if is_plain else [len(run)]
+        found += [run[start:end] for start, end in pairwise([0, *ends])]
     return found
 
 
@@ -93,9 +89,18 @@ def _token(item: Any) -> str:
     return f"{type(item).__name__} {getattr(item, 'op', '')}"
 
 
-def _ends(stretch: Block, seen: list[str]) -> bool:
-    """Whether a stretch ends behind the instructions that were seen last."""
-    return len(stretch) >= MOST or (len(stretch) >= ENOUGH and zlib.crc32("".join(seen[-SEEN:]).encode()) % ONE_IN == 0)
+def _ends(run: Block) -> list[int]:
+    """Where stretches of straight code end: of the places where one may, the one with the least number made of the
+    instructions before it. A place that comes again in every step is the least among any that a step has, however few
+    kinds of places there are.
+    """
+    tokens = [zlib.crc32(_token(item).encode()) for item in run]
+    numbers = [hash((*tokens[max(0, place - SEEN) : place],)) for place in range(len(run) + 1)]
+    ends = [0]
+    while ends[-1] + MOST < len(run):
+        places = range(ends[-1] + ENOUGH, ends[-1] + MOST + 1)
+        ends.append(min(places, key=numbers.__getitem__))
+    return [*ends[1:], len(run)]
 
 
 def _come_again(stretches: list[Block]) -> bool:

@@ -40,6 +40,7 @@ SHORT = 150  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll loops takes half as long again
 HUGE = 50_000  # ... and from which on the longest functions are made without much ado, or else all
 STRAIGHT = 3_000  # lines without a jump from which on a function is, too: more would take quadratic time
+ENDLESS = 40_000  # ... and from which on a choice of good registers would take most of the time, also quadratic
 
 SIDE_BY_SIDE = "; iterations side by side\n"  # in a module whose loops are short and have much to do in each iteration
 GATHERS = "; few iterations with much to do\n"  # in a module for which slow gathers are better than no vectors
@@ -379,7 +380,7 @@ def _effort_by_length(ir: str) -> _Effort:
         return _Effort(2, 2, packs=packs)
     lengths, straight = _lengths(lines)
     if len(lines) - sum(straight.values()) <= HUGE:
-        return _Effort(2, 2, spares=bool(straight))
+        return _Effort(2, 0 if max(straight.values(), default=0) > ENDLESS else 2, spares=bool(straight))
     left = len(lines) - sum(_spared(lines, lengths, straight).values())
     return _Effort(2, 0, spares=True) if left <= HUGE else _Effort(0, 0, is_tidied=True)
 
