@@ -101,6 +101,47 @@ def test_beyond_the_bounds_of_the_arithmetic_the_value_is_traced():
         element(X, 4)
 
 
+def _outcome(f, *args):
+    """The result, or the kind of the error, which is no trace."""
+    try:
+        return np.asarray(f(*args))
+    except ArithmeticError as error:
+        return type(error)
+
+
+@pytest.mark.parametrize(
+    ("f", "values", "traces"),
+    [
+        (lambda x, n: x * n**0.5, [3, 2, 1, 0, 9, -1, 4], 4),
+        (lambda x, n: x * n**-0.5, [3, 2, 1, 9, 0, -4, 4], 4),
+        (lambda x, n: x * (0.5 * n - 1) ** (1 / 3), [3, 4, 5, 2, 100, 1, 6], 4),
+        (lambda x, n: x * (1 / n**2), [3, 2, 1, 0, 9, -3, 0, -5], 3),
+        (lambda x, n: x / (n / 3), [3, 2, 1, -7, 0, 4], 3),
+        (lambda x, n: x * (n // 0.7 + 2.0 % n), [3, 2, 1, 9, 0, -4], 3),
+        (lambda x, n: x * 2.0**n, [1, 2, 3, 1023, 1024, -2000], 3),
+        (lambda x, n: x * 0.0**n, [1, 2, 3, 0, -1, 50], 3),
+        (lambda x, n: x * (1 / (1 - 0.9**n)), [1, 2, 3, 0, 100, -3], 3),
+        (lambda x, n: x * (1 / (n * 1j)), [1, 2, 3, 0, 100, -3], 3),
+        (lambda x, n: x * 1j**n, [1, 2, 3, 0, 100, -3], 3),
+        (lambda x, n: x * (2j) ** n, [1, 2, 3, 0, 2000, -3], 3),
+        (lambda x, n: x.astype(np.float32) * (1 / (n // 2)), [3, 4, 5, 9, 0, -4], 3),
+        (lambda x, n: wg.cond(x[0] > 0, lambda: x * (1 / n), lambda: x), [3, 4, 5, 9, 0, -4], 3),
+        (lambda x, n: x * (7 // n), [-1, -2, -3, 5, 6, -9, 0], 3),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.* was traced 5 times", "ignore:.*encountered in:RuntimeWarning")
+def test_numbers_made_of_integers_become_complex_and_raise_as_in_python(f, values, traces):
+    g = wg.function(f)
+    for n in values:
+        found, wanted = _outcome(g, X, n), _outcome(f, X, n)
+        if isinstance(wanted, type):
+            assert found is wanted
+        else:
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, err_msg=f"n = {n}")
+    assert g.trace_count == traces
+
+
 def test_arguments_in_structures_and_by_keyword():
     def f(x, options, *, step):
         return x * options["scale"] + options["at"][0] * step

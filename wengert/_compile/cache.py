@@ -57,6 +57,7 @@ class Compiled:
         scalars: for which arrays it is (`Scalars.rule`); None for all.
         limits: of those inputs that are integers of Python's, by position, between which it is right; None where they
             are not known.
+        stretches: limits that it has had, last found first.
         home: the engine of the framework whose arrays are captured; None where there are none, or of several.
         is_plain: no Variables, and what was captured is known: natives can go straight through where nothing records.
     """
@@ -64,7 +65,7 @@ class Compiled:
     __slots__ = (
         "_captured", "_direct", "_lookers", "_sources", "_stands_for_others", "captures", "dims", "executable", "form",
         "graph", "guards", "home", "is_plain", "limits", "program", "rebuild", "result_count", "scalars", "seconds",
-        "traced", "uploads", "variables", "written",
+        "stretches", "traced", "uploads", "variables", "written",
     )  # fmt: skip
 
     def __init__(
@@ -74,6 +75,7 @@ class Compiled:
         self.seconds = seconds or {}
         self.scalars: Rule | None = None
         self.limits: dict[int, Bounds] | None = None
+        self.stretches: list[dict[int, Bounds]] = []
         self.traced = traced
         self.graph = graph
         self.program = Program(closed(graph))

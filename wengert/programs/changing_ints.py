@@ -33,6 +33,7 @@ from .._core.user_line import is_library_file
 INT_KEY = ArrayKey((), np.dtype(np.int64), True, True)  # weak, and a float where it is differentiated, as a Python int
 _VALUES = 3  # of one argument, before it is tried as an input
 _SINGLY = 4  # arguments that are tried one by one, where all of them together fail
+_STRETCHES = 16  # of values between which a program computes as Python does that are remembered
 _GROUPS = 256  # signatures, integers left out, of which values are remembered
 
 T = TypeVar("T")
@@ -137,11 +138,20 @@ def as_inputs(keys: Keys, tensors: Sequence[Tensor], places: Sequence[int]) -> G
 
 
 def suits_ints(compiled: Compiled, values: dict[int, int]) -> bool:
-    """Whether a program whose integers are inputs computes with these as Python would."""
-    if compiled.limits is None:
-        compiled.limits = limits(compiled.graph, values)
-    bounds = compiled.limits
-    return bounds is not None and all(bounds[p][0] <= v <= bounds[p][1] for p, v in values.items())
+    """Whether a program whose integers are inputs computes with these as Python would.
+
+    What lies between two stretches of such integers (a divisor that is 0, say) ends neither: the limits move.
+    """
+    for bounds in compiled.stretches:
+        if all(bounds[p][0] <= v <= bounds[p][1] for p, v in values.items()):
+            compiled.limits = bounds
+            return True
+    found = limits(compiled.graph, values)
+    if found is None:
+        return False
+    compiled.limits = found
+    compiled.stretches = [found, *compiled.stretches[: _STRETCHES - 1]]
+    return True
 
 
 # -- the trial --------------------------------------------------------------------------------------------------------

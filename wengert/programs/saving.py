@@ -183,6 +183,7 @@ def _decoded(content: bytes) -> Function[..., Any]:
         compiled = Compiled(traced)
         bounds = {int(p): (int(low), int(high)) for p, low, high in item.get("limits", ())}
         compiled.limits = bounds or None
+        compiled.stretches = [bounds] if bounds else []
         fn.add_trace((decoder.spec(item["spec"]), keys, default), compiled)
     fn.keeps_by(_decoded, _encoded_whole)
     return fn
