@@ -16,7 +16,9 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 from tests.support.native_checks import numpy_only
 from wengert._engines import regions
 from wengert._engines.native import engine
+from wengert._engines.native.lower.history_keepers import ROOM
 from wengert._engines.native.lower.history_templates import Number
+from wengert._engines.native.run.memory import taken_by
 from wengert._engines.native.run.shared_histories import Passed
 
 X = np.array([0.5, 1.0, 1.5])
@@ -354,3 +356,35 @@ def test_histories_of_reversed_loops_are_handed_on_whole(shape: tuple[int, ...],
     np.testing.assert_allclose(
         wg.function(gradient)(rows, np.zeros(shape)), gradient(rows, np.zeros(shape)), rtol=1e-12
     )
+
+
+STEPS = 40
+LONG: dict[str, tuple[Callable[..., Any], Any]] = {
+    "known number of steps": (lambda x: wg.fori_loop(0, STEPS, lambda i, c: wg.sin(c) * c, x), None),
+    "scan": (lambda x: wg.scan(lambda c, _: (wg.sin(c) * c, None), x, None, length=STEPS)[0], None),
+    "number given": (lambda x, n: wg.fori_loop(0, n, lambda i, c: wg.sin(c) * c, x), STEPS),
+    "rows given": (
+        lambda x, rows: wg.scan(lambda c, r: (wg.sin(c) * c * r, None), x, rows)[0], np.linspace(0.9, 1.0, STEPS)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [2_000, 200_000])
+@pytest.mark.parametrize("name", LONG)
+def test_large_histories_take_what_they_hold(name: str, count: int) -> None:
+    """None of their arrays grows step by step, which would leave up to half of it empty, and move what is there."""
+    f, other = LONG[name]
+    x = np.linspace(0.1, 1.0, count)
+    others = () if other is None else (other,)
+    gradient = wg.function(wg.grad(lambda x, *others: wg.sum(f(x, *others))))
+    wanted = gradient(x, *others)
+    taken = taken_by(lambda: gradient(x, *others))
+    kept = 2 + (name == "rows given")  # x, sin(x) and cos(x) are, or less
+    assert taken <= (kept * STEPS + 12) * x.nbytes
+    wg.set_memory_budget(10 * x.nbytes)
+    try:
+        np.testing.assert_allclose(gradient(x, *others), wanted, rtol=1e-13)
+        taken = taken_by(lambda: gradient(x, *others))
+        assert taken <= 40 * x.nbytes or kept * STEPS * x.nbytes < ROOM  # which are taken in any case
+    finally:
+        wg.set_memory_budget(2 * 1024**3)

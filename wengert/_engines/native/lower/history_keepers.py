@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from ...._control.loop import History
 from ...._core.graph import Graph
-from ...._core.tensor import Value
 from ..ir.builder import Builder
-from ..ir.loops import HALVES, TYPES, WIDTHS, Alloc, Array, Operand, Set, Status, Var
+from ..ir.loops import HALVES, TYPES, WIDTHS, Alloc, Array, Operand, Reserve, Set, Status, Var
 from ..plan.schedule import is_small, static_size
 from . import nests
 from .blocks import Block
@@ -58,6 +57,14 @@ class Rows:
             b.reserve(self.array, b.add(start, self.size))
         return Stored(self.shape, self.array, start, strides_of(b, self.shape), True)
 
+    def foresee(self, count: Operand) -> Reserve:
+        """Makes room for so many rows of an array that grows: each time that it grew, all that is there would move."""
+        b = self.block.b
+        b.reserve(self.array, b.mul(count, self.size))
+        made = b.block[-1]
+        assert type(made) is Reserve
+        return made
+
     def put(self, row: Operand, form: Form) -> None:
         """Stores the result of a step."""
         nests.copy(self.block.b, form, self.place(row))
@@ -90,9 +97,10 @@ def histories_of(emits: Sequence[Any], graph: Graph) -> list[History]:
 class Keeper:
     """Fills the histories of a loop, step by step.
 
-    Where the number of steps is known and they take little memory, all of it is there before the first step, and
-    values are computed where they are kept; else it grows, and values are copied. A history that another one will
-    hold (`lasting` says where that one's loop begins) goes on where the last run of its loop has left off.
+    Where the number of steps is known and they take little memory, arrays of that size are there before the first step.
+    Else they grow; room for large values is made before the loop if it is known to be within the budget. A history that
+    another one will hold (`lasting` says where that one's loop begins) goes on where the last run of its loop has left
+    off.
     """
 
     def __init__(
@@ -115,26 +123,54 @@ class Keeper:
         self.mark = block.b.mark()  # registers with lower numbers were there before the loop
         # before the loop, so that they are there in each step
         self.columns: dict[Array, Alloc] = {}
-        self.rows: dict[int, Rows] = {}  # by position, of large values that are computed where they are kept
-        self.made: dict[int, Alloc] = {}
+        self.rows: dict[int, Rows] = {}  # by position, of large values
+        self.made: dict[int, Alloc | Reserve] = {}
         self.arrays: list[dict[str, Array]] = []
         if self.count is None:
+            self._foresee(count)
             return
         self.arrays = [{t: self._column(t) for t in (*TYPES, *HALVES)} for _ in self.emits]
-        for place, value in self.placed():
-            self.rows[place] = Rows(block, (*map(int, value.shape),), TYPE_OF[value.dtype], self.count)
+        for place in self._large():
+            self.rows[place] = self._rows(place, self.count)
             made = _just_made(block.b)
             self.made[place] = block.setting.allocs[made.array] = made
 
     def _known(self, count: Operand | None) -> int | None:
         """The number of steps, if it is known now and they take little memory."""
+        size = self._bytes()
+        if size is None or self.top is not None or type(count) is not int:
+            return None
+        return count if 0 < count * size <= ROOM else None
+
+    def _bytes(self) -> int | None:
+        """What a step saves at most, if that is known now."""
         size = 0
         for place in {p for e in self.emits for p in e.positions}:
             value = self.graph.outputs[place]
             if value.is_history or not all(type(n) is int for n in value.shape):
                 return None
             size += prod(value.shape) * value.dtype.itemsize
-        return count if self.top is None and type(count) is int and 0 < count * size <= ROOM else None
+        return size
+
+    def _foresee(self, count: Operand | None) -> None:
+        """Makes room for all rows of large values, if they are within the budget."""
+        b, size, large = self.block.b, self._bytes(), self._large()
+        if count is None or not size or not large or self.top is not None:
+            return
+        is_within = b.let("le", "i64", count, b.divided(self.block.setting.memory_budget(), size))
+        foreseen = b.select("i64", is_within, count, 0)
+        for place in large:
+            rows = self.rows[place] = self._rows(place, None)
+            self.made[place] = rows.foresee(foreseen)
+
+    def _large(self) -> list[int]:
+        """The positions of what each step saves by itself."""
+        outs = self.graph.outputs
+        return sorted({p for e in self.emits for p in e.positions if not outs[p].is_history and not is_small(outs[p])})
+
+    def _rows(self, place: int, count: Operand | None) -> Rows:
+        value = self.graph.outputs[place]
+        return Rows(self.block, (*map(int, value.shape),), TYPE_OF[value.dtype], count)
 
     def _column(self, type_: str) -> Array:
         """The small values of a type; how many there are is seen when the first step has been emitted."""
@@ -142,26 +178,26 @@ class Keeper:
         self.columns[found] = self.block.setting.allocs[found] = _just_made(self.block.b)
         return found
 
-    def placed(self) -> list[tuple[int, Value]]:
-        """The large results behind the carries that are kept, by position."""
+    def placed(self) -> list[int]:
+        """The positions of large results behind the carries that are kept."""
         graph, first = self.graph, self.carries
         seen = {v.key for v in (*graph.inputs, *graph.outputs[:first])}
-        found: list[tuple[int, Value]] = []
+        found: list[int] = []
         for position in (p for history in self.emits for p in history.positions if p >= first):
             value = graph.outputs[position]
             if value.is_history or value.key in seen or is_small(value) or static_size(value.shape) is None:
                 continue
             seen.add(value.key)
-            found.append((position, value))
+            found.append(position)
         return found
 
     def targets(self, step: Operand) -> list[Stored | None]:
         """Where the step's results behind the carries are to be computed: those that are kept, in their rows."""
         first = self.carries
         found: list[Stored | None] = [None] * (len(self.graph.outputs) - first)
-        for position, value in self.placed():
-            if self.count is None:
-                self.rows[position] = Rows(self.block, (*map(int, value.shape),), TYPE_OF[value.dtype], None)
+        for position in self.placed():
+            if position not in self.rows:
+                self.rows[position] = self._rows(position, None)
             found[position - first] = self.rows[position].place(self.row(step))
         return found
 
