@@ -17,7 +17,13 @@ from wengert._core.graph import Graph
 from wengert._engines.native import engine
 from wengert._engines.native.llvm import microtiles, transposes
 from wengert._engines.native.llvm.microtiles import Tile
-from wengert._engines.native.lower import convolution_products, convolutions, depthwise_planes, direct_convolutions
+from wengert._engines.native.lower import (
+    convolution_products,
+    convolutions,
+    depthwise_planes,
+    direct_convolutions,
+    plane_convolutions,
+)
 from wengert._engines.native.lower.ranges import number_of
 from wengert._engines.native.lower.window_geometry import Window, borders_of, is_inside
 from wengert._engines.native.plan import pooling
@@ -213,9 +219,15 @@ def always_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
         seen.append(1)
         of_planes(*args)
 
-    of_planes = depthwise_planes.convolved
+    of_planes, along_planes = depthwise_planes.convolved, plane_convolutions.convolved
+
+    def noting_runs(*args: Any) -> None:
+        seen.append(1)
+        along_planes(*args)
+
     monkeypatch.setattr(convolutions, "convolved", noting)
     monkeypatch.setattr(depthwise_planes, "convolved", noting_planes)
+    monkeypatch.setattr(plane_convolutions, "convolved", noting_runs)
     yield seen
     assert seen, "no convolution went by tiles"
 
@@ -269,6 +281,92 @@ def test_planes_whose_number_a_run_tells_and_rows_that_the_cache_does_not_hold(
             wanted = compiled(x, w)
         for ours, theirs in zip(found, wanted, strict=True):
             same(np.asarray(ours), np.asarray(theirs))
+
+
+# along the rows of planes
+RUNS = [
+    Case((3, 6, 9, 8), (9, 2, 3, 3), groups=3, padding=((1, 1), (1, 1))),
+    Case((3, 8, 20, 21), (8, 4, 3, 3), groups=2, padding=((1, 1), (1, 1))),
+    Case((2, 4, 13, 17), (12, 2, 3, 2), groups=2),
+    Case((2, 6, 11, 11), (6, 2, 1, 1), groups=3),
+    Case((2, 6, 11, 11), (6, 2, 2, 1), groups=3),
+    Case((2, 4, 9, 12), (6, 2, 2, 3), groups=2, rhs_dilation=(2, 3), padding=((2, 1), (-1, 4))),
+    Case((2, 3, 100), (5, 3, 5), padding=((2, 2),)),
+    Case((2, 4, 100), (6, 2, 4), groups=2),
+    Case((1, 4, 5, 6, 7), (6, 2, 2, 2, 3), groups=2, padding=((1, 0), (0, 1), (1, 1))),
+    Case((2, 3, 32, 30), (33, 3, 3, 3), padding=((1, 1), (0, 1))),
+    Case((2, 4, 3, 3), (4, 2, 2, 2), groups=2, padding=((-1, 3), (5, -2))),
+    Case((2, 2, 1, 40), (3, 2, 1, 3), padding=((0, 0), (7, 9))),
+    Case((1, 2, 30, 32), (1, 2, 1, 1), padding=((1, 1), (0, 0))),
+]
+
+
+@pytest.fixture
+def along_planes(always_tiles: list[int], monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Runs of planes wherever they can be read; a number for each convolution of them."""
+    seen: list[int] = []
+    convolved = plane_convolutions.convolved
+
+    def noting(*args: Any) -> None:
+        seen.append(1)
+        convolved(*args)
+
+    monkeypatch.setattr(plane_convolutions, "GAIN", np.inf)
+    monkeypatch.setattr(plane_convolutions, "convolved", noting)
+    return seen
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("case", [*RUNS, *CASES[::3]], ids=str)
+def test_convolutions_along_the_rows_of_planes(case: Case, dtype: str, along_planes: list[int]) -> None:
+    f, shape = of_order(case, False)
+    check(with_gradients(f), draw(shape, dtype), of_kernel(case, dtype), calls=1)
+    assert along_planes or case not in RUNS
+
+
+@pytest.mark.parametrize("case", RUNS[:4], ids=str)
+def test_images_of_planes_whose_number_a_run_tells(case: Case, along_planes: list[int]) -> None:
+    f, shape = of_order(case, False)
+    spec = [wg.TensorSpec((None, *shape[1:])), wg.TensorSpec(case.kernel)]
+    compiled = wg.function(with_gradients(f), input_signature=spec)
+    for batch in (0, 1, 11):
+        x, w = draw((batch, *shape[1:])), draw(case.kernel)
+        found = compiled(x, w)
+        with wg.eager():
+            wanted = compiled(x, w)
+        for ours, theirs in zip(found, wanted, strict=True):
+            same(np.asarray(ours), np.asarray(theirs))
+    assert along_planes
+
+
+def test_what_lies_between_rows_is_in_no_result(along_planes: list[int]) -> None:
+    case = RUNS[1]
+    x = draw(case.x)
+    x[0, 1, 3, -1] = np.nan  # the last of a row, which windows of the next row must not see
+    x[1, 5, 0, 0] = np.inf
+    check(lambda x, w: (conv(x, w, **case), wg.grad(lambda w: wg.sum(conv(x, w, **case)))(w)), x, draw(case.kernel))
+    assert along_planes
+
+
+def test_few_columns_of_channels_that_come_first_go_along_planes(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, ...]] = []
+    convolved = plane_convolutions.convolved
+
+    def noting(block: Any, target: Any, x: Any, *rest: Any) -> None:
+        seen.append(x.shape)
+        convolved(block, target, x, *rest)
+
+    monkeypatch.setattr(plane_convolutions, "convolved", noting)
+    for case, goes in (
+        (Case((2, 64, 28, 28), (64, 4, 3, 3), groups=16, padding=((1, 1), (1, 1))), True),
+        (Case((2, 16, 28, 28), (1, 16, 3, 3), padding=((1, 1), (1, 1))), True),
+        (Case((2, 64, 28, 28), (64, 64, 3, 3), padding=((1, 1), (1, 1))), False),
+        (Case((2, 64, 28, 28), (64, 4, 3, 3), groups=16, padding=((1, 1), (1, 1)), strides=(2, 2)), False),
+    ):
+        seen.clear()
+        f, shape = of_order(case, False)
+        check(f, draw(shape, "float32"), of_kernel(case, "float32"), calls=1)
+        assert bool(seen) == goes, case
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -1,6 +1,7 @@
 """Tiling of convolutions: how rows, columns and terms are cut into tiles, blocks, and portions that stay in the cache.
 
-Shared by `direct_convolutions.py`, `convolution_products.py`, `depthwise.py` and `depthwise_planes.py`.
+Shared by `direct_convolutions.py`, `convolution_products.py`, `depthwise.py`, `depthwise_planes.py` and
+`plane_convolutions.py`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from .ranges import is_one, number_of, smaller
 
 LEAST_LANES = 4
 LONG = 28  # rows side by side that are enough for tiles
+PITCH = 1 << 10  # bytes between rows, terms or planes that get into each other's way in the cache
+PARTS = 8  # of images or planes, which threads may share
 
 
 class Axis(NamedTuple):
@@ -181,3 +184,18 @@ def maybe_loop(b: Builder, count: int) -> Iterator[Operand]:
     else:
         with b.loop(0, count) as i:
             yield i
+
+
+def parts_of(count: Operand) -> int:
+    """In how many parts so many images or planes are done."""
+    return min(PARTS, count) if type(count) is int else PARTS
+
+
+@contextmanager
+def few_parts(b: Builder, count: Operand, work: Operand) -> Iterator[tuple[Operand, Operand, Operand]]:
+    """A few parts of so many, which may be done in threads: the number of each, its first, and behind its last."""
+    parts = parts_of(count)
+    each = b.divided(b.add(count, parts - 1), parts)
+    with b.loop(0, parts, work) as part:
+        first = smaller(b, b.mul(part, each), count)
+        yield part, first, smaller(b, b.add(first, each), count)

@@ -16,7 +16,7 @@ from math import prod
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.loops import FLOATS, WIDTHS, Operand
-from . import depthwise_planes
+from . import depthwise_planes, plane_convolutions
 from .blocks import Block, singles
 from .convolution_products import Shape
 from .convolution_tiling import Axis, merged
@@ -55,7 +55,11 @@ def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
         return [target]
     if serves(lhs, rhs, shape, windows):
         target = target_of(block, node.outputs[0], lhs.type)
-        if not _multiplied(block, target, lhs, rhs, shape, windows):
+        if _multiplied(block, target, lhs, rhs, shape, windows):
+            return [target]
+        if plane_convolutions.serves(target, lhs, rhs, shape, windows):
+            plane_convolutions.convolved(block, target, lhs, rhs, shape, windows)
+        else:
             convolved(block, target, lhs, rhs, shape, windows)
         return [target]
     return [_by_matrices(block, node, lhs, block.dense(rhs), shape, windows)]

@@ -12,7 +12,6 @@ Tiles of some lanes and rows hold their sums in registers (`llvm/microtiles.py`,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from ..ir.loops import FLOATS, WIDTHS, Address, Array, Operand, Typed
 from ..llvm.microtiles import Tile, most_rows
 from ..llvm.vectors import most_lanes
 from .blocks import Block
-from .convolution_tiling import Axis, even, maybe_loop, merged
+from .convolution_tiling import LEAST_LANES, PITCH, Axis, even, few_parts, maybe_loop, merged, parts_of
 from .factorisations import loops_over
 from .forms import Extents, Stored, count_of, is_numbers, row_major
 from .layouts import copy_in_order, fresh_in, memory_order
@@ -29,11 +28,8 @@ from .ranges import is_one, number_of, smaller
 from .standalone import is_alone
 from .window_geometry import Window, is_inside, reach, seen
 
-LEAST_LANES = 4
 MOST_VECTORS, MOST_ROWS = 4, 6  # of a tile; more load no fewer elements
 MOST_REPEATED = 8  # vectors after which lanes have the same group again
-PARTS = 8  # of the planes, which threads may share
-PITCH = 1 << 10  # bytes between rows that get into each other's way in the cache
 CACHED = 1 << 17  # bytes of rows that stay in the cache while all taps read them
 WORTH = 16  # multiplications that take as long as what `work` counts
 
@@ -182,15 +178,6 @@ class _Planes:
         each = prod(number_of(n) for w in windows for n in (w.positions, w.taps)) * self.conv.groups
         return b.divided(b.mul(self.conv.images, each), WORTH)
 
-    @contextmanager
-    def parts(self, count: Operand) -> Iterator[tuple[Operand, Operand, Operand]]:
-        """A few parts of so many: the number of each, its first, and behind its last."""
-        b, parts = self.b, number_of_parts(count)
-        each = b.divided(b.add(count, parts - 1), parts)
-        with b.loop(0, parts, self.work()) as part:
-            first = smaller(b, b.mul(part, each), count)
-            yield part, first, smaller(b, b.add(first, each), count)
-
     def plane(self, copy: Stored | None, image: Operand, group: Operand) -> _Plane:
         """A plane, copied among zeros if windows see any."""
         b, conv = self.b, self.conv
@@ -246,10 +233,6 @@ class _Planes:
         self.b.call(tile.name, [*places.addresses, *(Typed("i64", n) for n in numbers)])
 
 
-def number_of_parts(count: Operand) -> int:
-    return min(PARTS, count) if type(count) is int else PARTS
-
-
 def convolved(block: Block, conv: Grouped, target: Stored) -> None:
     """Emits the loops of a convolution for which `serves` holds."""
     planes = _Planes(block, conv)
@@ -301,8 +284,8 @@ class _Rows:
     def emit(self) -> None:
         b, planes = self.b, self.planes
         count = b.mul(self.conv.images, planes.outer)
-        copies = planes.copies(number_of_parts(count))
-        with planes.parts(count) as (part, first, behind):
+        copies = planes.copies(parts_of(count))
+        with few_parts(b, count, planes.work()) as (part, first, behind):
             copy = planes.cleared(copies, part)
             with b.loop(first, behind) as number:
                 image, group = b.divided(number, planes.outer), b.remainder(number, planes.outer)
@@ -376,10 +359,10 @@ class _Sums:
     def emit(self) -> None:
         b, planes = self.b, self.planes
         count = planes.outer if planes.inner == 1 else self.conv.images
-        parts = number_of_parts(count)
+        parts = parts_of(count)
         copies, totals = planes.copies(parts), planes.made((parts, *self.taps, self.columns))
         if planes.inner == 1:
-            with planes.parts(count) as (part, first, behind):
+            with few_parts(b, count, planes.work()) as (part, first, behind):
                 copy = planes.cleared(copies, part)
                 with b.loop(first, behind) as group:
                     total = planes.cleared(totals, part)
@@ -388,7 +371,7 @@ class _Sums:
                         self._plane(planes.plane(copy, image, group), total)
                     self._add_up([total], group)
             return
-        with planes.parts(count) as (part, first, behind):
+        with few_parts(b, count, planes.work()) as (part, first, behind):
             copy, total = planes.cleared(copies, part), planes.cleared(totals, part)
             assert total is not None
             with b.loop(first, behind) as image:

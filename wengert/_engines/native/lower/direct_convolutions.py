@@ -27,7 +27,7 @@ from ..llvm.vectors import most_lanes
 from . import nests
 from .blocks import Block
 from .convolution_products import CACHED, ROWS, WORTH, ConvolutionLayout, Kernel, Product, Shape
-from .convolution_tiling import Axis, Columns, columns_of, merged
+from .convolution_tiling import PARTS, PITCH, Axis, Columns, columns_of, merged
 from .depthwise import Lanes
 from .forms import Extents, Lazy, Stored, count_of, is_numbers, row_major
 from .layouts import copy_in_order, fresh_in, memory_order, readers_order
@@ -37,8 +37,6 @@ from .window_geometry import Phase, Window, is_inside, phases_of, reach, seen
 
 LEAST = 1 << 14  # multiplications from which on tiles are worth the functions that they take
 SCRATCH = 1 << 23  # bytes of images with their zeros, or of results in another order, at a time
-PITCH = 1 << 10  # bytes between rows or terms that get into each other's way in the cache
-PARTS = 8  # of the images
 FEW = 8  # positions of an image that are too few for tiles
 UNKNOWN = 16  # an extent that only a run tells counts as so many
 RUN = 4  # channels that are worth it to have side by side
