@@ -190,7 +190,7 @@ def _exp2(w: Lanes, x: str) -> str:
     x = _clamped(w, x, -1080.0, 1025.0)
     rounded, n = _whole(w, w.add(x, w.number(_MAGIC)))
     found = w.series(w.mul(w.sub(x, rounded), w.number(math.log(2))), [1.0, 1.0, *_EXP])
-    return _times_power(w, found, n)
+    return w.scaled(found, rounded) if w.scales() else _times_power(w, found, n)
 
 
 # -- logarithms -------------------------------------------------------------------------------------------------------
@@ -446,7 +446,10 @@ def definition(name: str, dtype: str, lanes: int) -> tuple[str, dict[str, str]]:
     w = lanes_of("f32" if is_short else "f64", lanes)
     kind = f"<{lanes} x {'double' if dtype == 'f64' else 'float'}>"
     x = "%x" if dtype == "f64" or is_short else w.emit(f"fpext {kind} %x to {w.type}")
-    found = _exp_of_floats(w, x) if is_short else (_BODIES.get(name) or _RARE[name])(w, x)
+    vanishes = (name, dtype) == ("exp2", "f32")  # below -151: to round to that takes processors long
+    given = w.where("olt", x, -151.0, w.number(0.0), x) if vanishes else x
+    found = _exp_of_floats(w, x) if is_short else (_BODIES.get(name) or _RARE[name])(w, given)
+    found = w.where("olt", x, -151.0, w.number(0.0), found) if vanishes else found
     function = _Function(symbol(name, dtype, lanes), kind, (name,) if name in _ANGLES else ())
     return function.text(w, x, [found]), w.externals
 
@@ -530,5 +533,7 @@ class _Function:
 
 
 def _are_large(w: Lanes, x: str) -> str:
-    limit = 2 * struct.unpack("q", struct.pack("d", LARGE_ANGLE))[0]
-    return w.emit(f"icmp ugt {w.ints} {w.int_op('shl', w.bits(x), 1)}, splat (i64 {limit})")
+    """Which numbers are finite and large: of infinities the steps above give NaN themselves."""
+    limit, endless = (2 * struct.unpack("q", struct.pack("d", size))[0] for size in (LARGE_ANGLE, math.inf))
+    past = w.int_op("sub", w.int_op("shl", w.bits(x), 1), limit + 1)
+    return w.emit(f"icmp ult {w.ints} {past}, splat (i64 {endless - limit - 1})")
