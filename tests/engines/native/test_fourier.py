@@ -296,6 +296,23 @@ def test_functions_of_lanes_do_what_their_names_say(kind: str, place: str, type_
     assert lane_transforms.form_of("lines.fft_8_apart.f64") is None
 
 
+@pytest.mark.parametrize("end", ["", "_any"])
+def test_functions_of_lanes_share_what_takes_longest_to_compile(end: str) -> None:
+    """In a first call that has several of them it is compiled once."""
+    names = [f"{kind}_8_{place}{end}" for kind in ("fft", "ifft") for place in ("apart", "beside", "columns", "rows")]
+    names += [f"{kind}_8_apart_{parity}{end}" for kind in ("rfft", "irfft") for parity in ("even", "odd")]
+    forms = [lane_transforms.form_of(f"lines.{name}.c128") for name in names]
+    assert {form.passes.name for form in forms if form is not None} == {f"lines.fft_8_passes{end}.c128"}
+    shared = lane_transforms.form_of(f"lines.fft_8_passes{end}.c128")
+    assert shared is not None
+    length = len(lane_transforms.text_of(shared))
+    for form in forms:
+        assert form is not None
+        text = lane_transforms.text_of(form)
+        assert f'@"{shared.name}"(' in text
+        assert len(text) < 0.6 * length
+
+
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_functions_of_lanes_have_loops_for_rare_factors(lanes: int) -> None:
     name = f"lines.fft_{lanes}_beside_any.c128"

@@ -287,3 +287,26 @@ def test_each_thread_has_its_target_machine() -> None:
     thread.start()
     thread.join()
     assert found and target.machine(2) is target.machine(2) is not found[0]
+
+
+def test_a_function_is_looked_for_once_whoever_asks() -> None:
+    """Also where modules that call it are compiled side by side."""
+    asked: list[str] = []
+
+    def find(name: str) -> int:
+        asked.append(name)
+        time.sleep(0.05)
+        return 1
+
+    table = symbols.Table({}, {"slow": symbols.Family(find, is_compiled=True)})
+
+    def ask() -> None:
+        table.hasten("slow.one")
+        assert table.address("slow.one") == 1
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert asked == ["one"]

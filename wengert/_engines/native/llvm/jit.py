@@ -198,9 +198,9 @@ def library(
 
 
 @functools.cache
-def written(text: Callable[..., str], entry: str, *form: Hashable) -> Loaded:
+def written(text: Callable[..., str], entry: str, *form: Hashable, table: Table = NO_MORE) -> Loaded:
     """The vector code that a generator writes for a form: LLVM's passes would take their time and change nothing."""
-    return library(text(*form), entry, effort=WRITTEN)
+    return library(text(*form), entry, effort=WRITTEN, table=table)
 
 
 def shared(ir: str, entry: str, table: Table) -> Loaded:

@@ -15,6 +15,10 @@ where the rows go on. There steps count real numbers, from row to row and from t
 `lines.fft_8_halves.c128(in, out, turns, n)` makes of the transform of n complex numbers, which are 2 n real ones, that
 of the real ones, but for its first and its last number; `ifft` goes back.
 
+"passes" are what all of these have in the middle, a function that they call: `lines.fft_8_passes.c128(one, two, roots,
+n)` transforms the lines in room `one`, and gives the room that has the results. It is most of the code, and compiled
+once for all of them.
+
 Real and imaginary parts are vectors of their own meanwhile. A line goes from one room to the other once for each factor
 of its length (Stockham's order, which needs no reversal of bits), of which there are 2, 3, 4 and 5, and with "any" at
 the end of the name 7, 11, 13, which take four times as long to compile, and, by loops, other primes.
@@ -30,6 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .jit import written
+from .symbols import Family, Table
 from .vectors import Vectors
 
 FACTORS = (4, 2, 3, 5, 7, 11, 13)
@@ -37,9 +42,10 @@ FEW = 5  # up to which factors are common
 LARGEST = 127  # up to which others are factors: of larger ones lines take less time by longer lines
 _ZERO = "zeroinitializer"
 _TOGETHER = 4  # numbers of a transform of such a factor that are summed up at once
-_NAME = re.compile(r"(i?)(r?)fft_(\d+)_(apart|beside|columns|rows|halves)(_even|_odd)?(_any)?\.(c64|c128)")
+_NAME = re.compile(r"(i?)(r?)fft_(\d+)_(apart|beside|columns|rows|halves|passes)(_even|_odd)?(_any)?\.(c64|c128)")
 _CACHE_LINE = 64  # bytes
 _REAL = {"c64": "f32", "c128": "f64"}
+_ROOMS = "ptr noalias %one, ptr noalias %two, ptr noalias readonly %roots"
 
 
 class Lines(NamedTuple):
@@ -62,6 +68,11 @@ class Lines(NamedTuple):
         kind = "i" * self.is_inverse + "r" * bool(self.real) + "fft"
         ends = [part for part in (self.real, "any" if self.has_rare else "") if part]
         return f"lines.{'_'.join([kind, str(self.lanes), self.place, *ends])}.{self.type}"
+
+    @property
+    def passes(self) -> Lines:
+        """What all forms of a type and so many lanes have in common."""
+        return Lines(self.type, self.lanes, False, "passes", self.has_rare)
 
     @property
     def factors(self) -> list[int]:
@@ -302,7 +313,24 @@ def text_of(form: Lines) -> str:
     if form.place == "halves":
         _combine_halves(text)
         return _function(text, "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %turns, i64 %n")
+    if form.place == "passes":
+        _passes(text)
+        return _function(text, f"{_ROOMS}, i64 %n", "ptr", "%source")
     _take(text)
+    passes = f'ptr @"{form.passes.name}"'
+    text.lines.append(f"  %source = call {passes}({_ROOMS}, i64 %n)")
+    is_first = text.let("icmp eq ptr %source, %one")
+    text.lines.append(f"  %target = select i1 {is_first}, ptr %two, ptr %one")
+    _give(text)
+    more = ", ptr noalias readonly %turns" if form.place == "columns" or form.real == "even" else ""
+    steps = "i64 %in.line, i64 %in.step, i64 %out.line, i64 %out.step"
+    code = _function(text, f"ptr %in, ptr %out, {_ROOMS}, i64 %n, {steps}{more}")
+    return f"{code}declare {passes}(ptr, ptr, ptr, i64)\n"
+
+
+def _passes(text: _Text) -> None:
+    """From room to room, until no factor of n is left: the lines are in `%source` then."""
+    form = text.form
     text.label("begin")
     text.label("pass")
     text.lines += [
@@ -338,17 +366,11 @@ def text_of(form: Lines) -> str:
         _pass(text, p)
         text.lines.append("  br label %again")
     text.lines += ["again:", "  br label %pass", "end:"]
-    _give(text)
-    return _function(
-        text, "ptr %in, ptr %out, ptr noalias %one, ptr noalias %two, ptr noalias readonly %roots, i64 %n, "
-        "i64 %in.line, i64 %in.step, i64 %out.line, i64 %out.step"
-        f"{', ptr noalias readonly %turns' if form.place == 'columns' or form.real == 'even' else ''}",
-    )  # fmt: skip
 
 
-def _function(text: _Text, parameters: str) -> str:
+def _function(text: _Text, parameters: str, type_: str = "void", result: str = "") -> str:
     return "\n".join([
-        f"define void @lines({parameters}) #0 {{", "entry:", *text.lines, "  ret void", "}",
+        f"define {type_} @lines({parameters}) #0 {{", "entry:", *text.lines, f"  ret {type_} {result}", "}",
         *text.t.declarations(), "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
         "attributes #0 = { nounwind }", "",
     ])  # fmt: skip
@@ -858,4 +880,7 @@ def _combine(text: _Text, get: Callable[[str], Pair], put: Callable[[str, Pair],
 def address(name: str) -> int:
     """The address of the function of a form, for compiled code; 0 for what is no form's name."""
     form = form_of(name)
-    return 0 if form is None else written(text_of, "lines", form).address
+    return 0 if form is None else written(text_of, "lines", form, table=_PASSES).address
+
+
+_PASSES = Table({}, {"lines": Family(address, is_compiled=True)})

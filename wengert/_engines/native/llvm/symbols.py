@@ -44,6 +44,7 @@ class Table:
         self._families = families
         self._found: dict[str, int] = {}
         self._helpers: dict[str, threading.Thread] = {}
+        self._lock = forking.short_lock()  # so that one helper alone looks for a name
         forking.mend_in_child(self._helpers.clear)  # a child has none of the parent's threads
 
     def address(self, name: str) -> int:
@@ -60,10 +61,11 @@ class Table:
 
     def hasten(self, name: str) -> None:
         """Has a function found by a thread of its own meanwhile: to compile one takes up to a tenth of a second."""
-        if name not in self._helpers:
-            helper = threading.Thread(target=self._found_or_not, args=(name,), name=f"wengert {name}")
-            helper.start()
-            self._helpers[name] = helper  # started: others may wait for its end
+        with self._lock:
+            if name not in self._helpers:
+                helper = threading.Thread(target=self._found_or_not, args=(name,), name=f"wengert {name}")
+                helper.start()
+                self._helpers[name] = helper  # started: others may wait for its end
 
     def _found_or_not(self, name: str) -> None:
         with suppress(Exception):  # who asks for the address will meet it, too
