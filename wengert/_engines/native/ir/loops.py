@@ -245,12 +245,14 @@ class Lanes:
     """`count` iterations side by side, `index` from 0 on: each operation is one of vectors, a number an iteration.
 
     What the body allocates is each iteration's own. No iteration reads what another writes, and the same place is
-    written by one iteration only, but for `Accumulate`. `lanes.py` says what a body may hold.
+    written by one iteration only, but for `Accumulate`. `lanes.py` says what a body may hold, and `masked_lanes.py`
+    what one whose iterations take ways of their own.
     """
 
     index: Reg
     count: int
     body: list[Instruction] = field(default_factory=list)
+    is_masked: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -62,7 +62,7 @@ from ..ir.shared_work import WORTH, nanoseconds
 from ..ir.sharing import may_fail
 from ..ir.signal_checks import MOST
 from ..run import context
-from . import lanes
+from . import lanes, masked_lanes
 from .arrays import LONGEST_BLOCK, Arrays
 from .call_rows import Row, Table, rows_of
 from .jit import GATHERS, SCATTERED
@@ -649,6 +649,9 @@ class _Kernel(Arrays):
         out = "" if item.out is None else f"%v{item.out.number} = "
         self.lines.append(f"  {out}call {result} @{item.name}({', '.join(f'{kind} {x}' for kind, x in given)})")
 
+    def side_by_side(self, item: Lanes) -> None:
+        (masked_lanes if item.is_masked else lanes).emit(self, item)
+
 
 class _Part(_Kernel):
     """The body of a parallel loop as a function of a range of iterations."""
@@ -753,7 +756,7 @@ def _only_given(items: Iterable[Any]) -> set[Array]:
 EMITTERS: dict[type, Callable[[_Kernel, Any], None]] = {
     Let: _Kernel.let, Select: _Kernel.select, Convert: _Kernel.convert, Get: _Kernel.get, Set: _Kernel.set,
     Load: _Kernel.load, Store: _Kernel.store, Accumulate: _Kernel.accumulate, For: _Kernel.loop, Apply: _Kernel.apply,
-    While: _Kernel.repeat, If: _Kernel.branch, Lanes: lanes.emit,
+    While: _Kernel.repeat, If: _Kernel.branch, Lanes: _Kernel.side_by_side,
     Local: _Kernel.local, Alloc: _Kernel.alloc, Reserve: _Kernel.reserve, Fill: _Kernel.fill, Copy: _Kernel.copy,
     Extent: _Kernel.extent,
     Swap: _Kernel.swap,

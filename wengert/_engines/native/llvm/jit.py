@@ -131,22 +131,30 @@ def _object(
     exports: tuple[str, ...] = (),
 ) -> _Object:
     """What a module becomes: found on disk (and then linked, since only that tells whether it is of use), or made."""
-    ir = completed(ir)
+    ir = completed(ir, table)
     names = declared(ir)
+    forms = {form for name in names for form in table.vector_forms(name).values()}
     name = disk.digest(PIPELINE, ir.encode(), identity().encode(), key, repr(effort).encode())
     # what LLVM makes of a module can be shown only while it makes it
     image = None if is_dumped("llvm") or is_dumped("asm") else disk.read(name)
     if image is not None:
         try:
-            return _Object(image, names, link(image, entry, names, table, exports))
+            called = _called(image, names, forms)
+            return _Object(image, called, link(image, entry, called, table, exports))
         except RuntimeError:
             pass  # whole, but not for this linker: made anew
     if llvm_memory.is_ample():
         for called in filter(table.is_compiled, names):
-            table.hasten(called)  # beside this module
+            if called not in forms:
+                table.hasten(called)  # beside this module
     image = compiled(ir, entry, effort)
     disk.write(name, image)
-    return _Object(image, names)
+    return _Object(image, _called(image, names, forms))
+
+
+def _called(image: bytes, names: list[str], forms: set[str]) -> list[str]:
+    """The names without forms of functions for vectors that an object does not mention: those are not made."""
+    return [name for name in names if name not in forms or name.encode() in image]
 
 
 class _Recent:

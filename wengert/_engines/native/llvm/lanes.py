@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import contextmanager
 from math import gcd
-from typing import Any
+from typing import Any, ClassVar
 
 from ..ir.loops import (
     FLOATS,
@@ -207,14 +207,22 @@ def suits(item: Lanes) -> bool:
     return True
 
 
-class _SideBySide(Values):
-    """Writes the instructions of one body into the function that they are part of."""
+class SideBySide(Values):
+    """Writes the instructions of one body into the function that they are part of.
+
+    Attributes:
+        classes_of: finds what differs between iterations.
+        writes: by kind of instruction, what writes one.
+    """
+
+    classes_of: ClassVar[type[Classes]] = Classes
+    writes: ClassVar[dict[type, Callable[[Any, Any], None]]] = {}
 
     def __init__(self, kernel: Any, item: Lanes) -> None:
         self.kernel = kernel
         self.width = item.count
         self.lines = kernel.lines
-        self.classes = Classes(item)
+        self.classes = self.classes_of(item)
         self.index = item.index
         self.mask = ""
         self.made: list[dict[Any, str]] = []  # by block, the vectors made of what all iterations share
@@ -229,7 +237,7 @@ class _SideBySide(Values):
     def run(self, body: Block) -> None:
         kernel = self.kernel
         before = kernel.emitters
-        kernel.emitters = {kind: self.bound(emit) for kind, emit in _WRITES.items()}
+        kernel.emitters = {kind: self.bound(emit) for kind, emit in self.writes.items()}
         if kernel.watch is not None:
             kernel.watch.lanes = self
         kernel.lines.append(SIDE_BY_SIDE.rstrip())
@@ -239,7 +247,7 @@ class _SideBySide(Values):
         if kernel.watch is not None:
             kernel.watch.lanes = None
 
-    def bound(self, emit: Callable[[_SideBySide, Any], None]) -> Callable[[Any, Any], None]:
+    def bound(self, emit: Callable[[SideBySide, Any], None]) -> Callable[[Any, Any], None]:
         return lambda kernel, item: emit(self, item)
 
     def block(self, body: Block) -> None:
@@ -446,24 +454,24 @@ class _SideBySide(Values):
         self.lines += [f"  br label %{after}", f"{after}:"]
 
 
-def _where_it_differs(emit: Callable[[Values, Any], None]) -> Callable[[_SideBySide, Any], None]:
+def _where_it_differs(emit: Callable[[Values, Any], None]) -> Callable[[SideBySide, Any], None]:
     """Writes an instruction on vectors if its result differs between iterations, else on what all share."""
     return lambda lanes, item: emit(lanes if item.out in lanes.classes.vectors else lanes.kernel, item)
 
 
-_WRITES: dict[type, Callable[[_SideBySide, Any], None]] = {
+SideBySide.writes = {
     Let: _where_it_differs(Values.let), Select: _where_it_differs(Values.select),
     Convert: _where_it_differs(Values.convert), Get: _where_it_differs(Values.get),
-    Load: _where_it_differs(Values.load), Set: _SideBySide.set, Store: _SideBySide.store,
-    Accumulate: _SideBySide.accumulate, Local: _SideBySide.local, Alloc: _SideBySide.local, Fill: _SideBySide.fill,
-    For: _SideBySide.loop, If: _SideBySide.branch,
+    Load: _where_it_differs(Values.load), Set: SideBySide.set, Store: SideBySide.store,
+    Accumulate: SideBySide.accumulate, Local: SideBySide.local, Alloc: SideBySide.local, Fill: SideBySide.fill,
+    For: SideBySide.loop, If: SideBySide.branch,
 }  # fmt: skip
 
 
 def emit(kernel: Any, item: Lanes) -> None:
     """Writes the iterations into a function: `codegen` lists it among its emitters."""
     if item.count > 1:
-        _SideBySide(kernel, item).run(item.body)
+        SideBySide(kernel, item).run(item.body)
     else:
         kernel.lines.append(f"  %v{item.index.number} = add i64 0, 0")
         kernel.block(item.body)

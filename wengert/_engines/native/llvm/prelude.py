@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from . import vectormath
+from .symbols import NO_MORE, Table
 
 KEPT = "llvm.compiler.used"  # what LLVM calls the list of functions that no pass may drop
 
@@ -16,10 +17,11 @@ _used = re.compile(r"@(wg\.[\w.]+)")
 _declared = re.compile(r"^declare [^@\n]*@([\w.]+)\(.*$\n?", re.MULTILINE)
 
 
-def completed(ir: str) -> str:
-    """The module with everything that it uses declared or defined."""
+def completed(ir: str, table: Table = NO_MORE) -> str:
+    """The module with everything that it uses declared or defined, the vector forms of a table's functions too."""
     names = sorted(set(_used.findall(ir)))
-    if not names:
+    with_forms = {name: forms for name in _declared.findall(ir) if (forms := table.vector_forms(name))}
+    if not names and not with_forms:
         return ir
     renamed: dict[str, str] = {}
     added: list[str] = []
@@ -35,6 +37,9 @@ def completed(ir: str) -> str:
             if "vector-function" in text or key not in declarations:
                 declarations[key] = text
         kept += found.widths.values()
+    for name, forms in with_forms.items():
+        declarations |= vectormath.with_forms(name, "f64", forms, _operands(ir, name))
+        kept += forms.values()
     ir = _used.sub(lambda match: "@" + renamed.get(match[1], match[1]), ir)
     if kept:  # vector forms have no caller until the vectoriser has run; this keeps their declarations until then
         pointers = ", ".join(f"ptr @{symbol}" for symbol in kept)
@@ -43,3 +48,9 @@ def completed(ir: str) -> str:
     # LLVM takes one declaration of a name; the module may have used an intrinsic that mathematics uses, too
     ir = _declared.sub(lambda match: "" if match[1] in declarations else match[0], ir)
     return "\n".join([ir, *declarations.values(), *added, ""])
+
+
+def _operands(ir: str, name: str) -> int:
+    """How many numbers a declared function takes."""
+    start = ir.index(f"@{name}(")
+    return ir.count(",", start, ir.index(")", start)) + 1

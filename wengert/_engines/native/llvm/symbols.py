@@ -25,10 +25,13 @@ class Family(NamedTuple):
     Attributes:
         find: gives the address of the one of a name.
         is_compiled: whether it compiles the function, if no process of this machine has done so before.
+        vector_forms: gives the names of a function's forms for vectors by their numbers of lanes. Both compute, and
+            read and write no memory.
     """
 
     find: Find
     is_compiled: bool = False
+    vector_forms: Callable[[str], Mapping[int, str]] | None = None
 
 
 class Table:
@@ -58,6 +61,11 @@ class Table:
         """Whether to find a function may take long."""
         family = self._families.get(name.partition(".")[0])
         return family is not None and family.is_compiled
+
+    def vector_forms(self, name: str) -> Mapping[int, str]:
+        """The names of a function's forms for vectors, by their numbers of lanes."""
+        family = self._families.get(name.partition(".")[0])
+        return {} if family is None or family.vector_forms is None else family.vector_forms(name)
 
     def hasten(self, name: str) -> None:
         """Has a function found by a thread of its own meanwhile: to compile one takes up to a tenth of a second."""

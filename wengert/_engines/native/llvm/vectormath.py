@@ -12,6 +12,7 @@ Which lanes run as vectors depends on the trip count of a loop alone, so a kerne
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from . import polynomials, rare_lanes, symbols
@@ -98,12 +99,26 @@ def declared(name: str, dtype: str) -> Declared:
             body, needed = "", _of_library(symbol, lanes, kind, count)
         text.append(body)
         declarations |= needed
-    mappings = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * count}_{scalar}({symbol})" for lanes, symbol in found.items())
-    attribute = f' "vector-function-abi-variant"="{mappings}"' if found else ""
-    declarations[scalar] = f"declare {kind} @{scalar}({', '.join([kind] * count)}) {_FACTS}{attribute}"
+    declarations[scalar] = _with_forms(scalar, kind, found, count)
     if declarations.get(name) == "":  # float32's vectors call the scalar function of float64
         declarations[name] = of_c(name)
     return Declared("\n".join(filter(None, text)), declarations, found)
+
+
+def with_forms(name: str, dtype: str, found: Mapping[int, str], count: int) -> dict[str, str]:
+    """The declarations of a function of so many numbers and of its vector forms, by their names."""
+    kind = TYPES[dtype]
+    declarations = {name: _with_forms(name, kind, found, count)}
+    for lanes, symbol in found.items():
+        declarations |= _of_library(symbol, lanes, kind, count)
+    return declarations
+
+
+def _with_forms(name: str, kind: str, found: Mapping[int, str], count: int) -> str:
+    """The declaration of a function that tells LLVM's vectoriser its vector forms."""
+    mappings = ",".join(f"_ZGV_LLVM_N{lanes}{'v' * count}_{name}({symbol})" for lanes, symbol in found.items())
+    attribute = f' "vector-function-abi-variant"="{mappings}"' if found else ""
+    return f"declare {kind} @{name}({', '.join([kind] * count)}) {_FACTS}{attribute}"
 
 
 def _of_library(symbol: str, lanes: int, kind: str, count: int) -> dict[str, str]:

@@ -9,6 +9,7 @@ rule under `IN_PROCESS`, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +18,11 @@ from ...._core.graph import Node
 from ..ir.accesses import unchecked
 from ..ir.builder import Builder
 from ..ir.loops import Array, Function, Operand, Typed
+from ..llvm.masked_lanes import PREFIX
 from .later import SPECIAL
 from .numbers import Number, Some, operand
 from .special import call
 from .standalone import alone, is_alone
-
-PREFIX = "own."
 
 
 class Scope:
@@ -43,20 +43,24 @@ class Scope:
 
 
 class Formula(NamedTuple):
-    """`make(scope, *operands, *attributes)` gives the value."""
+    """`make(scope, *operands, *attributes)` gives the value; `in_lanes` says whether it has a form for vectors, which
+    those have that are often called for many numbers: to compile it takes as long again as the function of one."""
 
     operands: int
     make: Callable[..., Some]
+    in_lanes: bool = False
 
 
 class Formulas(dict[str, Formula]):
     """The formulas of one file, by the names of their primitives; `special_rules.py` lists the files."""
 
-    def add(self, name: str, operands: int) -> Callable[[Callable[..., Some]], Callable[..., Some]]:
+    def add(
+        self, name: str, operands: int, in_lanes: bool = False
+    ) -> Callable[[Callable[..., Some]], Callable[..., Some]]:
         """Decorates the formula of a primitive."""
 
         def added(make: Callable[..., Some]) -> Callable[..., Some]:
-            self[name] = Formula(operands, make)
+            self[name] = Formula(operands, make, in_lanes)
             return make
 
         return added
@@ -69,12 +73,14 @@ TRANSFORMS = ("dft", "rfft", "irfft")  # which have loops of their own there, wh
 
 
 class Own(NamedTuple):
-    """A function of the exported program: of numbers, then tables; it stores its one number."""
+    """A function of the exported program: of numbers, or of so many lanes of them, then tables; it stores its one
+    number, or those of all lanes."""
 
     name: str
     function: Function
     operands: int
     tables: tuple[np.ndarray[Any, Any], ...]
+    lanes: int = 1
 
 
 def call_own(b: Builder, name: str, attrs: Sequence[float], *xs: Some) -> Number:
@@ -105,8 +111,14 @@ def function_alone(said: str) -> Own:
         return own_function(said)
 
 
-def own_function(said: str) -> Own:
-    """The function of a name that `call_own` has made."""
+def has_lanes(said: str) -> bool:
+    """Whether the function of a name that `call_own` has made has a form for vectors."""
+    SPECIAL.load()
+    return FORMULAS[said.removeprefix(PREFIX).split(".")[0]].in_lanes
+
+
+def own_function(said: str, lanes: int = 1) -> Own:
+    """The function of a name that `call_own` has made, of a number or of a vector."""
     name, *words = said.removeprefix(PREFIX).split(".")
     SPECIAL.load()  # code that was kept on disk calls it, too
     formula = FORMULAS[name]
@@ -114,11 +126,13 @@ def own_function(said: str) -> Own:
     scope = Scope(b)
     given = [b.array("f64", "in") for _ in range(formula.operands)]
     out = b.array("f64", "out")
-    with unchecked():  # of tables that nobody but it reads
-        numbers = [Number(b, b.load(x, 0)) for x in given]
-        b.store(out, 0, operand(formula.make(scope, *numbers, *map(_attribute, words))))
+    # of tables nobody but it reads, nothing is checked
+    with unchecked(), b.lanes(lanes, is_masked=True) if lanes > 1 else nullcontext() as made:
+        place = made.index if made is not None else 0
+        numbers = [Number(b, b.load(x, place)) for x in given]
+        b.store(out, place, operand(formula.make(scope, *numbers, *map(_attribute, words))))
     function = b.function(c_word(said), [*given, *[t for t, _ in scope.tables]], [out], [])
-    return Own(said, function, formula.operands, (*[values for _, values in scope.tables],))
+    return Own(said, function, formula.operands, (*[values for _, values in scope.tables],), lanes)
 
 
 def c_word(said: str) -> str:
