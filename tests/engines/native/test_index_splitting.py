@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,25 @@ REPEATED = {
 def test_repeated_elements_are_found_without_division(function: Any) -> None:
     assert "div.i64" not in loops_of(function, X)
     np.testing.assert_allclose(wg.function(function)(X), function(X), rtol=1e-12)
+
+
+NORMALISED = {
+    "values": lambda x, g: wg.reshape(x * g[:, None], (2, -1)) * np.arange(240),
+    "sum": lambda x, g: wg.sum(wg.reshape(x * g[:, None], (2, -1)) ** 2, axis=1),
+    "gradient": wg.grad(lambda x, g: wg.sum(wg.sum(wg.reshape(x * g[:, None], (2, -1)) ** 2, axis=1) ** 2)),
+}
+
+
+@pytest.mark.parametrize("function", NORMALISED.values(), ids=[*NORMALISED])
+def test_rows_of_a_longer_axis_are_gone_through_without_division(function: Any) -> None:
+    x, g = np.random.default_rng(0).normal(size=(4, 6, 20)), X[:6]
+    np.testing.assert_allclose(wg.function(function)(x, g), function(x, g), rtol=1e-12)
+    loops = loops_of(function, x, g)
+    divided = set(re.findall(r"(?:div|rem)\.i64 (%\d+)", loops))
+    multiplied = {
+        loops[: found.start()].rpartition("for ")[2].split()[0] for found in re.finditer(r" = mul\.f64", loops)
+    }
+    assert multiplied and not multiplied & divided
 
 
 @pytest.mark.parametrize("size", [64 * 700, 8 * 1234 + 4])

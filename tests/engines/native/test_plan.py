@@ -57,6 +57,21 @@ def test_elements_that_are_repeated_one_by_one_are_copied_by_the_code(function: 
     assert ({part.by for part in compiled.report(x).parts} == {"machine code"}) == is_compiled
 
 
+@pytest.mark.parametrize("function", [
+    lambda x, i: x[i], lambda x, i: wg.take(x, i, axis=1), lambda x, i: wg.take_along_axis(x, i[:, None] % 5, axis=1),
+    lambda x, i: wg.nn.embedding_lookup(x, i),
+])  # fmt: skip
+def test_elements_at_places_of_an_array_are_taken_by_the_code(function: Any) -> None:
+    """NumPy's kernels take several times as long for short rows."""
+    x, i = np.arange(60.0).reshape(12, 5), np.array([3, -1, 0, 4, 4, 2, 1, 0, 0, -5, 4, 3])
+    compiled = wg.function(function)
+    np.testing.assert_array_equal(compiled(x, i), function(x, i))
+    np.testing.assert_array_equal(compiled(np.asfortranarray(x), i), function(np.asfortranarray(x), i))
+    assert {part.by for part in compiled.report(x, i).parts} == {"machine code"}
+    with pytest.raises(IndexError, match="out of bounds"):
+        wg.function(lambda x, i: x[i])(x, i + 10)
+
+
 def test_sums_of_sums_are_one_sum() -> None:
     x = np.random.default_rng(3).normal(size=(4, 5, 6))
 

@@ -19,16 +19,23 @@ def _gather(x: np.ndarray[Any, Any], *indices: np.ndarray[Any, Any]) -> Any:
     lead, width = indices[0].shape, prod(x.shape[len(indices) :])
     try:
         if not lead or prod(lead) * width <= _GATHERED:
-            return x[indices]
+            return _elements(x, indices)
         out = np.empty((*lead, *x.shape[len(indices) :]), x.dtype)
         step = max(1, _GATHERED // max(1, prod(lead[1:]) * width))
         for start in range(0, lead[0], step):
             part = slice(start, start + step)
-            out[part] = x[(*[index[part] for index in indices],)]
+            out[part] = _elements(x, (*[index[part] for index in indices],))
         return out
     except IndexError:
         require_all_inside(indices, x.shape)
         raise
+
+
+def _elements(x: np.ndarray[Any, Any], indices: tuple[Any, ...]) -> Any:
+    """What stands at some places. `take` needs a fifth of the time for short rows; others than C's order it copies."""
+    if len(indices) == 1 and x.ndim > 1 and x.flags.c_contiguous:
+        return x.take(indices[0], axis=0)
+    return x[indices]
 
 
 def require_all_inside(indices: tuple[Any, ...], extents: Sequence[int]) -> None:

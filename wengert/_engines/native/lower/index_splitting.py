@@ -50,6 +50,10 @@ def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], m
     with b.inside(made.body), b.spanning(made.index, start, stop) as found:
         body(made.index)
     cuts = sorted(found)
+    row = 0 if cuts else _row(made)
+    if row:
+        with b.loop(start // row, stop // row) as number:
+            return _split(b, 0, row, lambda i: body(b.place(number, row, i)), most)
     if not cuts:
         return _emit_even(b, made, body)
     if len(cuts) >= most or _length(made.body) > LONGEST:
@@ -109,15 +113,31 @@ def _shared(made: For) -> int:
     Nothing is left to divide where each such row is one iteration. LLVM would divide, and of quotients by odd numbers
     it makes vectors badly, of functions of them none.
     """
-    found = {
-        item.args[1]
-        for item in made.body
-        if type(item) is Let and item.op in ("div", "rem") and item.type == "i64" and item.args[0] is made.index
-    }
+    found = _divisors(made)
     if len(found) != 1 or any(type(item) not in _WRITTEN for item in made.body):
         return 0
     (count,) = found
     return count if type(count) is int and count <= MOST_SHARED and count * len(made.body) <= WRITTEN_OUT else 0
+
+
+def _row(made: For) -> int:
+    """How long the rows are into which a loop over all of their elements divides its index; 0 if it does not, or they
+    fill no vectors. As loops over rows and over the elements of each they need no division."""
+    found = _divisors(made)
+    count = found.pop() if len(found) == 1 else 0
+    if type(count) is not int or count <= MOST_SHARED or any(type(item) not in _WRITTEN for item in made.body):
+        return 0
+    start, stop = cast(int, made.start), cast(int, made.stop)
+    return 0 if start % count or stop % count or stop - start <= count else count
+
+
+def _divisors(made: For) -> set[Operand]:
+    """What a loop divides its index by."""
+    return {
+        item.args[1]
+        for item in made.body
+        if type(item) is Let and item.op in ("div", "rem") and item.type == "i64" and item.args[0] is made.index
+    }
 
 
 def _emit_shares(b: Builder, made: For, count: int, body: Callable[[Operand], None]) -> None:

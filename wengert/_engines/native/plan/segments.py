@@ -177,6 +177,7 @@ def _untold_outside(graph: Graph, result: Iterable[Part]) -> set[Any]:
 
 
 _COPIES = ("full", "concatenate", "pad")
+_BY_NUMBER = ("gather", "permute_along", "take_along")  # NumPy's kernels take several times as long for short rows
 _LARGE = 64 * 1024  # bytes from which on an array of NumPy's may be mapped anew at each call, and ours are kept
 
 
@@ -201,4 +202,4 @@ def _computes(node: Node) -> bool:
         (out,) = node.outputs
         size = static_size(out.shape)
         return size is not None and size * out.dtype.itemsize >= _LARGE
-    return name not in MAPS and name not in ("constant", "dim_value")
+    return name in _BY_NUMBER or (name not in MAPS and name not in ("constant", "dim_value"))
