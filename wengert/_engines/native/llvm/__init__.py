@@ -3,8 +3,8 @@
 Nothing here knows graphs. `run/` calls what comes out.
 
 - `multiply` (products of matrices), `microtiles` (tiles of convolutions), `transposes` and `lane_transforms` (Fourier
-  transforms of some lines at once) are functions in IR, compiled once a machine or once for each form; `vectormath` and
-  `polynomials` are the elementary functions on vectors.
+  transforms of some lines at once, by `vector_text`) are functions in IR, compiled once a machine or once for each
+  form; `vectormath` and `polynomials` are the elementary functions on vectors.
 - `codegen` writes functions of loops: `arrays` says where arrays lie, `loop_shapes` what LLVM is told of a loop, and
   `values` and `lanes` write what is computed.
 - `jit` chooses LLVM's effort by a module's length and its longest run of lines without a jump, so that time is

@@ -17,7 +17,8 @@ of the real ones, but for its first and its last number; `ifft` goes back.
 
 "passes" are what all of these have in the middle, a function that they call: `lines.fft_8_passes.c128(one, two, roots,
 n)` transforms the lines in room `one`, and gives the room that has the results. It is most of the code, and compiled
-once for all of them.
+once for all of them, and once more for an odd number of real ones: behind the first pass, by a factor p, half of the
+numbers of each p are mirror images of the other half, and left out until the end.
 
 Real and imaginary parts are vectors of their own meanwhile. A line goes from one room to the other once for each factor
 of its length (Stockham's order, which needs no reversal of bits), of which there are 2, 3, 4 and 5, and with "any" at
@@ -26,16 +27,13 @@ the end of the name 7, 11, 13, which take four times as long to compile, and, by
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-
 from .jit import written
 from .symbols import Family, Table
-from .vectors import Vectors
+from .vector_text import Numbers, Pair, Text
 
 FACTORS = (4, 2, 3, 5, 7, 11, 13)
 FEW = 5  # up to which factors are common
@@ -43,7 +41,6 @@ LARGEST = 127  # up to which others are factors: of larger ones lines take less 
 _ZERO = "zeroinitializer"
 _TOGETHER = 4  # numbers of a transform of such a factor that are summed up at once
 _NAME = re.compile(r"(i?)(r?)fft_(\d+)_(apart|beside|columns|rows|halves|passes)(_even|_odd)?(_any)?\.(c64|c128)")
-_CACHE_LINE = 64  # bytes
 _REAL = {"c64": "f32", "c128": "f64"}
 _ROOMS = "ptr noalias %one, ptr noalias %two, ptr noalias readonly %roots"
 
@@ -72,7 +69,8 @@ class Lines(NamedTuple):
     @property
     def passes(self) -> Lines:
         """What all forms of a type and so many lanes have in common."""
-        return Lines(self.type, self.lanes, False, "passes", self.has_rare)
+        real = self.real if self.real == "odd" and not self.is_inverse else ""
+        return Lines(self.type, self.lanes, False, "passes", self.has_rare, real)
 
     @property
     def factors(self) -> list[int]:
@@ -91,125 +89,14 @@ def form_of(name: str) -> Lines | None:
     if found is None:
         return None
     inverse, real, lanes, place, parity, end, type_ = found.groups()
-    if bool(real) != bool(parity) or (real and place not in ("apart", "beside")):
+    if bool(real) != bool(parity) or (real and place not in ("apart", "beside", "passes")):
         return None
     return Lines(type_, int(lanes), bool(inverse), place, end is not None, (parity or "").removeprefix("_"))
 
 
 # -- code -------------------------------------------------------------------------------------------------------------
 
-
-class _Text:
-    """Lines of IR, with names for what they compute."""
-
-    def __init__(self, form: Lines) -> None:
-        self.form, self.t = form, Vectors(real_type(form.type), form.lanes)
-        self.lines: list[str] = []
-        self.count = 0
-
-    def name(self) -> str:
-        self.count += 1
-        return f"%v{self.count}"
-
-    def let(self, code: str) -> str:
-        found = self.name()
-        self.lines.append(f"  {found} = {code}")
-        return found
-
-    def label(self, name: str) -> None:
-        """The beginning of a block, to which the one before goes on."""
-        self.lines += [f"  br label %{name}", f"{name}:"]
-
-    def loop(self, count: str, body: Callable[[str], None], first: int = 0, step: int = 1) -> None:
-        """`body(i)` for each step from a first one to below a count."""
-        self.count += 1
-        mark = self.count
-        self.label(f"before{mark}")
-        self.label(f"head{mark}")
-        self.lines += [
-            f"  %i{mark} = phi i64 [ {first}, %before{mark} ], [ %next{mark}, %latch{mark} ]",
-            f"  %more{mark} = icmp slt i64 %i{mark}, {count}",
-            f"  br i1 %more{mark}, label %body{mark}, label %done{mark}",
-            f"body{mark}:",
-        ]
-        body(f"%i{mark}")
-        self.label(f"latch{mark}")
-        self.lines += [f"  %next{mark} = add nuw nsw i64 %i{mark}, {step}", f"  br label %head{mark}", f"done{mark}:"]
-
-    def fold(
-        self, count: str, starts: list[tuple[str, str]], body: Callable[[str, list[str]], list[str]], first: int = 0
-    ) -> list[str]:  # fmt: skip
-        """What values of some types have become in the end, which `body(i, values)` changes in each step."""
-        self.count += 1
-        mark, places = self.count, list[int]()
-        values = [f"%c{mark}.{k}" for k in range(len(starts))]
-        self.label(f"start{mark}")
-        self.label(f"turn{mark}")
-        self.lines.append(f"  %i{mark} = phi i64 [ {first}, %start{mark} ], [ %next{mark}, %round{mark} ]")
-        for _ in starts:
-            places.append(len(self.lines))
-            self.lines.append("")
-        self.lines += [
-            f"  %more{mark} = icmp slt i64 %i{mark}, {count}",
-            f"  br i1 %more{mark}, label %step{mark}, label %over{mark}",
-            f"step{mark}:",
-        ]
-        found = body(f"%i{mark}", values)
-        self.label(f"round{mark}")
-        self.lines += [f"  %next{mark} = add nuw nsw i64 %i{mark}, 1", f"  br label %turn{mark}", f"over{mark}:"]
-        for place, value, (kind, start), changed in zip(places, values, starts, found, strict=True):
-            self.lines[place] = f"  {value} = phi {kind} [ {start}, %start{mark} ], [ {changed}, %round{mark} ]"
-        return values
-
-    def times(self, x: str, n: int | str) -> str:
-        return x if n == 1 else "0" if x == "0" else self.let(f"mul i64 {x}, {n}")
-
-    def plus(self, x: str, n: int | str) -> str:
-        return x if n in (0, "0") else str(n) if x == "0" else self.let(f"add i64 {x}, {n}")
-
-    def at(self, base: str, index: str | int) -> str:
-        found = self.name()
-        self.lines.append(self.t.at(found, base, index))
-        return found
-
-    def load(self, base: str, index: str | int) -> str:
-        place, found = self.at(base, index), self.name()
-        self.lines.append(self.t.load(found, place))
-        return found
-
-    def store(self, value: str, base: str, index: str | int) -> None:
-        self.lines.append(self.t.store(value, self.at(base, index)))
-
-    def prefetch(self, base: str, index: str, count: int) -> None:
-        """Has so many elements on their way into the cache that are asked for later."""
-        for k in range(0, count, _CACHE_LINE // self.t.align):
-            place = self.at(base, self.plus(index, k))
-            self.lines.append(f"  call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 2, i32 1)")
-
-    def fma(self, x: str, y: str, total: str) -> str:
-        found = self.name()
-        self.lines.append(self.t.fma(found, x, y, total))
-        return found
-
-    def op(self, name: str, x: str, y: str) -> str:
-        return self.let(f"{name} {self.t.vec} {x}, {y}")
-
-    def number(self, x: float) -> str:
-        """A number in all lanes."""
-        kind = self.t.kind
-        word = np.float64(np.float32(x) if kind == "float" else x).view(np.uint64)
-        return "<" + ", ".join([f"{kind} 0x{int(word):016X}"] * self.t.lanes) + ">"
-
-    def splat(self, base: str, index: str) -> str:
-        """An element of an array in all lanes."""
-        element, found = self.let(f"load {self.t.kind}, ptr {self.at(base, index)}"), self.name()
-        self.lines += self.t.splat(found, element)
-        return found
-
-    def shuffle(self, x: str, y: str, lanes: list[int]) -> str:
-        """Lanes of two vectors, counted through both."""
-        mask = ", ".join(f"i32 {i}" for i in lanes)
-        return self.let(f"shufflevector {self.t.vec} {x}, {self.t.vec} {y}, <{len(lanes)} x i32> <{mask}>")
+_Text = Text[Lines]
 
 
 def factors_of(n: int) -> list[int]:
@@ -227,89 +114,9 @@ def has_rare_factors(n: int) -> bool:
     return max(factors_of(n), default=1) > FEW
 
 
-Pair = tuple[str, str]
-
-
-class _Numbers:
-    """Operations on vectors of complex numbers."""
-
-    def __init__(self, text: _Text) -> None:
-        self.text = text
-
-    def add(self, x: Pair, y: Pair) -> Pair:
-        return self.text.op("fadd", x[0], y[0]), self.text.op("fadd", x[1], y[1])
-
-    def sub(self, x: Pair, y: Pair) -> Pair:
-        return self.text.op("fsub", x[0], y[0]), self.text.op("fsub", x[1], y[1])
-
-    def scaled(self, x: Pair, number: float) -> Pair:
-        constant = self.text.number(number)
-        return self.text.op("fmul", x[0], constant), self.text.op("fmul", x[1], constant)
-
-    def plus(self, total: Pair, *terms: tuple[Pair, float]) -> Pair:
-        """A total and multiples of other numbers."""
-        text = self.text
-        for x, number in terms:
-            found: list[str] = []
-            for part, before in zip(x, total, strict=True):
-                found.append(text.fma(part, text.number(number), before))
-            total = (found[0], found[1])
-        return total
-
-    def less_turned(self, x: Pair, y: Pair) -> Pair:
-        """x - i y."""
-        return self.text.op("fadd", x[0], y[1]), self.text.op("fsub", x[1], y[0])
-
-    def more_turned(self, x: Pair, y: Pair) -> Pair:
-        """x + i y."""
-        return self.text.op("fsub", x[0], y[1]), self.text.op("fadd", x[1], y[0])
-
-    def product(self, x: Pair, w: Pair) -> Pair:
-        text, (re, im), (wre, wim) = self.text, x, w
-        negated = text.let(f"fneg {text.t.vec} {text.op('fmul', im, wim)}")
-        return text.fma(re, wre, negated), text.fma(re, wim, text.op("fmul", im, wre))
-
-    def transform(self, x: list[Pair]) -> list[Pair]:
-        """Of as many numbers as a factor."""
-        return {2: self._two, 3: self._three, 4: self._four}.get(len(x), self._odd)(x)
-
-    def _two(self, x: list[Pair]) -> list[Pair]:
-        return [self.add(*x), self.sub(*x)]
-
-    def _three(self, x: list[Pair]) -> list[Pair]:
-        both = self.add(x[1], x[2])
-        middle = self.plus(x[0], (both, -0.5))
-        turned = self.scaled(self.sub(x[1], x[2]), math.sqrt(0.75))
-        return [self.add(x[0], both), self.less_turned(middle, turned), self.more_turned(middle, turned)]
-
-    def _four(self, x: list[Pair]) -> list[Pair]:
-        even, odd = self.add(x[0], x[2]), self.sub(x[0], x[2])
-        other, turned = self.add(x[1], x[3]), self.sub(x[1], x[3])
-        one, three = self.less_turned(odd, turned), self.more_turned(odd, turned)
-        return [self.add(even, other), one, self.sub(even, other), three]
-
-    def _odd(self, x: list[Pair]) -> list[Pair]:
-        """Numbers at the same distance from both ends are taken together: sums have the cosines, differences sines."""
-        p = len(x)
-        half = p // 2
-        sums = [self.add(x[j], x[p - j]) for j in range(1, half + 1)]
-        turned = [self.sub(x[j], x[p - j]) for j in range(1, half + 1)]
-        total, near, far = x[0], list[Pair](), list[Pair]()
-        for both in sums:
-            total = self.add(total, both)
-        for k in range(1, half + 1):
-            angles = [2 * math.pi * (j * k % p) / p for j in range(1, half + 1)]
-            even = self.plus(x[0], *zip(sums, map(math.cos, angles), strict=True))
-            first, *rest = zip(turned, map(math.sin, angles), strict=True)
-            odd = self.plus(self.scaled(*first), *rest)
-            near.append(self.less_turned(even, odd))
-            far.append(self.more_turned(even, odd))
-        return [total, *near, *reversed(far)]
-
-
 def text_of(form: Lines) -> str:
     """The module of a form's function, under the name `lines`."""
-    text = _Text(form)
+    text = Text(form, real_type(form.type))
     if form.place == "halves":
         _combine_halves(text)
         return _function(text, "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %turns, i64 %n")
@@ -338,6 +145,7 @@ def _passes(text: _Text) -> None:
         "  %done = phi i64 [ 1, %begin ], [ %more, %again ]",
         "  %source = phi ptr [ %one, %begin ], [ %target, %again ]",
         "  %target = phi ptr [ %two, %begin ], [ %source, %again ]",
+        *(["  %unit = phi i64 [ %n, %begin ], [ %unit.known, %again ]"] if form.real else []),
         "  %goes.on = icmp sgt i64 %left, 1",
         "  br i1 %goes.on, label %choose, label %end",
         "choose:",
@@ -355,6 +163,13 @@ def _passes(text: _Text) -> None:
         factor = text.let(f"select i1 {divides}, i64 {p}, i64 {factor}")
         rest = text.let(f"select i1 {divides}, i64 {share}, i64 {rest}")
     text.lines += [f"  %rest = add i64 {rest}, 0", f"  %more = mul i64 %done, {factor}"]
+    if form.real:
+        text.lines += [
+            "  %is.first = icmp eq i64 %done, 1", f"  %unit.known = select i1 %is.first, i64 {factor}, i64 %unit",
+            "  %units = udiv i64 %done, %unit.known", "  %groups = select i1 %is.first, i64 1, i64 %units",
+            "  %half = udiv i64 %unit.known, 2", "  %kept = add i64 %half, 1",
+            "  %each.of = select i1 %is.first, i64 1, i64 %kept",
+        ]  # fmt: skip
     cases = " ".join(f"i64 {p}, label %of{p}" for p in form.factors)
     text.lines.append(f"  switch i64 {factor}, label %{'of.other' if form.has_rare else 'end'} [ {cases} ]")
     if form.has_rare:
@@ -366,6 +181,35 @@ def _passes(text: _Text) -> None:
         _pass(text, p)
         text.lines.append("  br label %again")
     text.lines += ["again:", "  br label %pass", "end:"]
+    if form.real:
+        _fill_mirrored(text)
+
+
+def _of_numbers(text: _Text, body: Callable[[str], None]) -> None:
+    """`body(q)` for each of the `done` numbers side by side; of real ones, but for mirror images of others."""
+    if text.form.real:
+        text.loop(
+            "%groups", lambda i: text.loop("%each.of", lambda q: body(text.plus(text.times(i, "%unit.known"), q)))
+        )
+    else:
+        text.loop("%done", body)
+
+
+def _fill_mirrored(text: _Text) -> None:
+    """The numbers that were left out, as far as a line of real numbers has them."""
+    each, half = 2 * text.form.lanes, text.let("udiv i64 %unit, 2")
+
+    def of_unit(i: str) -> None:
+        middle = text.plus(text.times(i, "%unit"), text.plus(half, 1))
+
+        def fill(q: str) -> None:
+            k = text.plus(middle, q)
+            re, im = _loaded(text, "%source", text.times(text.let(f"sub i64 %n, {k}"), each))
+            _stored(text, (re, text.let(f"fneg {text.t.vec} {im}")), "%source", text.times(k, each))
+
+        text.loop(half, fill)
+
+    text.loop(text.plus(text.let(f"udiv i64 {text.let('udiv i64 %n, 2')}, %unit"), 1), of_unit)
 
 
 def _function(text: _Text, parameters: str, type_: str = "void", result: str = "") -> str:
@@ -378,7 +222,7 @@ def _function(text: _Text, parameters: str, type_: str = "void", result: str = "
 
 def _pass(text: _Text, p: int) -> None:
     """From one room to the other: p numbers become their transform, `done` of them side by side."""
-    each, numbers = 2 * text.form.lanes, _Numbers(text)
+    each, numbers = 2 * text.form.lanes, Numbers(text)
     wide = text.times("%done", each)
     apart = text.times(wide, "%rest")
 
@@ -400,7 +244,7 @@ def _pass(text: _Text, p: int) -> None:
                 _stored(text, numbers.product(found, turns[k - 1]) if k and turns else found, "%target", to)
                 to = text.plus(to, wide)
 
-        text.loop("%done", of_number)
+        _of_numbers(text, of_number)
 
     of_row("0")  # which is not turned
     text.loop("%rest", of_row, first=1)
@@ -423,7 +267,7 @@ def _pass_of_prime(text: _Text, p: str) -> None:
     Sums and differences of numbers at the same distance from both ends take the numbers' place, and are summed up with
     cosines and sines, for some numbers of the result at once.
     """
-    each, numbers, vec = 2 * text.form.lanes, _Numbers(text), text.t.vec
+    each, numbers, vec = 2 * text.form.lanes, Numbers(text), text.t.vec
     wide = text.times("%done", each)
     apart = text.times(wide, "%rest")
     half, stride, around = text.let(f"udiv i64 {p}, 2"), text.let(f"udiv i64 %n, {p}"), text.times("%n", 2)
@@ -485,7 +329,7 @@ def _pass_of_prime(text: _Text, p: str) -> None:
 
             text.loop(most, some, first=1, step=_TOGETHER)
 
-        text.loop("%done", of_number)
+        _of_numbers(text, of_number)
 
     of_row("0")
     text.loop("%rest", of_row, first=1)
@@ -571,7 +415,7 @@ def _give_turned(text: _Text, i: str) -> None:
     places = [text.times(i, "%out.step")]
     places.append(text.plus(places[0], "%out.line"))
     turn = text.load("%turns", places[0]), text.load("%turns", places[1])
-    x = _Numbers(text).product(_loaded(text, "%source", text.times(i, 2 * text.form.lanes)), turn)
+    x = Numbers(text).product(_loaded(text, "%source", text.times(i, 2 * text.form.lanes)), turn)
     for part, place in zip(x, places, strict=True):
         text.store(part, "%out", place)
 
@@ -615,7 +459,7 @@ def _transposed(text: _Text, rows: list[str]) -> list[str]:
 
 def _combine_halves(text: _Text) -> None:
     """Each number, and the conjugate of its mirror image, whose difference is turned."""
-    lanes, numbers = text.form.lanes, _Numbers(text)
+    lanes, numbers = text.form.lanes, Numbers(text)
     last = text.let(f"sub i64 %n, {lanes}")
 
     def some(i: str) -> None:
@@ -851,7 +695,7 @@ def _take_halved(text: _Text) -> None:
 def _combine(text: _Text, get: Callable[[str], Pair], put: Callable[[str, Pair], None]) -> None:
     """From the transform of n complex numbers to that of the 2 n real ones in them, or back: of numbers at the same
     distance from both ends, sums and turned differences."""
-    numbers, is_inverse = _Numbers(text), text.form.is_inverse
+    numbers, is_inverse = Numbers(text), text.form.is_inverse
     re, im = get("0")
     if is_inverse:
         im = get("%n")[0]

@@ -27,6 +27,7 @@ AT_ONCE = 1 << 15  # numbers of one call: between calls the user may interrupt
 LEAST_LANES = split_fourier.LEAST_LANES
 LONG = 256  # numbers of a line that goes by itself where some lanes would have no other
 LONGEST = 2048  # and of a line that does in any case: rooms for several fill the second cache
+LONGEST_ODD = 20_000  # the same of so many real ones, which by themselves are as much work as complex ones
 
 
 def _dft(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
@@ -140,7 +141,8 @@ def _goes_by_line(b: Builder, x: Stored, axis: int, n: Operand) -> bool:
         return True
     if not is_last or cast(int, x.shape[axis]) < LONG:
         return False
-    return n > LONGEST or not _fill_lanes(count, most_lanes(ITEM.get(x.type, x.type)))
+    is_odd = x.type not in COMPLEX and n == x.shape[axis]
+    return n > (LONGEST_ODD if is_odd else LONGEST) or not _fill_lanes(count, most_lanes(ITEM.get(x.type, x.type)))
 
 
 def _fill_lanes(count: Operand, lanes: int) -> bool:
