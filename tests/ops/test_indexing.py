@@ -283,3 +283,16 @@ def test_a_tensor_with_axes_is_not_one_index():
 def test_a_number_of_quarters_is_an_integer(k: object) -> None:
     with pytest.raises(TypeError, match="rot90: k counts quarters and must be an integer"):
         wg.rot90(np.ones((2, 3)), k)
+
+
+@pytest.mark.parametrize("indices", [True, np.False_, np.array([True, False]), [[True, True, False]]])
+def test_take_counts_booleans_as_numbers_as_numpy_does(indices):
+    x = np.array([1.5, 2.5, 3.5])
+    wanted = np.take(x, indices)
+    for f in (ops.take, wg.function(lambda x, i: np.take(x, i)), lambda x, i: wg.value_and_grad(_taken)(x, i).value):
+        np.testing.assert_array_equal(np.sum(f(x, indices)), np.sum(wanted))
+        assert np.shape(f(x, indices)) in (np.shape(wanted), ())
+
+
+def _taken(x, i):
+    return np.sum(np.take(x, i))

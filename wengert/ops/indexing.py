@@ -67,7 +67,7 @@ def take(x: ArrayLike, indices: ArrayLike, axis: Axes = None) -> Any:
 
     Args:
         x: an array.
-        indices: an integer or an array of integers; negative ones count from the end.
+        indices: an integer or an array of integers; negative ones count from the end, booleans are 0 and 1.
         axis: the axis; None takes from the flattened array.
 
     Returns:
@@ -84,7 +84,9 @@ def take(x: ArrayLike, indices: ArrayLike, axis: Axes = None) -> Any:
     """
     a = as_tensor(x, "take")
     a, place = (flat(a), 0) if axis is None else (a, normal_axis(axis, a.ndim, "take"))
-    positions = _integer_positions(indices, "take")
+    positions = as_tensor(indices, "take")
+    is_truth = positions.dtype == dtypes.bool_  # to NumPy's `take`, and to no other op that takes positions, 0 and 1
+    positions = promotion.cast(positions, dtypes.int64) if is_truth else _integer_positions(indices, "take")
     taken = I.gather(moved(a, place, 0), positions)
     rank, rest = positions.ndim, range(positions.ndim, taken.ndim)
     return S.transpose(taken, perm=(*rest[:place], *range(rank), *rest[place:])) if place else taken
