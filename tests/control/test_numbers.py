@@ -91,6 +91,36 @@ def test_results_of_numbers_have_one_dtype_in_every_mode(f: Function, dtype: typ
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+SCANS: dict[str, Function] = {
+    "a state": lambda x: wg.scan(lambda c, v: (c * 0.9 + v, wg.tanh(c)), 0.5, x)[1],
+    "NumPy's function": lambda x: wg.scan(lambda c, v: (c * 0.9 + v, np.tanh(c) * v), 0.0, x)[1],
+    "the last first": lambda x: wg.scan(lambda c, v: (c * 0.9 + v, np.tanh(c) * v), 0.0, x, reverse=True)[1],
+    "an integer": lambda x: wg.scan(lambda c, v: (c + v, np.sqrt(c)), 1, x)[1],
+    "one step": lambda x: wg.scan(lambda c, v: (c * 0.9 + v, np.tanh(c) * v), 0.0, x[:1])[1],
+    "snapshots": lambda x: wg.scan(lambda c, v: (c * 0.9 + v, np.tanh(c) * v), 0.5, x, checkpoint="sqrt")[1],
+    "one later, one never": lambda x: wg.stack(
+        wg.scan(lambda c, v: ((c[1], v, c[2] * 0.5), (np.exp(c[0]), np.exp(c[1]) * c[2])), (0.0, 0.5, 1.0), x)[1]
+    ),
+    "complex": lambda x: abs(wg.scan(lambda c, v: (c * 0.9 + v * 1j, np.cos(c)), 0.5, x)[1]),
+}
+
+
+@pytest.mark.parametrize("name", SCANS)
+def test_steps_give_what_they_would_if_numbers_had_a_dtype_from_the_start(name: str) -> None:
+    f, x = SCANS[name], np.linspace(0.1, 1, 5, dtype=np.float32)
+
+    def total(x: Any) -> Any:
+        return wg.sum(f(x))
+
+    wanted = wg.function(f)(x)
+    assert f(x).dtype == wanted.dtype == np.float32
+    np.testing.assert_allclose(f(x), wanted, rtol=1e-5)
+    for g in (wg.grad(total), lambda x: wg.jvp(total, (x,), (x,))[1]):
+        found, wanted = g(x), wg.function(g)(x)
+        assert found.dtype == wanted.dtype == np.float32
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 OF_ARGUMENTS: dict[str, Function] = {
     "cond": lambda x, y: wg.cond(True, lambda v: v * 2.0, lambda v: v, x) * y,
     "cond, chosen by it": lambda x, y: wg.cond(x > 0, lambda: 2.0, lambda: 3.0) * x * y,

@@ -100,9 +100,10 @@ class ScanSteps:
 
     Attributes:
         example: what the first step gave.
+        of_numbers: how many steps there were until loop variables that were Python numbers had taken another dtype.
     """
 
-    __slots__ = ("carried", "count", "example", "is_reversed", "rows", "take", "xs")
+    __slots__ = ("carried", "count", "example", "is_reversed", "of_numbers", "rows", "take", "xs")
     name = "scan"
 
     def __init__(self, carried: Carried, take: Callable[..., Any], rows: Leaves, count: int, is_reversed: bool) -> None:
@@ -113,22 +114,33 @@ class ScanSteps:
         self.count = count
         self.is_reversed = is_reversed
         self.example: Leaves | None = None
+        self.of_numbers = 0
 
     def run(self, slices: Slices, on_event: OnEvent | None) -> Ran:
         """Runs the loop, as that of `WhileSteps`."""
         value, tensors = self.carried.given.value, self.carried.given.tensors
         columns: list[list[Tensor]] = []
-        event = -1 if on_event is None else 0
+        has_numbers = any(x._weak for x in tensors)
+        self.of_numbers, event = 0, -1 if on_event is None else 0
         for step in range(self.count):
             if step == event:
                 assert on_event is not None
                 event = on_event(step, tensors)
+            before = tensors
             value, tensors, given = self._step(value, tensors, step, slices)
+            if has_numbers:
+                has_numbers = any(x._weak for x in tensors)
+                if any(x._weak and x.dtype is not y.dtype for x, y in zip(before, tensors, strict=True)):
+                    self.of_numbers = step + 1
             if not step:
                 columns = [[y] for y in given]
                 continue
             for column, y in zip(columns, given, strict=True):
                 column.append(y)
+        if self.of_numbers and all(
+            x.dtype == y.dtype for x, y in zip(self.carried.given.tensors, tensors, strict=True)
+        ):
+            self.of_numbers = 0
         return Ran(self.count, tensors, columns)
 
     def replay(

@@ -716,7 +716,13 @@ def _run_scan(
     def stack(columns: Sequence[list[Tensor]]) -> list[Tensor]:
         assert scanned.example is not None
         weak[:] = [all(x._weak for x in column) for column in columns]
+        if scanned.of_numbers:
+            columns = _of_arrays(columns, scanned.of_numbers, traced_dtypes)
         return _stacked(scanned.example, columns, is_reversed)
+
+    def traced_dtypes() -> list[np.dtype[Any]]:
+        _scan_body(f, carried, rows, results)
+        return [x.dtype for x in results[-1].tensors]
 
     def never_ran() -> NeverRan:
         body, types = _scan_body(f, carried, rows, results)
@@ -746,6 +752,37 @@ def _stacked(example: Leaves, columns: Sequence[list[Tensor]], is_reversed: bool
             require_same_type("scan", example.path(place), column[0], x, ("a step", "another one"))
         stacks.append(stack_rows(column[::-1] if is_reversed else column, "scan"))
     return stacks
+
+
+def _of_arrays(
+    columns: Sequence[list[Tensor]], count: int, traced: Callable[[], list[np.dtype[Any]]]
+) -> Sequence[list[Tensor]]:  # fmt: skip
+    """What steps gave as if Python numbers among the loop variables had from the start the dtype that they took.
+
+    Args:
+        columns: what the steps gave, by place.
+        count: how many steps had the numbers.
+        traced: the dtypes that a trace gives, whose numbers have the dtype from the start.
+    """
+    steps = len(columns[0]) if columns else 0
+    if count < steps:
+        wanted = [column[count].dtype for column in columns]
+    elif count == 1:
+        try:
+            wanted = traced()
+        except Exception:  # f asks for values: these are what there is
+            return columns
+    else:
+        return columns
+    pairs = zip(columns, wanted, strict=True)
+    return [[*[_narrowed(x, dtype) for x in column[:count]], *column[count:]] for column, dtype in pairs]
+
+
+def _narrowed(x: Tensor, dtype: np.dtype[Any]) -> Tensor:
+    """A float in another dtype of floats, or of complex numbers."""
+    are_floats = dtypes.is_inexact(x.dtype) and dtypes.is_inexact(dtype)
+    fits = are_floats and not x._weak and (dtypes.is_complex(dtype) or not dtypes.is_complex(x.dtype))
+    return S.cast(x, dtype) if fits and x.dtype != dtype else x
 
 
 def _met(column: list[Tensor]) -> list[Tensor]:
