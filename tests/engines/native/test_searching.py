@@ -42,6 +42,22 @@ def test_places_are_those_of_numpy(has_open_sizes: bool, side: Any, dtype: str) 
         np.testing.assert_array_equal(find(sequence, values), np.searchsorted(sequence, values, side=side))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "uint64"])
+@pytest.mark.parametrize("side", SIDES)
+def test_places_of_numbers_in_order(side: Any, dtype: str) -> None:
+    """They are looked for in parts, also where a few of them are out of order."""
+    for n, count in ((700, 1100), (90, 513), (2000, 65), (2000, 1025)):
+        sequence, values = np.sort(numbers(dtype, n)), np.sort(numbers(dtype, count))
+        find = wg.function(lambda s, v: wg.ops.searchsorted(s, v, side))
+        for start in (0, count // 2):
+            values[start : start + 2] = values[start : start + 2][::-1]
+            np.testing.assert_array_equal(find(sequence, values), np.searchsorted(sequence, values, side=side))
+    wide = np.sort(RNG.normal(size=3000))
+    find = wg.function(lambda s, v: wg.ops.searchsorted(s, v, side))
+    for values in (np.sort(RNG.normal(size=3000)), wide[::-1].copy(), np.roll(wide, 7)):
+        np.testing.assert_array_equal(find(wide, values), np.searchsorted(wide, values, side=side))
+
+
 @pytest.mark.parametrize("side", SIDES)
 def test_values_of_several_axes_and_rows_of_sequences(side: Any) -> None:
     find = wg.function(lambda s, v: wg.ops.searchsorted(s, v, side))

@@ -40,6 +40,7 @@ from .forms import (
     strides_of,
 )
 from .formulas import RULES
+from .index_bounds import LOOKING, IndexBounds
 from .later import Later
 from .maps import MAPS, Info, Map
 from .memory_reuse import heirs
@@ -213,6 +214,7 @@ class Block:
         self.read: set[int] = set()
         self._readers: dict[int, list[Node]] | None = None  # both made when somebody asks
         self._makers: dict[int, Node] | None = None
+        self.bounds = IndexBounds(self.maker_of)
         self.targets: dict[int, Stored] = {}
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
         self.heirs: dict[int, int] = {}  # by the key of what is read last by a member, the key of what takes its place
@@ -342,7 +344,8 @@ class Block:
         if self.may_take(node, place):
             self.temporaries.pop(value.key, None)
             assert type(form) is Stored
-            return form
+            # what is known of the form's elements is not so of what is written there
+            return Stored(form.shape, form.array, form.offset, form.strides, form.is_dense)
         found = self.fresh(form.shape, form.type)
         nests.copy(self.b, form, found)
         return found
@@ -555,6 +558,8 @@ class Block:
         name = node.op.name
         self.setting.do(node)
         forms = [self.forms[v.key] for v in node.inputs]
+        if name in LOOKING:
+            self.bounds.tell(self.b, node, forms)
         if name in ("constant", "absent") and node.outputs[0].is_history:
             self.forms[node.outputs[0].key] = Nothing()
         elif name == "constant":

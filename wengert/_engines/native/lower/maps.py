@@ -325,11 +325,11 @@ def _gather_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Oper
 
 
 def _found_place(b: Builder, j: Form, index: Index, n: Operand) -> Operand:
-    """A position that an array gives; one of constants that do not count from the end is taken as it is."""
-    bounds = b.known(("bounds", j))
-    if bounds is None or bounds[0] < 0:
-        return wrapped(b, j.at(b, index), n)
-    found = b.convert("i64", j.type, j.at(b, index))
+    """A position that an array gives; one that is known not to count from the end is taken as it is."""
+    bounds, found = b.known(("bounds", j)), j.at(b, index)
+    if type(found) is int or bounds is None or bounds[0] < 0:
+        return wrapped(b, found, n)
+    found = b.convert("i64", j.type, found)
     b.remember(("anywhere", found), True)
     return found
 
@@ -340,7 +340,10 @@ def _at_wrapped(b: Builder, x: Form, index: Index) -> Operand:
 
 
 def check_range(b: Builder, indices: Sequence[Form], extents: Sequence[Operand]) -> None:
-    """Ends the function with the status INDEX if a position is out of range; constants are looked at now."""
+    """Ends the function with the status INDEX if a position is out of range.
+
+    Constants, and what the graph bounds, are looked at now, and what has been looked through once is not again.
+    """
     asked = [(j, n) for j, n in zip(indices, extents, strict=False) if not _is_inside(b, j, n)]
     if not asked:
         return
@@ -364,9 +367,13 @@ def check_range(b: Builder, indices: Sequence[Form], extents: Sequence[Operand])
             look(unflattened(b, indices[0].shape, place))
     with b.when(b.get(bad)):
         b.leave(Status.INDEX)
+    for j, n in asked:
+        b.remember(("inside", j, n), True)
 
 
 def _is_inside(b: Builder, j: Form, n: Operand) -> bool:
+    if b.known(("inside", j, n)):
+        return True
     bounds = b.known(("bounds", j))
     return bounds is not None and type(n) is int and -n <= bounds[0] and bounds[1] < n
 
