@@ -28,6 +28,7 @@ from .numbers import (
     exp,
     expm1,
     first_of,
+    fma,
     fused,
     horner,
     log,
@@ -279,10 +280,8 @@ def _gamma_size(s: Scope, a: Number, x: Number) -> Some:
 @FORMULAS.add("gamma_share", 2, in_lanes=True)
 def _gamma_share(s: Scope, a: Number, x: Number) -> Some:
     """x^a e^-x / gamma(a + 1), for positive ones."""
-    return choose(
-        a > _LARGE, lambda: call_own(s.b, "gamma_size", (), a, x) * (x / a),
-        lambda: exp(a * log(x) - x - log_gamma(a + 1.0)),
-    )  # fmt: skip
+    size = _size_in_parts(a, x)
+    return exp(size.exponent) * (size.factor / a) * (x / size.divisor)
 
 
 def _gamma_power(s: Scope, a: Number, x: Number, order: int) -> Taylor:
@@ -350,24 +349,28 @@ def _without_sign(x: Number) -> Number:
 _LOG_GAMMA = (0.0, 1 - EULER, *[(-1) ** k * zeta_less_one(k) / k for k in range(2, 30)])
 
 
-def _log_gamma_above_one(a: Number) -> Number:
-    """log(gamma(1 + a)) for 0 <= a <= 1/2, to all digits."""
-    return horner(a, _LOG_GAMMA) - log1p(a)
+_SMALL_TERMS = 19  # of the series in x for x up to 1.1
 
 
-def _upper_of_small(s: Scope, a: Number, x: Number) -> Number:
-    """The upper function where the lower one is near 1 only for its small a (DLMF 8.7.3)."""
-    b = s.b
+def _is_small(a: Number, x: Number) -> Truth:
+    return (a <= 1.3) & (x <= 1.1)
 
-    def step(n: Number, factor: Number, total: Number) -> list[Some]:
-        factor = factor * -x / n
-        return [n + 1.0, factor, total + factor / (a + n)]
 
-    _, _, total = repeated(
-        b, [1.0, 1.0, 0.0], lambda n, factor, total: (n < 2.0) | (abs(factor) > 1e-17 * abs(total)) & (n < 500.0), step
-    )
-    line = where(a <= 0.5, _log_gamma_above_one(where(a <= 0.5, a, 0.0)), log_gamma(a + 1.0))
-    return -expm1(a * log(x) - line) - exp(a * log(x) - log_gamma(a)) * total
+def _upper_of_small(a: Number, x: Number) -> Number:
+    """The upper function of small numbers, exact also where the lower one is near 1 for its small a (DLMF 8.7.3).
+
+    The sum of (-x)^n / (n! (a + n)) is one quotient. Where a is nearer to 1 than to 0, the series of gamma(1 + a) is
+    taken in a - 1: the logarithms of a beside it cancel.
+    """
+    is_near_0 = a <= 0.5
+    line = horner(where(is_near_0, a, a - 1.0), _LOG_GAMMA) - where(is_near_0, log1p(where(is_near_0, a, 0.0)), 0.0)
+    factor, above, below = -x, -x, a + 1.0
+    for n in range(2, _SMALL_TERMS + 1):
+        factor = factor * (x * (-1.0 / n))
+        place = a + float(n)
+        above, below = fma(above, place, factor * below), below * place
+    power = expm1(a * log(x) - line)
+    return -fma((power + 1.0) * a, above / below, power)
 
 
 @FORMULAS.add("gammaincc", 2, in_lanes=True)
@@ -376,7 +379,7 @@ def _gammaincc(s: Scope, a: Number, x: Number) -> Some:
     is_valid = (a >= 0.0) & (x >= 0.0) & ((a > 0.0) | (x > 0.0)) & ((a < math.inf) | (x < math.inf))
     is_inside = (a > 0.0) & (x > 0.0) & (x < math.inf) & (a < math.inf)
     is_large = (a >= FROM) & (abs(x - a) <= NEAR * a)
-    is_small = ((x <= 0.5) & (a * log(x) >= -0.4)) | ((x > 0.5) & (x <= 1.1) & (a <= 1.1 * x))
+    is_small = _is_small(a, x)
 
     def near() -> Number:
         tail = _gamma_tail(s, a, x, 0)
@@ -387,10 +390,20 @@ def _gammaincc(s: Scope, a: Number, x: Number) -> Some:
             (~is_valid, lambda: math.nan),
             (~is_inside, lambda: where((x > 0.0) & (a < math.inf), 0.0, 1.0)),
             (is_large, near),
-            (is_small, lambda: _upper_of_small(s, a, x)),
+            (is_small, lambda: _upper_of_small(a, x)),
             ((x < a) | (x <= 1.1), lambda: rest_of(_gamma_series(s, a, x, 0))),
         ],
         lambda: _gamma_fraction(s, a, x, 0),
+    )
+
+
+@FORMULAS.add("gammaincc_of_scipy", 2, in_lanes=True)
+def _gammaincc_of_scipy(s: Scope, a: Number, x: Number) -> Some:
+    """SciPy's upper function, but ours of small numbers, of which SciPy sums zeta functions."""
+    return choose(
+        (a > _TINY) & (x > _TINY) & _is_small(a, x),
+        lambda: call_own(s.b, "gammaincc", (), a, x),
+        lambda: Number(s.b, call(s.b, "gammaincc", "f64", a.x, x.x)),
     )
 
 
@@ -790,14 +803,7 @@ def _upper(b: Builder, t: str, attrs: tuple[Any, ...], a: Operand, x: Operand) -
     of zeta functions."""
     if t != "f64":
         return _value(b, "gammaincc", t, attrs, (a, x))
-    first, second = Number(b, a), Number(b, x)
-    is_small = (first > _TINY) & (first <= 1.3) & (second > _TINY) & (second <= 1.1)
-    found = choose(
-        is_small,
-        lambda: call_own(b, "gammaincc", (), first, second),
-        lambda: Number(b, call(b, "gammaincc", "f64", first.x, second.x)),
-    )
-    return found.x
+    return call_own(b, "gammaincc_of_scipy", (), Number(b, a), Number(b, x)).x
 
 
 def _beta_upper(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
