@@ -130,6 +130,7 @@ class _Machine:
         self.externs = externs
         self.values: dict[Any, Any] = {}
         self.arrays: dict[Array, Any] = {}
+        self.adds_nothing = False  # in an iteration of `Lanes` that others have done, too
 
     def value(self, operand: Operand, type_: str) -> Any:
         return self.values[operand] if type(operand) is Reg else NUMPY[type_](operand)
@@ -176,6 +177,8 @@ class _Machine:
         return held.view(np.uint16) if item.array.type in HALVES else held
 
     def accumulate(self, item: Accumulate) -> None:
+        if self.adds_nothing:
+            return
         held, place = self.arrays[item.array], self.place(item.index) * item.slots
         value = self.value(item.value, item.array.type)
         held[place] = held[place] | value if item.array.type == "bool" else held[place] + value
@@ -238,7 +241,9 @@ class _Machine:
     def lanes(self, item: Lanes) -> None:
         for index in range(item.count):
             self.values[item.index] = np.int64(index)
+            self.adds_nothing = index < item.again
             self.block(item.body)
+        self.adds_nothing = False
 
     def repeat(self, item: While) -> None:
         while True:

@@ -445,6 +445,34 @@ def test_what_is_not_added_up_needs_one_code_for_all_rows(monkeypatch: pytest.Mo
         agree(rotated, x, c)
 
 
+@pytest.mark.usefixtures("eager_tiles")
+@pytest.mark.parametrize("n", [7, 23, 30, 31, 3423])
+def test_lanes_are_powers_of_two_and_rows_done_again_are_added_once(n: int) -> None:
+    x, c = draw(n)
+    for name in ("nearest", "products", "rotated"):
+        counts = bodies(PROGRAMS[name], x, c)
+        assert all(count & (count - 1) == 0 for count in counts)
+        assert n < 16 or 16 in counts
+        agree(PROGRAMS[name], x, c)
+
+
+@pytest.mark.usefixtures("eager_tiles")
+@pytest.mark.parametrize("count", [337, 3423])
+def test_differences_of_pairs_of_points(count: int) -> None:
+    """Forces of neighbours, as simulations of molecules have them: LLVM 20 ended the process for 7, 14 and 15 lanes."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 216, count)
+    second = (first + 1 + rng.integers(0, 215, count)) % 216
+
+    def energy(x: Any) -> Any:
+        d = x[first] - x[second]
+        d = d - 7.0 * xp.round(d / 7.0)
+        squares = xp.sum(d * d, axis=1)
+        return xp.sum(xp.where(squares < 5.0, squares**-6 - squares**-3, 0.0))
+
+    agree(lambda x: wg.value_and_grad(energy)(x)[1], 7.0 * rng.random((216, 3)), rtol=1e-11)
+
+
 @pytest.mark.parametrize("name", ["newton", "mixture", "choices", "products", "rotated"])
 def test_any_number_of_threads_gives_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, c = draw(20_005, 40)

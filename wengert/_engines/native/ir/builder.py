@@ -509,10 +509,10 @@ class Builder:
             yield made.index
 
     @contextmanager
-    def lanes(self, count: int, is_masked: bool = False) -> Any:
+    def lanes(self, count: int, is_masked: bool = False, again: int = 0) -> Any:
         """`with builder.lanes(16) as made:` what is emitted inside is done for 16 values of `made.index` at once, each
-        on a way of its own if they are masked."""
-        made = Lanes(self.reg("i64"), count, [], is_masked)
+        on a way of its own if they are masked. The first `again` of them add nothing."""
+        made = Lanes(self.reg("i64"), count, [], is_masked, again)
         self.block.append(made)
         before, self.width = self.width, count
         with self.inside(made.body):

@@ -245,14 +245,16 @@ class Lanes:
     """`count` iterations side by side, `index` from 0 on: each operation is one of vectors, a number an iteration.
 
     What the body allocates is each iteration's own. No iteration reads what another writes, and the same place is
-    written by one iteration only, but for `Accumulate`. `lanes.py` says what a body may hold, and `masked_lanes.py`
-    what one whose iterations take ways of their own.
+    written by one iteration only, but for `Accumulate`. The first `again` iterations do again what others have done:
+    what they write is there already, and they add nothing. `lanes.py` says what a body may hold, and
+    `masked_lanes.py` what one whose iterations take ways of their own.
     """
 
     index: Reg
     count: int
     body: list[Instruction] = field(default_factory=list)
     is_masked: bool = False
+    again: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -585,7 +587,8 @@ def _block_lines(block: Block, indent: str) -> Iterator[str]:
             yield f"{indent}{kind} {item.index} = {item.start} .. {item.stop}"
             yield from _block_lines(item.body, indent + "  ")
         elif type(item) is Lanes:
-            yield f"{indent}lanes {item.index} = 0 .. {item.count}"
+            again = f" (the first {item.again} again)" if item.again else ""
+            yield f"{indent}lanes {item.index} = 0 .. {item.count}{again}"
             yield from _block_lines(item.body, indent + "  ")
         elif type(item) is While:
             yield f"{indent}while"

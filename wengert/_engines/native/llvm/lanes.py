@@ -224,7 +224,7 @@ class SideBySide(Values):
         self.lines = kernel.lines
         self.classes = self.classes_of(item)
         self.index = item.index
-        self.mask = ""
+        self.mask = self.all_but(item.again)
         self.made: list[dict[Any, str]] = []  # by block, the vectors made of what all iterations share
         self.slots: set[Var] = set()
 
@@ -288,6 +288,11 @@ class SideBySide(Values):
         if type(step) is int:
             return numbers
         return self.line(f"mul {self.kind('i64')} {self.operand(step, 'i64')}, {numbers}")
+
+    def all_but(self, again: int) -> str:
+        """Which iterations add something, if the first so many do not; nothing where all do."""
+        bits = ("true" if iteration >= again else "false" for iteration in range(self.width))
+        return f"<{', '.join(f'i1 {bit}' for bit in bits)}>" if again else ""
 
     def reduced(self, word: str, vector: str) -> str:
         """What `umax`, say, makes of the i64 of all iterations."""

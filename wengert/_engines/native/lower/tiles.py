@@ -3,8 +3,9 @@
 The graph of one row is lowered as any other, inside `Lanes`: each operation is done for a vector of rows, and what a
 row makes on its way is an array of the lanes' own, small enough for the caches. The last block takes some rows again
 that the one before had, where the number of rows asks for it: the same numbers are stored twice, and no other code is
-needed. Where rows are added up, those that are left over go through code of their own, for as many lanes as there are;
-where only the run tells how many, one by one. Long rows go one by one in any case, each as vectors of its own elements.
+needed. Where rows are added up, those that are left over go through code of their own, in whose first lanes are rows
+again that add nothing; where only the run tells how many, one by one. Lanes are a power of two: of others LLVM 20 ends
+the process when it takes them apart. Long rows go one by one in any case, each as vectors of its own elements.
 
 Many rows are split into parts, which may run in threads. How many there are follows from the graph and its sizes alone,
 and each part adds up its sums over rows by itself, in the order of its blocks; in the end the parts' sums are added up
@@ -198,7 +199,7 @@ class _Tiling:
     def all_rows(self, forms: Sequence[Form]) -> None:
         b, width, count = self.b, self.width(), self.count
         if type(count) is int:
-            width = min(width, count)
+            width = min(width, _power(count))
         may_repeat = width != 1 and None not in self.rows.gives  # stored twice is the same; added twice is not
         blocks, done = self.blocks_again(width) if may_repeat else self.blocks_once(width)
         if self.most:
@@ -211,7 +212,8 @@ class _Tiling:
         rest = b.sub(count, done)
         if type(rest) is int:
             if rest:
-                self.some_rows(forms, done, rest)
+                width = _power(2 * rest - 1)
+                self.some_rows(forms, b.sub(count, width), width, width - rest)
         else:
             with b.loop(done, count) as row:
                 self.some_rows(forms, row, 1)
@@ -249,10 +251,10 @@ class _Tiling:
                 self.some_rows(forms, self.first_row(number, width, may_repeat), width)
         self.part = 0
 
-    def some_rows(self, forms: Sequence[Form], first: Operand, width: int) -> None:
-        """So many rows from one on."""
+    def some_rows(self, forms: Sequence[Form], first: Operand, width: int, again: int = 0) -> None:
+        """So many rows from one on; the first `again` of them are in the sums already."""
         b, rows = self.b, self.rows
-        with b.lanes(width) as made:
+        with b.lanes(width, again=again) as made:
             row = b.add(first, made.index)
             pairs = zip(forms, rows.takes, rows.graph.inputs[1:], strict=True)
             taken = [f if axis is None else self.taken(f, axis, row, v.shape) for f, axis, v in pairs]
@@ -337,6 +339,11 @@ def _kept(value: Value) -> str:
     """The type in which a sum over rows is added up."""
     type_ = TYPE_OF[value.dtype]
     return "f64" if type_ in FLOATS else type_
+
+
+def _power(most: int) -> int:
+    """The largest power of two up to a number."""
+    return 1 << max(0, most.bit_length() - 1)
 
 
 def _cost(graph: Graph) -> int:
