@@ -60,6 +60,11 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
 
+# with which number an operation is none, so that LLVM chooses between what it is of and its result; None: with any
+_NUMBERS_THAT_CHANGE_NOTHING: dict[str, float | None] = {
+    "div": 1.0, "mul": 1.0, "sqrt": None, "maximum": -math.inf, "minimum": math.inf,
+}  # fmt: skip
+
 _OF_PARTS = (*HALVES, *COMPLEX)
 
 LONGEST = 1_000_000  # registers and arrays of a function: to compile them takes a quarter of a minute
@@ -143,10 +148,11 @@ class Builder:
             found = self._with_zero(type_, args[0], args[1])
             if found is not None:
                 return found
-        elif self._chosen and op in ("div", "mul", "sqrt"):
+        elif self._chosen and op in _NUMBERS_THAT_CHANGE_NOTHING:
+            wanted = _NUMBERS_THAT_CHANGE_NOTHING[op]
             for arg in args[1:] if op == "div" else args:
                 chosen = self._chosen.get(arg)
-                if chosen is not None and (op == "sqrt" or 1.0 in (chosen.x, chosen.y)):
+                if chosen is not None and (wanted is None or wanted in (chosen.x, chosen.y)):
                     chosen.guards = True
         return self._let(op, type_, args)
 

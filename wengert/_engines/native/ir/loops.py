@@ -175,7 +175,8 @@ class Select:
 
     `guards` says of a divisor or a factor that is 1 or a register, or of what a root is taken of and is a number or a
     register, that where it is the number, nothing may be computed with the register: that would leave a flag of what
-    the program guards against.
+    the program guards against. Of an operand of a maximum or minimum that is an infinity or a register: LLVM would make
+    a branch of it, of which no vectors are made.
     """
 
     out: Reg
