@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -122,7 +123,8 @@ def functions(n: int) -> Made:
 
 @kind
 def nested(n: int) -> Made:
-    """Functions in functions, n deep."""
+    """Functions in functions, n deep: each is some calls in Python, too."""
+    sys.setrecursionlimit(10_000)
     f: Any = np.sin
     for _ in range(n):
         f = wg.function(lambda x, f=f: f(x) * 1.1)

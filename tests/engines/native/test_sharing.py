@@ -21,7 +21,17 @@ from tests.support.modes import graph_of
 from tests.support.native_checks import noted_modules, numpy_only
 from wengert._engines.native.ir import accesses, sharing, stretches
 from wengert._engines.native.ir.builder import Builder
-from wengert._engines.native.ir.loops import Apply, Function, Operand, Status, function_text, pieces_of, verify
+from wengert._engines.native.ir.loops import (
+    Apply,
+    For,
+    Function,
+    Operand,
+    Status,
+    Store,
+    function_text,
+    pieces_of,
+    verify,
+)
 from wengert._engines.native.ir.renaming import walk
 from wengert._engines.native.llvm import call_rows, codegen, jit
 from wengert._engines.native.lower import routines
@@ -169,6 +179,51 @@ def test_in_functions_that_llvm_leaves_alone_short_loops_are_pieces_too(monkeypa
         function, b = steps([2.0], [1])
         sharing.shared(function, b.reg)
         assert len(pieces_of(function.body)) == pieces
+
+
+def test_many_loops_that_are_like_no_other_are_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "LONG", 1)
+    for lone, pieces in ((9, 0), (8, 9)):
+        monkeypatch.setattr(sharing, "LONE", lone)
+        b = Builder()
+        x, y = b.array("f64", "in"), b.array("f64", "out")
+        for length in range(1, 10):
+            with b.loop(0, length) as i:
+                b.store(y, i, b.load(x, i))
+        function = b.function("copies", [x], [y], [])
+        sharing.shared(function, b.reg)
+        assert len(pieces_of(function.body)) == pieces
+        np.testing.assert_array_equal(results(function), np.arange(1.0, 10.0))
+
+
+def test_stretches_that_are_no_pieces_stay_straight(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"MUCH": 1, "LEAST": 2, "ENOUGH": 4, "MOST": 4, "AGAIN": 0}.items():
+        monkeypatch.setattr(stretches, name, value)
+    monkeypatch.setattr(sharing, "LONG", 1)
+    b = Builder()
+    x, y = b.array("f64", "in"), b.array("f64", "out")
+    total = b.load(x, 0)
+    for k, op in enumerate(("add", "sub", "mul", "div", "maximum", "minimum", "add", "mul", "sub")):
+        total = b.let(op, "f64", total, b.load(x, k + 1))
+        b.store(y, k, total)
+    with b.when(b.let("lt", "f64", total, -100.0)):
+        b.leave(Status.LINALG)
+    function = b.function("straight", [x], [y], [])
+    wanted = results(function)
+    sharing.shared(function, b.reg)
+    assert not any(type(item) in (For, Apply) for item in function.body)
+    np.testing.assert_array_equal(results(function), wanted)
+
+
+def test_of_what_never_runs_there_is_nothing() -> None:
+    b = Builder()
+    y = b.array("f64", "out")
+    with b.when(False) as branch:
+        b.leave(Status.REFUSED)
+    with b.inside(branch.other):
+        b.store(y, 0, 2.0)
+    function = b.function("constant", [], [y], [])
+    assert [type(item) for item in function.body] == [Store]
 
 
 @pytest.mark.usefixtures("everywhere")

@@ -535,9 +535,13 @@ class Builder:
 
     @contextmanager
     def when(self, cond: Operand) -> Any:
-        """`with builder.when(cond) as branch:` what is emitted inside runs if cond; `branch.other` is the else."""
+        """`with builder.when(cond) as branch:` what is emitted inside runs if cond; `branch.other` is the else. Of what
+        is known never to run there is nothing, and its else stands where it would."""
         made = If(cond)
-        self.block.append(made)
+        if cond is False:
+            made.other = self.block
+        else:
+            self.block.append(made)
         with self.inside(made.then):
             yield made
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from . import stretches
 from .loops import (
@@ -62,7 +62,8 @@ LONG = 300  # instructions: what is shorter LLVM sees whole, and optimises acros
 LARGEST = 2_000  # of a piece: LLVM's time in it is bounded
 ALONE = 40  # of a piece that one place runs: a call costs as much as a few of them ...
 MANY = 3_000  # ... and half as many where the function is so long that LLVM optimises only what is not in it
-FEWEST = 3  # of a piece that many run
+FEWEST = 3  # of a piece that many run, and of any where more than ...
+LONE = 64  # ... loops are like no other: LLVM's time in one function of so many is not linear
 LONGER = 10_000  # of a function, from which on a loop that keeps histories is a piece even if no other is like it
 MOST_NUMBERS = 16  # that loops differ in and yet are one piece
 
@@ -153,10 +154,13 @@ class _Sharing:
         while not self.is_longer and self.looked_into():
             pass
         instead: dict[int, list[Any]] = {}
-        for alike in self.alike.values():
+        sizes = {key: length([alike[0].item]) for key, alike in self.alike.items()}
+        if sum(len(self.alike[key]) == 1 and FEWEST <= size < self.alone for key, size in sizes.items()) > LONE:
+            self.alone = FEWEST
+        for key, alike in self.alike.items():
             varying = _varying(alike)
             groups = [alike] if len(varying) <= MOST_NUMBERS else [[place] for place in alike]
-            size = length([alike[0].item])
+            size = sizes[key]
             for places in groups:
                 if size >= (FEWEST if len(places) > 1 else self.alone):
                     found = self.applications(places, varying if len(places) > 1 else [])
@@ -242,7 +246,10 @@ class _Sharing:
             if found is None:
                 for inner in blocks_of(item):
                     self.put(inner, instead)
-            made += [item] if found is None else found
+                # a stretch that is no piece is no loop either, but its registers have their names outside of it, too
+                is_stretch = id(item) in self.straight
+                found = renewed(cast(For, item).body, {}, self.fresh) if is_stretch else [item]
+            made += found
         block[:] = made
 
 

@@ -22,6 +22,7 @@ from .loops import (
     Let,
     Load,
     Reg,
+    Return,
     Select,
     Set,
     Store,
@@ -33,7 +34,7 @@ from .loops import (
 from .renaming import reads, walk
 
 MUCH = 2_500  # straight instructions of a block, from which on they are cut: more than sharing.LARGEST
-LEAST = 60  # of a stretch: more than sharing.ALONE, so that each becomes a function
+LEAST = 12  # of a stretch: what is called costs as much as some; one that is short and like no other stays where it is
 ENOUGH, MOST = 200, 800  # from which on one may end, and from which on it does
 SEEN = 6  # instructions that decide whether a stretch ends behind them
 AGAIN = 10  # stretches that are alike, on the average: of fewer LLVM's haste with straight code takes less time
@@ -67,7 +68,7 @@ def _blocks(block: Block) -> list[Block]:
 
 
 def _is_plain(item: Any) -> bool:
-    return type(item) in _PLAIN
+    return type(item) in _PLAIN or (type(item) is If and not item.other and [*map(type, item.then)] == [Return])
 
 
 def _is_stretch(part: Block) -> bool:
@@ -121,7 +122,7 @@ def _left(function: Function, stretches: list[Block]) -> set[Reg]:
 
 
 def _outs(part: list[Any]) -> list[Reg]:
-    return [item.out for item in part if type(item) not in (Set, Store)]
+    return [item.out for item in part if type(item) not in (Set, Store, If)]
 
 
 def _put(block: Block, parts: list[Block], left: set[Reg], fresh: Callable[[str], Reg]) -> list[For]:
