@@ -285,6 +285,18 @@ def test_a_number_of_quarters_is_an_integer(k: object) -> None:
         wg.rot90(np.ones((2, 3)), k)
 
 
+@pytest.mark.parametrize("step", [2**40, 2**62, 2**63, 2**70, -(2**40), -(2**62), -(2**63) - 1])
+@pytest.mark.parametrize("signature", [None, [wg.TensorSpec((None,), np.float64)]])
+def test_steps_of_slices_are_as_long_as_one_likes(step, signature):
+    x = np.arange(6.0)
+    for f in (lambda x: x[::step] * 2, lambda x: np.sum(x[1:4:step]), lambda x: x[4:2:step], lambda x: x[2::step]):
+        np.testing.assert_array_equal(wg.function(f, input_signature=signature)(x), f(x))
+    gradient = wg.grad(lambda x: np.sum(x[::step] ** 2))
+    np.testing.assert_array_equal(
+        wg.function(gradient, input_signature=signature)(x), [0] * 5 + [10] if step < 0 else 0
+    )
+
+
 @pytest.mark.parametrize("indices", [True, np.False_, np.array([True, False]), [[True, True, False]]])
 def test_take_counts_booleans_as_numbers_as_numpy_does(indices):
     x = np.array([1.5, 2.5, 3.5])

@@ -220,6 +220,9 @@ def _mask(x: Tensor, axis: int, mask: np.ndarray[Any, Any], what: str) -> Array:
     return Array(axis, (*[constant(part) for part in mask.nonzero()],))
 
 
+_FARTHEST = 2**48  # the longest step of a slice that is told from longer ones: no axis has as many elements
+
+
 def _bound(value: int | None) -> Any:
     return value if value is None or type(value) in (int, Dim) else operator.index(value)
 
@@ -228,6 +231,7 @@ def _whole(axis: int, item: slice, size: DimLike, what: str) -> Whole:
     start, stop, step = _bound(item.start), _bound(item.stop), 1 if item.step is None else operator.index(item.step)
     if step == 0:
         raise ValueError(at_user_line(f"{what}: the step of a slice cannot be 0"))
+    step = max(-_FARTHEST, min(step, _FARTHEST))
     if Dim in (type(size), type(start), type(stop)):
         return _whole_of_dims(axis, start, stop, step, size)
     covered = range(*slice(start, stop, step).indices(size))
