@@ -11,6 +11,8 @@ import pytest
 import wengert as wg
 from wengert._core.graph import Graph, Node
 from wengert._engines.native import engine
+from wengert._engines.native.lower.functions import lowered
+from wengert._engines.native.plan.prepare import ready
 from wengert._engines.native.plan.segments import Part, parts
 from wengert._passes import optimise
 
@@ -70,6 +72,24 @@ def test_elements_at_places_of_an_array_are_taken_by_the_code(function: Any) -> 
     assert {part.by for part in compiled.report(x, i).parts} == {"machine code"}
     with pytest.raises(IndexError, match="out of bounds"):
         wg.function(lambda x, i: x[i])(x, i + 10)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("function", [
+    lambda x, axis: x - np.log(wg.sum(x, axis=axis, keepdims=True)),
+    lambda x, axis: wg.nn.log_softmax(x, axis=axis),
+    wg.grad(lambda x, axis: wg.sum(wg.nn.log_softmax(x, axis=axis)[:7, :9] ** 2), 0),
+])  # fmt: skip
+def test_what_takes_long_of_a_sum_is_computed_once_and_not_for_each_reader(function: Any, axis: int) -> None:
+    x = np.random.default_rng(3).random(size=(40, 50))
+    compiled = wg.function(lambda x: function(x, axis))
+    np.testing.assert_allclose(compiled(x), function(x, axis), rtol=1e-12, atol=1e-13)
+    loops = str(lowered(ready(optimise(compiled.trace(x))), "f").function).split("\n")
+    places = [i for i, line in enumerate(loops) if " = log.f64" in line]
+    assert places
+    for place in places:  # in a loop of its own, which may be in pieces
+        around = [line for line in loops[:place] if line.lstrip().startswith("for ")]
+        assert around[-1].startswith("  for ")
 
 
 def test_sums_of_sums_are_one_sum() -> None:

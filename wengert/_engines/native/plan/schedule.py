@@ -214,10 +214,24 @@ class _Scheduling:
         readers = self.readers[key]
         if len(readers) != 1 or key in self.asked or self.kinds[readers[0]] not in _READING:
             return False
-        if self.nodes[place].op.facts.cost == "dear" and readers[0] not in read_once:
+        if self.nodes[place].op.facts.cost == "dear" and (readers[0] not in read_once or self.is_repeated(readers[0])):
             return False
         depth[place] = depth.get(readers[0], 0) + 1
         return depth[place] <= DEEP
+
+    def is_repeated(self, place: int) -> bool:
+        """Whether a map, or one that reads it, repeats elements: a loop may come to each of them many times, and of
+        functions that are computed once for each row LLVM makes no vectors."""
+        while True:
+            node = self.nodes[place]
+            (value,) = node.outputs
+            size = static_size(node.inputs[0].shape)
+            if node.op.name == "broadcast_to" and size != static_size(value.shape):
+                return size != 1
+            readers = self.readers[value.key]
+            if len(readers) != 1 or not self.is_map(readers[0]):
+                return False
+            place = readers[0]
 
     def is_read_once(self, place: int, read_once: set[int]) -> bool:
         if self.kinds[place] is Kind.ASSEMBLE:
