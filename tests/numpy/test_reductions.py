@@ -72,6 +72,29 @@ def test_gradients_of_numbers_along_an_axis():
         assert wg.function(f)(2.0) == 2
 
 
+METHODS = (
+    "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull",
+    "linear", "median_unbiased", "normal_unbiased", "lower", "higher", "midpoint", "nearest",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("q", [0.3, [0.3, 0.6]])
+def test_booleans_have_the_quantiles_that_numpy_gives_them(q, method):
+    """Those that are elements; there is nothing between two of them."""
+    x = np.array([True, False, True, True, False])
+    compiled = wg.function(lambda x: np.quantile(x, q, method=method))
+    try:
+        expected = np.quantile(x, q, method=method)
+    except TypeError:
+        for f in (lambda x: wnp.quantile(x, q, method=method), compiled):
+            with pytest.raises(TypeError, match="of booleans, method must be one of"):
+                f(x)
+    else:
+        np.testing.assert_array_equal(wnp.quantile(x, q, method=method), expected)
+        np.testing.assert_array_equal(compiled(x), expected)
+
+
 @pytest.mark.parametrize("name", ["percentile", "nanpercentile"])
 @pytest.mark.parametrize("q", [150, -1, [50, 101]])
 def test_percentiles_name_their_range(name, q):

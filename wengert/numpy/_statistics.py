@@ -31,6 +31,8 @@ def _quantile(
     """The quantiles by NumPy's method of that name, with or without weights; `skip` leaves NaN out."""
     a, kept = as_tensor(x, name), is_kept(keepdims)
     require_shares(q, name)
+    if a.dtype == dtypes.bool_ and method not in _OF_ELEMENTS:  # in NumPy, too, booleans have no differences
+        raise TypeError(at_user_line(f"np.{name}: of booleans, method must be one of {_OF_ELEMENTS}, got {method!r}"))
     if not isinstance(q, (int, float)) and method not in _OF_ELEMENTS:
         a = cast(a, dtypes.promote(a.dtype, as_float(as_tensor(q)).dtype))  # as NumPy: numbers do not count, arrays do
     if weights is not None:
