@@ -80,6 +80,28 @@ def test_binary_form_is_numpys(dtype):
         np.testing.assert_array_equal(ops.nextafter(x, y), np.nextafter(x, y))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_compiled_exponents_and_powers_of_two_are_numpys_to_the_bit(dtype):
+    """Of numbers of any bits, half of them subnormal, and of exponents far beyond what fits."""
+    info, rng, count = np.finfo(dtype), np.random.default_rng(0), 50_000
+    whole = np.dtype(f"u{info.bits // 8}")
+    bits = rng.integers(0, np.iinfo(whole).max, count, dtype=whole, endpoint=True)
+    bits[::2] >>= whole.type(info.bits - info.nmant)
+    x = bits.view(dtype)
+    x[:8] = [0, -0.0, np.inf, -np.inf, NAN, info.max, info.tiny, info.smallest_subnormal]
+    n = rng.integers(-2300, 2300, count).astype(np.int32)
+    n[::3] = rng.integers(-200, 200, len(n[::3]))
+    n[1::7] = rng.choice([-(2**31), 2**31 - 1, -1074, -1022, -1023, 1023, 1024, 2046, -2100], len(n[1::7]))
+    with np.errstate(all="ignore"):
+        want, got = np.ldexp(x, n), np.asarray(wg.function(ops.ldexp)(x, n))
+        np.testing.assert_array_equal(got, want)
+        numbers = ~np.isnan(want)
+        np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(want)[numbers])
+        for one, other in zip(wg.function(ops.frexp)(x), np.frexp(x), strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype
+
+
 def test_binary_form_is_differentiated():
     assert wg.grad(lambda x: ops.ldexp(x, 3) ** 2)(1.5) == 2 * 64 * 1.5
     assert wg.grad(lambda x: ops.frexp(x)[0])(6.0) == 0.125

@@ -25,7 +25,6 @@ from ..plan.support import prepared, reason_against, untold
 from ..run.calls import derived_sizes
 from .names import function_name, unique
 
-LIBM = frozenset({"ldexp", "ldexpf", "ilogb", "ilogbf"})
 SPECIAL = {"special.gammaln": "lgamma_r", "special.gamma": "tgamma"}
 
 
@@ -162,7 +161,7 @@ def _refused(nodes: Iterable[Node]) -> Iterator[tuple[Node, str]]:
 
 def _require_calls(name: str, function: Function) -> None:
     for called in _called(function):
-        if called not in LIBM and called not in SPECIAL and not called.startswith(("lapack.", PREFIX)):
+        if called not in SPECIAL and not called.startswith(("lapack.", PREFIX)):
             raise TypeError(f"export: {name} uses {called.partition('.')[2] or called} of a Python library's")
 
 

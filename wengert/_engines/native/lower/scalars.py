@@ -13,7 +13,7 @@ from typing import Any
 from ...._core.op import Op
 from ..ir import half_floats
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, HALVES, SIGNED, UNSIGNED, WIDTHS, Operand, Typed
+from ..ir.loops import FLOATS, HALVES, SIGNED, UNSIGNED, WIDTHS, Operand
 
 Rule = Callable[..., Operand]
 
@@ -314,6 +314,7 @@ def _logaddexp2(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Opera
 # of floats the bits behind the exponent, and how far exponents may be apart for a ratio within the range, of subnormal
 # numbers, too; where they are further apart two powers of two bring the larger and the smaller number together
 _MANTISSA = {"f64": 52, "f32": 23}
+_BIAS = {"f64": 1023, "f32": 127}
 _FAR_APART = {"f64": 960, "f32": 96}
 _TOGETHER = {"f64": (-600, 700), "f32": (-64, 90)}
 
@@ -344,22 +345,39 @@ def _log_ratio(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operan
 
 
 def _ldexp(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, n: Operand) -> Operand:
-    """x times two to the n; `t` is the type of n, which is cut to where the result has long been 0 or infinite."""
-    most = 5000 if WIDTHS[t] > 1 else 100
-    n = b.select(t, b.let("gt", t, n, most), most, n)
-    if t in SIGNED:
-        n = b.select(t, b.let("lt", t, n, -most), -most, n)
+    """x times two to the n, by three powers of two of which only the last may round: `t` is the type of n, of which
+    nothing is left but where the result is 0 or infinite."""
     # a number that is written out bears no type of its own: the type of the node's result comes as an attribute
     (kind,) = attrs
-    name = "ldexp" if kind == "f64" else "ldexpf"
-    return b.call(name, [Typed(kind, x), Typed("i32", b.convert("i32", t, n))], kind)
+    whole, mantissa, most = f"i{8 * WIDTHS[kind]}", _MANTISSA[kind], _BIAS[kind]
+    least, step = 1 - most, mantissa + 2 - most  # what is left after a step to subnormal numbers is beyond all digits
+    n = b.convert(whole, t, n)
+    for _ in range(2):
+        rest = b.select(whole, b.let("lt", whole, n, least), step, 0)
+        rest = b.select(whole, b.let("gt", whole, n, most), most, rest)
+        x, n = b.let("mul", kind, x, _power_of_two(b, kind, rest)), b.let("sub", whole, n, rest)
+    n = b.select(whole, b.let("lt", whole, n, least), least, n)
+    n = b.select(whole, b.let("gt", whole, n, most), most, n)
+    return b.let("mul", kind, x, _power_of_two(b, kind, n))
+
+
+def _power_of_two(b: Builder, t: str, n: Operand) -> Operand:
+    whole = f"i{8 * WIDTHS[t]}"
+    return b.convert(t, whole, b.let("shl", whole, b.let("add", whole, n, _BIAS[t]), _MANTISSA[t]), bits=True)
 
 
 def _exponent(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand) -> Operand:
-    """The e of x = m 2^e with 0.5 <= m < 1; 0 of what has none."""
+    """The e of x = m 2^e with 0.5 <= m < 1; 0 of what has none. A subnormal number is as many of the least one as its
+    bits say."""
+    whole, mantissa = f"i{8 * WIDTHS[t]}", _MANTISSA[t]
+    size = b.convert(whole, t, b.let("abs", t, x), bits=True)
+    is_subnormal = b.let("lt", whole, size, 1 << mantissa)
+    steps = b.convert(whole, t, b.convert(t, whole, size), bits=True)
+    bits = b.select(whole, is_subnormal, steps, size)
+    shift = b.select(whole, is_subnormal, 2 - 2 * _BIAS[t] - mantissa, 1 - _BIAS[t])
+    found = b.let("add", whole, b.let("shr", whole, bits, mantissa), shift)
     has_none = b.either(b.let("eq", t, x, 0.0), b.negated(_isfinite(b, t, attrs, x)))
-    found = b.call("ilogb" if t == "f64" else "ilogbf", [Typed(t, b.select(t, has_none, 1.0, x))], "i32")
-    return b.select("i32", has_none, 0, b.let("add", "i32", found, 1))
+    return b.convert("i32", whole, b.select(whole, has_none, 0, found))
 
 
 def _gcd(b: Builder, t: str, attrs: tuple[Any, ...], x: Operand, y: Operand) -> Operand:
@@ -440,11 +458,12 @@ _SAME = (
     "cosh", "tanh", "hypot", "cbrt", "erf", "erfc", "nextafter", "eq", "ne", "lt", "le", "gt", "ge", "copysign",
 )  # fmt: skip
 
-# which call functions, or search
-SEARCHES: dict[str, Rule] = {"ldexp": _ldexp, "exponent": _exponent, "gcd": _gcd, "lcm": _lcm}
+SEARCHES: dict[str, Rule] = {"gcd": _gcd, "lcm": _lcm}
 
 SCALARS: dict[str, Rule] = {
     **SEARCHES,
+    "ldexp": _ldexp,
+    "exponent": _exponent,
     **{name: plain(name) for name in _SAME},
     **{name: plain(op) for name, op in _RENAMED.items()},
     **{name: _rounded(name) for name in ("floor", "ceil", "trunc", "rint")},
