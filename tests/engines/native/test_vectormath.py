@@ -457,3 +457,31 @@ def _said(function: Any, x: Any) -> set[str]:
         warnings.simplefilter("always")
         function(x)
     return {str(w.message).split(" encountered")[0] for w in caught}
+
+
+@pytest.mark.parametrize("function", [np.fmod, np.remainder, np.floor_divide])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_remainders_are_cs_to_the_bit(function: Any, dtype: Any) -> None:
+    """Of any bits, of tenths, which lie beside whole quotients, and of all special numbers beside each other."""
+    info, rng, count = np.finfo(dtype), np.random.default_rng(0), 20_000
+    whole = np.dtype(f"u{info.bits // 8}")
+    x, y = (rng.integers(0, np.iinfo(whole).max, 4 * count, dtype=whole, endpoint=True).view(dtype) for _ in range(2))
+    with np.errstate(all="ignore"):
+        x[count : 2 * count] = y[count : 2 * count] * rng.uniform(-3e4, 3e4, count).astype(dtype)
+    x[2 * count :], y[2 * count :] = (rng.integers(-n, n, 2 * count).astype(dtype) * dtype(0.1) for n in (1000, 30))
+    ends = [0, -0.0, np.inf, -np.inf, np.nan, info.max, -info.max, info.tiny, info.smallest_subnormal, 1, -1, 3]
+    x[: len(ends) ** 2], y[: len(ends) ** 2] = (v.ravel() for v in np.meshgrid(ends, ends))
+    with np.errstate(all="ignore"):
+        found, wanted = wg.function(function)(x, y), function(x, y)
+    np.testing.assert_array_equal(found, wanted)
+    numbers = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(wanted)[numbers])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_remainders_warn_as_numpys_do(dtype: Any) -> None:
+    x, y = np.linspace(1, 9, 64).astype(dtype), np.linspace(0.3, 0.9, 64).astype(dtype)
+    compiled, ends = wg.function(np.fmod), [0, 1, np.inf, np.nan, np.finfo(dtype).max, np.finfo(dtype).tiny]
+    for x[3], y[3] in [(dtype(one), dtype(other)) for one in ends for other in ends]:
+        with np.errstate(all="warn"):
+            assert _said(lambda x: compiled(x, y), x) == _said(lambda x: np.fmod(x, y), x), (x[3], y[3])

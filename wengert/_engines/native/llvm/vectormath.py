@@ -15,7 +15,7 @@ import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from . import polynomials, rare_lanes, symbols
+from . import polynomials, rare_lanes, remainders, symbols
 from .target import is_x86, vector_bits
 
 ONE_OPERAND = (
@@ -74,8 +74,10 @@ class Declared(NamedTuple):
 def forms(name: str, dtype: str) -> dict[int, str]:
     """The symbols of a function's vector forms in compiled code, by their numbers of lanes."""
     known = variants(name, dtype)
+    sizes = [bits // _BITS[dtype] for bits in (128, 256, 512) if bits <= vector_bits()]
+    if remainders.has(name):
+        return {lanes: remainders.symbol(dtype, lanes) for lanes in sizes}
     if polynomials.is_preferred(name, dtype) or (not known and polynomials.has(name)):
-        sizes = [bits // _BITS[dtype] for bits in (128, 256, 512) if bits <= vector_bits()]
         return {lanes: polynomials.symbol(name, dtype, lanes) for lanes in sizes}
     if rare_lanes.has(name, dtype):
         return {lanes: rare_lanes.symbol(name, dtype, lanes) for lanes, _ in known}
@@ -90,7 +92,9 @@ def declared(name: str, dtype: str) -> Declared:
     declarations: dict[str, str] = {}
     librarys = dict(variants(name, dtype))
     for lanes, symbol in found.items():
-        if symbol == polynomials.symbol(name, dtype, lanes):
+        if remainders.has(name):
+            body, needed = remainders.definition(dtype, lanes)
+        elif symbol == polynomials.symbol(name, dtype, lanes):
             body, needed = polynomials.definition(name, dtype, lanes)
         elif symbol == rare_lanes.symbol(name, dtype, lanes):
             body, needed = rare_lanes.definition(name, dtype, lanes, librarys[lanes])
