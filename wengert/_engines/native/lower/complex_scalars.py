@@ -229,7 +229,7 @@ def _cosh_and_sinh(p: Parts, x: Operand, y: Operand) -> tuple[Pair, Pair]:
     is_endless = p.b.both(p.eq(p.abs(x), math.inf), no_turn)
     at_zero = p.b.both(p.eq(x, 0.0), no_turn)
     cosh = p.chosen(is_endless, Pair(math.inf, math.nan), cosh)
-    sinh = p.chosen(is_endless, Pair(x, math.nan), sinh)
+    sinh = p.chosen(is_endless, Pair(math.inf, math.nan), sinh)  # of either sign, as C's library has it
     cosh = p.chosen(at_zero, Pair(math.nan, 0.0), cosh)
     sinh = p.chosen(at_zero, Pair(x, math.nan), sinh)
     return cosh, sinh
@@ -249,7 +249,8 @@ def _cos(p: Parts, z: Pair) -> Pair:
 
 def _sin(p: Parts, z: Pair) -> Pair:
     turned = _cosh_and_sinh(p, p.neg(z.im), z.re)[1]
-    return Pair(turned.im, p.neg(turned.re))
+    is_endless = p.b.both(p.eq(turned.re, math.inf), p.is_nan(turned.im))
+    return Pair(turned.im, p.select(is_endless, math.inf, p.neg(turned.re)))
 
 
 def _tanh(p: Parts, z: Pair) -> Pair:
