@@ -1,5 +1,7 @@
 """Times special functions by dtype and by region of their arguments, beside JAX's and SciPy's, and their gradients.
 
+So are functions of NumPy at the ends of their domains: infinities, NaN, zeros, what is beyond.
+
 Each row is one function of 100,000 numbers of one region, which one program computes for all regions: microseconds of
 processor time a call and the ratios to JAX's compiled form and to SciPy's (which has no gradients). The libraries take
 turns. NaN stands where a library has no such function. `--above 1` prints at the end those that take longer than the
@@ -50,6 +52,11 @@ _POSITIVE: Regions = {
 }  # fmt: skip
 _GAMMA: Regions = {**_POSITIVE, "below": [(-8, -0.01)], "far below": [(-30, -20)], "above 35": [(35, 150)]}
 _INSIDE: Regions = {"around 0": [(-0.5, 0.5)], "all": [(-1, 1)], "ends": [(0.99, 1)], "tiny": [(-1e-3, 1e-3)]}
+_ENDS: Regions = {
+    "zeros": [(0, 0)], "infinite": [(np.inf, np.inf)], "minus infinite": [(-np.inf, -np.inf)],
+    "NaN": [(np.nan, np.nan)], "beyond 1": [(1.1, 20)], "below -1": [(-20, -1.1)], "far": [(2e3, 1e4)],
+    "far below": [(-1e4, -2e3)],
+}  # fmt: skip
 _SHARES: Regions = {"all": [(0, 1)], "middle": [(0.2, 0.8)], "small": [(1e-7, 1e-2)], "ends": [(0.99, 1)]}
 
 
@@ -93,8 +100,9 @@ class Function(NamedTuple):
         """The function in a module."""
         name = self.name if self.jax is None or module is not jax.scipy.special else self.jax
         f = getattr(module, name, None) if name else None
-        if f is None and name and module is jax.scipy.special:
-            f = getattr(jax.numpy, name, None)  # which has the functions that C has
+        if f is None and name:
+            plain = {jax.scipy.special: jax.numpy, wg.scipy.special: wg.numpy, scipy.special: np}[module]
+            f = getattr(plain, name, None)  # which has the functions that C has
         if f is None:
             return None
         if self.result is None:
@@ -107,6 +115,13 @@ def _of(names: str, regions: Regions, **how: Any) -> list[Function]:
 
 
 FUNCTIONS: tuple[Function, ...] = (
+    *_of("exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh", _ENDS),
+    *_of("arcsinh arccosh arctanh sqrt cbrt sinc", _ENDS),
+    *_of("exp expm1 log sin cos tan sinh tanh arctan sinc", _ENDS, is_complex=True),
+    *_of("fmod remainder floor_divide power arctan2 hypot", {
+        "middle": [(1, 20), (0.2, 0.9)], "far": [(1e3, 1e4), (0.2, 0.9)], "zeros": [(0, 0), (0.2, 0.9)],
+        "infinite": [(np.inf, np.inf), (0.2, 0.9)], "NaN": [(np.nan, np.nan), (0.2, 0.9)],
+    }),
     *_of("erf erfc erfcx ndtr log_ndtr expit log_expit dawsn erfi wofz", _LINE),
     *_of("erf erfc erfcx dawsn erfi wofz ndtr", _LINE, is_complex=True),
     *_of("expi exp1 expm1 exprel i0 i0e i1 i1e j0 j1 cosm1 exp2 exp10", _LINE),
@@ -181,7 +196,7 @@ def arguments(ranges: Sequence[Range], dtype: str) -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(0)
     found: list[np.ndarray] = []
     for low, high in ranges:
-        x = rng.uniform(low, high, COUNT)
+        x = rng.uniform(low, high, COUNT) if low < high else np.full(COUNT, low, float)
         found.append((x * np.exp(1j * rng.uniform(-1.5, 1.5, COUNT)) if dtype in COMPLEX else x).astype(dtype))
     return (*found,)
 
