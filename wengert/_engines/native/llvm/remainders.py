@@ -2,8 +2,8 @@
 
 The whole quotient of numbers that are not too far apart is the truncated one, or one less, and what is left of it is a
 number without rounding: one fused multiply-add gives it. So values are C's to the bit. Lanes with numbers further
-apart, subnormal divisors, zeros or infinities are asked of C's function, each by itself: here they divide 0 by 1, so
-that none but that function's flags are set.
+apart or subnormal divisors are asked of C's function, each by itself: here they divide 0 by 1, so that none but that
+function's flags are set.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def definition(dtype: str, lanes: int) -> tuple[str, dict[str, str]]:
     zero, endless, least = w.number(0.0), pattern(math.inf), pattern(_TINY[dtype])
     size, divisor = (w.bits(w.intrinsic("fabs", x)) for x in ("%x", "%y"))
     apart = w.emit(f"sub {w.ints} {size}, {divisor}")
-    is_normal = test("ult", w.emit(f"sub {w.ints} {divisor}, {constant(least)}"), constant(endless - least))
+    is_normal = test("ult", w.emit(f"sub {w.ints} {divisor}, {constant(least)}"), constant(endless - least + 1))
     is_near = test("slt", apart, constant((_MANTISSA[dtype] - 1) << _MANTISSA[dtype]))
     plain = both(both(is_normal, is_near), test("ult", size, constant(endless)))
     is_less = test("slt", apart, constant(0))
-    x = chosen(both(plain, w.emit(f"xor {w.bools} {is_less}, splat (i1 true)")), "%x", zero)
-    y = chosen(plain, "%y", w.number(1.0))
+    is_divided = both(plain, w.emit(f"xor {w.bools} {is_less}, splat (i1 true)"))
+    x, y = chosen(is_divided, "%x", zero), chosen(is_divided, "%y", w.number(1.0))
     quotient = w.intrinsic("trunc", w.div(x, y))
     rest = w.fma(w.emit(f"fneg {w.type} {quotient}"), y, x)
     # one too many: what is left has the other sign
@@ -79,9 +79,17 @@ def _far(own: str, dtype: str, lanes: int) -> str:
     """The function that has C's values in the lanes that are not plain."""
     w = polynomials.lanes_of(dtype, lanes)
     one, called = ("double", _NAME) if dtype == "f64" else ("float", f"{_NAME}f")
-    held, before = "%found", "start"
+    # of infinities, by zeros and with a NaN there is none, as of infinity by itself, and of 0 by 0
+    is_endless = w.emit(f"fcmp ueq {w.type} {w.intrinsic('fabs', '%x')}, {w.number(math.inf)}")
+    is_none = w.emit(f"or {w.bools} {is_endless}, {w.emit(f'fcmp ueq {w.type} %y, {w.number(0.0)}')}")
+    product = w.mul(
+        *(w.emit(f"select {w.bools} {is_none}, {w.type} {v}, {w.type} {w.number(1.0)}") for v in ("%x", "%y"))
+    )
+    none = w.div(product, product)
+    held = w.emit(f"select {w.bools} {is_none}, {w.type} {none}, {w.type} %found")
+    done, before = w.emit(f"or {w.bools} %plain, {is_none}"), "start"
     for lane in range(lanes):
-        is_plain = w.emit(f"extractelement {w.bools} %plain, i64 {lane}")
+        is_plain = w.emit(f"extractelement {w.bools} {done}, i64 {lane}")
         w.lines.append(f"  br i1 {is_plain}, label %next{lane}, label %call{lane}\ncall{lane}:")
         x, y = (w.emit(f"extractelement {w.type} {v}, i64 {lane}") for v in ("%x", "%y"))
         asked = w.emit(f"call {one} @{called}({one} {x}, {one} {y})")
