@@ -247,10 +247,10 @@ def _slopes(values: Tensor, spacing: Tensor, axis: int, edge_order: int) -> Tens
         inside = _three_point(part(slice(None, -2)), part(slice(1, -1)), part(slice(2, None)), left, right)
     else:
         inside = ops.divide(ops.divide(ops.subtract(part(slice(2, None)), part(slice(None, -2))), 2.0), spacing)
-    # the ends as index arrays: one long also where a trace does not know how many samples there are
-    ends = [[np.array([i]) for i in places] for places in ((0, 1, 2), (-1, -2, -3))]
+    ends = [[_one(i, count) for i in places] for places in ((0, 1, 2), (-1, -2, -3))]
     edges: list[Tensor] = []
-    for places, (near, far) in zip(ends, ((np.array([0]), np.array([1])), (np.array([-1]), np.array([-2])))):
+    for places in ends:
+        near, far = (_one(i, count - 1) for i in ((0, 1) if places is ends[0] else (-1, -2)))
         h = step(near) if places is ends[0] else ops.negative(step(near))
         slope = ops.divide(ops.subtract(part(places[1]), part(places[0])), h)
         if edge_order == 2:
@@ -259,6 +259,15 @@ def _slopes(values: Tensor, spacing: Tensor, axis: int, edge_order: int) -> Tens
             slope = slope - ops.divide(ops.multiply(next_slope - slope, h), h + k)
         edges.append(slope)
     return ops.concatenate([edges[0], inside, edges[1]], axis=axis)
+
+
+def _one(place: int, count: Any) -> Any:
+    """The index of one of so many samples, from the end if negative, that keeps the axis: as an array where a trace
+    does not know how many there are, since a slice might then have none."""
+    if type(count) is not int:
+        return np.array([place])
+    start = place % count
+    return slice(start, start + 1)
 
 
 def _three_point(low: Tensor, middle: Tensor, high: Tensor, left: Tensor, right: Tensor) -> Tensor:

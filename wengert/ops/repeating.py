@@ -12,10 +12,13 @@ from .._core.constant import constant
 from .._core.dims import Dim, DimLike
 from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
+from .._prims import structural as S
 from .._prims.indexing import gather
 from . import promotion
 from .promotion import as_ndarray, as_tensor, normal_axis, public
-from .shapes import flat, known_extent, moved, new_shape, reshaped, with_axis
+from .shapes import flat, joined, known_extent, moved, new_shape, part, reshaped, with_axis
+
+_FEW_RUNS = 6  # of which each is taken by itself: as many parts are read from where they are by one loop
 
 
 @public
@@ -89,9 +92,42 @@ def _repeated_evenly(x: Tensor, count: DimLike, axis: int) -> Tensor:
 
 
 def picked(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor:
-    """The slices of x at known positions along an axis."""
+    """The slices of x at known positions along an axis.
+
+    Where the positions form few runs of one step each, as those of paddings do, every run is taken as a whole: that
+    copies memory where elements by number would be looked up one by one, and its gradient pads and adds where theirs
+    would scatter.
+    """
+    found = runs(positions)
+    if found is not None:
+        return joined([_run(x, axis, run) for run in found], axis)
     taken = gather(moved(x, axis, 0), constant(positions.astype(np.int64)))
     return moved(taken, 0, axis)
+
+
+def runs(positions: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]] | None:
+    """Positions in pieces of one step each, from the first to the last; None for none, or for more than a few."""
+    found: list[np.ndarray[Any, Any]] = []
+    changes = np.flatnonzero(np.diff(positions, 2)) + 2  # from there on the step is another one
+    start = 0
+    while start < positions.size and len(found) <= _FEW_RUNS:
+        later = int(np.searchsorted(changes, start + 2))
+        stop = int(changes[later]) if later < changes.size else positions.size
+        found.append(positions[start:stop])
+        start = stop
+    return found if 0 < len(found) <= _FEW_RUNS else None
+
+
+def _run(x: Tensor, axis: int, run: np.ndarray[Any, Any]) -> Tensor:
+    """The slices of x at positions of one step, which is forward, backward or none."""
+    first, last = int(run[0]), int(run[-1])
+    step = int(run[1]) - first if run.size > 1 else 1
+    if step == 0:
+        wide = (*x.shape[:axis], run.size, *x.shape[axis + 1 :])
+        return promotion.broadcast(part(x, axis, first, first + 1), wide)
+    low, high = sorted((first, last))
+    taken = part(x, axis, low, high + 1, abs(step))
+    return S.flip(taken, axes=(axis,)) if step < 0 else taken
 
 
 __all__ = ["repeat", "tile"]

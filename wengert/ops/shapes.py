@@ -117,11 +117,12 @@ def with_axis(x: Tensor, axis: int) -> Tensor:
     return reshaped(x, (*x.shape[:axis], 1, *x.shape[axis:]))
 
 
-def part(x: Tensor, axis: int, start: DimLike, limit: DimLike) -> Tensor:
-    """x[start:limit] along one axis; the bounds lie inside."""
+def part(x: Tensor, axis: int, start: DimLike, limit: DimLike, stride: int = 1) -> Tensor:
+    """x[start:limit:stride] along one axis; the bounds lie inside."""
     starts = (*[start if i == axis else 0 for i in range(x.ndim)],)
     limits = (*[limit if i == axis else d for i, d in enumerate(x.shape)],)
-    return S.slice_(x, starts=starts, limits=limits, strides=(1,) * x.ndim)
+    strides = (*[stride if i == axis else 1 for i in range(x.ndim)],)
+    return S.slice_(x, starts=starts, limits=limits, strides=strides)
 
 
 def joined(xs: Sequence[Tensor], axis: int) -> Tensor:

@@ -1,0 +1,100 @@
+"""Elements at known positions that form runs: values as NumPy has them, gradients as those of the elements one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.ops.repeating import picked, runs
+
+RANDOM = np.random.default_rng(7)
+MODES = ("edge", "reflect", "symmetric", "wrap")
+WIDTHS = [((0, 1),), ((3, 0),), ((2, 5),), ((17, 4),)]
+POSITIONS = {
+    "forward": np.arange(2, 9), "backward": np.arange(8, -1, -1), "every third": np.arange(0, 9, 3), "one": np.array([4]),
+    "again": np.zeros(5, np.int64), "zigzag": np.array([3, 2, 1, 2, 3, 3, 3, 5]), "back in steps": np.arange(8, 0, -3),
+    "many runs": np.array([0, 5, 1, 7, 2, 8, 3, 0, 4, 6, 8, 1, 1, 0, 3]), "none": np.zeros(0, np.int64),
+}  # fmt: skip
+
+
+def same(found: Any, wanted: Any) -> None:
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+
+
+def pulled_back(weights: Any, positions: Any, axis: int, extent: int) -> Any:
+    found = np.zeros([extent if i == axis else n for i, n in enumerate(weights.shape)])
+    np.add.at(np.moveaxis(found, axis, 0), positions, np.moveaxis(weights, axis, 0))
+    return found
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_positions(name: str, axis: int) -> None:
+    positions = POSITIONS[name]
+    shape = [9 if i == axis else n for i, n in enumerate((2, 3, 5))]
+    x = np.where(RANDOM.random(shape) < 0.3, -0.0, RANDOM.standard_normal(shape))
+    wanted = np.take(x, positions, axis)
+
+    def f(x: Any) -> Any:
+        return picked(wg.tensor(x), axis, positions)
+
+    same(f(x), wanted)
+    same(wg.function(f)(x), wanted)
+    weights = np.where(RANDOM.random(wanted.shape) < 0.3, -0.0, RANDOM.standard_normal(wanted.shape))
+    gradient = wg.grad(lambda x: wg.sum(f(x) * weights))
+    np.testing.assert_allclose(gradient(x), pulled_back(weights, positions, axis, 9), rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(wg.function(gradient)(x), gradient(x), rtol=1e-14, atol=1e-15)
+
+
+def test_runs_are_whole() -> None:
+    for name, positions in POSITIONS.items():
+        found = runs(positions)
+        if name in ("many runs", "none"):
+            assert found is None
+            continue
+        assert found is not None
+        np.testing.assert_array_equal(np.concatenate(found), positions)
+        assert all(len(set(np.diff(run).tolist())) <= 1 for run in found)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("widths", WIDTHS)
+@pytest.mark.parametrize("shape", [(7,), (1,), (2, 9), (3, 1, 5)])
+def test_pads(mode: str, widths: Any, shape: tuple[int, ...]) -> None:
+    def f(x: Any) -> Any:
+        return np.pad(x, widths * len(shape), mode=mode)  # pyright: ignore[reportArgumentType,reportCallIssue]  # NumPy's overloads are of one literal each
+
+    x = np.where(RANDOM.random(shape) < 0.3, -0.0, RANDOM.standard_normal(shape))
+    same(wg.function(f)(x), f(x))
+    places = f(np.arange(x.size).reshape(shape)).ravel()
+    weights = RANDOM.standard_normal(f(x).shape)
+    gradient = wg.grad(lambda x: (f(x) * weights).sum())
+    wanted = np.bincount(places, weights.ravel(), x.size).reshape(shape)
+    np.testing.assert_allclose(gradient(x), wanted, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(wg.function(gradient)(x), wanted, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("spacing", [0.5, np.array([0.0, 1.0, 1.5, 3.0, 3.5])])
+def test_gradients_of_samples(order: int, spacing: Any) -> None:
+    """Also where a trace does not know how many samples there are."""
+    x = RANDOM.standard_normal((5, 5))
+    for axis in (0, 1):
+        wanted = np.gradient(x, spacing, axis=axis, edge_order=order)
+
+        def f(x: Any, axis: int = axis) -> Any:
+            return np.gradient(x, spacing, axis=axis, edge_order=order)
+
+        np.testing.assert_allclose(wg.function(f)(x), wanted, rtol=1e-12)
+        gradient = wg.grad(lambda x, f=f: (f(x) ** 2).sum())
+        np.testing.assert_allclose(wg.function(gradient)(x), gradient(x), rtol=1e-12)
+        if np.ndim(spacing) == 0:
+            unknown = wg.function(f, input_signature=[wg.TensorSpec((None, None), "float64")])
+            np.testing.assert_allclose(unknown(x), wanted, rtol=1e-12)
+            found = wg.grad(lambda x, f=unknown: (f(x) ** 2).sum())(x)
+            np.testing.assert_allclose(found, gradient(x), rtol=1e-12)
