@@ -3,6 +3,7 @@ backward passes that nobody asks for."""
 
 from __future__ import annotations
 
+from .._control.call import programs_within
 from .._core.analysis import atoms_in, atoms_named, atoms_told
 from .._core.dims import Dim, DimLike
 from .._core.graph import Graph, Node
@@ -16,11 +17,10 @@ def drop_unused(graph: Graph) -> Graph:
     live |= _tellers(graph)
     kept = []
     for node in reversed(graph.nodes):
-        if node.op.has_effect or node.op.can_raise or not live.isdisjoint([v.key for v in node.outputs]):
+        if not live.isdisjoint([v.key for v in node.outputs]) or _matters(node):
             node = _pruned(node, live)
-            if node.outputs or _matters(node):
-                kept.append(node)
-                live.update([v.key for v in node.inputs])
+            kept.append(node)
+            live.update([v.key for v in node.inputs])
     return with_nodes(graph, kept[::-1], graph.outputs)
 
 
@@ -55,9 +55,10 @@ def _pruned(node: Node, live: set[int]) -> Node:
 
 
 def _matters(node: Node) -> bool:
-    """Whether a node without results has an effect, may raise, or need not end."""
-    if node.op.facts.holds not in BRANCHES_AND_LOOPS:
+    """Whether a node has an effect, may raise, or need not end: it runs though nothing uses its results."""
+    if not node.op.facts.holds:
         return node.op.has_effect or node.op.can_raise
     region = node.attrs[-1]
-    is_while = getattr(region, "condition", None) is not None
-    return is_while or any(_matters(inner) for program in region.inner for inner in program.graph.nodes)
+    if getattr(region, "condition", None) is not None and region.most is None:
+        return True
+    return any(_matters(inner) for program in programs_within(node) for inner in program.graph.nodes)

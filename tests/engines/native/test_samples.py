@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tests.fuzz.case import Case
 from tests.fuzz.classes import ORACLES
 from tests.fuzz.program import Input, Program
 from tests.support.native_checks import TOLERANCE, Twins, numpy_only, require_same
+from wengert._passes import optimise
 from wengert._passes.dce import drop_unused
 
 RNG = np.random.default_rng(8)
@@ -73,6 +75,61 @@ def test_loops_for_nobody_are_not_run() -> None:
     graph = drop_unused(wg.function(curvature).trace(x, y))
     assert [node for node in graph.nodes if node.op.name == "loop" and not node.outputs] == []
     require_same(*Twins(curvature).both(x, y), "curvature", TOLERANCE)
+
+
+LOOPS_WITH_ENDS: dict[str, Callable[[Any], Any]] = {
+    "a count": lambda x: wg.fori_loop(0, 3, lambda i, c: wg.sin(c) * i, x),
+    "a scan": lambda x: wg.scan(lambda c, y: (c * y, c), wg.asarray(1.0), x),
+    "a count in a scan": lambda x: wg.scan(
+        lambda c, y: (wg.fori_loop(0, 3, lambda i, d: d * y, c), c), wg.asarray(1.0), x
+    ),
+    "at most so many": lambda x: wg.while_loop(lambda c: wg.sum(c) < 9, lambda c: c * 2.0, x, maximum_iterations=5),
+    "a gradient": lambda x: wg.grad(lambda x: wg.sum(wg.fori_loop(0, 3, lambda i, c: wg.sin(c) * c, x)))(x),
+    "a gradient of snapshots": lambda x: wg.grad(
+        lambda x: wg.sum(wg.fori_loop(0, 9, lambda i, c: wg.sin(c) * c, x, checkpoint=2))
+    )(x),
+}
+
+
+@pytest.mark.parametrize("form", LOOPS_WITH_ENDS)
+def test_loops_that_end_are_not_run_for_nobody(form: str) -> None:
+    def f(x: Any) -> Any:
+        LOOPS_WITH_ENDS[form](x)
+        return x * 2.0
+
+    graph = wg.function(f).trace(np.arange(1.0, 4.0))
+    assert [node for node in graph.nodes if node.op.facts.holds]
+    assert [node for node in drop_unused(graph).nodes if node.op.facts.holds] == []
+
+
+def test_loops_that_need_not_end_are_run() -> None:
+    def f(x: Any) -> Any:
+        wg.scan(lambda c, y: (wg.while_loop(lambda d: d < y, lambda d: d * 2.0, c), None), wg.asarray(1.0), x)
+        return x * 2.0
+
+    graph = drop_unused(wg.function(f).trace(np.arange(1.0, 4.0)))
+    assert len([node for node in graph.nodes if node.op.facts.holds]) == 1
+
+
+def test_loops_of_a_gradient_that_only_its_slopes_read_are_not_run() -> None:
+    """Forward mode gives the gradient beside its slopes: the loops that give the gradient alone are no work."""
+    r = np.random.default_rng(3)
+    data, kicks, x, v = r.normal(size=(20, 3)), r.normal(size=(4, 3)), r.normal(size=3), r.normal(size=3)
+    slope = wg.grad(lambda w: wg.sum(wg.log(np.cosh(data @ w))) + 0.5 * w @ w)
+
+    def energy(x: Any) -> Any:
+        def step(w: Any, p: Any) -> Any:
+            w, p = wg.fori_loop(0, 3, lambda i, c: (c[0] + 0.05 * c[1], c[1] - 0.05 * slope(c[0])), (w, p))
+            return w, wg.sum(w * w)
+
+        return wg.sum(wg.scan(step, x, kicks)[1])
+
+    def curvature(x: Any, v: Any) -> Any:
+        return wg.jvp(wg.grad(energy), (x,), (v,))[1]
+
+    graph = optimise(wg.function(curvature).trace(x, v))
+    assert [node.op.name for node in graph.nodes if node.op.facts.holds] == ["loop", "loop"]
+    require_same(*Twins(curvature).both(x, v), "curvature", TOLERANCE)
 
 
 def test_loops_that_may_raise_or_not_end_are_run() -> None:
