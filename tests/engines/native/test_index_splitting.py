@@ -44,6 +44,28 @@ def test_pieces_give_what_numpy_gives() -> None:
     np.testing.assert_allclose(wg.function(shifted)(X), expected, rtol=1e-14)
 
 
+@pytest.mark.parametrize("shape", [(200_003,), (401, 503), (9_001, 3, 11)])
+def test_parts_of_long_loops_have_no_conditions(shape: tuple[int, ...]) -> None:
+    """Also where a piece begins in the middle of a part that threads may run, or ends there."""
+
+    def joined(x: Any) -> Any:
+        return np.concatenate([x[-7:], x * 2, x[:9]]) + np.pad(x, [(11, 5), *[(0, 0)] * (x.ndim - 1)])
+
+    def rolled(x: Any) -> Any:
+        return np.roll(x, 12_345, axis=0) - np.roll(x, -1, axis=0)
+
+    x = np.random.default_rng(5).normal(size=shape)
+    for function in (joined, rolled):
+        loops = loops_of(function, x)
+        assert not re.search(r": f64 = %\d+ if %", loops)
+        np.testing.assert_array_equal(wg.function(function)(x), function(x))
+        gradient = wg.grad(lambda x, f=function: (f(x) ** 2).sum())
+        np.testing.assert_allclose(wg.function(gradient)(x), gradient(x), rtol=1e-12)
+        np.testing.assert_allclose(
+            wg.function(lambda x, f=function: (f(x) ** 2).sum())(x), (function(x) ** 2).sum(), rtol=1e-9
+        )
+
+
 REPEATED = {
     "product": lambda x: wg.repeat(x, 2) * 3,
     "sum": lambda x: wg.sum(wg.repeat(x, 3) ** 2),

@@ -25,14 +25,19 @@ MOST_SHARED = 8  # iterations that are written out for what they share: as many 
 LONGEST = 400  # instructions of a body from which on there is one piece
 
 
-def iterations(b: Builder, start: Operand, stop: Operand, body: Callable[[Operand], None], multiple: int = 1) -> None:
+def iterations(
+    b: Builder, start: Operand, stop: Operand, body: Callable[[Operand], None], multiple: int = 1, extent: Operand = -1
+) -> None:
     """`for index in range(start, stop): body(index)`; `body` emits, and may be asked to more than once.
 
     Args:
         multiple: what start and stop are multiples of where they are not known.
+        extent: of what they are a part then, if that is known: from 0 to which index.
     """
     if type(start) is int and type(stop) is int:
         _split(b, start, stop, body, MOST)
+        return
+    if type(extent) is int and _split_part(b, (start, stop), (0, extent), body, MOST):
         return
     made = For(b.reg("i64"), start, stop, [])
     with b.inside(made.body):
@@ -70,6 +75,38 @@ def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], m
         else:
             count += _split(b, first, last, body, most - count - left)
     return count
+
+
+def _split_part(
+    b: Builder, part: tuple[Operand, Operand], span: tuple[int, int], body: Callable[[Operand], None], most: int
+) -> int:
+    """Emits those iterations of a span that are in a part of it, which only the run tells, in at most so many pieces;
+    how many there are now, 0 if nothing was emitted since there is nothing to split."""
+    start, stop = part
+    first, last = span
+    made = For(b.reg("i64"), start, stop, [])
+    with b.inside(made.body), b.spanning(made.index, first, last) as found:
+        body(made.index)
+    cuts = sorted(found)
+    if not cuts or len(cuts) >= most or _length(made.body) > LONGEST:
+        return 0
+    count = 0
+    left = len(cuts) + 1
+    for low, high in pairwise([first, *cuts, last]):
+        left -= 1
+        begin = start if low == first else _limited(b, "lt", start, low)
+        end = stop if high == last else _limited(b, "gt", stop, high)
+        made = _split_part(b, (begin, end), (low, high), body, most - count - left)
+        if not made:
+            with b.loop(begin, end) as index, b.spanning(index, low, high):
+                body(index)
+        count += made or 1
+    return count
+
+
+def _limited(b: Builder, beyond: str, x: Operand, limit: int) -> Operand:
+    """A number, or what it may not be less ("lt") or greater ("gt") than."""
+    return b.select("i64", b.let(beyond, "i64", x, limit), limit, x)
 
 
 def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:

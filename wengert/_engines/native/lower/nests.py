@@ -321,7 +321,7 @@ class _Nest:
         multiple = gcd(count, ROUND) if type(count) is int else 1
         whole: Block = []
         with b.inside(whole):
-            index_splitting.iterations(b, start, stop, self.place, multiple)
+            index_splitting.iterations(b, start, stop, self.place, multiple, count)
         first_ones = called_first(b, self.forms, start, stop) if may_call(whole) else []
         if not first_ones:
             b.block += whole
@@ -406,8 +406,8 @@ class _Nest:
 
     def rows(self, start: Operand, stop: Operand) -> None:
         """The elements of a range along the first axis."""
-        with self.b.loop(start, stop) as i:
-            self.axis(1, (i,))
+        extent = self.shape[0] if self.shape else -1
+        index_splitting.iterations(self.b, start, stop, lambda i: self.axis(1, (i,)), 1, extent)
 
     def axis(self, depth: int, index: Index) -> None:
         """The loops from an axis on."""
