@@ -596,6 +596,45 @@ def _betaincc(s: Scope, a: Number, b: Number, x: Number) -> Some:
     return _beta_value(a, b, x, 1.0, lambda: _beta_parts(s, a, b, x, (0, 0), rest_of, lambda q: q, True))
 
 
+_OURS = (0.1, 100.0)  # parameters of which ours is about as exact as SciPy's
+_TURNED = (0.01, 1e3)  # ... and of which SciPy's lower function has few rounding errors ...
+_LEAST = 1e-200  # ... down to so small a value
+
+
+@FORMULAS.add("betaincc_of_scipy", 3, in_lanes=True)
+def _betaincc_of_scipy(s: Scope, a: Number, b: Number, x: Number) -> Some:
+    """SciPy's upper function, whose type of more digits takes ten times as long as its lower one: where the parameters
+    are moderate ours, and the lower one where that cancels nothing."""
+
+    def are_within(bounds: tuple[float, float]) -> Truth:
+        low, high = bounds
+        return (a >= low) & (b >= low) & (a <= high) & (b <= high) & (x > 0.0) & (x < 1.0)
+
+    def library(name: str, *xs: Number) -> Number:
+        return Number(s.b, call(s.b, name, "f64", *(v.x for v in xs)))
+
+    def whole() -> Number:
+        return library("betaincc", a, b, x)
+
+    def turned() -> Number:
+        found = library("betainc", b, a, 1.0 - x)
+        return choose(found >= _LEAST, lambda: found, whole)
+
+    def rest() -> Number:
+        lower = library("betainc", a, b, x)
+        return choose(lower <= 0.5, lambda: 1.0 - lower, whole)
+
+    can_turn = are_within(_TURNED)
+    return first_of(
+        [
+            (are_within(_OURS), lambda: call_own(s.b, "betaincc", (), a, b, x)),
+            (can_turn & (x >= 0.5), turned),  # of such an x the rest is exact
+            (can_turn, rest),
+        ],
+        whole,
+    )
+
+
 def _beta_value(a: Number, b: Number, x: Number, at_zero: float, inside: Callable[[], Number]) -> Number:
     """A value, at the ends what it tends to: of a parameter of 0 or infinity all lies at one end."""
     one = 1.0 - at_zero
@@ -807,7 +846,7 @@ def _upper(b: Builder, t: str, attrs: tuple[Any, ...], a: Operand, x: Operand) -
 
 
 def _beta_upper(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
-    return _value(b, "betaincc", t, attrs, xs)
+    return RULES["betaincc" if t != "f64" else "betaincc_of_scipy"](b, t, attrs, *xs)
 
 
 IN_PROCESS = {

@@ -13,10 +13,11 @@ import numpy as np
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .approximations import quantile
-from .formulas import Formulas, Scope, call_either, rule_of
+from .formulas import Formulas, Scope, call_either, call_own, rule_of
 from .numbers import Number, Some, choose, exp, expm1, horner, log, repeated, sqrt, where
 from .scalars import SCALARS
 from .special import call
+from .standalone import is_alone
 
 FORMULAS = Formulas()
 
@@ -96,6 +97,10 @@ def _count(s: Scope, q: Number, upper: int, parts: tuple[Callable[[Number], Some
     return _smallest(s, q, (lambda k: beyond(k) <= q) if upper else (lambda k: below(k) >= q))
 
 
+def _beta_upper(b: Builder, first: Some, second: Some, p: Number) -> Number:
+    return call_own(b, "betaincc" if is_alone() else "betaincc_of_scipy", (), first, second, p)
+
+
 @FORMULAS.add("poisson_count", 2)
 def _poisson(s: Scope, q: Number, mu: Number, upper: int) -> Some:
     return _count(s, q, upper, (
@@ -107,7 +112,7 @@ def _poisson(s: Scope, q: Number, mu: Number, upper: int) -> Some:
 @FORMULAS.add("binom_count", 3)
 def _binom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     return _count(s, q, upper, (
-        lambda k: choose(k >= n, lambda: 1.0, lambda: call_either(s.b, "betaincc", (), k + 1.0, n - k, p)),
+        lambda k: choose(k >= n, lambda: 1.0, lambda: _beta_upper(s.b, k + 1.0, n - k, p)),
         lambda k: choose(k >= n, lambda: 0.0, lambda: call_either(s.b, "betainc", (0, 0), k + 1.0, n - k, p)),
     ))  # fmt: skip
 
@@ -116,7 +121,7 @@ def _binom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
 def _nbinom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     return _count(s, q, upper, (
         lambda k: call_either(s.b, "betainc", (0, 0), n, k + 1.0, p),
-        lambda k: call_either(s.b, "betaincc", (), n, k + 1.0, p),
+        lambda k: _beta_upper(s.b, n, k + 1.0, p),
     ))  # fmt: skip
 
 
