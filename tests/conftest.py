@@ -7,12 +7,14 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from numpy.random import Generator
 
 from tests.support.narrower_vectors import narrow
 from wengert._core import verifier
@@ -25,6 +27,9 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 # pyright reads the first, and half of its calls are wrong on purpose; the others are programs that need JAX
 collect_ignore = ["repository/typing/usage.py", "spec", "support"]
+
+# By module its generators of random numbers, each with its state before the first test.
+_STATES = pytest.StashKey[dict[pytest.Module | None, list[tuple[Generator, Mapping[str, Any]]]]]()
 
 # What pytest writes by itself where the author wrote nothing.
 AUTOMATIC_REASONS = {"", "unconditional skip", "all tests skipped by +SKIP option"}
@@ -61,10 +66,20 @@ class SkipReasons:
             self.unexplained.add(report.nodeid)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """A million objects of tests and cases stay to the end: the collector need not look at them each time."""
+    session.stash[_STATES] = states = {}
+    for module in {found for item in session.items if (found := item.getparent(pytest.Module))}:
+        states[module] = [(v, v.bit_generator.state) for v in vars(module.obj).values() if isinstance(v, Generator)]
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _numbers_come_again(request: pytest.FixtureRequest) -> None:
+    """A test draws the same numbers from its module's generator whatever ran before it, so that it fails alone, too."""
+    for generator, state in request.session.stash[_STATES].get(request.node.getparent(pytest.Module), ()):
+        generator.bit_generator.state = state
 
 
 @pytest.fixture(autouse=True, scope="module")
