@@ -79,6 +79,24 @@ def test_repeated_elements_are_found_without_division(function: Any) -> None:
     np.testing.assert_allclose(wg.function(function)(X), function(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("size", [1_025, 2_048, 40_001, 200_003])
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_long_rows_that_come_again_are_pieces(size: int, count: int) -> None:
+    def tiled(x: Any) -> Any:
+        return np.tile(x, count) * np.concatenate([x[1:], np.tile(x, count - 1), x[:1]])
+
+    x = np.random.default_rng(6).normal(size=size)
+    loops = loops_of(tiled, x)
+    assert "div.i64" not in loops
+    assert "rem.i64" not in loops
+    np.testing.assert_array_equal(wg.function(tiled)(x), tiled(x))
+    np.testing.assert_array_equal(wg.function(lambda x: np.tile(x, count))(x), np.tile(x, count))
+    rows = x[: size // 5 * 5].reshape(5, -1)
+    np.testing.assert_array_equal(wg.function(lambda x: np.repeat(x, count, axis=0))(rows), np.repeat(rows, count, 0))
+    gradient = wg.grad(lambda x: (tiled(x) ** 2).sum())
+    np.testing.assert_allclose(wg.function(gradient)(x), gradient(x), rtol=1e-12)
+
+
 NORMALISED = {
     "values": lambda x, g: wg.reshape(x * g[:, None], (2, -1)) * np.arange(240),
     "sum": lambda x, g: wg.sum(wg.reshape(x * g[:, None], (2, -1)) ** 2, axis=1),

@@ -68,6 +68,7 @@ _NUMBERS_THAT_CHANGE_NOTHING: dict[str, float | None] = {
 _OF_PARTS = (*HALVES, *COMPLEX)
 
 LONGEST = 1_000_000  # registers and arrays of a function: to compile them takes a quarter of a minute
+_LONG_ROW, _FEW_ROWS = 1024, 6  # of which each is a piece of a loop that would divide its index to find it
 
 
 class TooLong(RuntimeError):
@@ -259,6 +260,9 @@ class Builder:
                 return self.place(row, length // y, self.divided(i, y))
             if length and y % length == 0:
                 return self.divided(row, y // length)
+            whole = self._quotient(x, y)
+            if whole is not None:
+                return whole
         return self.let("div", "i64", x, y)
 
     def remainder(self, x: Operand, y: Operand) -> Operand:
@@ -275,7 +279,26 @@ class Builder:
                 return self.remainder(i, y)
             if length and y % length == 0:
                 return self.place(self.remainder(row, y // length), length, i)
+            whole = self._quotient(x, y)
+            if whole is not None:
+                return self.sub(x, whole * y)
         return self.let("rem", "i64", x, y)
+
+    def _quotient(self, x: Operand, y: int) -> int | None:
+        """x // y for each index of a loop, if it is one number; None where it changes, with a note if seldom."""
+        if type(x) is not Reg or y < _LONG_ROW:
+            return None
+        index, step = self._steps.get(x, (x, 0))
+        span = self.spans.get(index)
+        if span is None or span[0] + step < 0:
+            return None
+        first, behind, cuts = span
+        low, high = (first + step) // y, (behind - 1 + step) // y
+        if low == high:
+            return low
+        if high - low < _FEW_ROWS:
+            cuts.update(k * y - step for k in range(low + 1, high + 1))
+        return None
 
     def both(self, x: Operand, y: Operand) -> Operand:
         """x and y, of booleans."""

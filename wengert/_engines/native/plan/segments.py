@@ -128,7 +128,7 @@ def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
     result: list[Part] = []
     for level in sorted(found):
         nodes = found[level]
-        repeated = {v.key for node in nodes if _repeats_one_by_one(node) for v in node.outputs}
+        repeated = {v.key for node in nodes if _repeats_much(node) for v in node.outputs}
         if level % 2 or not any(_computes(node) or _copies_repeated(node, repeated) for node in nodes):
             result += [Part([node], False, [*node.inputs], [*node.outputs]) for node in nodes]
             continue
@@ -186,9 +186,14 @@ def _repeats_one_by_one(node: Node) -> bool:
     return node.op.name == "broadcast_to" and node.inputs[0].shape[-1:] == (1,) and node.outputs[0].shape[-1:] != (1,)
 
 
+def _repeats_much(node: Node) -> bool:
+    """Whether a copy of what a node makes had better be ours: NumPy copies equal elements side by side each by itself,
+    and to a new array where ours is kept."""
+    return _repeats_one_by_one(node) or (node.op.name == "broadcast_to" and _is_large(node))
+
+
 def _copies_repeated(node: Node, repeated: set[int]) -> bool:
-    """Whether a node copies elements that lie side by side, of which NumPy copies each by itself: a reshape that is no
-    view, as several axes come into one."""
+    """Whether a node copies repeated elements: a reshape that is no view, as several axes come into one."""
     if node.op.name != "reshape":
         return False
     (x,), (out,) = node.inputs, node.outputs
@@ -199,7 +204,12 @@ def _computes(node: Node) -> bool:
     """Whether a node does more than to move or repeat elements, of which NumPy makes a view or a small copy."""
     name = node.op.name
     if name in _COPIES:
-        (out,) = node.outputs
-        size = static_size(out.shape)
-        return size is not None and size * out.dtype.itemsize >= _LARGE
+        return _is_large(node)
     return name in _BY_NUMBER or (name not in MAPS and name not in ("constant", "dim_value"))
+
+
+def _is_large(node: Node) -> bool:
+    """Whether the array that a node makes is known to be large."""
+    (out,) = node.outputs
+    size = static_size(out.shape)
+    return size is not None and size * out.dtype.itemsize >= _LARGE
