@@ -25,9 +25,10 @@ def optimise(graph: Graph) -> Graph:
     folded = fold_constants(simple)
     if folded is not simple:  # with constants there may be more to simplify
         folded = simplify(folded)
-    shared = share_common(folded)
-    joined = join_branches(join_loops(shared))
-    found = drop_unused(shared if joined is shared else share_common(joined))
+    found = drop_unused(_joined(share_common(folded)))
+    again = _joined(found)  # what loops kept for nobody may have hindered it
+    if again is not found:
+        found = drop_unused(again)
     for _ in range(_MOST_TAKINGS):
         taken = take_known_places(found)
         if taken is found:
@@ -36,3 +37,9 @@ def optimise(graph: Graph) -> Graph:
     if verifier.VERIFIES_PROGRAMS:
         verifier.verify(found, is_inner=True)
     return found
+
+
+def _joined(graph: Graph) -> Graph:
+    """The graph with loops and branches joined; itself where there are none to join."""
+    joined = join_branches(join_loops(graph))
+    return graph if joined is graph else share_common(joined)
