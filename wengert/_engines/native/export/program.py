@@ -22,6 +22,7 @@ from ..plan.prepare import ready
 from ..plan.programs import programs_of
 from ..plan.rare_cases import without_rare
 from ..plan.support import prepared, reason_against, untold
+from ..plan.weighted_sums import with_weighted_sums
 from ..run.calls import derived_sizes
 from .names import function_name, unique
 
@@ -74,7 +75,7 @@ def exported(graph: Graph, name: str, argument_names: Sequence[str]) -> Exported
     _require_pure(graph, name)
     whole = ready(optimise(_with_captures(graph)))
     _require_native(name, whole.nodes)
-    whole = pooled(without_rare(whole))
+    whole = with_weighted_sums(pooled(without_rare(whole)))
     if untold(whole):
         raise TypeError(f"export: {name} has values of a size that only a run tells")
     with alone():

@@ -32,6 +32,7 @@ from .prepare import ready
 from .programs import programs_of, with_programs
 from .rare_cases import without_rare
 from .schedule import static_size
+from .weighted_sums import with_weighted_sums
 
 HANDED: dict[str, str] = {
     "debug_print": "writes to Python's standard output",
@@ -73,7 +74,7 @@ def prepared(program: Program) -> Graph:
 
 
 def _to_lower(graph: Graph) -> Graph:
-    graph = pooled(graph)
+    graph = with_weighted_sums(pooled(graph))
     return with_nodes(graph, [*map(_leaving, graph.nodes)], graph.outputs)
 
 
