@@ -31,7 +31,7 @@ WITH_LANES = sorted(name for name, formula in FORMULAS.items() if formula.in_lan
 # attributes of those that have some
 ORDERS = {
     "gammainc": [(0,), (1,)], "beta_below": [(0, 0), (1, 0)], "beta_tail": [(0, 0), (0, 1)],
-    "betainc": [(0, 0), (1, 0), (1, 1)],
+    "betainc": [(0, 0), (1, 0), (1, 1)], "betaincc_of_scipy": [(0,), (1,)],
 }  # fmt: skip
 
 
@@ -200,8 +200,13 @@ def test_programs_call_forms_for_vectors_and_single_numbers_do_not() -> None:
 
 def test_upper_beta_functions_are_scipys_wherever_another_way_is_taken() -> None:
     """Also where SciPy's lower function, of which some are made, has vanished by a rounding error of an exponential."""
-    rng = np.random.default_rng(5)
-    rows = [(777.7, 25.4, 0.62), (25.4, 777.7, 0.61676), (935.08, 36.7, 0.4380894), (36.704, 935.08, 0.5619105)]
+    rng = np.random.default_rng(5)  # the first rows are such
+    rows: list[tuple[float, ...]] = [
+        (777.7, 25.4, 0.62),
+        (25.4, 777.7, 0.61676),
+        (935.08, 36.7, 0.4380894),
+        (36.704, 935.08, 0.5619105),
+    ]
     edges = [0.0, 0.05, 0.5, 50.0, 101.0, 900.0, 1e5, np.inf, np.nan]
     rows += itertools.product(edges, edges, [0.0, 1e-300, 0.1, 0.5, 0.7, 1 - 1e-16, 1.0, -0.5, np.nan])
     for low, high in ((-3, 1), (-1, 2), (1, 3), (2, 4)):
@@ -209,12 +214,19 @@ def test_upper_beta_functions_are_scipys_wherever_another_way_is_taken() -> None
         near = np.clip(sizes[:, 0] / sizes.sum(1) + rng.normal(0, 0.1, 200), 0, 1)
         rows += map(tuple, np.column_stack([sizes, near]))
     a, b, x = np.array(rows, np.float64).T
-    found, wanted = wg.function(S.betaincc)(a, b, x), S.betaincc(a, b, x)
+    found, wanted = wg.function(lambda a, b, x: S.betaincc(a, b, x))(a, b, x), S.betaincc(a, b, x)
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-300)
+
+
+def test_upper_beta_functions_of_tiny_float32_parameters_keep_their_digits() -> None:
+    a, b, x = (np.full(64, v, np.float32) for v in (1e-37, 2.0, 1e-4))
+    found = wg.function(lambda a, b, x: S.betaincc(a, b, x))(a, b, x)
+    np.testing.assert_allclose(found, S.betaincc(a, b, x), rtol=1e-6)
 
 
 def test_counts_of_binomial_quantiles_are_the_eager_ones() -> None:
     rng = np.random.default_rng(6)
     q, p, n = rng.uniform(0, 1, 64), rng.uniform(0.05, 0.95, 64), np.repeat([1.0, 20.0, 90.0, 400.0], 16)
-    for f in (wg.scipy.stats.binom.ppf, wg.scipy.stats.nbinom.isf):
+    quantiles: list[Callable[..., Any]] = [wg.scipy.stats.binom.ppf, wg.scipy.stats.nbinom.isf]
+    for f in quantiles:
         np.testing.assert_array_equal(wg.function(f)(q, n, p), f(q, n, p))

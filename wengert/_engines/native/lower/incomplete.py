@@ -596,13 +596,14 @@ def _betaincc(s: Scope, a: Number, b: Number, x: Number) -> Some:
     return _beta_value(a, b, x, 1.0, lambda: _beta_parts(s, a, b, x, (0, 0), rest_of, lambda q: q, True))
 
 
-_OURS = (0.1, 100.0)  # parameters of which ours is about as exact as SciPy's
+# parameters of which ours is about as exact as SciPy's, and exact enough for float32: of tiny ones a 1 cancels
+_OURS, _OURS_OF_SINGLE = (0.1, 100.0), (1e-5, math.inf)
 _TURNED = (0.01, 1e3)  # ... and of which SciPy's lower function has few rounding errors ...
 _LEAST = 1e-200  # ... down to so small a value
 
 
 @FORMULAS.add("betaincc_of_scipy", 3, in_lanes=True)
-def _betaincc_of_scipy(s: Scope, a: Number, b: Number, x: Number) -> Some:
+def _betaincc_of_scipy(s: Scope, a: Number, b: Number, x: Number, is_for_single: int) -> Some:
     """SciPy's upper function, whose type of more digits takes ten times as long as its lower one: where the parameters
     are moderate ours, and the lower one where that cancels nothing."""
 
@@ -627,7 +628,7 @@ def _betaincc_of_scipy(s: Scope, a: Number, b: Number, x: Number) -> Some:
     can_turn = are_within(_TURNED)
     return first_of(
         [
-            (are_within(_OURS), lambda: call_own(s.b, "betaincc", (), a, b, x)),
+            (are_within(_OURS_OF_SINGLE if is_for_single else _OURS), lambda: call_own(s.b, "betaincc", (), a, b, x)),
             (can_turn & (x >= 0.5), turned),  # of such an x the rest is exact
             (can_turn, rest),
         ],
@@ -846,7 +847,10 @@ def _upper(b: Builder, t: str, attrs: tuple[Any, ...], a: Operand, x: Operand) -
 
 
 def _beta_upper(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
-    return RULES["betaincc" if t != "f64" else "betaincc_of_scipy"](b, t, attrs, *xs)
+    if t != "f64" and b.is_single:
+        return special.IN_PROCESS["betaincc"](b, t, attrs, *xs)
+    wide = [Number(b, b.convert("f64", t, x)) for x in xs]
+    return b.convert(t, "f64", call_own(b, "betaincc_of_scipy", (int(t != "f64"),), *wide).x)
 
 
 IN_PROCESS = {

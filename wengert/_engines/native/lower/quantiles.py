@@ -98,7 +98,8 @@ def _count(s: Scope, q: Number, upper: int, parts: tuple[Callable[[Number], Some
 
 
 def _beta_upper(b: Builder, first: Some, second: Some, p: Number) -> Number:
-    return call_own(b, "betaincc" if is_alone() else "betaincc_of_scipy", (), first, second, p)
+    name, attrs = ("betaincc", ()) if is_alone() else ("betaincc_of_scipy", (0,))
+    return call_own(b, name, attrs, first, second, p)
 
 
 @FORMULAS.add("poisson_count", 2)
