@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,21 @@ def test_values_are_scipys(name: str, shapes: tuple[float, ...]) -> None:
                 found, wanted, rtol=2e-13, atol=1e-14 if "log" in method or method in ("ppf", "isf") else 1e-300,
                 err_msg=f"{method} {where}",
             )  # fmt: skip
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+@pytest.mark.parametrize(("name", "shapes"), ROWS, ids=IDS)
+def test_nothing_warns_where_scipy_does_not(name: str, shapes: tuple[float, ...], is_compiled: bool) -> None:
+    for method in getattr(stats, name).methods:
+        x = np.array([1e-5, 0.2, 0.5, 0.8]) if method in ("ppf", "isf") else points(name, shapes)
+        ours = getattr(getattr(stats, name), method)
+        messages = []
+        for call in (wg.function(ours) if is_compiled else ours, reference(name, method)):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                call(x, *shapes)
+            messages.append({str(warning.message) for warning in caught})
+        assert messages[0] <= messages[1], method
 
 
 @pytest.mark.parametrize(("name", "shapes"), ROWS, ids=IDS)

@@ -105,7 +105,7 @@ def _with_end(log_density: Callable[..., Any], rest: Callable[..., Any]) -> Any:
     def density(z: Tensor, *shapes: Tensor) -> Any:
         is_end = equal(z, 0.0)
         inner = exp(log_density(where(is_end, 1.0, z), *shapes))
-        end = where(is_end, z, 0.0)
+        end = where(is_end, z, 0.5)  # a power of 0 takes long, and this is computed for all elements
         exponent, beside = rest(end, *shapes)
         return where(is_end, power(end, exponent - 1.0) * exp(beside), inner)
 
