@@ -71,6 +71,7 @@ ALL = {
     "call_forms": Benchmark(),
     "kernel_calls": Benchmark(),
     "transforms": Benchmark("--dtypes float64 --seconds 0.01 --rounds 3"),
+    "special_functions": Benchmark("--dtypes float64 float32"),
     "cliffs": Benchmark("--seconds 0.02 --bound 20"),
 }
 TO_FOLDER = ("run", "engines")  # what takes `--output`
