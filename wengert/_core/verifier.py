@@ -11,6 +11,7 @@ Of values: each is defined once, before its uses, with the type that its op's ru
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 from .analysis import atoms_in, atoms_told
@@ -28,7 +29,7 @@ class VerificationError(AssertionError):
     """A graph breaks an invariant."""
 
 
-def verify(graph: Graph, *, is_inner: bool = False, adds_guards: bool = False) -> None:
+def verify(graph: Graph, *, is_inner: bool = False, adds_guards: bool = False, told: Set[Atom] = frozenset()) -> None:
     """Checks a graph.
 
     Args:
@@ -36,8 +37,9 @@ def verify(graph: Graph, *, is_inner: bool = False, adds_guards: bool = False) -
         is_inner: whether it is part of a graph that has taken over the guards that can be checked before a run.
         adds_guards: whether what attributes ask of unknown extents becomes guards: each call of a function from a file
             is to check it.
+        told: the dimensions that a graph around it tells.
     """
-    conditions = _Verifier(graph, is_inner).run()
+    conditions = _Verifier(graph, is_inner, told).run()
     if adds_guards:
         for small, large in conditions:
             graph.guards.require_equal(maximum(small, large), large)
@@ -51,11 +53,11 @@ class _Verifier:
         told: the dimensions that they tell.
     """
 
-    def __init__(self, graph: Graph, is_inner: bool) -> None:
+    def __init__(self, graph: Graph, is_inner: bool, told: Set[Atom]) -> None:
         self.graph = graph
         self.is_inner = is_inner
         self.defined = {v.key for v in graph.free_values}
-        self.told = atoms_told(graph.free_values)
+        self.told = told | atoms_told(graph.free_values)
         self.assumed = {frozenset(pair) for pair in (*graph.guards.equal, *graph.guards.elsewhere)}
 
     def run(self) -> list[tuple[DimLike, DimLike]]:

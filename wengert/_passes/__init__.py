@@ -5,7 +5,10 @@ They keep NaN, infinities, signed zeros and raised errors: no `x * 0 -> 0`, no `
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from .._core import verifier
+from .._core.dims import Atom
 from .._core.graph import Graph
 from .constants import fold_constants
 from .cse import share_common
@@ -19,8 +22,8 @@ from .simplify import simplify
 _MOST_TAKINGS = 3  # what was gathered may be joined parts afterwards, of which slices are taken then
 
 
-def optimise(graph: Graph) -> Graph:
-    """The graph after all passes, in order; where tests run, it is verified."""
+def optimise(graph: Graph, told: Set[Atom] = frozenset()) -> Graph:
+    """The graph after all passes, in order; where tests run, it is verified (`told`: what a graph around it tells)."""
     simple = simplify(drop_rules(graph))
     folded = fold_constants(simple)
     if folded is not simple:  # with constants there may be more to simplify
@@ -35,7 +38,7 @@ def optimise(graph: Graph) -> Graph:
             break
         found = drop_unused(share_common(simplify(taken)))
     if verifier.VERIFIES_PROGRAMS:
-        verifier.verify(found, is_inner=True)
+        verifier.verify(found, is_inner=True, told=told)
     return found
 
 

@@ -70,7 +70,7 @@ def _note(tried: _Tried, first: Node, second: Node) -> None:
 
 def _pairs(graph: Graph, rules: Rules, tried: _Tried) -> list[_Pair]:
     """Pairs that can be joined, each node in one of them; those that cannot are noted as tried."""
-    nodes = [node for node in graph.nodes if rules.may_be(node)]
+    nodes = [node for node in graph.nodes if node.outputs and rules.may_be(node)]  # one that need not end may have none
     if len(nodes) < 2:
         return []
     search = _Search(graph, nodes, rules.marks)

@@ -499,3 +499,17 @@ def test_rows_too_large_for_the_machine_are_a_memory_error(monkeypatch: pytest.M
         assert groups(f, np.ones(100))
         with pytest.raises(MemoryError, match="cumsum"):
             wg.function(lambda x: f(x))(np.ones(100))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_rows_are_cut_where_sizes_known_at_run_time_say(axis: int) -> None:
+    """What lies around the rows tells where: a roll's ends are known only there."""
+
+    def energy(x: Any) -> Any:
+        rolled = xp.roll(x, 12_345, axis=axis) - xp.roll(x, -1, axis=axis)
+        return xp.sum(rolled**2)
+
+    fn = wg.function(wg.grad(energy))
+    for shape in ((70_001, 3), (401, 503), (1, 7)):
+        x = np.random.default_rng(5).normal(size=shape)
+        np.testing.assert_allclose(fn(x), wg.grad(energy)(x), rtol=1e-12)

@@ -214,7 +214,7 @@ class Block:
         self.read: set[int] = set()
         self._readers: dict[int, list[Node]] | None = None  # both made when somebody asks
         self._makers: dict[int, Node] | None = None
-        self.bounds = IndexBounds(self.maker_of)
+        self.bounds = IndexBounds()
         self.targets: dict[int, Stored] = {}
         self.owned: set[int] = set()  # operands that may be overwritten once nothing reads them any more
         self.heirs: dict[int, int] = {}  # by the key of what is read last by a member, the key of what takes its place
@@ -559,7 +559,7 @@ class Block:
         self.setting.do(node)
         forms = [self.forms[v.key] for v in node.inputs]
         if name in LOOKING:
-            self.bounds.tell(self.b, node, forms)
+            self.bounds.tell(self.b, node, forms, self.maker_of)
         if name in ("constant", "absent") and node.outputs[0].is_history:
             self.forms[node.outputs[0].key] = Nothing()
         elif name == "constant":

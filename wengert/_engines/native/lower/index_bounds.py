@@ -28,36 +28,38 @@ LOOKING = frozenset({
 })  # fmt: skip
 
 
-class IndexBounds:
-    """The bounds of a graph's whole numbers; `maker_of` gives the node that makes a value, or None."""
+MakerOf = Callable[[Value], "Node | None"]  # the node that makes a value; None of an input
 
-    def __init__(self, maker_of: Callable[[Value], Node | None]) -> None:
-        self._maker_of = maker_of
+
+class IndexBounds:
+    """The bounds of a graph's whole numbers."""
+
+    def __init__(self) -> None:
         self._found: dict[int, Bounds | None] = {}
 
-    def tell(self, b: Builder, node: Node, forms: Sequence[Form]) -> None:
+    def tell(self, b: Builder, node: Node, forms: Sequence[Form], maker_of: MakerOf) -> None:
         """Remembers the bounds of the whole numbers that a node looks up, by their forms."""
         for value, form in zip(node.inputs, forms, strict=True):
-            found = self.of(value)
+            found = self._of(value, maker_of)
             if found is not None:
                 b.remember(("bounds", form), found)
 
-    def of(self, value: Value, depth: int = 0) -> Bounds | None:
+    def _of(self, value: Value, maker_of: MakerOf, depth: int = 0) -> Bounds | None:
         """The least and the largest that an element may be; None where nothing is known."""
         if value.dtype.kind not in "biu" or depth > DEEP:
             return None
         if value.key not in self._found:
-            self._found[value.key] = self._computed(value, depth)
+            self._found[value.key] = self._computed(value, maker_of, depth)
         return self._found[value.key]
 
-    def _computed(self, value: Value, depth: int) -> Bounds | None:
+    def _computed(self, value: Value, maker_of: MakerOf, depth: int) -> Bounds | None:
         if value.dtype.kind == "b":
             return 0, 1
-        node = self._maker_of(value)
+        node = maker_of(value)
         rule = None if node is None else _RULES.get(node.op.name)
         if node is None or rule is None:
             return None
-        found = rule(node, lambda k: self.of(node.inputs[k], depth + 1))
+        found = rule(node, lambda k: self._of(node.inputs[k], maker_of, depth + 1))
         info = np.iinfo(value.dtype)
         return found if found is not None and info.min <= found[0] and found[1] <= info.max else None
 

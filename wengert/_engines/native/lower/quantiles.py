@@ -66,6 +66,7 @@ ALONE = {"ndtri_exp": _ndtri_exp}
 # -- counts ------------------------------------------------------------------------------------------------------------
 
 _LARGEST = 2.0**53  # beyond it floats are no counts
+_BESIDE = 1e-11  # ten times and more what two ways to the same share differ by, relative to it
 
 
 def _smallest(s: Scope, q: Number, is_enough: Callable[[Number], Any]) -> Number:
@@ -97,9 +98,14 @@ def _count(s: Scope, q: Number, upper: int, parts: tuple[Callable[[Number], Some
     return _smallest(s, q, (lambda k: beyond(k) <= q) if upper else (lambda k: below(k) >= q))
 
 
-def _beta_upper(b: Builder, first: Some, second: Some, p: Number) -> Number:
-    name, attrs = ("betaincc", ()) if is_alone() else ("betaincc_of_scipy", (0,))
-    return call_own(b, name, attrs, first, second, p)
+def _beta_upper(b: Builder, q: Number, first: Some, second: Some, p: Number) -> Number:
+    """What is compared with q: beside it exactly what NumPy's kernel compares, for q may be a count's own share."""
+    if is_alone():
+        return call_own(b, "betaincc", (), first, second, p)
+    found = call_own(b, "betaincc_of_scipy", (0,), first, second, p)
+    return choose(
+        abs(found - q) > _BESIDE * found, lambda: found, lambda: call_either(b, "betaincc", (), first, second, p)
+    )  # fmt: skip
 
 
 @FORMULAS.add("poisson_count", 2)
@@ -113,7 +119,7 @@ def _poisson(s: Scope, q: Number, mu: Number, upper: int) -> Some:
 @FORMULAS.add("binom_count", 3)
 def _binom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     return _count(s, q, upper, (
-        lambda k: choose(k >= n, lambda: 1.0, lambda: _beta_upper(s.b, k + 1.0, n - k, p)),
+        lambda k: choose(k >= n, lambda: 1.0, lambda: _beta_upper(s.b, q, k + 1.0, n - k, p)),
         lambda k: choose(k >= n, lambda: 0.0, lambda: call_either(s.b, "betainc", (0, 0), k + 1.0, n - k, p)),
     ))  # fmt: skip
 
@@ -122,7 +128,7 @@ def _binom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
 def _nbinom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     return _count(s, q, upper, (
         lambda k: call_either(s.b, "betainc", (0, 0), n, k + 1.0, p),
-        lambda k: _beta_upper(s.b, n, k + 1.0, p),
+        lambda k: _beta_upper(s.b, q, n, k + 1.0, p),
     ))  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from ...._core.analysis import atoms_named
 from ...._core.dtypes import int64
 from ...._core.graph import Graph, Node
 from ...._core.op import Op
@@ -288,8 +289,8 @@ class _Search(Search[_Group]):
         members = [self.nodes[place] for place in sorted(group.needs)]
         unique = {v.key: v for v in operands.values()}
         plain = Graph.of("rows", [*unique.values()], members, given)
-        graph, terms = _graph_of_a_row(group, [self.nodes[p] for p in sorted(group.needs)],
-                                       [group.needs[p] for p in sorted(group.needs)], operands, given)  # fmt: skip
+        needs = [group.needs[place] for place in sorted(group.needs)]
+        graph, terms = _graph_of_a_row(group, members, needs, operands, given)
         takes = (*[axis for _, axis in operands],)
         gives = (*[group.axes[v.key] for v in given],)
         rows = Rows(graph, plain, group.extent, takes, gives, terms, group.is_single)
@@ -329,7 +330,7 @@ def _graph_of_a_row(
             outputs += parts
             counts.append(len(parts))
         graph.finish(outputs)
-    return _with_own_results(optimise(graph)), (*counts,)
+    return _with_own_results(optimise(graph, atoms_named(nodes))), (*counts,)
 
 
 def _with_own_results(graph: Graph) -> Graph:
