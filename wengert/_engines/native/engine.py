@@ -39,13 +39,11 @@ from .llvm.codegen import module_text
 from .llvm.jit import LinkError, Loaded, shared
 from .lower.forms import TYPE_OF
 from .lower.functions import Kinds, Lowered, lowered
-from .plan.pooling import pooled
 from .plan.prepare import ready
 from .plan.rare_cases import without_rare
 from .plan.segments import Part, parts
 from .plan.sizes import sized
-from .plan.support import culprit_of, is_native, reason_against, untold, with_rare
-from .plan.weighted_sums import with_weighted_sums
+from .plan.support import culprit_of, in_own_steps, is_native, reason_against, untold, with_rare
 from .run import memory
 from .run.callable import CALLABLE
 from .run.calls import entry_of
@@ -419,7 +417,7 @@ class Code:
         self.numbers = np.array([*numbers.values()], np.int64)
         self.on_failure = on_failure or kernels.failed
         self.on_flags = None if is_quiet(called) else on_flags or Teller(kernels.again())
-        graph = with_weighted_sums(pooled(graph))
+        graph = in_own_steps(graph)
         times.append(time.perf_counter())
         stage("lowering")
         self.lowered: Lowered = lowered(graph, graph.name, (*numbers,), kinds, manner.is_frugal, is_timed)

@@ -17,12 +17,10 @@ from ..lower.formulas import PREFIX, Own, function_alone, stands_alone
 from ..lower.functions import lowered
 from ..lower.standalone import alone
 from ..plan.numpy_calls import OUTSIDE
-from ..plan.pooling import pooled
 from ..plan.prepare import ready
 from ..plan.programs import programs_of
 from ..plan.rare_cases import without_rare
-from ..plan.support import prepared, reason_against, untold
-from ..plan.weighted_sums import with_weighted_sums
+from ..plan.support import in_own_steps, prepared, reason_against, untold
 from ..run.calls import derived_sizes
 from .names import function_name, unique
 
@@ -75,7 +73,7 @@ def exported(graph: Graph, name: str, argument_names: Sequence[str]) -> Exported
     _require_pure(graph, name)
     whole = ready(optimise(_with_captures(graph)))
     _require_native(name, whole.nodes)
-    whole = with_weighted_sums(pooled(without_rare(whole)))
+    whole = in_own_steps(without_rare(whole))
     if untold(whole):
         raise TypeError(f"export: {name} has values of a size that only a run tells")
     with alone():

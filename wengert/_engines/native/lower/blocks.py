@@ -505,7 +505,10 @@ class Block:
             offset = self.b.add(offset, count_of(self.b, shape))
 
     def _release(self, key: int, array: Array) -> None:
-        count = count_of(self.b, self.forms[key].shape)
+        self.give_back(array, count_of(self.b, self.forms[key].shape))
+
+    def give_back(self, array: Array, count: Operand) -> None:
+        """Nobody reads an array of so many elements any more: `fresh` may give it to others."""
         self.free.setdefault((array.type, count), []).append(array)
 
     def _through(self, kinds: list[Kind]) -> dict[int, tuple[int, ...]]:

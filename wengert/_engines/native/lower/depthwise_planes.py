@@ -171,7 +171,7 @@ class _Planes:
 
     def release(self) -> None:
         for found in self.scratch:
-            self.block.free.setdefault((found.type, count_of(self.b, found.shape)), []).append(found.array)
+            self.block.give_back(found.array, count_of(self.b, found.shape))
 
     def work(self) -> Operand:
         b, windows = self.b, self.conv.windows

@@ -81,7 +81,7 @@ def convolved(
         made = fresh_in(block, target.shape, (0, *range(2, len(target.shape)), 1), target.type)
         convolved(block, made, x, kernel, shape, windows)
         copy_in_order(block.b, made, target)
-        block.free.setdefault((made.type, count_of(block.b, made.shape)), []).append(made.array)
+        block.give_back(made.array, count_of(block.b, made.shape))
         return
     for chosen in product(*phases):
         inner = [p.window for p in chosen]
@@ -437,7 +437,7 @@ class _Convolution:
 
     def _release(self) -> None:
         for made in self.scratch:
-            self.block.free.setdefault((made.type, count_of(self.b, made.shape)), []).append(made.array)
+            self.block.give_back(made.array, count_of(self.b, made.shape))
 
 
 def _order_of(x: Stored, shape: Shape) -> list[int]:

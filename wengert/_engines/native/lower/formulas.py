@@ -21,7 +21,7 @@ from ..ir.loops import Array, Function, Operand, Typed
 from ..llvm.masked_lanes import PREFIX
 from .later import SPECIAL
 from .numbers import Number, Some, operand
-from .special import call
+from .special import of_scipy
 from .standalone import alone, is_alone
 
 
@@ -102,7 +102,7 @@ def call_either(b: Builder, name: str, attrs: Sequence[float], *xs: Some) -> Num
     """As `call_own` where code stands alone, else a call of SciPy's function, whose values NumPy's kernels have."""
     if is_alone():
         return call_own(b, name, attrs, *xs)
-    return Number(b, call(b, name, "f64", *map(operand, xs)))
+    return of_scipy(b, name, *xs)
 
 
 def function_alone(said: str) -> Own:

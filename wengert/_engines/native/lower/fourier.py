@@ -285,7 +285,7 @@ class _InLanes(NamedTuple):
             if type(lines) is not int:
                 break
             lanes //= 2
-        self.block.free.setdefault((real, count_of(b, room.shape)), []).append(room.array)
+        self.block.give_back(room.array, count_of(b, room.shape))
         return done
 
     def _complex(self) -> str:

@@ -40,7 +40,7 @@ from .numbers import (
     zeta_less_one,
 )
 from .scalars import SCALARS, Rule
-from .special import call
+from .special import of_scipy
 
 FORMULAS = Formulas()
 
@@ -62,7 +62,7 @@ def _psi(x: Number, order: int) -> Number:
 
 
 def log_gamma(x: Number) -> Number:
-    return Number(x.b, call(x.b, "gammaln", "f64", x.x))
+    return of_scipy(x.b, "gammaln", x)
 
 
 def rest_of(share: Number) -> Number:
@@ -403,7 +403,7 @@ def _gammaincc_of_scipy(s: Scope, a: Number, x: Number) -> Some:
     return choose(
         (a > _TINY) & (x > _TINY) & _is_small(a, x),
         lambda: call_own(s.b, "gammaincc", (), a, x),
-        lambda: Number(s.b, call(s.b, "gammaincc", "f64", a.x, x.x)),
+        lambda: of_scipy(s.b, "gammaincc", a, x),
     )
 
 
@@ -611,18 +611,15 @@ def _betaincc_of_scipy(s: Scope, a: Number, b: Number, x: Number, is_for_single:
         low, high = bounds
         return (a >= low) & (b >= low) & (a <= high) & (b <= high) & (x > 0.0) & (x < 1.0)
 
-    def library(name: str, *xs: Number) -> Number:
-        return Number(s.b, call(s.b, name, "f64", *(v.x for v in xs)))
-
     def whole() -> Number:
-        return library("betaincc", a, b, x)
+        return of_scipy(s.b, "betaincc", a, b, x)
 
     def turned() -> Number:
-        found = library("betainc", b, a, 1.0 - x)
+        found = of_scipy(s.b, "betainc", b, a, 1.0 - x)
         return choose(found >= _LEAST, lambda: found, whole)
 
     def rest() -> Number:
-        lower = library("betainc", a, b, x)
+        lower = of_scipy(s.b, "betainc", a, b, x)
         return choose(lower <= 0.5, lambda: 1.0 - lower, whole)
 
     can_turn = are_within(_TURNED)

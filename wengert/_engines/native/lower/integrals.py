@@ -10,7 +10,7 @@ from ..ir.builder import Builder
 from ..ir.loops import Operand
 from .formulas import Formulas, Scope, call_own
 from .numbers import Number, Some, at_most, choose, exp, fma, fused, repeated, where
-from .special import call
+from .special import of_scipy
 
 FORMULAS = Formulas()
 
@@ -24,7 +24,7 @@ def _high_erfcx_integral(s: Scope, x: Number, order: int) -> Some:
 
     def low() -> Some:
         before: Some = two
-        here: Some = Number(s.b, call(s.b, "erfcx", "f64", x.x))
+        here: Some = of_scipy(s.b, "erfcx", x)
         for n in range(1, order + 1):
             before, here = here, (before - 2.0 * x * here) / (2.0 * n)
         return here

@@ -420,7 +420,7 @@ def _by_rows(block: Block, made: Plan, in_thread: bool) -> None:
         panels = b.local(y.type, size) if in_thread else block.fresh((size,), y.type).array
         _block_product(block, made, in_thread, joins, panels)
         if not in_thread:
-            block.free.setdefault((y.type, size), []).append(panels)
+            block.give_back(panels, size)
         return
     m = x.shape[0]
     if _is_unit(y.strides[1]) and type(m) is not int:
@@ -446,7 +446,7 @@ def _by_blocks(block: Block, made: Plan) -> None:
             joins = b.select("i64", b.let("gt", "i64", p, 0), 1, 0)
         _block_product(block, inner, False, joins, panels)
     if type(k) is int and type(n) is int:
-        block.free.setdefault((panels.type, _panel_room(b, made)), []).append(panels)
+        block.give_back(panels, _panel_room(b, made))
 
 
 def _block_product(

@@ -251,7 +251,7 @@ class _Planes:
 
     def release(self) -> None:
         for made in self.scratch:
-            self.block.free.setdefault((made.type, count_of(self.b, made.shape)), []).append(made.array)
+            self.block.give_back(made.array, count_of(self.b, made.shape))
 
 
 def moved(b: Builder, place: Address, by: Operand) -> Address:

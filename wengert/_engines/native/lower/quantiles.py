@@ -16,7 +16,7 @@ from .approximations import quantile
 from .formulas import Formulas, Scope, call_either, call_own, rule_of
 from .numbers import Number, Some, choose, exp, expm1, horner, log, repeated, sqrt, where
 from .scalars import SCALARS
-from .special import call
+from .special import of_scipy
 from .standalone import is_alone
 
 FORMULAS = Formulas()
@@ -172,7 +172,7 @@ def _vonmises(s: Scope, q: Number, kappa: Number) -> Some:
     def goes_on(k: Number, angle: Number, move: Number) -> Any:
         return (k < _MOST_STEPS) & (abs(move) > _ROUNDING - _CLOSE * angle)
 
-    chord = 0.5 * Number(b, call(b, "ndtri", "f64", q.x)) / sqrt(kappa)
+    chord = 0.5 * of_scipy(b, "ndtri", q) / sqrt(kappa)
     spread = where(chord < -1.0, -math.pi, 2.0 * where(chord < -1.0, -1.0, chord).of("asin"))
     start = where(kappa < 1.0, 2 * math.pi * (q - 0.5), spread)
     is_share = (q >= 0.0) & (q <= 1.0)

@@ -18,7 +18,7 @@ from ..ir.loops import Operand, Typed
 from . import gamma_function, log_gamma
 from .approximations import IN_VECTORS, SLOW_ALONE, STANDING
 from .gamma_function import is_plain
-from .numbers import Number, choose
+from .numbers import Number, Some, choose, operand
 from .scalars import Rule, f64, is_nan, larger, smaller
 from .single_precision import SHORT
 from .standalone import is_alone
@@ -45,6 +45,11 @@ def call(b: Builder, name: str, t: str, *xs: Operand) -> Operand:
     if name in STANDING and (is_alone() or is_ours):
         return b.convert(t, "f64", STANDING[name](b, *wide))
     return b.convert(t, "f64", b.call(f"special.{name}", [*[Typed("f64", x) for x in wide], Typed("i32", 0)], "f64"))
+
+
+def of_scipy(b: Builder, name: str, *xs: Some) -> Number:
+    """SciPy's function of numbers of float64, as a number."""
+    return Number(b, call(b, name, "f64", *map(operand, xs)))
 
 
 def _plain(name: str) -> Rule:
@@ -137,9 +142,7 @@ def _beta_elsewhere(name: str) -> Rule:
 
     def rule(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
         first, second = (Number(b, b.convert("f64", t, x)) for x in xs)
-        found = choose(
-            is_plain(first, second), lambda: -0.0, lambda: Number(b, call(b, name, "f64", first.x, second.x))
-        )
+        found = choose(is_plain(first, second), lambda: -0.0, lambda: of_scipy(b, name, first, second))
         return b.convert(t, "f64", found.x)
 
     return rule

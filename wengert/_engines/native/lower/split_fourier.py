@@ -172,12 +172,12 @@ class Rooms:
 
     def __init__(self, block: Block) -> None:
         self.block, self.b = block, block.b
-        self._taken: list[tuple[tuple[str, Operand], Array]] = []
+        self._taken: list[tuple[Array, Operand]] = []
 
     def take(self, type_: str, count: int) -> Array:
         """An array of so many numbers."""
         array = self.block.fresh((count,), type_).array
-        self._taken.append(((type_, count), array))
+        self._taken.append((array, count))
         return array
 
     def constant(self, table: Numbers) -> Array:
@@ -186,8 +186,8 @@ class Rooms:
 
     def give_back(self) -> None:
         """Nobody needs what was taken any more."""
-        for kind, array in self._taken:
-            self.block.free.setdefault(kind, []).append(array)
+        for array, count in self._taken:
+            self.block.give_back(array, count)
 
 
 class Transform(Protocol):

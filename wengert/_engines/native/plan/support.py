@@ -73,8 +73,13 @@ def prepared(program: Program) -> Graph:
     return _to_lower(without_rare(ready(optimise(program.graph))))
 
 
+def in_own_steps(graph: Graph) -> Graph:
+    """The graph with what machine code computes in other steps than NumPy's kernels, which have the graph as it was."""
+    return with_weighted_sums(pooled(graph))
+
+
 def _to_lower(graph: Graph) -> Graph:
-    graph = with_weighted_sums(pooled(graph))
+    graph = in_own_steps(graph)
     return with_nodes(graph, [*map(_leaving, graph.nodes)], graph.outputs)
 
 
