@@ -233,6 +233,12 @@ def index_of_list(x: Any) -> Any:
     return names[x[0]]
 
 
+@refused("weights[x[0]]", "wg.tensor(weights)[x[0]]", TypeError)
+def index_of_list_of_numbers(x: Any) -> Any:
+    weights = [1.0, 2.0]
+    return weights[x[0]]
+
+
 @refused("statistics.fmean", "in place of statistics's")
 def statistics_fmean(x: Any) -> Any:
     return statistics.fmean([x[0], x[1]])
@@ -630,6 +636,13 @@ def test_a_ufunc_costs_one_python_frame_more() -> None:
 def test_a_traced_whole_number_where_a_number_must_be_known_is_a_lost_gradient(f: Any) -> None:
     with pytest.raises(LostGradientError, match=r"Tensor.__index__"):
         wg.function(f)(np.array(1))
+
+
+def test_a_traced_position_in_a_plain_array_is_told_what_takes_it() -> None:
+    table = np.array([1.0, 2.0, 4.0])
+    with pytest.raises(LostGradientError, match=r"write wg\.tensor\(table\)\[i, \.\.\.\], "):
+        wg.function(lambda i: table[i, ...])(np.array(1))
+    assert wg.function(lambda i: wg.tensor(table)[i, ...])(np.array(1)) == 2
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")  # NumPy's own word on it

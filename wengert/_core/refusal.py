@@ -15,6 +15,8 @@ import sys
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import LostGradientError
 from .adopted_names import home_of
 from .tracebacks import entries_of, is_raised_there
@@ -49,7 +51,7 @@ _WRITE = (
 class Asker(NamedTuple):
     """Who wants plain numbers: as the user wrote it, and the module and name behind it ("" where unknown).
 
-    `instead` is what could stand in the place of a statement.
+    `instead` is what could stand in the place of a statement or an expression.
     """
 
     written: str
@@ -74,7 +76,7 @@ def asker() -> Asker:
         out_of_place = ast.Assign([node.target], ast.BinOp(_loaded(node.target), node.op, node.value), lineno=0)
         return Asker(f"the statement {_shown(text)}", "", "+=", _shown(ast.unparse(out_of_place)))
     if isinstance(node, ast.Subscript):
-        return Asker(f"the index in {_shown(text)}", "", "[]")
+        return Asker(f"the index in {_shown(text)}", "", "[]", _of_tensor(node, frame))
     callee = foreign_callee()
     module, _, name = callee.rpartition(".")
     return Asker(f"the expression {_shown(text)}" if text else callee, module, name)
@@ -101,6 +103,19 @@ def _parsed(text: str) -> ast.AST | None:
 def _loaded(target: ast.expr) -> ast.expr:
     """What an assignment writes to, as an expression that reads it."""
     return ast.parse(ast.unparse(target), mode="eval").body
+
+
+def _of_tensor(node: ast.Subscript, frame: FrameType) -> str:
+    """An element of a plain array or of a list of numbers as that of a tensor, which takes positions of any kind."""
+    held = ast.unparse(node.value)
+    found = _resolved(held, frame)
+    is_plain = isinstance(found, np.ndarray) or (
+        isinstance(found, list | tuple) and all(isinstance(x, int | float | complex | np.ndarray) for x in found)
+    )
+    if not is_plain:
+        return ""
+    tensor = ast.parse(f"wg.tensor({held})", mode="eval").body
+    return _shown(ast.unparse(ast.Subscript(tensor, node.slice, ast.Load())))
 
 
 def _shown(text: str) -> str:
@@ -202,6 +217,8 @@ def cure_for(who: Asker) -> str:
         return f"write {who.instead}; {_WRITE}; or {_ON_PURPOSE}"
     if who.name in ("=", *_WRITERS):
         return f"{_WRITE}; or {_ON_PURPOSE}"
+    if who.name == "[]" and who.instead:
+        return f"write {who.instead}, for a tensor takes positions that are tensors; or {_ON_PURPOSE}"
     if who.name == "[]" or (package == "builtins" and who.name in ("range", "slice", "bytes", "bytearray", "hex")):
         return f"an index or a count is a plain integer: {_ON_PURPOSE}"
     if who.name in _SAVERS:
