@@ -70,7 +70,7 @@ ROUNDED = {
     "pinv", "expm", "expm_along", "sparse_matmul", "sparse_solve", "eig", "sqrtm", "logm", "sylvester",
     # functions computed otherwise than NumPy's, without a function of C's (`is_rounded` finds those that have one)
     "rsqrt", "erfinv", "erfcx", "over_square_radius", "betaincinv", "gammaincinv", "ndtr", "ndtri", "log_ndtr",
-    "normal_hazard", "expi", "exp1", "gammaincc", "betaincc",
+    "normal_hazard", "expi", "exp1", "gamma", "gammaincc", "betaincc",
     # vector code, products and sums written out add in another order than NumPy's module, which transforms single
     # precision in double precision
     "dft", "rfft", "irfft",

@@ -293,7 +293,7 @@ def _betaln_of_large(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Any:
 
     whole = a + b
     low = np.minimum(a, _LARGE)  # where both are large the small one's formula is not used
-    one = gammaln(low) + low - low * np.log(whole) + (b - 0.5) * np.log1p(-low / whole)
+    one = _lgamma(gammaln, low) + low - low * np.log(whole) + (b - 0.5) * np.log1p(-low / whole)
     one = one + beyond_stirling(b) - beyond_stirling(low + b)
     high = np.maximum(a, _LARGE)
     rest = beyond_stirling(high) + beyond_stirling(b) - beyond_stirling(high + b)

@@ -75,7 +75,7 @@ def _gamma(x: Number) -> Number:
     is_odd = half != half.of("rint")
     sine = turn * cast(Number, fused(fma(turn * turn, 8.0, -1.0), _SINE))
     low = math.pi / where(is_below, size * (above * where(is_odd, sine, -sine)), 1.0)
-    at = _ends()
+    at = ends()
     low = where(size == math.inf, at.minus_infinity, where(turn == 0.0, at.whole, low))
     high = where(size == math.inf, math.inf, above)
     sign = Number(x.b, x.b.let("copysign", "f64", 1.0, x.x))
@@ -92,7 +92,7 @@ class _Ends(NamedTuple):
 
 
 @functools.cache
-def _ends() -> _Ends:
+def ends() -> _Ends:
     """Those of the SciPy that is installed, which eager code has: of all whole numbers below 0 one."""
     from scipy.special import gamma
 

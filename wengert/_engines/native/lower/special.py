@@ -17,8 +17,7 @@ from ..ir.builder import Builder
 from ..ir.loops import Operand, Typed
 from . import gamma_function, log_gamma
 from .approximations import IN_VECTORS, SLOW_ALONE, STANDING
-from .gamma_function import is_plain
-from .numbers import Number, Some, choose, operand
+from .numbers import Number, Some, operand
 from .scalars import Rule, f64, is_nan, larger, smaller
 from .single_precision import SHORT
 from .standalone import is_alone
@@ -107,7 +106,7 @@ def _betaln_of_large(b: Builder, x: Operand, y: Operand) -> Operand:
     """log(beta(x, y)) for 0 < x <= y and y large."""
     whole, beyond = f64(b, "add", x, y), _beyond_stirling(b, y)
     low, high = smaller(b, "f64", x, _LARGE), larger(b, "f64", x, _LARGE)
-    one = f64(b, "sub", f64(b, "add", call(b, "gammaln", "f64", low), low), f64(b, "mul", low, f64(b, "log", whole)))
+    one = f64(b, "sub", f64(b, "add", _lgamma(b, "f64", (), low), low), f64(b, "mul", low, f64(b, "log", whole)))
     tail = f64(b, "log1p", f64(b, "div", f64(b, "neg", low), whole))
     one = f64(b, "add", one, f64(b, "mul", f64(b, "sub", y, 0.5), tail))
     one = f64(b, "sub", f64(b, "add", one, beyond), _beyond_stirling(b, f64(b, "add", low, y)))
@@ -133,17 +132,6 @@ def _beta(name: str) -> Rule:
         with b.inside(branch.other):
             b.set(found, call(b, name, "f64", x, y))
         return b.convert(t, "f64", b.get(found))
-
-    return rule
-
-
-def _beta_elsewhere(name: str) -> Rule:
-    """-0 where the plain part has the value, else a call."""
-
-    def rule(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
-        first, second = (Number(b, b.convert("f64", t, x)) for x in xs)
-        found = choose(is_plain(first, second), lambda: -0.0, lambda: of_scipy(b, name, first, second))
-        return b.convert(t, "f64", found.x)
 
     return rule
 
@@ -186,7 +174,6 @@ def _or_short(name: str, rule: Rule) -> Rule:
 _RULES: dict[str, Rule] = {
     **{name: _beta(name) for name in ("beta", "betaln")},
     **{PARTS[name][0]: rule for name, rule in gamma_function.PLAIN.items()},
-    **{PARTS[name][1]: _beta_elsewhere(name) for name in gamma_function.PLAIN},
     "poch": _poch,
     "normal_hazard": _hazard,
     **{name: _plain(scipys) for name, scipys in _NAMES.items()},

@@ -9,6 +9,7 @@ from . import (
     bessel_integer_order,
     bessel_real_order,
     exponential_integrals,
+    gamma_by_steps,
     incomplete,
     integrals,
     polygamma,
@@ -25,6 +26,7 @@ for family in (
     special,
     bessel_integer_order,
     exponential_integrals,
+    gamma_by_steps,
     incomplete,
     integrals,
     polygamma,
@@ -32,7 +34,7 @@ for family in (
     scipy_functions,
 ):
     IN_PROCESS.update(family.IN_PROCESS)  # `special` first: others have better rules for some of its primitives
-for family in (bessel_real_order, incomplete, integrals, quantiles):
+for family in (bessel_real_order, gamma_by_steps, incomplete, integrals, quantiles):
     enter(family.FORMULAS)
 for family in (exponential_integrals, incomplete, integrals, polygamma, quantiles):
     RULES.update(family.ALONE)
