@@ -72,6 +72,7 @@ ALL = {
     "kernel_calls": Benchmark(),
     "transforms": Benchmark("--dtypes float64 --seconds 0.01 --rounds 3"),
     "special_functions": Benchmark("--dtypes float64 float32"),
+    "distributions": Benchmark("--dtypes float64 float32"),
     "cliffs": Benchmark("--seconds 0.02 --bound 20"),
 }
 TO_FOLDER = ("run", "engines")  # what takes `--output`
