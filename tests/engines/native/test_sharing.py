@@ -451,7 +451,7 @@ def recurrent(length: int) -> Callable[[Any, Any], Any]:
 def test_steps_that_repeat_are_written_once(modules: list[str], tables: list[int]) -> None:
     """The functions do not become more, nor longer, with the number of steps: calls do."""
     found: list[tuple[int, int]] = []
-    for length in (30, 60):
+    for length in (60, 120):  # both long
         modules.clear()
         tables.clear()
         compiled = wg.function(wg.grad(recurrent(length), argnums=(0, 1)))
@@ -570,7 +570,7 @@ def test_the_code_of_many_calls_is_no_longer_than_that_of_few(modules: list[str]
         slope = wg.function(wg.grad(f))(x)
         with numpy_only():
             np.testing.assert_allclose(slope, wg.grad(f)(x), rtol=1e-10, atol=1e-14)
-        assert sum(tables) > 2 * steps
+        assert sum(tables) > steps  # a call for each group, of all of its loops
         found.append(max(module.count("\n") for module in modules))
     assert found[1] < 1.1 * found[0]
 

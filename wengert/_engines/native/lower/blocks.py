@@ -22,7 +22,8 @@ from ..ir.builder import Builder
 from ..ir.loops import COMPLEX, FLOATS, HALVES, Alloc, Array, Operand, Reg, Set, Status, Var
 from ..plan.schedule import MOST_IN_LANES, MOST_REPEATS, SMALL, Group, Kind, is_small, schedule, static_size
 from ..run.owners import Owner
-from . import nests
+from . import groups, nests
+from .alike_groups import WITH_NUMBER
 from .clocks import Clock
 from .complex_scalars import COMPLEX_SCALARS
 from .forms import (
@@ -102,8 +103,6 @@ REWRITES: list[Rewrite] = []
 
 # fractions that are what they are in a program of any size
 _PLAIN_NUMBERS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5)
-# primitives whose attribute is a number, and what they are with an operand in its place
-_WITH_NUMBER = {"times_number": "mul", "add_number": "add"}
 
 
 class Setting:
@@ -181,6 +180,10 @@ class Setting:
             self.constants.append((value, known))
         return known
 
+    def constant_arrays(self) -> list[Array]:
+        """The arrays of the constants so far."""
+        return [*self.arrays_of.values(), self.numbers_array]
+
     def memory_budget(self) -> Reg:
         """How many bytes histories may take."""
         if self.budget is None:
@@ -223,6 +226,7 @@ class Block:
         self.assembled: set[int] = set()  # what is put together from parts in memory
         self.filled: set[Array] = set()  # results that are where they belong
         self.lasting: dict[int, Any] = {}  # histories among the outputs that what follows must not overwrite
+        self.given_numbers: dict[int, Operand] = {}  # by the key of a result, in the place of its node's number
         self.dying: dict[int, int] = {}  # by the key of what is read for the last time now, how many operands read it
 
     # -- dimensions -----------------------------------------------------------------------------------------------
@@ -424,12 +428,13 @@ class Block:
         self.left_by = {heir: key for key, heir in self.heirs.items()}
         early = {v.key: t for v, t in zip(outputs, targets, strict=False) if t is not None and is_small(v)}
         early = early if is_early and len(outputs) > FEW_RESULTS else {}
+        alike = self.setting.routines.alike(self, plan)
         for place, step in enumerate(plan.steps):
             self.b.check_length()
             is_late = type(step) is Node and any(v.key in through for v in step.outputs)  # computed where it is read
             with nullcontext() if is_late else self.setting.span(step):
                 if type(step) is Group:
-                    self._group(step, plan.stored)
+                    self.setting.routines.lower_group(self, step, groups.rooms_of(self, step, plan.stored), alike)
                 else:
                     assert type(step) is Node
                     self.dying = _counted(step, through, last.get(place, ()))
@@ -578,7 +583,7 @@ class Block:
         elif node.outputs[0].key in self.assembled:
             self.forms[node.outputs[0].key] = self._assembled(node, forms)
         else:
-            self.forms[node.outputs[0].key] = self._lazy(node, forms)
+            self.forms[node.outputs[0].key] = self.lazy(node, forms)
 
     def alone(self, graph: Graph, inputs: Sequence[Form]) -> Block:
         """A graph in the same function that has nothing to do with this one."""
@@ -630,7 +635,7 @@ class Block:
             return Elements(out.shape, TYPE_OF[out.dtype], items)
         if name == "reshape" and type(forms[0]) is Elements:
             return Elements(out.shape, forms[0].type, forms[0].items)
-        return self.elements(self._lazy(node, forms), out.shape)
+        return self.elements(self.lazy(node, forms), out.shape)
 
     def _scalar(self, node: Node) -> Callable[..., Operand]:
         """The rule of an elementwise node: `rule(b, *operands)`."""
@@ -648,12 +653,14 @@ class Block:
         rule, attrs = _rule_of(name), node.attrs
         if name == "ldexp":  # whose operands differ in type
             attrs = (target,)
-        if name in _WITH_NUMBER and source in FLOATS:
-            number, plain = self.setting.number(float(attrs[0]), source), SCALARS[_WITH_NUMBER[name]]
+        if name in WITH_NUMBER and source in FLOATS:
+            given = self.given_numbers.get(node.outputs[0].key)
+            number = self.setting.number(float(attrs[0]), source) if given is None else given
+            plain = SCALARS[WITH_NUMBER[name]]
             return lambda b, x: plain(b, source, (), x, number)
         return lambda b, *xs: rule(b, source, attrs, *xs)
 
-    def _lazy(self, node: Node, forms: list[Form]) -> Form:
+    def lazy(self, node: Node, forms: list[Form]) -> Form:
         """A map, or a point, computed where it is read."""
         name, out = node.op.name, node.outputs[0]
         type_, shape = TYPE_OF[out.dtype], self.shape(out)
@@ -669,6 +676,16 @@ class Block:
         if found.check is not None:
             found.check(self.b, info, forms)
         return found.view(self.b, info, forms) or _moved(found, info, forms)
+
+    def is_lazy(self, node: Node) -> bool:
+        """Whether what a node gives may be computed where it is read."""
+        return node.op.name in MAPS or node.op.name == "constant" or is_elementwise(node.op.name)
+
+    def compute_where_read(self, node: Node) -> None:
+        """Files what a node gives as something that is computed where it is read."""
+        forms = [self.forms[v.key] for v in node.inputs]
+        is_constant = node.op.name == "constant"
+        self.forms[node.outputs[0].key] = self._constant(node) if is_constant else self.lazy(node, forms)
 
     def _assembled(self, node: Node, forms: list[Form]) -> Form:
         """Parts copied to their places in one array."""
@@ -696,57 +713,6 @@ class Block:
                 if not (type(form) is Stored and form.array is place.array):  # else it is there already
                     nests.copy(b, form, place)
         return target
-
-    # -- groups ---------------------------------------------------------------------------------------------------
-
-    def _group(self, group: Group, stored: set[int]) -> None:
-        writes: list[nests.Write] = []
-        computed: list[Form] = []
-        sums: list[tuple[Value, nests.Sum]] = []
-        for node in group.members:
-            forms = [self.forms[v.key] for v in node.inputs]
-            out = node.outputs[0]
-            self.setting.do(node)
-            if node.op.name in REDUCES:
-                sums.append((out, self._sum(node, forms[0])))
-                continue
-            is_running = node.op.name in RUNNING
-            form = nests.Running(node.op.name, forms[0]) if is_running else self._lazy(node, forms)
-            self.forms[out.key] = form
-            computed.append(form)
-            if out.key in stored:
-                writes.append(nests.Write(form, self.room(out)))
-                # what the same group reads is the value itself, not where it is going
-        for value in group.copies:
-            form, target = self.forms[value.key], self.room(value)
-            if type(form) is Stored and form.array is target.array and form.is_dense:
-                self.forms[value.key] = target  # where it is already
-            else:
-                writes.append(nests.Write(form, target))
-        if not writes and not sums:
-            return
-        nests.emit(self.b, (*map(self.extent, group.shape),), writes, [total for _, total in sums], computed)
-        targets = {id(w.form): w.target for w in writes}
-        for node in group.members:
-            key = node.outputs[0].key
-            if key in stored:
-                self.forms[key] = targets[id(self.forms[key])]
-        for value in group.copies:
-            self.forms[value.key] = targets.get(id(self.forms[value.key]), self.forms[value.key])
-        for out, total in sums:
-            self._file_sum(out, total)
-
-    def _sum(self, node: Node, form: Form) -> nests.Sum:
-        axes, out = node.attrs[0], node.outputs[0]
-        # a reduction of everything stays in a register
-        target = None if len(axes) == len(form.shape) else self.room(out)
-        return nests.Sum(form, REDUCES[node.op.name], axes, target)
-
-    def _file_sum(self, out: Value, total: nests.Sum) -> None:
-        if total.target is None:
-            self.forms[out.key] = Elements((), total.form.type, [total.result])
-        else:
-            self.forms[out.key] = self.elements(total.target) if is_small(out) else total.target
 
 
 FEW_PARTS = 6

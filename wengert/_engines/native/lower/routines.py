@@ -17,8 +17,11 @@ from ...._core.graph import Graph, Node
 from ...._core.printer import programs_of
 from ...._core.tensor import Value
 from ..ir.builder import Builder
-from ..ir.loops import Apply, Array, Give, Piece, Reserve, SetSize, Swap, Var, written_by
-from ..ir.renaming import reads, walk
+from ..ir.loops import Apply, Array, Give, Piece, Reserve, SetSize, Swap, written_by
+from ..ir.renaming import walk
+from ..plan.schedule import Group, Schedule
+from . import groups
+from .alike_groups import Alike, AlikeGroups, alike_groups, names
 from .forms import TYPE_OF, Form, Stored, is_numbers, row_major
 from .standalone import is_alone
 
@@ -43,6 +46,8 @@ class Routines:
         self._lengths: dict[Any, int] = {}
         self._made: dict[Any, _Routine | None] = {}
         self._counts: Counter[Any] | None = None
+        self._groups = AlikeGroups()
+        self._number = 0  # of the next piece
 
     def lowered(
         self, block: Any, node: Node, forms: list[Form], lower: Callable[[], Sequence[Form]]
@@ -53,7 +58,7 @@ class Routines:
             return lower()
         if self._lengths.get(key, 0) >= LONG:
             if key not in self._made:
-                self._made[key] = _made(block, node, len(self._made))
+                self._made[key] = _made(block, node, self._next())
             routine = self._made[key]
             return lower() if routine is None else _run(block, node, forms, routine)
         before = block.b.mark()
@@ -63,14 +68,31 @@ class Routines:
 
     def _key(self, block: Any, node: Node) -> Any:
         """What nodes that share a function have in common; None if a node shares none."""
-        if (
-            not block.b.is_outermost or block.setting.checks or is_alone()
-        ):  # with checks, arrays would come with extents
+        if not _may_share(block):
             return None
         if self._counts is None:  # only one block is outermost
             self._counts = Counter(map(_kind, block.graph.nodes))
         key = _kind(node)
         return key if self._counts[key] >= AGAIN else None
+
+    def alike(self, block: Any, plan: Schedule) -> dict[int, Alike]:
+        """By `id` the groups of a plan that many others are like."""
+        return alike_groups(plan) if _may_share(block) else {}
+
+    def lower_group(self, block: Any, group: Group, rooms: groups.Rooms, alike: dict[int, Alike]) -> None:
+        """Emits a group: by a call where others like it share a function."""
+        known = alike.get(id(group))
+        if known is None or not self._groups.lower(block, group, rooms, known, self._next()):
+            groups.emit(block, group, rooms)
+
+    def _next(self) -> int:
+        self._number += 1
+        return self._number
+
+
+def _may_share(block: Any) -> bool:
+    """Whether what a block does may be a call: with checks, arrays would come with extents."""
+    return block.b.is_outermost and not block.setting.checks and not is_alone()
 
 
 def _kind(node: Node) -> Any:
@@ -104,7 +126,7 @@ def _made(block: Any, node: Node, number: int) -> _Routine | None:
         block.alone(Graph.of(node.op.name, inputs, [node], [*node.outputs]), given).run(taken)
     setting.calls_kernels = calls
     items = [*walk(body)]
-    outside = sorted({x for item in items for x in _named(item) if x.number < first}, key=lambda x: x.number)
+    outside = sorted({x for item in items for x in names(item) if x.number < first}, key=lambda x: x.number)
     if any(type(item) in _STAYS for item in items) or any(type(x) is not Array for x in outside):
         return None
     forms = [*given, *taken]
@@ -112,12 +134,6 @@ def _made(block: Any, node: Node, number: int) -> _Routine | None:
     registers: list[Any] = [form.offset for form in forms]
     piece = Piece(number, body, [*[form.array for form in forms], *outside], registers, [], written)
     return _Routine(piece, outside)
-
-
-def _named(item: Any) -> set[Any]:
-    """The registers, arrays and variables that an instruction names."""
-    var = getattr(item, "var", None)
-    return {*reads(item), *([var] if type(var) is Var else [])}
 
 
 def _parameters(b: Builder, values: Sequence[Value]) -> list[Stored]:
