@@ -19,6 +19,7 @@ import numpy as np
 from ...._core import dtypes
 from ..ir.builder import Builder
 from ..ir.loops import TYPES, Array, Operand, Status
+from .joint_axes import joined, steps_through
 
 NARROW_PLACES = 1 << 31  # elements of a shape up to which they are counted by 32 bits
 
@@ -153,8 +154,12 @@ class Stored(Form):
         key = ("place", self.strides, self.offset, index)
         found = b.known(key)
         if found is None:
-            found = self.offset
-            for i, stride in zip(index, self.strides, strict=True):
+            found, strides = self.offset, self.strides
+            joint = joined(b, index)
+            if joint is not None and steps_through(joint, strides[-len(joint.index) :]):
+                lead = len(index) - len(joint.index)
+                index, strides = (*index[:lead], joint.number), (*strides[:lead], strides[-1])
+            for i, stride in zip(index, strides, strict=True):
                 found = b.add(found, b.mul(i, stride))
             b.remember(key, found)
         return found
@@ -287,6 +292,10 @@ def strides_of(b: Builder, shape: Extents) -> Extents:
 
 def flat_place(b: Builder, shape: Extents, index: Index) -> Operand:
     """The number of an element in row-major order."""
+    joint = joined(b, index)
+    if joint is not None and joint.extents == (*shape[-len(joint.index) :],):
+        lead = len(index) - len(joint.index)
+        shape, index = (*shape[:lead], prod(joint.extents)), (*index[:lead], joint.number)
     place: Operand = 0
     for i, n in zip(index, shape, strict=True):
         place = b.place(place, n, i)

@@ -13,7 +13,7 @@ from math import gcd, prod
 from typing import Any, cast
 
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, FRACTIONS, Block, Operand, Var
+from ..ir.loops import FLOATS, FRACTIONS, Block, Operand, Reg, Var
 from . import index_splitting
 from .first_calls import STRIP, called_first, keep, may_call, recall
 from .forms import (
@@ -29,6 +29,7 @@ from .forms import (
     spill,
     unflattened,
 )
+from .joint_axes import named, names_any
 from .reduces import RUNNING, Reduce
 from .shared_loops import emit_shared
 
@@ -43,6 +44,7 @@ GRAIN = 1 << 13  # elements of a part, if that does not make too many parts
 ROUND = 64  # parts of a flat nest are multiples of it: whole vectors, whole cache lines
 STAGE = 1024  # elements of short rows that are computed before they are added up
 LONGEST_ROW = 64
+LONG_ROW = 256  # elements from which on a row's own loop loses nothing
 VECTORS = 16  # numbers of a vector, of the widest there are
 
 
@@ -206,6 +208,7 @@ class _Nest:
         self.writes = writes
         self.sums = sums
         self.row_depth = self.depth_of_rows()
+        self.apart: set[int] = set()  # axes from which on not all can be gone along as one
 
     def run(self) -> None:
         for total in self.sums:
@@ -422,6 +425,8 @@ class _Nest:
             self.element(index)
         elif depth == self.row_depth:
             self.row(index)
+        elif self.is_joint(depth, index):
+            self.joint_row(index)
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:
             self.axis(depth + 1, (*index, 0))
         elif b.width > 1 and self.is_short(depth):
@@ -447,6 +452,34 @@ class _Nest:
             first = b.place(first, extent, i)
         row = count_of(b, self.shape[depth:])
         index_splitting.iterations(b, 0, row, lambda i: self.place(b.place(first, row, i)))
+
+    def is_joint(self, depth: int, index: Index) -> bool:
+        """Whether all axes from one on can be gone along as one, which is worth it where the last one is short."""
+        tail = self.shape[depth:]
+        if self.b.width or self.totals or depth in self.apart or any(s.depth > depth for s in self.sums):
+            return False
+        if len(tail) < 2 or not is_numbers(tail) or 1 in tail or 0 in tail or cast(int, tail[-1]) >= LONG_ROW:
+            return False
+        trial: Block = []  # for each index anew: it may decide what is read
+        with self.b.inside(trial):
+            names = self.joint_element(index, self.b.reg("i64"))
+        if names_any(trial, names):
+            self.apart.add(depth)
+        return depth not in self.apart
+
+    def joint_row(self, index: Index) -> None:
+        """All elements along joined axes."""
+
+        def element(number: Operand) -> None:
+            self.joint_element(index, number)
+
+        index_splitting.iterations(self.b, 0, count_of(self.b, self.shape[len(index) :]), element)
+
+    def joint_element(self, index: Index, number: Operand) -> tuple[Reg, ...]:
+        """The element of a number along joined axes; the names of its index."""
+        names = named(self.b, cast("tuple[int, ...]", self.shape[len(index) :]), number)
+        self.element((*index, *names))
+        return names
 
     def is_short(self, depth: int) -> bool:
         """Whether the last loop is written out: in lanes, where the compiler does not."""
