@@ -457,3 +457,17 @@ def test_loops_that_nobody_reads_leave_the_rest_compiled(caplog: pytest.LogCaptu
     found = wg.function(program)(x, v)
     assert not caplog.records, caplog.text
     np.testing.assert_array_equal(found, [x + v, v])
+
+
+@pytest.mark.parametrize(("type_", "op", "count", "is_plain"), [
+    ("i8", "mul", 9, True), ("u8", "mul", 33, True), ("i8", "mul", 4, False), ("i8", "add", 33, False), ("i16", "mul", 33, False),
+])  # fmt: skip
+def test_no_vectors_of_rows_of_bytes(type_: str, op: str, count: int, is_plain: bool) -> None:
+    """LLVM took seconds for sums of products of bytes over a middle axis, whose bytes it shuffled."""
+    b = Builder()
+    x, out = b.array(type_, "in"), b.array(type_, "out")
+    with b.loop(0, 129) as i, b.loop(0, count) as j:
+        term = b.let(op, type_, b.load(x, b.add(b.mul(i, count), j)), 3)
+        b.store(out, j, b.let("add", type_, b.load(out, j), term))
+    text = module_text(b.function("rows", [x], [out], []), "entry")
+    assert ('"llvm.loop.vectorize.enable", i1 false' in text) == is_plain

@@ -184,7 +184,11 @@ PLANS = {
     "four columns": (view((40, 500)), view((500, 4), (1, 500)), view((40, 4)), "rows", (), True),
     "few columns, far apart": (view((40, 50)), view((50, 3)), view((40, 3)), "rows", (), False),
     "little": (view((5, 5)), view((5, 5)), view((5, 5)), "loops", (), False),
-    "integers": (view((40, 50), type_="i64"), view((50, 60), type_="i64"), view((40, 60), type_="i64"), "loops", (), False),
+    "integers": (view((40, 50), type_="i8"), view((50, 60), type_="i8"), view((40, 60), type_="i8"), "loops", (), False),
+    "integers, left turned": (view((40, 50), (1, 40), "i8"), view((50, 60), type_="i8"), view((40, 60), type_="i8"), "loops", (), False),
+    "integers, right turned": (view((40, 50), type_="i8"), view((50, 60), (1, 50), "i8"), view((40, 60), type_="i8"), "loops", ("y",), False),
+    "integers, result turned": (view((40, 50), (1, 40), "i8"), view((50, 60), (1, 50), "i8"), view((40, 60), (1, 40), "i8"), "loops", (), False),
+    "integers, all turned": (view((40, 50), type_="i8"), view((50, 60), type_="i8"), view((40, 60), (1, 40), "i8"), "loops", ("y",), False),
     "rows far apart": (view((40, 500)), view((500, 60), (4096, 1)), view((40, 60)), "rows", (), True),
 }  # fmt: skip
 

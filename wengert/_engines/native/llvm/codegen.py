@@ -74,6 +74,7 @@ from .loop_shapes import (
     fills_no_vector,
     finds_places,
     group_of,
+    has_rows_of_bytes,
     is_apart,
     is_dear,
     is_row_of_pairs,
@@ -495,7 +496,8 @@ class _Kernel(Arrays):
         another one is written out, as vectors are made of innermost loops only; but one that calls is kept from it, as
         of calls in straight code LLVM seldom makes vectors, and so is one of rows of complex numbers, of whose parts
         LLVM would make vectors along the loop around, by gathers. Of what fills no vector none are made: the masks
-        would cost LLVM as much time as all else that it does with such a loop."""
+        would cost LLVM as much time as all else that it does with such a loop. Nor are they made along a loop whose
+        rows multiply bytes: where LLVM writes the rows out, it makes vectors of these."""
         if self.is_written_out(item):
             return self.wish(item, '"llvm.loop.unroll.full"')
         wishes = [f'"llvm.loop.parallel_accesses", !{group_of(item)}'] if is_apart(item) else []
@@ -503,7 +505,7 @@ class _Kernel(Arrays):
             wishes.append('"llvm.loop.unroll.disable"')
         if count := side_by_side(item):
             wishes.append(f'"llvm.loop.interleave.count", i32 {count}')
-        if fills_no_vector(item):
+        if fills_no_vector(item) or has_rows_of_bytes(item):
             wishes.append('"llvm.loop.vectorize.enable", i1 false')
         return self.wish(item, *wishes) if wishes else ""
 

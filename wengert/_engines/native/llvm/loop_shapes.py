@@ -104,6 +104,17 @@ def is_apart(item: For) -> bool:
     )
 
 
+def has_rows_of_bytes(item: For) -> bool:
+    """Whether a loop goes over rows of products of bytes: vectors of rows would hold bytes that lie apart, by shuffles
+    for which LLVM takes seconds, and the code is ten times as slow as with vectors along the rows."""
+    return any(
+        type(row) is For
+        and (count_of(row) or FILLING) >= FILLING
+        and any(type(x) is Let and x.op == "mul" and WIDTHS[x.type] == 1 for x in row.body)
+        for row in item.body
+    )
+
+
 def group_of(item: For) -> int:
     """The number of what a loop reads and writes, a free one: that of what it reads first."""
     return FREE_METADATA + next(cast(int, x.out.number) for x in item.body if type(x) is Load)

@@ -124,8 +124,10 @@ def plan(x: Stored, y: Stored, out: Stored, joins: bool = False) -> Plan:
 
 
 def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
-    if is_alone() or x.type not in FRACTIONS:
+    if is_alone():
         return Plan("loops", x, y, out)
+    if x.type not in FRACTIONS:
+        return _plan_of_integers(x, y, out)
     if x.type not in FLOATS:
         return _plan_of_pairs(x, y, out) if x.type in COMPLEX else Plan("loops", x, y, out)
     if is_one(out.shape[0]) and not is_one(out.shape[1]):
@@ -146,6 +148,23 @@ def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
         copies.append("y")
     packs = "y" not in copies and (not _is_unit(y.strides[1]) or is_worth_packing(x, y))
     return Plan("rows", x, y, out, (*copies,), packs)
+
+
+def _plan_of_integers(x: Stored, y: Stored, out: Stored) -> Plan:
+    """The plan of a product of integers or booleans, whose loops go along rows of the right operand and of the result:
+    what lies otherwise is turned or copied. With one column they go along the rows of the left one."""
+    if is_one(out.shape[0]) and not is_one(out.shape[1]):
+        x, y, out = turned(y), turned(x), turned(out)
+    if is_one(out.shape[1]):
+        if _is_unit(x.strides[0]) and not _is_unit(x.strides[1]):
+            x, y, out = turned(y), turned(x), turned(out)
+        return Plan("loops", x, y, out)
+    if not _is_unit(out.strides[1]) and _is_unit(out.strides[0]):
+        x, y, out = turned(y), turned(x), turned(out)
+    if not is_numbers((*x.shape, *y.shape)) or _is_narrow(x, y):
+        return Plan("loops", x, y, out)
+    lacking = [name for name, form in (("out", out), ("y", y)) if not _is_unit(form.strides[1])]
+    return Plan("loops", x, y, out, (*lacking,))
 
 
 def _plan_of_pairs(x: Stored, y: Stored, out: Stored) -> Plan:
@@ -263,13 +282,18 @@ def accumulated(b: Builder, type_: str, total: Operand | None, x: Operand, y: Op
 
 
 def _by_loops(block: Block, made: Plan, in_thread: bool) -> None:
-    n = made.y.shape[1]
-    if type(n) is int and 1 < n <= (NARROW_PAIRS if made.x.type in COMPLEX else NARROW):
+    if _is_narrow(made.x, made.y):
         _narrow(block.b, made.x, made.y, made.out)
-    elif is_one(n):
+    elif is_one(made.y.shape[1]):
         _column(block.b, made.x, made.y, made.out)
     else:
         rows_of_product(block.b, made.x, made.y, made.out)
+
+
+def _is_narrow(x: Stored, y: Stored) -> bool:
+    """Whether rows of the result stay in registers."""
+    n = y.shape[1]
+    return type(n) is int and 1 < n <= (NARROW_PAIRS if x.type in COMPLEX else NARROW)
 
 
 def _narrow(b: Builder, x: Stored, y: Stored, out: Stored) -> None:
