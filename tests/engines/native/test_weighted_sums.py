@@ -1,4 +1,5 @@
-"""Sums of products over labelled axes of which one operand has all: as compiled programs and as NumPy has them."""
+"""Products over labelled axes without a sum, and sums of ones of which an operand has all labels: as compiled programs
+and as NumPy has them."""
 
 from __future__ import annotations
 
@@ -24,8 +25,9 @@ RNG = np.random.default_rng(7)
 WEIGHTED = (
     "ij,ij->j", "ij,ij->i", "ij,ji->j", "ij,ji->i", "ij,ji->", "ijk,j->ik", "ijk,j->ki", "j,ijk->ki", "ijk,ijk->ik",
     "ijk,ijk->jk", "ijk,ijk->ki", "ijk,kji->j", "ijk,ki->j", "ijk,ik->j", "ijk,k->ji", "ijk,i->kj", "jk,ijk->ik",
-    "ijkl,jl->ik", "ijkl,lj->ki", "ijkl,lik->jk", "ijkl,ijkl->l",
+    "ijkl,jl->ik", "ijkl,lj->ki", "ijkl,lik->jk", "ijkl,ijkl->l", "ij,ij,ij->i", "ij,ji,i->j", "ijk,kij,j->",
 )  # fmt: skip
+PRODUCTS = ("i,j->ij", "i,j->ji", "ij,ij->ij", "ij,ji->ij", "ij,j->ji", "ij,ik->kij", "i,j,k->jki", "ij,ij,j->ij")
 MATRICES = ("ij,j->i", "ij,i->j", "ij,ij->", "ijk,jk->i", "kij,kj->ki", "ikj,kj->ik", "ijk,jl->ikl")
 DTYPES = (np.float64, np.float32, np.float16, np.complex64, np.complex128, np.int8, np.int32, np.int64, np.bool_)
 EXTENTS = ((1, 1, 1, 1), (0, 3, 2, 5), (3, 0, 5, 2), (9, 7, 11, 5), (2, 129, 33, 3), (67, 3, 17, 31), (5, 31, 1, 13))
@@ -51,7 +53,7 @@ def check(found: Any, wanted: Any, dtype: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("labels", [*WEIGHTED, *MATRICES])
+@pytest.mark.parametrize("labels", [*WEIGHTED, *PRODUCTS, *MATRICES])
 def test_values(labels: str, dtype: Any) -> None:
     for extents in EXTENTS if dtype is np.float64 else EXTENTS[4:5]:
         f = wg.function(lambda *xs: wg.einsum(labels, *xs))
@@ -61,7 +63,7 @@ def test_values(labels: str, dtype: Any) -> None:
         check(f(*xs), wanted, dtype)
 
 
-@pytest.mark.parametrize("labels", WEIGHTED)
+@pytest.mark.parametrize("labels", [*WEIGHTED, *PRODUCTS])
 def test_sizes_known_at_run_time(labels: str) -> None:
     names = labels.split("->")[0].split(",")
     spec = [wg.TensorSpec((None,) * len(n)) for n in names]
@@ -71,7 +73,7 @@ def test_sizes_known_at_run_time(labels: str) -> None:
         check(f(*xs), np.einsum(labels, *xs), np.float64)
 
 
-@pytest.mark.parametrize("labels", WEIGHTED)
+@pytest.mark.parametrize("labels", [*WEIGHTED, *PRODUCTS])
 def test_gradients_in_loops(labels: str) -> None:
     xs = operands(labels, (9, 7, 11, 5), np.float64)
 
@@ -96,8 +98,8 @@ def calls_a_product(labels: str) -> bool:
     return any(type(item) is loops.Call and item.name.startswith("product.") for item in walk(text.body))
 
 
-@pytest.mark.parametrize("labels", WEIGHTED)
-def test_weighted_sums_are_loops(labels: str) -> None:
+@pytest.mark.parametrize("labels", [*WEIGHTED, *PRODUCTS])
+def test_they_are_loops(labels: str) -> None:
     assert not calls_a_product(labels)
 
 
@@ -107,7 +109,7 @@ def test_vectors_and_matrices_are_products(labels: str, monkeypatch: pytest.Monk
     assert calls_a_product(labels)
 
 
-@pytest.mark.parametrize("labels", ["ij,ij->j", "ij,ij->i", "ij,ji->i"])
+@pytest.mark.parametrize("labels", ["ij,ij->j", "ij,ij->i", "ij,ji->i", "ij,ij->ij", "ij,ji->ij"])
 def test_special_values_and_warnings_are_those_of_eager_code(labels: str) -> None:
     x = np.tile([[np.nan, 1.0, -0.0], [2.0, np.inf, -0.0], [3.0, 1.0, -0.0]], (2, 2))
     y = np.tile([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [1.0, -np.inf, 1.0]], (2, 2))

@@ -1,5 +1,5 @@
-"""Sums of products over labelled axes that are no product of matrices: all labels are those of one operand, whose
-elements are each read once, weighted by the other's, and added up.
+"""Products over labelled axes that are no product of matrices: nothing is added up, or all labels are those of one
+operand, whose elements are each read once, weighted by the others', and added up.
 
 As a product and a sum they share a loop with what is around them, in the order in which the elements lie, and totals of
 a row are added to side by side; as a batch of products of a matrix and a vector they would be many short calls. NumPy's
@@ -8,6 +8,7 @@ kernels, which run in the stead of machine code and tell its warnings, have the 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -51,17 +52,23 @@ def _in_steps(node: Node) -> list[Node]:
 
 
 def _is_weighted_sum(node: Node) -> bool:
-    """Whether a sum of products weights the elements of one operand, and is no product of a vector with a matrix, or
-    with each of a batch, that lies in memory as one."""
-    if node.op.name != "einsum" or len(node.inputs) != 2 or not _is_quick(node.inputs[0].dtype):
+    """Whether products need no sum, or a sum of products weights the elements of one operand, and is no product of a
+    vector with a matrix, or with each of a batch, that lies in memory as one."""
+    if node.op.name != "einsum" or len(node.inputs) < 2:
         return False
-    (x, y), out = node.attrs
-    wide, narrow = (x, y) if len(x) >= len(y) else (y, x)
-    summed = "".join(c for c in wide if c not in out)
-    if not summed or not {*narrow} <= {*wide}:
+    labels, out = node.attrs
+    if {*out} == {*"".join(labels)}:
+        return True
+    wide = max(labels, key=len)
+    if not all({*names} <= {*wide} for names in labels):
         return False
+    if len(labels) > 2:
+        return sum({*names} == {*wide} for names in labels) > 1
+    x, y = labels
+    narrow = y if wide is x else x
     if {*narrow} == {*wide}:
         return bool(out) or x != y
+    summed = "".join(c for c in wide if c not in out)
     matrix = "".join(c for c in wide if c not in narrow or c not in out)
     kept = "".join(c for c in matrix if c in out)
     is_matrix = matrix in (summed + kept, kept + summed) and kept == "".join(c for c in out if c in kept)
@@ -71,29 +78,44 @@ def _is_weighted_sum(node: Node) -> bool:
     return wide[-1] not in matrix and not _is_small([extents[c] for c in matrix])
 
 
-def _is_quick(dtype: np.dtype[Any]) -> bool:
-    """Whether LLVM makes vectors of such products at once: of bytes, added up side by side, it takes seconds."""
-    return not is_half(dtype) and (dtype.itemsize > 1 or dtype.kind == "b")
-
-
 def _is_small(extents: Sequence[Any]) -> bool:
     """Whether matrices are computed side by side, in the vectors of a batch."""
     return all(type(n) is int for n in extents) and prod(extents) <= WRITTEN_OUT
 
 
 def _weighted_sum(*args: Any) -> Tensor:
-    """The product element by element in the order of the operand with all labels, added up."""
-    x, y, (x_labels, y_labels), out = args
-    if len(x_labels) < len(y_labels):
-        x, y, x_labels, y_labels = y, x, y_labels, x_labels
-    places = [y_labels.index(c) for c in x_labels if c in y_labels]
-    shape = (*[n if c in y_labels else 1 for c, n in zip(x_labels, x.shape, strict=True)],)
-    y = op("transpose")(y, perm=(*places,)) if places != sorted(places) else y
-    y = op("broadcast_to")(op("reshape")(y, shape=shape), shape=x.shape) if len(places) < len(x_labels) else y
-    axes = (*[i for i, c in enumerate(x_labels) if c not in out],)
-    found = op("reduce_sum")(op("mul")(x, y), axes=axes)
-    left = [c for c in x_labels if c in out]
-    return op("transpose")(found, perm=(*[left.index(c) for c in out],)) if left != [*out] else found
+    """The product element by element in the order of the operand with all labels, or of the result, added up. Half
+    floats are rounded once, as the primitive says."""
+    *xs, labels, out = args
+    dtype = xs[0].dtype
+    is_wide = is_half(dtype) and (len(xs) > 2 or {*out} != {*"".join(labels)})
+    if is_wide:
+        xs = [op("cast")(x, dtype=np.dtype(np.float32)) for x in xs]
+    order = out if {*out} == {*"".join(labels)} else max(labels, key=len)
+    extents = {c: n for x, names in zip(xs, labels, strict=True) for c, n in zip(names, x.shape, strict=True)}
+    found = functools.reduce(op("mul"), [_along(x, names, order, extents) for x, names in zip(xs, labels, strict=True)])
+    axes = (*[i for i, c in enumerate(order) if c not in out],)
+    found = op("reduce_sum")(found, axes=axes) if axes else _from_zero(found)
+    left = [c for c in order if c in out]
+    found = op("transpose")(found, perm=(*[left.index(c) for c in out],)) if left != [*out] else found
+    return op("cast")(found, dtype=dtype) if is_wide else found
+
+
+def _from_zero(x: Tensor) -> Tensor:
+    """A sum of one term each, which begins with zero as NumPy's does: of a negative zero it is zero."""
+    if x.dtype.kind in "iub":
+        return x
+    return op("add_number")(x, number=0j if x.dtype.kind == "c" else 0.0)
+
+
+def _along(x: Tensor, names: str, order: str, extents: dict[str, Any]) -> Tensor:
+    """An operand with all labels, in their order."""
+    places = [names.index(c) for c in order if c in names]
+    shape = (*[extents[c] if c in names else 1 for c in order],)
+    x = op("transpose")(x, perm=(*places,)) if places != sorted(places) else x
+    if len(places) == len(order):
+        return x
+    return op("broadcast_to")(op("reshape")(x, shape=shape), shape=(*[extents[c] for c in order],))
 
 
 __all__ = ["with_weighted_sums"]
