@@ -26,6 +26,7 @@ from .expansion_helpers import MOST_SLOPES, parts_of
 from .expansion_helpers import op as _op
 from .expansion_helpers import peak as _peak
 from .late_broadcasts import narrowed
+from .unasked import unasked_dropped
 
 _REAL = "biuf"
 
@@ -37,7 +38,8 @@ def ready(graph: Graph) -> Graph:
         preparing.stands_for[value.key] = value
     preparing.add_all(graph, None)
     outputs = [preparing.stands_for[v.key] for v in graph.outputs]
-    return narrowed(Graph.of(graph.name, graph.inputs, preparing.nodes, outputs, graph.guards))
+    found = Graph.of(graph.name, graph.inputs, preparing.nodes, outputs, graph.guards)
+    return unasked_dropped(narrowed(found))
 
 
 def count_nodes(graph: Graph) -> int:
