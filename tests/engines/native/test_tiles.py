@@ -36,6 +36,7 @@ def eager_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups are made wherever they can be, worth it or not."""
     monkeypatch.setattr(tiles, "LEAST", -(1 << 60))
     monkeypatch.setattr(tiles, "FEWEST", 2)
+    monkeypatch.setattr(tiles, "DENSE", 4096)
 
 
 def graph_of(f: Callable[..., Any], *arrays: Array) -> Graph:
@@ -357,6 +358,12 @@ def test_the_gradient_of_the_nearest_centre_is_one_group() -> None:
     assert 0 in found.takes and None in found.takes
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_nearest_of_many_centres_leaves_out_zeros(dtype: Any) -> None:
+    for f in (newton, lambda x, c: wg.grad(lambda c: xp.sum(xp.min(distances(x, c), axis=1)))(c)):
+        assert groups(f, *draw(10_000, 1000, 16, dtype))  # whose products would be of a hundred times as many terms
+
+
 def test_little_is_left_alone() -> None:
     assert not groups(nearest, *draw(100, 3))
     assert not groups(lambda x: xp.sum(xp.exp(x), axis=1), np.ones((1000, 1000)))
@@ -365,6 +372,20 @@ def test_little_is_left_alone() -> None:
 def test_products_of_long_rows_are_left_to_others() -> None:
     x, y = np.ones((1000, 300)), np.ones((300, 200))
     assert not groups(lambda x, y: xp.sum(xp.sin(xp.matmul(x, y)), axis=1), x, y)
+
+
+def test_layers_of_a_network_are_products_of_matrices() -> None:
+    def gradients(x: Any, w: Any, v: Any) -> Any:
+        return wg.grad(lambda w, v: xp.mean((xp.tanh(xp.tanh(x @ w) @ v) - 1) ** 2), (0, 1))(w, v)
+
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64):
+        for n, width, is_group in ((2048, 4, True), (256, 64, False), (2048, 64, False), (2048, 32, False)):
+            arrays = [
+                rng.normal(size=s).astype(dtype)
+                for s in ((n, max(2, width // 2)), (max(2, width // 2), width), (width, width))
+            ]
+            assert bool(groups(gradients, *arrays)) == is_group
 
 
 def test_what_a_sum_over_rows_decides_comes_later() -> None:
@@ -473,6 +494,7 @@ def test_differences_of_pairs_of_points(count: int) -> None:
     agree(lambda x: wg.value_and_grad(energy)(x)[1], 7.0 * rng.random((216, 3)), rtol=1e-11)
 
 
+@pytest.mark.usefixtures("eager_tiles")
 @pytest.mark.parametrize("name", ["newton", "mixture", "choices", "products", "rotated"])
 def test_any_number_of_threads_gives_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, c = draw(20_005, 40)

@@ -6,9 +6,10 @@ one from the other, to a group that ends in what is stored anyway: results of n 
 rows. A group becomes one node (`TILED`), which holds the graph of one row; `lower/tiles.py` makes a loop over rows of
 it.
 
-A group is worth while if it saves memory traffic: the bytes of values that would be stored, and read again, without it.
-Short rows go many side by side; long ones, such as those of a softmax, one by one, if nothing multiplies matrices: that
-is better done for many rows.
+A group is worth while if it saves memory traffic: the bytes of values that would be stored, and read again, without it,
+are more than what its products of matrices lose, which are faster done at once for all rows: those of layers of a
+network are, those with a few columns or features are not. Short rows go many side by side; long ones, such as those of
+a softmax, one by one, if nothing multiplies matrices.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .node_groups import Group, Search, no_types, values_of
 from .row_rules import RULES, SUMS, Needs, needs_of, op, without
 from .schedule import Kind, is_small, schedule
 
-LEAST = 48 * 1024  # bytes that must be saved
+LEAST = 48 * 1024  # bytes that must be gained
 FEWEST = 48  # rows
 UNKNOWN = 1024  # what an extent that only the run tells counts as
 LONGEST = 3000  # nodes of a graph that is searched
@@ -39,7 +40,14 @@ MISSES = 100  # groups that were no gain, after which no others are looked for
 WIDE = 16  # elements of a row; reading and writing longer ones a few rows at a time takes longer than one by one
 LONG = 64  # elements of a row from which on rows can go one by one, each as vectors of its own elements ...
 LEAST_OF_LONG = 1 << 20  # ... and bytes that this must save: what the caches hold, they hold in any case
-DENSE = 4096  # elements of a product that each block of rows adds to
+DENSE = 512  # elements of a product that each block of rows adds to
+# what a term of a product costs more here than in a product of matrices, in bytes that are saved in this time: one
+# that a row has, and one that rows add to a sum, by whether numbers have more than four bytes ...
+TERMS = {False: (1.2, 3.5), True: (0.2, 2.5)}
+MOST_OF_ZEROS = 1.4  # ... one of a sum where most are zeros; they are left out, and cost less than in a product, ...
+LEFT_OUT = -0.7
+SIDE_BY_SIDE = 16  # ... where all of so many rows are zero ...
+BEGUN = 40  # ... and what each row costs less
 TOO_LONG = 1 << 16  # elements of a row that the caches do not hold
 
 
@@ -79,9 +87,16 @@ def tiled(graph: Graph) -> Graph:
     return _Search(graph).run()
 
 
+def _number(extent: object) -> int:
+    return extent if type(extent) is int else UNKNOWN
+
+
+def _elements(value: Value) -> int:
+    return prod(map(_number, value.shape))
+
+
 def _bytes(value: Value) -> int:
-    size = prod(n if type(n) is int else UNKNOWN for n in value.shape)
-    return size * (value.dtype.itemsize if is_plain(value.dtype) else 0)
+    return _elements(value) * (value.dtype.itemsize if is_plain(value.dtype) else 0)
 
 
 def _is_large(value: Value) -> bool:
@@ -132,14 +147,14 @@ class _Search(Search[_Group]):
             if seed in self.taken or seed in seen or len(found) == MOST:
                 continue
             groups = [*self.candidates(seed)]
-            worth = [g for g in groups if self.saved(g) >= (LEAST_OF_LONG if g.is_single else LEAST)]
+            worth = [g for g in groups if self.gain(g) >= (LEAST_OF_LONG if g.is_single else LEAST)]
             if not worth:
                 misses += 1
                 if misses == MISSES:
                     break
                 seen.update(*(g.needs for g in groups))
             else:
-                group = max(worth, key=self.saved)
+                group = max(worth, key=self.gain)
                 found.append(group)
                 self.take(group)
         return self.replaced(found) if found else self.graph
@@ -150,7 +165,7 @@ class _Search(Search[_Group]):
     def candidates(self, seed: int) -> Iterator[_Group]:
         (value, *_) = self.nodes[seed].outputs
         for axis, extent in enumerate(value.shape):
-            if (extent if type(extent) is int else UNKNOWN) < FEWEST:
+            if _number(extent) < FEWEST:
                 continue
             for is_single in (False, True):
                 group = _Group(extent, is_single)
@@ -222,8 +237,7 @@ class _Search(Search[_Group]):
 
     def is_worth(self, node: Node) -> bool:
         """Whether a product that sums up over rows is no better left to others: a small one, or one of many zeros."""
-        size = prod(n if type(n) is int else UNKNOWN for n in node.outputs[0].shape)
-        return size <= DENSE or any(map(self.may_be_zero, node.inputs))
+        return _elements(node.outputs[0]) <= DENSE or any(map(self.may_be_zero, node.inputs))
 
     def may_be_zero(self, value: Value, depth: int = 6) -> bool:
         """Whether most elements may be zeros, which a choice between two values has left."""
@@ -281,6 +295,35 @@ class _Search(Search[_Group]):
         wide = sum(_bytes(v) for v, axis in crossing if axis is not None and _width(v, axis) > WIDE)
         return saved - 2 * wide
 
+    def gain(self, group: _Group) -> float:
+        """The bytes that need not be stored, less what the group's products lose."""
+        return self.saved(group) - self.lost(group)
+
+    def lost(self, group: _Group) -> float:
+        """What a group's products lose, in bytes that are saved in this time."""
+        return sum(self.lost_by(self.nodes[p], group) for p in group.needs if self.nodes[p].op.name == "matmul")
+
+    def lost_by(self, node: Node, group: _Group) -> float:
+        """As `lost`, of a product; one by a single vector reads a matrix once, here as elsewhere."""
+        out = node.outputs[0]
+        if 1 in out.shape[-2:]:
+            return 0
+        inner = node.inputs[0].shape[-1]
+        terms = _elements(out) * _number(inner)
+        in_row, in_sum = TERMS[out.dtype.itemsize > 4]
+        each = in_row if group.axes[out.key] is not None else self.lost_in_sum(node, in_sum)
+        return terms * each - BEGUN * _number(group.extent)
+
+    def lost_in_sum(self, node: Node, dense: float) -> float:
+        """What a term of a product that sums up over rows costs more, if a dense one costs so much."""
+        lengths = [_number(v.shape[-1]) for v in node.inputs if self.may_be_zero(v)]
+        if not lengths:
+            return dense
+        met = min(
+            1.0, SIDE_BY_SIDE / max(lengths)
+        )  # the share of places where some row is not zero, if one a row is not
+        return min(MOST_OF_ZEROS, dense * met) + LEFT_OUT * (1 - met)
+
     # -- the new graph --------------------------------------------------------------------------------------------
 
     def node_of(self, group: _Group) -> Node:
@@ -298,7 +341,7 @@ class _Search(Search[_Group]):
 
 
 def _width(value: Value, axis: int) -> int:
-    return prod(n if type(n) is int else UNKNOWN for n in without(value.shape, axis))
+    return prod(map(_number, without(value.shape, axis)))
 
 
 def _graph_of_a_row(
