@@ -212,6 +212,28 @@ def test_short_rows_of_unknown_number() -> None:
             np.testing.assert_allclose(found, wanted, 1e-13)
 
 
+def test_rows_of_unknown_length() -> None:
+    """What a program of any size divides an index by is a loop over rows, also where parts begin in the midst of one."""
+    spec = [wg.TensorSpec((None, None), np.float64)]
+    repeated = {
+        "beside": lambda x: np.tile(x, (1, 3)), "below": lambda x: np.tile(x, (3, 1)), "flat": lambda x: np.tile(x.ravel(), 5),
+        "each": lambda x: np.repeat(x, 2, 1) * 2, "both": lambda x: np.tile(x, (2, 2)) + 1,
+    }  # fmt: skip
+    for f in repeated.values():
+        compiled = wg.function(f, input_signature=spec)
+        gradient = wg.grad(lambda x, f=f: (f(x) ** 2).sum())
+        of_any_size = wg.function(gradient, input_signature=spec)
+        for shape in ((3, 5), (1, 1), (0, 4), (4, 0), (300, 307), (2, 100_003)):
+            x = np.random.default_rng(1).normal(size=shape)
+            np.testing.assert_array_equal(compiled(x), f(x))
+            np.testing.assert_allclose(of_any_size(x), gradient(x), rtol=1e-14)
+    graph = wg.function(repeated["beside"], input_signature=spec).trace(np.ones((3, 5)))
+    loops = str(lowered(ready(optimise(graph)), "f").function)
+    innermost = loops[loops.rindex("for ") :]
+    assert " rem." not in innermost
+    assert " div." not in innermost
+
+
 def test_constant_positions_are_looked_at_once() -> None:
     """Those from the end, and those out of range, of sizes that are known and that only the call tells."""
     x, places, last = np.arange(100.0) ** 2, np.arange(60), np.array([3, -1, 99, -100, 5] * 20)

@@ -242,8 +242,11 @@ class Builder:
     def place(self, row: Operand, length: Operand, i: Operand) -> Operand:
         """row * length + i of i64 that are not negative, i less than the length: neither takes a division to find."""
         found = self.add(self.mul(row, length), i)
-        if type(found) is Reg and type(length) is int and found is not row and found is not i:
-            self._places[found] = row, length, i
+        if type(found) is Reg and found is not row and found is not i:
+            if type(length) is int:
+                self._places[found] = row, length, i
+            else:
+                self.remember(("row", found, length), (row, i))
         return found
 
     def divided(self, x: Operand, y: Operand) -> Operand:
@@ -263,7 +266,8 @@ class Builder:
             whole = self._quotient(x, y)
             if whole is not None:
                 return whole
-        return self.let("div", "i64", x, y)
+        known = self.known(("row", x, y))
+        return self.let("div", "i64", x, y) if known is None else known[0]
 
     def remainder(self, x: Operand, y: Operand) -> Operand:
         """x % y of two i64 that are not negative."""
@@ -282,7 +286,8 @@ class Builder:
             whole = self._quotient(x, y)
             if whole is not None:
                 return self.sub(x, whole * y)
-        return self.let("rem", "i64", x, y)
+        known = self.known(("row", x, y))
+        return self.let("rem", "i64", x, y) if known is None else known[1]
 
     def _quotient(self, x: Operand, y: int) -> int | None:
         """x // y for each index of a loop, if it is one number; None where it changes, with a note if seldom."""

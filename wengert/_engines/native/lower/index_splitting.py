@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import cast
 
 from ..ir.builder import Builder
-from ..ir.loops import Block, Convert, For, Get, Let, Load, Operand, Select, Set, Store, blocks_of
+from ..ir.loops import Block, Convert, For, Get, Let, Load, Operand, Reg, Select, Set, Store, blocks_of
 from ..llvm.loop_shapes import WRITTEN_OUT
 from ..llvm.vectormath import ONE_OPERAND
 
@@ -43,8 +43,11 @@ def iterations(
     with b.inside(made.body):
         body(made.index)
     count = _shared(made)
+    row = _unknown_row(made)
     if count and multiple % count == 0:
         _emit_shares(b, made, count, body)
+    elif row is not None and not b.width:
+        _emit_rows(b, made, row, body)
     else:
         b.emit(made)
 
@@ -104,7 +107,7 @@ def _split_part(
     return count
 
 
-def _limited(b: Builder, beyond: str, x: Operand, limit: int) -> Operand:
+def _limited(b: Builder, beyond: str, x: Operand, limit: Operand) -> Operand:
     """A number, or what it may not be less ("lt") or greater ("gt") than."""
     return b.select("i64", b.let(beyond, "i64", x, limit), limit, x)
 
@@ -166,6 +169,28 @@ def _row(made: For) -> int:
         return 0
     start, stop = cast(int, made.start), cast(int, made.stop)
     return 0 if start % count or stop % count or stop - start <= count else count
+
+
+def _unknown_row(made: For) -> Reg | None:
+    """As `_row`, of rows whose length only the run tells; None if there are none."""
+    found = _divisors(made)
+    row = found.pop() if len(found) == 1 else None
+    if type(row) is not Reg or any(type(item) not in _WRITTEN for item in made.body):
+        return None
+    return None if any(type(item) is Let and item.out is row for item in made.body) else row
+
+
+def _emit_rows(b: Builder, made: For, row: Reg, body: Callable[[Operand], None]) -> None:
+    """Emits a loop as loops over rows, of which the first and the last may be parts, and over the elements of each."""
+    start, stop = made.start, made.stop
+    with b.when(b.let("lt", "i64", start, stop)):
+        behind = b.add(b.divided(b.sub(stop, 1), row), 1)
+        with b.loop(b.divided(start, row), behind) as number:
+            before = b.mul(number, row)
+            first = _limited(b, "lt", b.sub(start, before), 0)
+            last = _limited(b, "gt", b.sub(stop, before), row)
+            with b.loop(first, last) as i:
+                body(b.place(number, row, i))
 
 
 def _divisors(made: For) -> set[Operand]:
