@@ -51,6 +51,81 @@ def test_positions(name: str, axis: int) -> None:
     np.testing.assert_allclose(wg.function(gradient)(x), gradient(x), rtol=1e-14, atol=1e-15)
 
 
+INDICES = {
+    **POSITIONS, "from the end": np.array([-1, -2, -3, -4]), "past zero": np.array([-2, -1, 0, 1, 2, 3, 4, 5]),
+    "two pieces": np.array([5, 6, 7, 8, 0, 1, 2, 3, 4]), "a list": [7, 3], "two axes": np.array([[1, 2], [3, 4]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INDICES)
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_known_indices(name: str, axis: int) -> None:
+    """By brackets, with slices and new axes beside them, and by `take`; in a trace runs are slices."""
+    positions = INDICES[name]
+    shape = [9 if i == axis else n for i, n in enumerate((2, 3, 5))]
+    x = np.where(RANDOM.random(shape) < 0.3, -0.0, RANDOM.standard_normal(shape))
+    index = (*[slice(None)] * axis, positions)
+
+    def f(x: Any) -> Any:
+        return (
+            np.take(x, positions, axis), x[index], x[(*index[:-1], None, positions)],
+            x[(*[slice(None, None, -1)] * axis, positions, *[slice(1, None)] * (2 - axis), None)],
+        )  # fmt: skip
+
+    weights = [RANDOM.standard_normal(y.shape) for y in f(x)]
+    for found, wanted in zip(wg.function(f)(x), f(x), strict=True):
+        same(found, wanted)
+    gradient = wg.grad(lambda x: sum((y * w).sum() for y, w in zip(f(x), weights, strict=True)))
+    np.testing.assert_allclose(wg.function(gradient)(x), gradient(x), rtol=1e-13, atol=1e-14)
+
+
+def test_known_indices_out_of_range() -> None:
+    for places in ([7, 8, 9], [-10, -9, -8]):
+        for f in (lambda x, p=places: x[:, p], lambda x, p=places: np.take(x, p, 1)):
+            with pytest.raises(IndexError):
+                wg.function(f)(np.ones((2, 9)))
+
+
+def test_columns_at_known_positions_are_slices() -> None:
+    def f(x: Any) -> Any:
+        return (x[:, [3, 1]] * np.delete(x, 5, 1)[:, [0, 1]]).sum()
+
+    trace = wg.function(wg.grad(f)).trace(np.ones((4, 9)))
+    assert not {"gather", "scatter_add"} & {node.op.name for node in trace.nodes}
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_deleted_and_inserted(axis: int | None) -> None:
+    x = RANDOM.standard_normal((6, 7))
+
+    def f(x: Any) -> Any:
+        return (
+            np.delete(x, 3, axis), np.delete(x, [1, 4, -1], axis), np.delete(x, slice(1, 3), axis),
+            np.insert(x, 2, 5.0, axis), np.insert(x, [0, 3, 3], 1.0, axis),
+        )  # fmt: skip
+
+    weights = [RANDOM.standard_normal(y.shape) for y in f(x)]
+    for found, wanted in zip(wg.function(f)(x), f(x), strict=True):
+        same(found, wanted)
+    gradient = wg.grad(lambda x: sum((y * w).sum() for y, w in zip(f(x), weights, strict=True)))
+    np.testing.assert_allclose(wg.function(gradient)(x), gradient(x), rtol=1e-14)
+    steps = [np.zeros(x.shape) for _ in range(2)]
+    steps[0][4, 6], steps[1][1, 2] = 1e-6, 1e-6
+    for step in steps:
+        change = sum(((a - b) * w).sum() for a, b, w in zip(f(x + step), f(x - step), weights, strict=True)) / 2e-6
+        np.testing.assert_allclose((gradient(x) * step).sum() / 1e-6, change, atol=1e-7)
+
+
+@pytest.mark.parametrize("k", [-5, -1, 0, 2])
+@pytest.mark.parametrize("length", [0, 1, 4])
+def test_diagonals_beside_the_main_one(k: int, length: int) -> None:
+    x = np.where(RANDOM.random(length) < 0.3, -0.0, RANDOM.standard_normal(length))
+    same(wg.function(lambda x: wg.ops.diag(x, k))(x), np.diag(x, k))
+    weights = RANDOM.standard_normal((length + abs(k),) * 2)
+    gradient = wg.grad(lambda x: (np.diag(x, k) * weights).sum())
+    same(wg.function(gradient)(x), np.diag(weights, k))
+
+
 def test_runs_are_whole() -> None:
     for name, positions in POSITIONS.items():
         found = runs(positions)

@@ -27,6 +27,7 @@ from ..ops.promotion import (
     names_errors,
     normal_axis,
 )
+from ..ops.repeating import picked
 from ..ops.subscript import is_known, known_places, known_values
 from ._decorators import NO_VALUE, accept, as_numpy
 from ._foreign import or_numpys
@@ -190,7 +191,7 @@ def delete(arr: ArrayLike, obj: ArrayLike, axis: Axes = None) -> Any:
     if axis is None:
         x, axis = ravel(x), 0
     axis = normal_axis(axis, x.ndim, "delete")
-    return ops.take(x, _renumbered(np.delete, x.shape[axis], known_places(obj, "delete")), axis=axis)
+    return picked(x, axis, _renumbered(np.delete, x.shape[axis], known_places(obj, "delete")))
 
 
 def _renumbered(change: Callable[..., Any], size: Any, *args: object) -> Any:
@@ -224,7 +225,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
         new = ops.expand_dims(new, axis)
     both = ops.concatenate([x, cast(ops.broadcast_to(new, shape), x.dtype)], axis=axis)
     places = np.where(marks < 0, size + np.cumsum(marks < 0) - 1, marks)
-    return ops.take(both, places, axis=axis)
+    return picked(both, axis, places)
 
 
 # -- order -----------------------------------------------------------------------------------------------------------

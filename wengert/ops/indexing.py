@@ -25,7 +25,7 @@ from .elementwise import _truth, floor_divide
 from .promotion import as_tensor, broadcast_shapes, names_errors, normal_axis, outward, public
 from .shapes import flat, moved, new_shape, part, reshaped
 from .splitting import unstack
-from .subscript import broadcast_indices, known_values, take_index
+from .subscript import at_known_runs, broadcast_indices, known_values, take_index
 
 # -- reading by position -------------------------------------------------------------------------------------
 
@@ -87,6 +87,9 @@ def take(x: ArrayLike, indices: ArrayLike, axis: Axes = None) -> Any:
     positions = as_tensor(indices, "take")
     is_truth = positions.dtype == dtypes.bool_  # to NumPy's `take`, and to no other op that takes positions, 0 and 1
     positions = promotion.cast(positions, dtypes.int64) if is_truth else _integer_positions(indices, "take")
+    known = at_known_runs(a, place, positions)
+    if known is not None:
+        return known
     taken = I.gather(moved(a, place, 0), positions)
     rank, rest = positions.ndim, range(positions.ndim, taken.ndim)
     return S.transpose(taken, perm=(*rest[:place], *range(rank), *rest[place:])) if place else taken

@@ -18,7 +18,9 @@ from . import promotion
 from .promotion import as_ndarray, as_tensor, normal_axis, public
 from .shapes import flat, joined, known_extent, moved, new_shape, part, reshaped, with_axis
 
+_LONG_RUN = 4  # elements of one, on average
 _FEW_RUNS = 6  # of which each is taken by itself: as many parts are read from where they are by one loop
+_GLANCE = 64  # positions by which most others are told from runs
 
 
 @public
@@ -98,15 +100,38 @@ def picked(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor:
     copies memory where elements by number would be looked up one by one, and its gradient pads and adds where theirs
     would scatter.
     """
-    found = runs(positions)
-    if found is not None:
-        return joined([_run(x, axis, run) for run in found], axis)
+    taken = taken_in_runs(x, axis, positions)
+    if taken is not None:
+        return taken
     taken = gather(moved(x, axis, 0), constant(positions.astype(np.int64)))
     return moved(taken, 0, axis)
 
 
+def taken_in_runs(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor | None:
+    """The slices of x at known positions along an axis, each run as a whole; None if the runs are not few."""
+    found = runs(positions)
+    return None if found is None else joined([_run(x, axis, run) for run in found], axis)
+
+
+def taken_in_long_runs(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor | None:
+    """As `taken_in_runs`, of an index's positions, which may count from the end; None also if the runs are short, which
+    are looked up one by one as fast, or a position lies outside."""
+    size = x.shape[axis]
+    if type(size) is not int or positions.ndim != 1 or positions.size == 0:
+        return None
+    if not -size <= positions.min() <= positions.max() < size:
+        return None
+    positions = np.where(positions < 0, positions + size, positions)
+    found = runs(positions)
+    if found is None or (len(found) > 1 and positions.size < _LONG_RUN * len(found)):
+        return None
+    return taken_in_runs(x, axis, positions)
+
+
 def runs(positions: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]] | None:
     """Positions in pieces of one step each, from the first to the last; None for none, or for more than a few."""
+    if positions.size > _GLANCE and runs(positions[:_GLANCE]) is None:  # as soon seen of an order of a million
+        return None
     found: list[np.ndarray[Any, Any]] = []
     changes = np.flatnonzero(np.diff(positions, 2)) + 2  # from there on the step is another one
     start = 0

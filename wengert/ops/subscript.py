@@ -30,6 +30,7 @@ from .._prims.indexing import gather
 from ..errors import TracingError
 from . import promotion
 from .promotion import as_ndarray, as_tensor, broadcast_shapes, is_followed_inside
+from .repeating import taken_in_long_runs
 from .shapes import flat, permuted, reshaped, with_axis
 
 
@@ -393,8 +394,24 @@ def _take_advanced(x: Tensor, entries: list[Entry], what: str) -> Tensor:
     x = _taken(x, _taking(x.shape, [slices.get(i, Whole(i, 0, x.shape[i], 1, False)) for i in range(x.ndim)]))
     axes, arrays = addressed(entries, what)
     rest = [e.axis for e in entries if type(e) is Whole]
-    picked = gather(permuted(x, (*axes, *rest)), *arrays)
+    picked = at_known_runs(x, axes[0], arrays[0]) if len(axes) == 1 else None
+    if picked is None:
+        picked = gather(permuted(x, (*axes, *rest)), *arrays)
+    else:
+        picked = permuted(picked, (*axes, *rest))
     return _placed(picked, entries, arrays[0].ndim)
+
+
+def at_known_runs(x: Tensor, axis: int, positions: Tensor) -> Tensor | None:
+    """In a trace the slices of x at positions along an axis, where these are known and form few long runs: as slices of
+    x, whose gradients are written where they belong, and not searched for. Else None.
+
+    Elements of flat arrays stay with the pass that takes them from where they come from (`_passes/known_places.py`).
+    """
+    if type(x._data) is not Value or x.ndim < 2 or positions.ndim != 1 or not is_known(positions):
+        return None
+    known = _constant_of(positions) if type(positions._data) is Value else ndarray_of(positions._data)
+    return taken_in_long_runs(x, axis, np.asarray(known))
 
 
 def addressed(entries: list[Entry], what: str) -> tuple[list[int], list[Tensor]]:

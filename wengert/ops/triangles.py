@@ -124,16 +124,9 @@ def step_times(step: Tensor, factor: DimLike, start: DimLike) -> Tensor:
 
 def _with_diagonal(v: Tensor, k: int) -> Tensor:
     """The square matrix that has v on its k-th diagonal and zeros elsewhere."""
-    if k == 0:
-        return L.make_diagonal(v)
-    length = v.shape[0]
-    n = length + builtins.abs(k)
-    # rows of n + 1 elements, v in front: read as rows of n, each element stands one further right
-    spaced = S.pad(reshaped(v, (length, 1)), low=(0, 0), high=(0, n), interior=(0, 0))
-    line = reshaped(spaced, (length * (n + 1),))
-    start = k if k >= 0 else -k * n
-    line = S.pad(line, low=(start,), high=(n * n - start - length * (n + 1),), interior=(0,))
-    return reshaped(line, (n, n))
+    square = L.make_diagonal(v)
+    above, below = builtins.max(k, 0), builtins.max(-k, 0)
+    return S.pad(square, low=(below, above), high=(above, below), interior=(0, 0)) if k else square
 
 
 @public
