@@ -1,8 +1,9 @@
 """Times factors, systems and functions of small matrices beside JAX's: one matrix, a batch of 100, a scan of 100.
 
-Each row is one function at one size, its value and its gradient, real and complex; the libraries take turns, results
-are compared before. Times are the processor's for the process, on one core, so that other work on the machine does not
-count. `--above 1` prints at the end the rows that take longer than JAX, the worst first.
+Each row is one function at one size, its value, its gradient or its derivative in one direction (`jvp`), of doubles or
+in single precision; the libraries take turns, results are compared before. Times are the processor's for the process,
+on one core, so that other work on the machine does not count. `--above 1` prints at the end the rows that take longer
+than JAX, the worst first.
 
 `--vectors avx2` (or `sse`) has LLVM and JAX make code for a processor without AVX-512 (without AVX).
 
@@ -37,8 +38,9 @@ COUNT = 100  # matrices of a batch, steps of a scan
 WARM, WARM_SECONDS = 9, 1.0  # so many, fewer where they take longer than that together
 SIZES = (2, 3, 6, 8, 16, 32, 64)
 FORMS = ("single", "batch", "scan")
-KINDS = ("real", "complex")
+KINDS = {"real": "f8", "complex": "c16", "float32": "f4", "complex64": "c8"}
 TOLERANCE = 1e-6
+SINGLE_TOLERANCE = 1e-2  # JAX's own rounding, times what slopes make of it
 
 Function = Callable[..., Any]
 
@@ -67,7 +69,7 @@ def _hermitian(m: Any, x: Any) -> Any:
 
 def _positive(m: Any, x: Any) -> Any:
     n = x.shape[-1]
-    return m.matmul(x, m.conj(m.swapaxes(x, -1, -2))) + n * m.eye(n)
+    return m.matmul(x, m.conj(m.swapaxes(x, -1, -2))) + n * m.eye(n, dtype=x.dtype)
 
 
 def _eigh(m: Any, x: Any) -> Any:
@@ -92,14 +94,20 @@ def _lu(m: Any, x: Any) -> Any:
 
 PROGRAMS: dict[str, Function] = {
     "det": lambda m, x: m.sum(m.real(m.linalg.det(x))),
+    "slogdet": lambda m, x: m.sum(m.linalg.slogdet(x)[1]),
     "inv": lambda m, x: _square(m, m.linalg.inv(x)),
     "solve": lambda m, x: _square(m, m.linalg.solve(x, x[..., :, :1] + 1)),
+    "solve_all": lambda m, x: _square(m, m.linalg.solve(x, m.swapaxes(x, -1, -2))),
     "cholesky": lambda m, x: _square(m, m.linalg.cholesky(_positive(m, x))),
     "lu": _lu,
     "qr": _qr,
     "eigh": _eigh,
+    "eigvalsh": lambda m, x: m.sum(m.linalg.eigvalsh(_hermitian(m, x)) ** 3),
+    "eig": lambda m, x: _square(m, m.linalg.eigvals(x)),
     "svd": _svd,
+    "singular_values": lambda m, x: m.sum(m.linalg.svd(x, compute_uv=False) ** 3),
     "pinv": lambda m, x: _square(m, m.linalg.pinv(x)),
+    "matrix_power": lambda m, x: _square(m, m.linalg.matrix_power(x / 2, 7)),
     "expm": lambda m, x: _square(m, m.expm(x / x.shape[-1])),
 }
 
@@ -107,8 +115,8 @@ PROGRAMS: dict[str, Function] = {
 def ours() -> Any:
     return libraries.module_of(
         **{n: getattr(np, n) for n in ("sum", "real", "conj", "swapaxes", "matmul", "eye", "linalg")},
-        lu=wg.scipy.linalg.lu, expm=wg.scipy.linalg.expm, scan=wg.scan, grad=wg.grad, compiled=wg.function,
-        array=lambda a: a, ready=lambda r: r,
+        lu=wg.scipy.linalg.lu, expm=wg.scipy.linalg.expm, scan=wg.scan, grad=wg.grad, jvp=wg.jvp,
+        compiled=wg.function, array=lambda a: a, ready=lambda r: r,
     )  # fmt: skip
 
 
@@ -120,18 +128,23 @@ def theirs() -> Any:
     return libraries.module_of(
         **{n: getattr(jax.numpy, n) for n in ("sum", "real", "conj", "swapaxes", "matmul", "eye", "linalg")},
         lu=lambda x: (lu if x.ndim == 2 else jax.vmap(lu))(x), expm=jax.scipy.linalg.expm, scan=jax.lax.scan,
-        grad=jax.grad, compiled=jax.jit, array=jax.numpy.asarray, ready=jax.block_until_ready,
+        grad=jax.grad, jvp=jax.jvp, compiled=jax.jit, array=jax.numpy.asarray, ready=jax.block_until_ready,
     )  # fmt: skip
 
 
-def call_of(module: Any, name: str, form: str, is_gradient: bool, x: np.ndarray) -> Callable[[], Any]:
+def call_of(module: Any, name: str, form: str, what: str, x: np.ndarray) -> Callable[[], Any]:
     """A call without arguments of the compiled program."""
 
     def scanned(rows: Any) -> Any:
-        return module.scan(lambda total, row: (total + PROGRAMS[name](module, row), None), 0.0, rows)[0]
+        start = x.real.dtype.type(0)
+        return module.scan(lambda total, row: (total + PROGRAMS[name](module, row), None), start, rows)[0]
+
+    def in_one_direction(rows: Any) -> Any:
+        return module.jvp(program, (rows,), (rows,))[1]
 
     program = scanned if form == "scan" else lambda rows: PROGRAMS[name](module, rows)
-    compiled = module.compiled(module.grad(program) if is_gradient else program)
+    derived = {"value": lambda: program, "gradient": lambda: module.grad(program), "jvp": lambda: in_one_direction}
+    compiled = module.compiled(derived[what]())
     given = module.array(x)
     module.ready(compiled(given))
     end = time.perf_counter() + WARM_SECONDS
@@ -147,18 +160,18 @@ def argument(n: int, form: str, kind: str) -> np.ndarray:
     rng = np.random.default_rng(n)
     shape = (n, n) if form == "single" else (COUNT, n, n)
     x = rng.standard_normal(shape) / np.sqrt(n)
-    if kind == "complex":
+    if KINDS[kind].startswith("c"):
         x = (x + 1j * rng.standard_normal(shape) / np.sqrt(n)) / np.sqrt(2)
-    return x + np.diag(np.linspace(1, 3, n))
+    return (x + np.diag(np.linspace(1, 3, n))).astype(KINDS[kind])
 
 
-def measured(title: str, makes: tuple[Callable[[], Any], ...], options: Any) -> Row:
+def measured(title: str, makes: tuple[Callable[[], Any], ...], tolerance: float, options: Any) -> Row:
     try:
         contenders = [
             harness.Contender(library, "compiled", make(), lambda result: [np.abs(np.asarray(result))])
             for library, make in zip(("wengert", "jax"), makes, strict=True)
         ]
-        found = harness.measure(contenders, options.seconds, options.rounds, TOLERANCE, time.process_time)
+        found = harness.measure(contenders, options.seconds, options.rounds, tolerance, time.process_time)
     except Exception as error:  # ours may fail as JAX may: the other rows are measured
         return Row(title, np.nan, np.nan, f"{type(error).__name__}: {error}"[:100])
     times = {m.library: m for m in found}
@@ -172,10 +185,11 @@ def rows(names: list[str], options: Any) -> Iterator[Row]:
             for n in map(int, options.sizes.split(",")):
                 for form in options.forms.split(","):
                     x = argument(n, form, kind)
+                    tolerance = TOLERANCE if x.real.dtype.itemsize == 8 else SINGLE_TOLERANCE
                     for what in options.what.split(","):
-                        row = name, form, what == "gradient", x
+                        row = name, form, what, x
                         makes = tuple(lambda m=m, row=row: call_of(m, *row) for m in (own, jax))
-                        yield measured(f"{name}{n} {form} {kind} {what}", makes, options)
+                        yield measured(f"{name}{n} {form} {kind} {what}", makes, tolerance, options)
 
 
 def told(row: Row) -> str:
@@ -187,8 +201,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help=f"of {', '.join(PROGRAMS)}; all of them without")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
     parser.add_argument("--forms", default=",".join(FORMS))
-    parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--what", default="value,gradient")
+    parser.add_argument("--kinds", default="real,complex", help=f"of {','.join(KINDS)}")
+    parser.add_argument("--what", default="value,gradient", help="of value,gradient,jvp")
     harness.add_turns(parser, seconds=0.02, rounds=5)
     narrower_vectors.add_option(parser)
     options = parser.parse_args()

@@ -91,7 +91,7 @@ def reaches(call: Call, arithmetic: Arithmetic) -> list[Reach]:
     if family == "lines":
         return _lines_in_lanes(call.name, given)
     # behind a letter for the type, or before its name
-    name = rest.partition(".")[0] if family in ("product", "numpy", "fourier") else rest[1:]
+    name = rest.partition(".")[0] if family in ("product", "numpy", "fourier", "tridiagonal") else rest[1:]
     rule = _RULES.get(f"{family}.{name}")
     if rule is None:
         raise LookupError(f"nothing says which elements {call.name} reaches: add it to reaches.py")
@@ -262,6 +262,50 @@ def _heevd(given: _Given, type_: str) -> list[Reach]:
     ]  # fmt: skip
 
 
+def _sytrd(given: _Given, type_: str) -> list[Reach]:
+    n = given[1]
+    return [
+        given.reach(2, (n, 1), (n, given[3])), *[given.reach(k, (n, 1)) for k in (4, 5, 6)],
+        given.reach(7, (given[8], 1)), given.reach(9, (1, 1)),
+    ]  # fmt: skip
+
+
+def _ormtr(given: _Given, type_: str) -> list[Reach]:
+    """With reflections of as many rows as the matrix that they turn has, on its left."""
+    m, n = given[3], given[4]
+    return [
+        given.reach(5, (m, 1), (m, given[6])), given.reach(7, (m, 1)), given.reach(8, (m, 1), (n, given[9])),
+        given.reach(10, (given[11], 1)), given.reach(12, (1, 1)),
+    ]  # fmt: skip
+
+
+def _stedc(given: _Given, type_: str) -> list[Reach]:
+    n = given[1]
+    return [
+        given.reach(2, (n, 1)), given.reach(3, (n, 1)), given.reach(4, (n, 1), (n, given[5])),
+        given.reach(6, (given[7], 1)), given.reach(8, (given[9], 1)), given.reach(10, (1, 1)),
+    ]  # fmt: skip
+
+
+def _laed1(given: _Given, type_: str) -> list[Reach]:
+    n = given[0]
+    work = given.compute("add", given.compute("mul", n, n), given.compute("mul", n, 4))
+    return [
+        given.reach(1, (n, 1)), given.reach(2, (n, 1), (n, given[3])), given.reach(4, (n, 1)), given.reach(5, (1, 1)),
+        given.reach(7, (work, 1)), given.reach(8, (given.compute("mul", n, 4), 1)), given.reach(9, (1, 1)),
+    ]  # fmt: skip
+
+
+def _leaves(given: _Given, type_: str) -> list[Reach]:
+    """The largest part has at most as many rows as a row of its vectors has numbers."""
+    n, width = given[7], given[9]
+    return [
+        given.reach(0, (given.compute("add", given[8], 1), 1)), given.reach(1, (n, 1)), given.reach(2, (n, 1)),
+        given.reach(3, (n, n), (n, 1)), given.reach(4, (n, 1)), given.reach(5, (width, 1)),
+        given.reach(6, (given.compute("mul", n, 2), 1)),
+    ]  # fmt: skip
+
+
 def _gesdd(given: _Given, type_: str) -> list[Reach]:
     """Room for real numbers behind that for complex ones."""
     m, n = given[1], given[2]
@@ -340,5 +384,7 @@ _RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
     "blas.gemm": _gemm, "blas.trsm": _trsm, "blas.trsv": _trsv, "lapack.potrf": _potrf, "lapack.getrf": _getrf,
     "lapack.syevd": _syevd, "lapack.gesdd": _gesdd, "lapack.geqrf": _geqrf, "lapack.orgqr": _orgqr,
     "lapack.ungqr": _orgqr, "lapack.heevd": _heevd,
+    "lapack.sytrd": _sytrd, "lapack.hetrd": _sytrd, "lapack.ormtr": _ormtr, "lapack.unmtr": _ormtr,
+    "lapack.stedc": _stedc, "lapack.laed1": _laed1, "tridiagonal.leaves": _leaves,
     "lapack.geev": _geev, "lapack.gees": _gees,
 }  # fmt: skip

@@ -370,6 +370,7 @@ class _Effort(NamedTuple):
 
 
 WRITTEN = _Effort(0, 2, False)  # for modules that are written as they should be
+TIDIED = _Effort(0, 2, is_tidied=True)  # for those that are, but for their variables
 
 
 def _effort(ir: str) -> _Effort:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
-from ..ir.loops import COMPLEX, Operand, Status
+from ..ir.loops import COMPLEX, ITEM, Operand, Status
 from .blocks import Block, singles
 from .complex_scalars import conj_of, scaled
 from .factorisations import Lapack, address_of, fill_matrix, loops_over, matrix_at, one_at_least, scratch
@@ -22,12 +22,16 @@ from .forms import Form, Index, Stored, is_numbers
 from .matrices import rows_of_product
 from .products import batched, fortran_int, letter
 from .scalars import larger, smaller
+from .standalone import is_alone
+from .tridiagonal import Tridiagonal
 from .unsolved import Harmless, Unsolved, wild_noted
 
 MODERATE = 1e-130, 1e130  # sizes of matrices that LAPACK takes as they are, and the exponent of such a one
 MODERATE_EXPONENT, BIAS = 400, 1023
 PANEL = 32  # columns that LAPACK's routines take together, given the room
 BY_PANELS = 81  # rows of a complex matrix from which on they better do: fewer take 5 % longer so
+BY_PARTS = 200  # rows of a symmetric matrix up to which the steps to its vectors are called one by one
+TRIANGLES = 65 * 64  # numbers beside panels with which LAPACK applies reflections together
 LONG = 1.5  # rows for each column beyond which LAPACK may factorise a matrix first, for its singular values
 
 
@@ -134,6 +138,9 @@ def _eigh(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     if is_none(n):
         return [values, vectors]
     type_, has_vectors = worked_in(a.type), block.is_read(node.outputs[1])
+    if has_vectors and type(n) is int and 1 < n <= BY_PARTS and not is_alone():
+        _eigh_by_parts(block, node, a, values, vectors)
+        return [values, vectors]
     routine = Routine(block, n, n, type_)
     length, whole = _room_for_eigh(b, type_, n), total_of(b, 3, times(b, 5, n))
     work, whole_work, found = routine.room(type_, length), routine.room("i32", whole), routine.room("f64", n)
@@ -154,6 +161,45 @@ def _eigh(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
             copied(b, routine.copy, matrix_at(b, vectors, index))
     routine.unsolved.leave(block, node, [a], [values, vectors])
     return [values, vectors]
+
+
+def _eigh_by_parts(block: Block, node: Node, a: Stored, values: Stored, vectors: Stored) -> None:
+    """The steps of `syevd` one by one, of which that to vectors of a tridiagonal matrix is machine code of ours."""
+    b, n, type_ = block.b, a.shape[-1], worked_in(a.type)
+    assert type(n) is int
+    routine = Routine(block, n, n, type_)
+    solver = Tridiagonal(block, n, routine.unsolved)
+    found = routine.room(type_, n, n) if type_ in COMPLEX else solver.vectors
+    factors, length = routine.room(type_, n), PANEL * n + TRIANGLES
+    work = routine.room(type_, length)
+    names = ("hetrd", "unmtr") if type_ in COMPLEX else ("sytrd", "ormtr")
+    side = letter("L" if node.attrs[0] else "U")
+    room = address_of(work), fortran_int(b, length)
+    with loops_over(b, a.shape[:-2]) as index:
+        routine.take(matrix_at(b, a, index))
+        back = routine.make_moderate() if ITEM[a.type] == "f64" else None
+        routine.lapack.call(
+            names[0], side, fortran_int(b, n), address_of(routine.copy), routine.count(n),
+            *map(address_of, (solver.d, solver.e, factors)), *room,
+        )  # fmt: skip
+        routine.lapack.note()
+        scale = solver.solve()
+        if found is not solver.vectors:
+            fill_matrix(b, found, lambda at: b.convert(type_, "f64", solver.vectors.at(b, at)))
+        routine.lapack.call(
+            names[1], letter("L"), side, letter("N"), fortran_int(b, n), fortran_int(b, n), address_of(routine.copy),
+            routine.count(n), address_of(factors), address_of(found), routine.count(n), *room,
+        )  # fmt: skip
+        routine.lapack.note()
+        value, vector = matrix_at(b, values, index), matrix_at(b, vectors, index)
+        with b.loop(0, n) as i:
+            place = b.sub(b.convert("i64", "i32", solver.order.at(b, (i,))), 1)
+            x = b.let("mul", "f64", solver.d.at(b, (place,)), scale)
+            x = x if back is None else b.let("mul", "f64", x, back)
+            value.store(b, (i,), b.convert(value.type, "f64", x))
+            with b.loop(0, n) as j:
+                vector.store(b, (j, i), b.convert(vector.type, type_, found.at(b, (place, j))))
+    routine.unsolved.leave(block, node, [a], [values, vectors])
 
 
 def _room_for_eigh(b: Builder, type_: str, n: Operand) -> Operand:

@@ -17,7 +17,7 @@ from ..llvm import (
     transposes,
 )
 from ..llvm.symbols import Family, Table
-from . import formulas, memory, numpy_calls
+from . import formulas, memory, numpy_calls, rotations
 
 CALLABLE = Table(
     {
@@ -33,6 +33,7 @@ CALLABLE = Table(
         "numpy": Family(numpy_functions.sorting),
         "product": Family(multiply.address, is_compiled=True),
         "tile": Family(microtiles.address, is_compiled=True),
+        "tridiagonal": Family(rotations.address, is_compiled=True),
         "turned": Family(transposes.address, is_compiled=True),
         **formulas.FAMILIES,
         **libraries.FAMILIES,
