@@ -244,7 +244,9 @@ def _sinc_body(x: Tensor, order: int) -> Tensor:
     is_near = lt(abs_(z), fill(abs_(z), order + 0.5)) if order else eq(x, fill(x, 0))
     near = _sinc_series(_keep(is_near, z), order)
     far = _sinc_recurrence(x, select(is_near, fill(z, 1), z), order)
-    return times_number(select(is_near, near, far), number=math.pi**order)
+    found = select(is_near, near, far)
+    # a complex infinity times 1 is NaN
+    return times_number(found, number=math.pi**order) if order else found
 
 
 def _sinc_series(z: Tensor, order: int) -> Tensor:
@@ -264,8 +266,8 @@ def _sinc_recurrence(x: Tensor, z: Tensor, order: int) -> Tensor:
     The angle is taken from x, of which whole turns leave an exact rest; rounded z has none far out.
     """
     whole = real(x) if dtypes.is_complex(x.dtype) else x
-    turns = cast(rint(times_number(whole, number=0.5)), x.dtype)
-    angle = times_number(sub(x, times_number(turns, number=2)), number=math.pi)
+    turned = times_number(rint(times_number(whole, number=0.5)), number=2)
+    angle = times_number(sub(x, cast(turned, x.dtype)), number=math.pi)
     sine, cosine = sin(angle), cos(angle)
     cycle = (sine, cosine, neg(sine), neg(cosine))
     derivative = div(sine, z)

@@ -83,9 +83,10 @@ def parts(dtype: np.dtype[Any]) -> list[float]:
 
 ATTRS: dict[str, list[tuple[Any, ...]]] = {
     "times_number": [(2.5,), (0,), (1 - 2j,)], "add_number": [(2.5,), (3j,)],
-    "power_number": [(n,) for n in (2, -1, 0, 1, -3, 7)],
+    "power_number": [(n,) for n in (2, -1, 0, 1, -3, 7)], "sinc": [(0,), (1,)],
 }  # fmt: skip
-UNARY = sorted(name for name in COMPLEX_SCALARS if len(REGISTRY[name].operands) == 1 and name not in ("add_n", "power"))
+_RULED = [name for name in COMPLEX_SCALARS if len(REGISTRY[name].operands) == 1 and name not in ("add_n", "power")]
+UNARY = sorted([*_RULED, "sinc"])  # whose body is expanded
 
 
 def both(name: str, attrs: tuple[Any, ...], *operands: Any) -> tuple[Any, Any]:

@@ -22,7 +22,17 @@ import wengert as wg
 import wengert.numpy as xp
 from tests.support.narrower_vectors import NARROWER, VARIABLE
 from tests.support.native_kernels import map_ir
-from wengert._engines.native.llvm import jit, polynomials, prelude, rare_lanes, symbols, target, values, vectormath
+from wengert._engines.native.llvm import (
+    jit,
+    large_angles,
+    polynomials,
+    prelude,
+    rare_lanes,
+    symbols,
+    target,
+    values,
+    vectormath,
+)
 from wengert._engines.native.run import entry
 
 DTYPES = {"f64": np.float64, "f32": np.float32}
@@ -31,6 +41,7 @@ NUMPY_NAMES = {
     "pow": "power", "atan2": "arctan2",
 }  # fmt: skip
 ONLY_IN_C = {"erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma, "tgamma": math.gamma}
+NEXT_TO_PI = 6381956970095103 * 2.0**797  # no double is as near to a multiple of pi / 2
 WIDE = np.finfo(np.longdouble).nmant > 60
 
 ULP = 4.0
@@ -153,6 +164,49 @@ def test_the_parts_of_constants() -> None:
     half_pi = 8 * arctan_of_inverse(5, 80) - 2 * arctan_of_inverse(239, 30)  # Machin's formula
     found = (polynomials._HALF_PI_1, polynomials._HALF_PI_2, polynomials._HALF_PI_3)
     assert found == in_parts(half_pi, 53, 53, 53)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_words_of_turns(dtype: str) -> None:
+    """Each row is 2^B 2 / pi but for multiples of 4, to its last bit, and of the largest angles a row serves some."""
+    table, words = large_angles._TABLES[dtype], large_angles.words_of(dtype)
+    assert len(words) == table.rows * table.words
+    digits = 51 + 53 * (table.words - 1)
+    half_pi = 8 * arctan_of_inverse(5, 400) - 2 * arctan_of_inverse(239, 120)
+    for row in range(table.rows):
+        wanted = Fraction(2) ** (table.first + row * table.step) / half_pi % 4
+        found = sum(map(Fraction, words[row * table.words : (row + 1) * table.words]), Fraction(0))
+        assert 0 <= wanted - found < Fraction(1, 2**digits)
+    assert table.first + table.rows * table.step > table.last - table.bits + 1
+    assert large_angles.LEAST <= polynomials.LARGE_ANGLE
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_the_angle_next_to_a_multiple_of_half_a_turn(name: str) -> None:
+    """In vectors: C's own cosine of it is seven units off."""
+    needs_reference(name, "f64")
+    x = np.full(64, NEXT_TO_PI)
+    check(name, (x,), run(name, "f64", x))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_large_and_endless_angles_take_few_times_as_long_as_others(
+    name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C's functions computed them one by one: 30 times as long."""
+    monkeypatch.setenv("WENGERT_NUM_THREADS", "1")
+    x = np.linspace(1.0, 10.0, 50_000).astype(DTYPES[dtype])
+    f = wg.function(lambda x: getattr(wg, name)(x) + 2.0)
+
+    def seconds(x: np.ndarray[Any, Any]) -> float:
+        started = time.thread_time()
+        f(x)
+        return time.thread_time() - started
+
+    plain = min(seconds(x) for _ in range(20))
+    for other in (np.exp(8 * x), np.full_like(x, np.nan)):
+        assert min(seconds(other) for _ in range(20)) < 15 * plain
 
 
 def test_the_polynomial_of_the_exponential() -> None:

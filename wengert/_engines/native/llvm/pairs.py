@@ -16,7 +16,7 @@ from . import polynomials, vectormath
 Pair = tuple[str, str]
 
 _call = re.compile(r"  (%[\w.]+) = (?:\w+ )?call <(\d+) x double> @([\w.]+)\(<\d+ x double> (%[\w.]+)\)[^\n]*")
-_there = re.compile(r'^(?:declare|define) [^@\n]*@"?([\w.]+)"?\(', re.MULTILINE)
+_there = re.compile(r'^(?:declare [^@\n]*|define [^@\n]*|)@"?([\w.]+)"?(?:\(| =)', re.MULTILINE)
 
 
 class _Form(NamedTuple):
@@ -80,9 +80,7 @@ def _added(text: str, needed: set[tuple[Pair, int]]) -> list[str]:
         bodies.append(body)
         declarations |= externals
     there = {*_there.findall(text)}
-    missing = [
-        declaration or vectormath.of_c(name) for name, declaration in declarations.items() if name not in there
-    ]  # fmt: skip
+    missing = [declaration for name, declaration in declarations.items() if name not in there]
     return [*missing, *bodies]
 
 

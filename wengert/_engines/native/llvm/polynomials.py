@@ -1,9 +1,9 @@
 """Mathematical functions on vectors as IR of our own, for machines whose C library has none, or slower ones.
 
 Each is reduced to a small range, summed there as a power series, and scaled to the full range; every step is one
-operation on a whole vector. Fused multiply-adds keep the reductions exact. What no series serves (angles beyond 1e9)
-goes to the C library, lane by lane. float32 is computed in float64, but for its own exponential. All are within 4 units
-in the last place, with C's values for NaN, infinities and signed zeros (`tests/engines/native/test_vectormath.py`).
+operation on a whole vector. Fused multiply-adds keep the reductions exact; angles beyond 1e9 have one of their own
+(`large_angles.py`). float32 is computed in float64, but for its own exponential. All are within 4 units in the last
+place, with C's values for NaN, infinities and signed zeros (`tests/engines/native/test_vectormath.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from . import large_angles
 from .target import has_fma, has_scaling
 
 LARGE_ANGLE = 1e9  # beyond it the three parts of pi / 2 do not suffice
@@ -79,6 +81,25 @@ class Lanes:
     def int_op(self, name: str, x: str, y: int | str) -> str:
         right = y if isinstance(y, str) else f"splat (i64 {y})"
         return self.emit(f"{name} {self.ints} {x}, {right}")
+
+    def rows(self, table: str, places: str, size: int) -> list[str]:
+        """The first, second, ... numbers of a row of a table for each lane, which begins at some place."""
+        found: list[str] = []
+        for lane in range(self.lanes):
+            place = self.emit(f"extractelement {self.ints} {places}, i64 {lane}")
+            at = self.emit(f"getelementptr double, ptr @{table}, i64 {place}")
+            found.append(self.emit(f"load <{size} x double>, ptr {at}, align 8"))
+        width = size
+        while len(found) > 1:  # all rows one behind the other
+            found = [self.shuffled(width, x, y, range(2 * width)) for x, y in zip(found[::2], found[1::2], strict=True)]
+            width *= 2
+        return [self.shuffled(width, found[0], "poison", range(k, width, size)) for k in range(size)]
+
+    def shuffled(self, width: int, x: str, y: str, places: Sequence[int]) -> str:
+        """Numbers at places of two vectors of so many."""
+        mask = ", ".join(f"i32 {k}" for k in places)
+        kind = f"<{width} x double>"
+        return self.emit(f"shufflevector {kind} {x}, {kind} {y}, <{len(places)} x i32> <{mask}>")
 
     def series(self, x: str, coefficients: Sequence[float]) -> str:
         """A polynomial, the constant term first."""
@@ -239,16 +260,18 @@ def _log1p(w: Lanes, x: str) -> str:
 # -- angles -----------------------------------------------------------------------------------------------------------
 
 
-def _reduced_angle(w: Lanes, x: str) -> tuple[str, str, str]:
-    """sin(r), cos(r) and the bits of n, where x = n pi / 2 + r."""
+def _reduced_angle(w: Lanes, x: str) -> tuple[str, str]:
+    """r and the bits of n, where x = n pi / 2 + r."""
     raised = w.fma(x, w.number(2 / math.pi), w.number(_MAGIC))
     rounded = w.sub(raised, w.number(_MAGIC))
     r = w.less(rounded, _HALF_PI_1, x)  # exact: both are multiples of the last bit of pi / 2
-    r = w.less(rounded, _HALF_PI_3, w.less(rounded, _HALF_PI_2, r))
+    return w.less(rounded, _HALF_PI_3, w.less(rounded, _HALF_PI_2, r)), w.bits(raised)
+
+
+def _near_zero(w: Lanes, r: str) -> tuple[str, str]:
+    """The sine and cosine of at most an eighth of a turn."""
     z = w.mul(r, r)
-    sin = w.fma(w.mul(r, z), w.series(z, _SIN), r)
-    cos = w.series(z, [1.0, -0.5, *_COS])
-    return sin, cos, w.bits(raised)
+    return w.fma(w.mul(r, z), w.series(z, _SIN), r), w.series(z, [1.0, -0.5, *_COS])
 
 
 def _is_odd(w: Lanes, n: str) -> str:
@@ -265,8 +288,8 @@ def _signed(w: Lanes, x: str, n: str) -> str:
     return w.floats(w.int_op("xor", w.bits(x), sign))
 
 
-def _sin_cos(w: Lanes, x: str) -> tuple[str, str]:
-    sin, cos, n = _reduced_angle(w, x)
+def _sin_cos(w: Lanes, x: str, r: str, n: str) -> tuple[str, str]:
+    sin, cos = _near_zero(w, r)
     odd = _is_odd(w, n)
     return (
         w.where("oeq", x, 0.0, x, _signed(w, _chosen(w, odd, cos, sin), n)),
@@ -274,11 +297,11 @@ def _sin_cos(w: Lanes, x: str) -> tuple[str, str]:
     )
 
 
-def _tan(w: Lanes, x: str) -> str:
-    sin, cos, n = _reduced_angle(w, x)
+def _tan(w: Lanes, x: str, r: str, n: str) -> tuple[str]:
+    sin, cos = _near_zero(w, r)
     odd = _is_odd(w, n)
     bottom = _chosen(w, odd, w.emit(f"fneg {w.type} {sin}"), cos)
-    return w.where("oeq", x, 0.0, x, w.div(_chosen(w, odd, cos, sin), bottom))
+    return (w.where("oeq", x, 0.0, x, w.div(_chosen(w, odd, cos, sin), bottom)),)
 
 
 # -- hyperbolic functions ---------------------------------------------------------------------------------------------
@@ -374,16 +397,26 @@ def _second_of(both: _Both) -> _Body:
     return lambda w, x: both(w, x)[1]
 
 
+# functions of an angle x, with r and the bits of n where it is n pi / 2 + r: each gives one vector or several
+_OF_ANGLES: dict[tuple[str, ...], Callable[[Lanes, str, str, str], tuple[str, ...]]] = {
+    ("sin", "cos"): _sin_cos, ("tan",): _tan, ("sin",): lambda w, *angle: _sin_cos(w, *angle)[:1],
+    ("cos",): lambda w, *angle: _sin_cos(w, *angle)[1:],
+}  # fmt: skip
+
+
+def _near(*names: str) -> Callable[[Lanes, str], Any]:
+    return lambda w, x: _OF_ANGLES[names](w, x, *_reduced_angle(w, x))
+
+
 # pairs of functions of the same number that take little more time together than one of them does
-_BOTH: dict[tuple[str, str], _Both] = {("sin", "cos"): _sin_cos, ("sinh", "cosh"): _sinh_cosh}
+_BOTH: dict[tuple[str, str], _Both] = {("sin", "cos"): _near("sin", "cos"), ("sinh", "cosh"): _sinh_cosh}
 _BODIES: dict[str, _Body] = {
-    "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log1p": _log1p, "tan": _tan,
+    "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log1p": _log1p, "tan": _first_of(_near("tan")),
     **{first: _first_of(both) for (first, _), both in _BOTH.items()},
     **{second: _second_of(both) for (_, second), both in _BOTH.items()},
 }  # fmt: skip
 # of numbers of which the C library computes no vectors (`rare_lanes.py`)
 _RARE: dict[str, _Body] = {"exp2": _exp2}
-_ANGLES = ("sin", "cos", "tan")
 _FASTER = ("exp", "tanh")
 
 
@@ -395,11 +428,6 @@ def has(name: str) -> bool:
 def has_body(name: str) -> bool:
     """Whether there is one for rare numbers, if for no others, and the machine can run it."""
     return has(name) or (name in _RARE and has_fma())
-
-
-def farthest(name: str) -> float:
-    """The size from which on the C library's function of one number is asked; infinite if it never is."""
-    return LARGE_ANGLE if name in _ANGLES else math.inf
 
 
 def lanes_of(dtype: str, lanes: int) -> Lanes:
@@ -450,14 +478,14 @@ def definition(name: str, dtype: str, lanes: int) -> tuple[str, dict[str, str]]:
     given = w.where("olt", x, -151.0, w.number(0.0), x) if vanishes else x
     found = _exp_of_floats(w, x) if is_short else (_BODIES.get(name) or _RARE[name])(w, given)
     found = w.where("olt", x, -151.0, w.number(0.0), found) if vanishes else found
-    function = _Function(symbol(name, dtype, lanes), kind, (name,) if name in _ANGLES else ())
+    function = _Function(symbol(name, dtype, lanes), kind, (name,))
     return function.text(w, x, [found]), w.externals
 
 
 def definition_of_both(names: tuple[str, str], lanes: int) -> tuple[str, dict[str, str]]:
     """As `definition`, of a pair: the function gives two vectors of float64."""
     w = Lanes(lanes)
-    function = _Function(symbol("_".join(names), "f64", lanes), w.type, names if names[0] in _ANGLES else ())
+    function = _Function(symbol("_".join(names), "f64", lanes), w.type, names)
     return function.text(w, "%x", [*_BOTH[names](w, "%x")]), w.externals
 
 
@@ -467,20 +495,20 @@ class _Function:
     Attributes:
         name: what a module calls it.
         kind: the type of what it takes, and of each vector that it gives.
-        in_c: the C library's functions of large angles; none where there is nothing to ask it for.
+        names: of the functions: those of angles have a way of their own for large ones.
     """
 
-    def __init__(self, name: str, kind: str, in_c: tuple[str, ...]) -> None:
+    def __init__(self, name: str, kind: str, names: tuple[str, ...]) -> None:
         self.name = name
         self.kind = kind
-        self.in_c = in_c
+        self.names = names
 
     def text(self, w: Lanes, x: str, found: list[str]) -> str:
         """The function's text, of which `w` has what computes `found`; its other half, if it has one, stands behind."""
         given = self.kind if len(found) == 1 else f"{{ {', '.join([self.kind] * len(found))} }}"
         head = f"define internal {given} @{self.name}({self.kind} %x) nounwind memory(none) {{"
         far: list[str] = []
-        if self.in_c:
+        if self.names in _OF_ANGLES:
             any_of = f"llvm.vector.reduce.or.v{w.lanes}i1"
             w.externals[any_of] = f"declare i1 @{any_of}({w.bools})"
             is_large = w.emit(f"call i1 @{any_of}({w.bools} {_are_large(w, x)})")
@@ -504,30 +532,17 @@ class _Function:
         w.lines.append(f"  ret {given} {whole}\n}}")
 
     def far(self, given: str, count: int, near: Lanes) -> list[str]:
-        """The function that has the C library's values in the lanes of large angles: by itself, since what it calls
-        would have all vectors of the other one on the stack."""
+        """The function that computes the lanes of large angles, and has the others as they were found: by itself, since
+        few vectors need it."""
         w = Lanes(near.lanes)
         w.externals = near.externals
         own = [f"%own{place}" for place in range(count)]
         parameters = ", ".join(f"{w.type} {value}" for value in ("%x", *own))
-        are_large, before = _are_large(w, "%x"), "start"
-        for lane in range(w.lanes):
-            angle = w.emit(f"extractelement {w.type} %x, i64 {lane}")
-            is_large = w.emit(f"extractelement {w.bools} {are_large}, i64 {lane}")
-            w.lines.append(f"  br i1 {is_large}, label %call{lane}, label %next{lane}\ncall{lane}:")
-            theirs = [w.emit(f"call double @{name}(double {angle})") for name in self.in_c]
-            asked = [
-                w.emit(f"insertelement {w.type} {held}, double {value}, i64 {lane}")
-                for held, value in zip(own, theirs, strict=True)
-            ]
-            w.lines.append(f"  br label %next{lane}\nnext{lane}:")
-            own = [
-                w.emit(f"phi {w.type} [ {held}, %{before} ], [ {value}, %call{lane} ]")
-                for held, value in zip(own, asked, strict=True)
-            ]
-            before = f"next{lane}"
-        self.end(w, given, own)
-        w.externals.update(dict.fromkeys(self.in_c, ""))  # which the module declares
+        are_large = _are_large(w, "%x")
+        x = _chosen(w, are_large, "%x", w.number(LARGE_ANGLE))
+        angle = large_angles.reduced(w, x, "f64" if self.kind == w.type else "f32")
+        found = _OF_ANGLES[self.names](w, x, *angle)
+        self.end(w, given, [_chosen(w, are_large, *both) for both in zip(found, own, strict=True)])
         head = f"define internal {given} @{self.name}.far({parameters}) cold noinline nounwind memory(none) {{"
         return [head, "start:", *w.lines]
 

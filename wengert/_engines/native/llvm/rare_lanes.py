@@ -41,6 +41,7 @@ _PLAIN: dict[tuple[str, str], tuple[float, float]] = {
 }  # fmt: skip
 _LOGARITHMS = {"log": math.e, "log2": 2.0, "log10": 10.0, "log1p": math.e}  # and their bases
 _HUGE_SHIFT = 10  # log1p of what is huge is that of the number over such a power of two
+_ANGLES = ("sin", "cos")
 _STEP = {"f32": -149, "f64": -1074}  # the power of two that subnormal numbers are multiples of
 _INSIDE = 0.5  # of all ranges but that of arccosh, where a lane's number is not
 _INSIDE_OF = {"acosh": 2.0}
@@ -109,17 +110,16 @@ def _rare(name: str, dtype: str, lanes: int, librarys: str, needed: dict[str, st
     """The function of a vector and of which of its lanes are rare."""
     w = polynomials.lanes_of(dtype, lanes)
     are = "%are"
-    if name not in _ENDS and polynomials.farthest(name) < math.inf:
-        are = _are_near(w, are, polynomials.farthest(name))
     inside, less = w.number(_INSIDE_OF.get(name, _INSIDE)), ""
     rare = w.emit(f"select {w.bools} {are}, {w.type} %x, {w.type} {inside}")
     if name in _LOGARITHMS:
         inside, less, are_ends, ours = _logarithm(w, name, dtype, rare)
     elif name in _ENDS:
         are_ends, ours = are, _ENDS[name](w, rare)
+    elif name in _ANGLES:
+        are_ends, ours = are, _of_angles(w, name, dtype, rare)
     else:
-        are_ends = are
-        ours = w.emit(f"call {w.type} @{polynomials.symbol(name, dtype, lanes)}({w.type} {rare})")
+        are_ends, ours = are, _in_series(w, name, dtype, rare)
     all_of = f"llvm.vector.reduce.and.v{lanes}i1"
     w.externals[all_of] = f"declare i1 @{all_of}({w.bools})"
     is_all = w.emit(f"call i1 @{all_of}({w.bools} {are_ends})")
@@ -134,12 +134,23 @@ def _rare(name: str, dtype: str, lanes: int, librarys: str, needed: dict[str, st
     return "\n".join([f"{head} cold noinline nounwind memory(none) {{", "start:", *w.lines, "}"])
 
 
-def _are_near(w: polynomials.Lanes, are: str, farthest: float) -> str:
-    """Which of the rare lanes are ours: the library is asked for large angles, one by one, but not for infinities."""
-    size = w.intrinsic("fabs", "%x")
-    is_near = w.emit(f"fcmp ult {w.type} {size}, {w.number(farthest)}")
-    is_endless = w.emit(f"fcmp ueq {w.type} {size}, {w.number(math.inf)}")
-    return w.emit(f"and {w.bools} {are}, {w.emit(f'or {w.bools} {is_near}, {is_endless}')}")
+def _in_series(w: polynomials.Lanes, name: str, dtype: str, rare: str) -> str:
+    return w.emit(f"call {w.type} @{polynomials.symbol(name, dtype, w.lanes)}({w.type} {rare})")
+
+
+def _of_angles(w: polynomials.Lanes, name: str, dtype: str, rare: str) -> str:
+    """Where no lane is a large number, but an infinity or NaN, there is nothing to compute."""
+    are_numbers = w.emit(f"fcmp olt {w.type} {_size(w, rare)}, {w.number(math.inf)}")
+    any_of = f"llvm.vector.reduce.or.v{w.lanes}i1"
+    w.externals[any_of] = f"declare i1 @{any_of}({w.bools})"
+    are_large = w.emit(f"and {w.bools} %are, {are_numbers}")
+    is_any = w.emit(f"call i1 @{any_of}({w.bools} {are_large})")
+    w.lines.append(f"  br i1 {is_any}, label %large, label %endless\nlarge:")
+    found = _in_series(w, name, dtype, rare)
+    w.lines.append("  br label %found\nendless:")
+    nothing = w.sub(rare, rare)
+    w.lines.append("  br label %found\nfound:")
+    return w.emit(f"phi {w.type} [ {found}, %large ], [ {nothing}, %endless ]")
 
 
 def _logarithm(w: polynomials.Lanes, name: str, dtype: str, rare: str) -> tuple[str, str, str, str]:

@@ -104,8 +104,6 @@ def declared(name: str, dtype: str) -> Declared:
         text.append(body)
         declarations |= needed
     declarations[scalar] = _with_forms(scalar, kind, found, count)
-    if declarations.get(name) == "":  # float32's vectors call the scalar function of float64
-        declarations[name] = of_c(name)
     return Declared("\n".join(filter(None, text)), declarations, found)
 
 
@@ -129,11 +127,6 @@ def _of_library(symbol: str, lanes: int, kind: str, count: int) -> dict[str, str
     """The declaration of a vector function, by its name."""
     vector = f"<{lanes} x {kind}>"
     return {symbol: f"declare {vector} @{symbol}({', '.join([vector] * count)}) {_FACTS}"}
-
-
-def of_c(name: str) -> str:
-    """The declaration of a function of one float64 in libm."""
-    return f"declare double @{name}(double) {_FACTS}"
 
 
 @functools.cache

@@ -168,7 +168,7 @@ def _expansion(
 
 # which round as one operation does
 _OF_HALVES = ("unstack", *[f"{name} in parts" for name in PARTS])
-_OF_COMPLEX = ("matmul of columns with rows", "expm of numbers", "expm_along of numbers")
+_OF_COMPLEX = ("matmul of columns with rows", "expm of numbers", "expm_along of numbers", "sinc")
 # of whose bodies machine code would compute the same parts again and again, or two logarithms
 _LOWERED = ("beta_size", "log_ratio", "expm_along")
 
