@@ -109,6 +109,18 @@ def test_a_buffer_keeps_its_dtype(dtype: str) -> None:
     np.testing.assert_array_equal(b.value.numpy().astype(complex), [0, 1, 0])
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize(("size", "count"), [(5, 3000), (5, 1), (3000, 4), (3000, 2000)])
+def test_halves_that_meet_in_a_place_are_rounded_once(dtype: str, size: int, count: int) -> None:
+    rng = np.random.default_rng(3)
+    held, places = rng.normal(size=size).astype(np.float32), rng.integers(-size, size, count)
+    b = wg.buffer(held, dtype)
+    wanted, added = b.value.numpy().astype(np.float32), wg.tensor(rng.normal(size=count), dtype)
+    np.add.at(wanted, places, added.numpy().astype(np.float32))
+    np.add.at(b, places, added)
+    np.testing.assert_array_equal(b.value.numpy(), wanted.astype(b.value.numpy().dtype))
+
+
 def test_what_makes_a_buffer() -> None:
     assert wg.buffer(3).shape == (3,)
     assert wg.buffer((2, 3)).shape == (2, 3)

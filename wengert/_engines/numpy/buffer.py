@@ -260,6 +260,9 @@ def _put(
         raise
 
 
+_FEW_BESIDE = 16  # as many elements are widened and rounded in the time in which one number is sorted
+
+
 def _add(
     array: np.ndarray[Any, Any],
     template: tuple[Any, ...],
@@ -280,6 +283,11 @@ def _add(
         flat, numbers = array.reshape(-1), _numbers(array, view, indices)
     if not dtypes.is_half(array.dtype):
         np.add.at(flat, numbers, value)  # of one flat index, which is NumPy's fast way
+        return
+    if flat.size <= _FEW_BESIDE * numbers.size:  # what nothing is added to stays as it is
+        sums = flat.astype(np.float32)
+        np.add.at(sums, numbers, value.astype(np.float32))
+        flat[...] = sums
         return
     places, which = np.unique(numbers, return_inverse=True)
     sums = flat[places].astype(np.float32)
