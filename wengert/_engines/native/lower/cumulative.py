@@ -27,9 +27,10 @@ CHAINS = 4  # rows side by side: each total waits for the one before it, and not
 
 
 def _scan(
-    iteration: Iteration, first: Callable[[list[Operand]], Operand]
+    iteration: Iteration, first: Callable[[list[Operand]], Operand], kept_type: Callable[[str], str] = lambda t: t
 ) -> Callable[[Block, Node, list[Form]], list[Form]]:
-    """Each place from the place before it and the operands there. `first`: the first place's value."""
+    """Each place from the place before it and the operands there. `first`: the first place's value. `kept_type`: the
+    type in which totals go along; others than the result's are rows beside it."""
 
     def lower(block: Block, node: Node, forms: list[Form]) -> list[Form]:
         b = block.b
@@ -37,6 +38,7 @@ def _scan(
         spill(b, forms)
         out = node.outputs[0]
         shape, type_ = block.shape(out), TYPE_OF[out.dtype]
+        kept = kept_type(type_)
         axis %= len(shape)
         target = block.fresh(shape, type_)
         n = shape[axis]
@@ -47,27 +49,36 @@ def _scan(
         def place(i: Operand) -> Operand:
             return b.sub(b.sub(n, 1), i) if is_reversed else i
 
-        def start(index: Index) -> Operand:
-            found = first([f.at(b, index) for f in forms])
-            target.store(b, index, found)
+        def operands(index: Index) -> list[Operand]:
+            return [b.convert(kept, f.type, f.at(b, index)) if kept != type_ else f.at(b, index) for f in forms]
+
+        def stored(found: Operand, index: Index) -> Operand:
+            target.store(b, index, b.convert(type_, kept, found))
             return found
+
+        def start(index: Index) -> Operand:
+            return stored(first(operands(index)), index)
 
         def step(last: Operand, here: Index) -> Operand:
-            found = iteration(b, type_, last, [f.at(b, here) for f in forms])
-            target.store(b, here, found)
-            return found
-
-        def done(found: Operand) -> None:
-            """What was found is stored."""
+            return stored(iteration(b, kept, last, operands(here)), here)
 
         def lanes(lead: Index) -> None:
             poll_often(b, *shape)
+            totals = block.fresh(behind, kept) if kept != type_ else None
+
+            def keep(rest: Index, found: Operand) -> None:
+                if totals is not None:
+                    totals.store(b, rest, found)
+
+            def before_it(rest: Index, last: Operand) -> Operand:
+                return target.at(b, (*lead, last, *rest)) if totals is None else totals.at(b, rest)
+
             with b.when(b.let("gt", "i64", n, 0)):
-                over(b, behind, lambda rest: done(start((*lead, place(0), *rest))))
+                over(b, behind, lambda rest: keep(rest, start((*lead, place(0), *rest))))
 
             def along(i: Operand) -> None:
                 here, last = place(i), place(b.sub(i, 1))
-                over(b, behind, lambda rest: done(step(target.at(b, (*lead, last, *rest)), (*lead, here, *rest))))
+                over(b, behind, lambda rest: keep(rest, step(before_it(rest, last), (*lead, here, *rest))))
                 poll_often(b, n, *behind)
 
             index_splitting.iterations(b, 1, n, along)
@@ -81,7 +92,7 @@ def _scan(
                 poll_often(b, n)
 
             with b.when(b.let("gt", "i64", n, 0)):
-                totals = [b.var(type_, start((*lead, place(0), *rest))) for lead in leads]
+                totals = [b.var(kept, start((*lead, place(0), *rest))) for lead in leads]
                 index_splitting.iterations(b, 1, n, along)
 
         def rows(lead: Index) -> None:
@@ -118,12 +129,14 @@ def _restarting(b: Builder, t: str, last: Operand, operands: list[Operand]) -> O
     return b.let("add", t, b.select(t, restart, 0.0 if t in FRACTIONS else 0, last), x)
 
 
-def _of(join: Callable[[Builder, str, Operand, Operand], Operand]) -> Any:
-    return _scan(lambda b, t, last, xs: join(b, t, last, xs[0]), lambda xs: xs[0])
+def _of(
+    join: Callable[[Builder, str, Operand, Operand], Operand], kept_type: Callable[[str], str] = lambda t: t
+) -> Any:  # fmt: skip
+    return _scan(lambda b, t, last, xs: join(b, t, last, xs[0]), lambda xs: xs[0], kept_type)
 
 
 LOWERED = {
-    **singles({name: _of(total.join) for name, total in RUNNING.items()}, of_complex=True),
+    **singles({name: _of(total.join, total.kept) for name, total in RUNNING.items()}, of_complex=True),
     **singles({
         "linear_recurrence": _scan(_recurrence, lambda xs: xs[1]),
         "segmented_cumsum": _scan(_restarting, lambda xs: xs[0]),

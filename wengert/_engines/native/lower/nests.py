@@ -114,25 +114,27 @@ class Running(Form):
     """The running total of a form that a primitive makes along the last axis, from the first element to the last; it is
     read in the order of a nest."""
 
-    __slots__ = ("join", "start", "x")
+    __slots__ = ("join", "kept", "start", "x")
 
     def __init__(self, name: str, x: Form) -> None:
         super().__init__(x.shape, x.type)
         self.x = x
-        self.start = RUNNING[name].neutral(x.type)
+        self.kept = RUNNING[name].kept(x.type)
+        self.start = RUNNING[name].neutral(self.kept)
         self.join = RUNNING[name].join
 
     def begin(self, b: Builder) -> None:
         """The total starts anew."""
-        b.remember(("total", self), b.var(self.type, self.start))
+        b.remember(("total", self), b.var(self.kept, self.start))
 
     def at(self, b: Builder, index: Index) -> Operand:
         key = (self, index)
         found = b.known(key)
         if found is None:
             total: Var = b.known(("total", self))
-            found = self.join(b, self.type, b.get(total), self.x.at(b, index))
+            found = self.join(b, self.kept, b.get(total), b.convert(self.kept, self.type, self.x.at(b, index)))
             b.set(total, found)
+            found = b.convert(self.type, self.kept, found)
             b.remember(key, found)
         return found
 

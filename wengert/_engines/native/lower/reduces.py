@@ -107,10 +107,12 @@ class Running(NamedTuple):
     Attributes:
         neutral: by type what elements before the first would be, so that it stays what it is, to the sign of zero.
         join: `join(b, type, total, x)`.
+        kept: the type in which a total of elements of a type goes along.
     """
 
     neutral: Callable[[str], Operand]
     join: Callable[[Builder, str, Operand, Operand], Operand]
+    kept: Callable[[str], str] = lambda t: t
 
 
 def _no_term(t: str) -> Operand:
@@ -118,7 +120,7 @@ def _no_term(t: str) -> Operand:
 
 
 RUNNING: dict[str, Running] = {
-    "cumsum": Running(_no_term, lambda b, t, x, y: b.let("add", t, x, y)),
+    "cumsum": Running(_no_term, lambda b, t, x, y: b.let("add", t, x, y), _twice),
     "cumprod": Running(_one, lambda b, t, x, y: b.let("mul", t, x, y)),
     "cummax": Running(_least, larger),
     "cummin": Running(_most, smaller),
