@@ -349,9 +349,14 @@ chi2 = Distribution(Family(
 
 
 def _beta_logpdf(z: Tensor, a: Tensor, b: Tensor) -> Any:
+    return _beta_line(z, a, b, betaln(a, b))
+
+
+def _beta_line(z: Tensor, a: Tensor, b: Tensor, log_beta: Tensor) -> Any:
+    """The logarithm of the density, from that of the beta function."""
     is_large = (a > _LARGE) & (b > _LARGE) & (z > 0.0) & (z < 1.0)
     large = _beta_of_large(where(is_large, z, 0.5), where(is_large, a, _LARGE), where(is_large, b, _LARGE))
-    return where(is_large, large, xlog1py(b - 1.0, -z) + xlogy(a - 1.0, z) - betaln(a, b))
+    return where(is_large, large, xlog1py(b - 1.0, -z) + xlogy(a - 1.0, z) - log_beta)
 
 
 _LARGE = 100.0  # from here on what the three terms of Stirling's series leave out is below one rounding error
@@ -375,14 +380,13 @@ def _stirling(x: Tensor) -> Any:
 
 
 def _beta_pdf(z: Tensor, a: Tensor, b: Tensor) -> Any:
-    """Each half by the power at its own end."""
+    """By the power at the nearer end."""
     is_low = less(z, 0.5)
-    return where(
-        is_low, _beta_low(where(is_low, z, 0.5), a, b), _beta_low(1.0 - where(is_low, 0.5, z), b, a)
-    )  # fmt: skip
+    near, own, other = where(is_low, z, 1.0 - z), where(is_low, a, b), where(is_low, b, a)
+    return _beta_beside(near, own, other, betaln(a, b))
 
 
-_beta_low = _with_end(_beta_logpdf, lambda z, a, b: (a, xlog1py(b - 1.0, -z) - betaln(a, b)))
+_beta_beside = _with_end(_beta_line, lambda z, a, b, log_beta: (a, xlog1py(b - 1.0, -z) - log_beta))
 
 beta = Distribution(Family(
     "beta", {"a": 1.0, "b": 1.0}, _positive, _constant((0.0, 1.0)), _constant(0.5),
