@@ -32,6 +32,7 @@ WITH_LANES = sorted(name for name, formula in FORMULAS.items() if formula.in_lan
 ORDERS = {
     "gammainc": [(0,), (1,)], "beta_below": [(0, 0), (1, 0)], "beta_tail": [(0, 0), (0, 1)],
     "betainc": [(0, 0), (1, 0), (1, 1)], "betaincc_of_scipy": [(0,), (1,)],
+    "binom_count": [(0,), (1,)], "nbinom_count": [(0,), (1,)],
 }  # fmt: skip
 
 

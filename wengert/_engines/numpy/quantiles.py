@@ -1,4 +1,4 @@
-"""NumPy kernels of `_prims/quantiles.py`: counts by halving, angles by Newton's method, in float64."""
+"""NumPy kernels of `_prims/quantiles.py`: counts by steps from a guess, angles by Newton's method, in float64."""
 
 from __future__ import annotations
 
@@ -25,32 +25,36 @@ def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
 # -- counts ------------------------------------------------------------------------------------------------------------
 
 
-def _smallest(is_enough: Callable[[Any], Any], q: np.ndarray[Any, Any]) -> Any:
-    """The smallest whole number that is enough, by doubling and halving; inf where none is."""
-    high = np.zeros_like(q)
-    while True:
-        lacks = ~is_enough(high) & (high < _LARGEST)
-        if not lacks.any():
-            break
-        high = np.where(lacks, 2 * high + 1, high)
-    low, none = np.where(high > 0, np.floor((high - 1) / 2), -1.0), ~is_enough(high)
-    while (open_ := high - low > 1).any():
-        middle = np.floor((low + high) / 2)
-        enough = is_enough(middle) & open_
-        high, low = np.where(enough, middle, high), np.where(open_ & ~enough, middle, low)
-    return np.where(none, np.inf, high)
+def _smallest(is_enough: Callable[[Any], Any], guess: np.ndarray[Any, Any]) -> Any:
+    """The smallest whole number that is enough: by steps from a guess that double, then by halving; inf if none is."""
+    at, step = guess, 1.0
+    low, high = np.full_like(at, -1.0), np.full_like(at, np.inf)
+    while (open_ := (high - low > 1) & (low < _LARGEST)).any():
+        enough = is_enough(at)
+        low, high = np.where(open_ & ~enough, at, low), np.where(open_ & enough, at, high)
+        between = np.where((low < 0) & (high - step > low), high - step, np.floor((low + high) / 2))
+        at = np.where(open_, np.where(np.isinf(high), low + step, between), at)
+        step = 2 * step
+    return high
 
 
-def _count(mass: Callable[..., tuple[Any, Any]]) -> Callable[..., Any]:
-    """A kernel from the mass up to k and beyond it."""
+def _count(mass: Callable[..., tuple[Any, Any]], moments: Callable[..., tuple[Any, Any, Any]]) -> Callable[..., Any]:
+    """A kernel from the mass up to k and beyond it, and from mean, variance and the third central moment over that:
+    counts are looked for from where Cornish and Fisher's expansion has them."""
 
     def kernel(q: np.ndarray[Any, Any], *shapes_and_upper: bool | np.ndarray[Any, Any]) -> Any:
+        from scipy.special import ndtri
+
         *shapes, upper = shapes_and_upper
 
         def is_enough(k: np.ndarray[Any, Any]) -> Any:
             return mass(k, *shapes)[1] <= q if upper else mass(k, *shapes)[0] >= q
 
-        return _smallest(is_enough, q + sum(0.0 * s for s in shapes))
+        mean, variance, third = moments(*shapes)
+        z = -ndtri(q) if upper else ndtri(q)
+        guess = np.ceil(mean + z * np.sqrt(variance) + (z * z - 1) * third / 6 - 0.5)
+        near = np.where((guess > 0) & (guess < _LARGEST), guess, 0.0)
+        return _smallest(is_enough, near + 0.0 * q)
 
     return _in_float64(kernel)
 
@@ -120,8 +124,8 @@ def _ndtri_exp(scipys: Callable[..., Any], y: np.ndarray[Any, Any]) -> Any:
 
 KERNELS: dict[str, Any] = {
     "ndtri_exp": lazy("scipy.special", "ndtri_exp", _ndtri_exp),
-    "poisson_count": _count(_poisson),
-    "binom_count": _count(_binom),
-    "nbinom_count": _count(_nbinom),
+    "poisson_count": _count(_poisson, lambda mu: (mu, mu, 1.0)),
+    "binom_count": _count(_binom, lambda n, p: (n * p, n * p * (1 - p), 1 - 2 * p)),
+    "nbinom_count": _count(_nbinom, lambda n, p: (n * (1 - p) / p, n * (1 - p) / (p * p), (2 - p) / p)),
     "vonmises_place": _in_float64(_vonmises),
 }

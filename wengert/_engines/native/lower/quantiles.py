@@ -1,4 +1,4 @@
-"""Quantiles by the methods of NumPy's kernels (`numpy/quantiles.py`): counts by doubling and halving, angles by
+"""Quantiles by the methods of NumPy's kernels (`numpy/quantiles.py`): counts by steps from a guess, angles by
 Newton's method; and those of the normal distribution, as vector code.
 """
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,33 +69,49 @@ _LARGEST = 2.0**53  # beyond it floats are no counts
 _BESIDE = 1e-11  # ten times and more what two ways to the same share differ by, relative to it
 
 
-def _smallest(s: Scope, q: Number, is_enough: Callable[[Number], Any]) -> Number:
-    """The smallest whole number that is enough, by doubling and halving; inf where none is."""
+def _smallest(s: Scope, q: Number, guess: Number, is_enough: Callable[[Number], Any]) -> Number:
+    """The smallest whole number that is enough: by steps from a guess that double, then by halving; inf if none is."""
 
-    def told(k: Number) -> Number:
-        return where(is_enough(k), 1.0, 0.0)
+    def goes_on(low: Number, high: Number, at: Number, step: Number) -> Any:
+        return (high - low > 1.0) & (low < _LARGEST)
 
-    def doubled(high: Number, enough: Number) -> list[Some]:
-        more = 2.0 * high + 1.0
-        return [more, told(more)]
+    def next_of(low: Number, high: Number, at: Number, step: Number) -> list[Some]:
+        found = is_enough(at)
+        low, high = where(found, low, at), where(found, at, high)
+        is_down = (low < 0.0) & (high - step > low)
+        between = where(is_down, high - step, (0.5 * (low + high)).of("floor"))
+        return [low, high, where(high == math.inf, low + step, between), 2.0 * step]
 
-    start = 0.0 * q
-    high, enough = repeated(s.b, [start, told(start)], lambda high, enough: (enough < 0.5) & (high < _LARGEST), doubled)
-    low = where(high > 0.0, (0.5 * (high - 1.0)).of("floor"), -1.0)
-
-    def halved(low: Number, high: Number) -> list[Some]:
-        middle = (0.5 * (low + high)).of("floor")
-        found = told(middle)
-        return [where(found > 0.5, low, middle), where(found > 0.5, middle, high)]
-
-    _, found = repeated(s.b, [low, high], lambda low, high: high - low > 1.0, halved)
-    return where(enough > 0.5, found, math.inf)
+    start = where((guess > 0.0) & (guess < _LARGEST), guess, 0.0) + 0.0 * q
+    return repeated(s.b, [-1.0, math.inf, start, 1.0], goes_on, next_of)[1]
 
 
-def _count(s: Scope, q: Number, upper: int, parts: tuple[Callable[[Number], Some], Callable[[Number], Some]]) -> Number:
-    """The count up to which the mass is q, or beyond which it is, of functions of the mass up to k and beyond it."""
+class _Moments(NamedTuple):
+    """Of a distribution of counts.
+
+    Attributes:
+        mean: its mean.
+        variance: its variance.
+        third: the third central moment over the variance.
+    """
+
+    mean: Number
+    variance: Number
+    third: Some
+
+
+def _count(
+    s: Scope, q: Number, upper: int, moments: _Moments, parts: tuple[Callable[[Number], Some], Callable[[Number], Some]]
+) -> Number:  # fmt: skip
+    """The count up to which the mass is q, or beyond which it is, of functions of the mass up to k and beyond it:
+    sought from where Cornish and Fisher's expansion has it."""
     below, beyond = parts
-    return _smallest(s, q, (lambda k: beyond(k) <= q) if upper else (lambda k: below(k) >= q))
+    z = of_scipy(s.b, "ndtri", q)
+    z = -z if upper else z
+    guess = moments.mean + z * sqrt(moments.variance) + (z * z - 1.0) * moments.third * (1 / 6)
+    return _smallest(
+        s, q, (guess - 0.5).of("ceil"), (lambda k: beyond(k) <= q) if upper else (lambda k: below(k) >= q)
+    )  # fmt: skip
 
 
 def _beta_upper(b: Builder, q: Number, first: Some, second: Some, p: Number) -> Number:
@@ -110,23 +126,25 @@ def _beta_upper(b: Builder, q: Number, first: Some, second: Some, p: Number) -> 
 
 @FORMULAS.add("poisson_count", 2)
 def _poisson(s: Scope, q: Number, mu: Number, upper: int) -> Some:
-    return _count(s, q, upper, (
+    return _count(s, q, upper, _Moments(mu, mu, 1.0), (
         lambda k: call_either(s.b, "gammaincc", (), k + 1.0, mu),
         lambda k: call_either(s.b, "gammainc", (0,), k + 1.0, mu),
     ))  # fmt: skip
 
 
-@FORMULAS.add("binom_count", 3)
+@FORMULAS.add("binom_count", 3, in_lanes=True)
 def _binom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
-    return _count(s, q, upper, (
+    mean = n * p
+    return _count(s, q, upper, _Moments(mean, mean * (1.0 - p), 1.0 - 2.0 * p), (
         lambda k: choose(k >= n, lambda: 1.0, lambda: _beta_upper(s.b, q, k + 1.0, n - k, p)),
         lambda k: choose(k >= n, lambda: 0.0, lambda: call_either(s.b, "betainc", (0, 0), k + 1.0, n - k, p)),
     ))  # fmt: skip
 
 
-@FORMULAS.add("nbinom_count", 3)
+@FORMULAS.add("nbinom_count", 3, in_lanes=True)
 def _nbinom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
-    return _count(s, q, upper, (
+    mean = n * (1.0 - p) / p
+    return _count(s, q, upper, _Moments(mean, mean / p, (2.0 - p) / p), (
         lambda k: call_either(s.b, "betainc", (0, 0), n, k + 1.0, p),
         lambda k: _beta_upper(s.b, q, n, k + 1.0, p),
     ))  # fmt: skip
