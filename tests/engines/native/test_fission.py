@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -127,3 +128,12 @@ def test_what_is_cut_gives_what_numpy_gives(f: Callable[[Any], Any], size: int) 
     np.testing.assert_allclose(wg.function(f)(x), f(x), rtol=1e-12)
     compiled = wg.function(wg.grad(lambda x: wg.sum(f(x))))
     np.testing.assert_allclose(compiled(x), wg.grad(lambda x: wg.sum(f(x)))(x), rtol=1e-10)
+
+
+def test_what_repeats_is_cut_alike_up_to_its_end() -> None:
+    """Loops that are like no other are compiled by themselves."""
+    names = ["sin", "cos", "mul"] * 200 + ["mul", "exp"] * 200
+    parts = fission._cut([*range(len(names))], names, fission.RUN)
+    assert [place for part in parts for place in part] == [*range(len(names))]
+    kinds = Counter((*[names[place] for place in part],) for part in parts)
+    assert sum(count == 1 for count in kinds.values()) <= 2  # between the two, and at the end

@@ -64,11 +64,13 @@ def _beside_partners(places: list[int], nodes: Sequence[Node]) -> list[int]:
 
 def _cut(places: list[int], names: list[str], most: int) -> list[list[int]]:
     found: list[list[int]] = []
-    start = 0
+    start = length = 0
     while start < len(places):
-        end = start + (most if most == CROWD else _run(names, start, most))
-        found.append(places[start:end])
-        start = end
+        is_again = length and names[start : start + length] == names[start - length : start]
+        if not is_again:  # else it is alike, however soon the repetitions end
+            length = most if most == CROWD else _run(names, start, most)
+        found.append(places[start : start + length])
+        start += length
     return found
 
 
