@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from . import forking
 
 R = TypeVar("R")
-SELDOM = 10_000  # objects that are made between two looks at the youngest
+SELDOM = 50_000  # objects that are made between two looks at the youngest: of fewer, a look finds next to nothing
 
 
 class _Eased:

@@ -83,10 +83,12 @@ class _Verifier:
                 names = value_names(self.graph)
                 shown = names.get(value.key, repr(value))
                 raise self.error(f"{node_text(node, names)} uses {shown} before its definition")
-        # how long a loop is may be known to nobody before it has run
-        named = dims_in((*[a for a in node.attrs if not hasattr(a, "own_dims")],))
-        self.require_told(node, atoms_in(named), "names")
-        scratch.guards = Guards()
+        if node.attrs:
+            # how long a loop is may be known to nobody before it has run
+            named = dims_in((*[a for a in node.attrs if not hasattr(a, "own_dims")],))
+            self.require_told(node, atoms_in(named), "names")
+        if scratch.guards.equal:
+            scratch.guards = Guards()
         require_attributes(node.op.name, node.op.attrs, node.attrs)
         types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
         if node.op.check is not None:

@@ -77,7 +77,7 @@ class _Narrowing:
         """The result of an elementwise node on what its operands repeat, and the shape that it is broadcast to; None if
         it is not much less."""
         (out,) = node.outputs
-        repeated = _one_of_all([self.repeated.get(v.key) for v in node.inputs])
+        repeated = self._repeated_by_all(node)
         if repeated is None or not _is_less(repeated.shape, out.shape):
             return None
         shape, wide = repeated
@@ -98,8 +98,13 @@ class _Narrowing:
         if _number_of(node) is not None:
             return _Repeated(())
         if node.op.name in SCALARS and not node.op.is_multi:
-            return _one_of_all([self.repeated.get(v.key) for v in node.inputs])
+            return self._repeated_by_all(node)
         return None
+
+    def _repeated_by_all(self, node: Node) -> _Repeated | None:
+        """What the operands of a node repeat, if that is one thing."""
+        found = [self.repeated.get(v.key) for v in node.inputs]
+        return None if None in found else _one_of_all(found)
 
     def _of_shape(self, value: Value, shape: tuple[int, ...]) -> Value:
         """What a value repeats, in that shape; operands come first, without recursion, since chains may be long."""

@@ -48,15 +48,10 @@ class Kind(enum.Enum):
     ASSEMBLE = enum.auto()  # puts parts together in memory, one by one
     SINGLE = enum.auto()  # everything else (products of matrices, scatters, loops), each by itself
 
-    @property
-    def is_read_through(self) -> bool:
-        """Whether it is computed where it is read."""
-        return self in (Kind.MAP, Kind.REPEAT, Kind.INLINE)
-
-    @property
-    def is_member(self) -> bool:
-        """Whether it shares a loop with others."""
-        return self in (Kind.POINT, Kind.REDUCE)
+    def __init__(self, number: int) -> None:
+        # attributes, since each is asked for several times for each node of a graph
+        self.is_read_through = self.name in ("MAP", "REPEAT", "INLINE")  # whether it is computed where it is read
+        self.is_member = self.name in ("POINT", "REDUCE")  # whether it shares a loop with others
 
 
 # Kinds that compute what they alone read.

@@ -91,8 +91,9 @@ def _levels(graph: Graph, natives: list[bool]) -> list[int]:
             effects = level
         for value in node.outputs:
             level_of[value.key] = level
-        for atom in atoms_told(node.outputs) - known:
-            told.setdefault(atom, level)
+        for atom in atoms_told(node.outputs):
+            if atom not in known:
+                told.setdefault(atom, level)
     return _with_constants_beside_readers(graph, levels)
 
 
@@ -145,10 +146,18 @@ def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
 
 def _atoms_of(node: Node) -> set[Any]:
     """The dimensions that a node has to do with."""
-    dims = [d for values in (node.inputs, node.outputs) for v in values for d in v.shape if type(d) is Dim]
+    dims = [d for v in (*node.inputs, *node.outputs) for d in v.shape if type(d) is Dim]
     if node.attrs:
         dims += dims_in(node.attrs)
     return {a for d in dims for a in d.atoms} if dims else _NO_ATOMS
+
+
+def _all_atoms(nodes: Iterable[Node]) -> set[Any]:
+    """The dimensions that nodes have to do with; each value is looked at once."""
+    values = {v.key: v for node in nodes for v in (*node.inputs, *node.outputs)}
+    dims = [d for v in values.values() for d in v.shape if type(d) is Dim]
+    dims += [d for node in nodes if node.attrs for d in dims_in(node.attrs)]
+    return {a for d in dims for a in d.atoms}
 
 
 _NO_ATOMS: set[Any] = set()  # of most nodes; nobody changes it
@@ -156,7 +165,7 @@ _NO_ATOMS: set[Any] = set()  # of most nodes; nobody changes it
 
 def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value]:
     """Inputs of the graph that a part takes only because they tell a dimension."""
-    missing = {a for node in nodes for a in _atoms_of(node)} - atoms_told(inputs)
+    missing = _all_atoms(nodes) - atoms_told(inputs)
     return holders([v for v in graph.inputs if not v.is_history], missing)[0]
 
 
@@ -165,7 +174,7 @@ def _untold(part: Part) -> set[Any]:
     given = atoms_told(part.inputs)
     regions = [node for node in part.nodes if node.op.facts.holds in BRANCHES_AND_LOOPS]
     made = atoms_told(v for node in regions for v in node.outputs)
-    needed = {a for node in part.nodes for a in _atoms_of(node)}
+    needed = _all_atoms(part.nodes)
     return needed - given - made
 
 

@@ -174,9 +174,12 @@ def _sizable(graph: Graph, atoms: set[Atom]) -> dict[tuple[Dim, ...], int]:
     do not say that they are small enough, since none of them has as many bytes."""
     given = [_measure(v) for v in graph.inputs if not v.is_history]
     found: dict[tuple[Dim, ...], int] = {}
-    for value in (v for inner in _graphs(graph) for node in inner.nodes for v in node.outputs if not v.is_history):
+    made = (v for inner in _graphs(graph) for node in inner.nodes for v in node.outputs if not v.is_history)
+    for value in made:
+        if not any(isinstance(d, Dim) for d in value.shape):
+            continue
         dims, size = _measure(value)
-        if not dims or any(not dim.atoms <= atoms for dim in dims):
+        if any(not dim.atoms <= atoms for dim in dims):
             continue
         if not any(dims <= held and size <= most for held, most in given):
             key = (*dims.elements(),)
