@@ -29,9 +29,10 @@ from .unsolved import Harmless, Unsolved, wild_noted
 MODERATE = 1e-130, 1e130  # sizes of matrices that LAPACK takes as they are, and the exponent of such a one
 MODERATE_EXPONENT, BIAS = 400, 1023
 PANEL = 32  # columns that LAPACK's routines take together, given the room
-BY_PANELS = 81  # rows of a complex matrix from which on they better do: fewer take 5 % longer so
+BY_PANELS = 81  # rows of a complex or symmetric matrix from which on they better do: fewer take 5 % longer so
 BY_PARTS = 200  # rows of a symmetric matrix up to which the steps to its vectors are called one by one
 TRIANGLES = 65 * 64  # numbers beside panels with which LAPACK applies reflections together
+FEW_TOGETHER = 8  # reflections that it then better applies together: 32 of 64 rows take a tenth longer
 LONG = 1.5  # rows for each column beyond which LAPACK may factorise a matrix first, for its singular values
 
 
@@ -170,17 +171,18 @@ def _eigh_by_parts(block: Block, node: Node, a: Stored, values: Stored, vectors:
     routine = Routine(block, n, n, type_)
     solver = Tridiagonal(block, n, routine.unsolved)
     found = routine.room(type_, n, n) if type_ in COMPLEX else solver.vectors
-    factors, length = routine.room(type_, n), PANEL * n + TRIANGLES
-    work = routine.room(type_, length)
+    factors = routine.room(type_, n)
+    # with more room LAPACK takes the first columns of 33 rows and more together, which few take up to a third longer
+    whole, length = n if n < BY_PANELS else PANEL * n, FEW_TOGETHER * n + TRIANGLES
+    work = routine.room(type_, max(whole, length))
     names = ("hetrd", "unmtr") if type_ in COMPLEX else ("sytrd", "ormtr")
     side = letter("L" if node.attrs[0] else "U")
-    room = address_of(work), fortran_int(b, length)
     with loops_over(b, a.shape[:-2]) as index:
         routine.take(matrix_at(b, a, index))
         back = routine.make_moderate() if ITEM[a.type] == "f64" else None
         routine.lapack.call(
             names[0], side, fortran_int(b, n), address_of(routine.copy), routine.count(n),
-            *map(address_of, (solver.d, solver.e, factors)), *room,
+            *map(address_of, (solver.d, solver.e, factors, work)), fortran_int(b, whole),
         )  # fmt: skip
         routine.lapack.note()
         scale = solver.solve()
@@ -188,7 +190,8 @@ def _eigh_by_parts(block: Block, node: Node, a: Stored, values: Stored, vectors:
             fill_matrix(b, found, lambda at: b.convert(type_, "f64", solver.vectors.at(b, at)))
         routine.lapack.call(
             names[1], letter("L"), side, letter("N"), fortran_int(b, n), fortran_int(b, n), address_of(routine.copy),
-            routine.count(n), address_of(factors), address_of(found), routine.count(n), *room,
+            routine.count(n), address_of(factors), address_of(found), routine.count(n), address_of(work),
+            fortran_int(b, length),
         )  # fmt: skip
         routine.lapack.note()
         value, vector = matrix_at(b, values, index), matrix_at(b, vectors, index)
