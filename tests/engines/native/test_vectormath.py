@@ -297,12 +297,13 @@ def test_two_operands(name: str, dtype: str) -> None:
 
 @pytest.mark.skipif(not vectormath.variants("atan2", "f64"), reason="there is no vector function to call")
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_angles_of_all_points_take_few_times_as_long_as_of_plain_ones(
-    dtype: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", ["arctan2", "hypot"])
+def test_functions_of_all_points_take_few_times_as_long_as_of_plain_ones(
+    name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """libmvec's function computes those of subnormal, endless and NaN points one by one: 30 to 70 times as long."""
+    """libmvec's functions compute those of subnormal, endless and NaN points one by one: 30 to 70 times as long."""
     monkeypatch.setenv("WENGERT_NUM_THREADS", "1")
-    f = wg.function(lambda y, x: wg.arctan2(y, x) + 2.0)
+    f = wg.function(lambda y, x: getattr(xp, name)(y, x) + 2.0)
     y, x = np.random.default_rng(3).uniform(-1, 1, (2, 50_000)).astype(DTYPES[dtype])
 
     def seconds(y: np.ndarray[Any, Any], x: np.ndarray[Any, Any]) -> float:

@@ -15,7 +15,7 @@ import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from . import polynomials, quadrants, rare_lanes, remainders, symbols
+from . import plane_points, polynomials, rare_lanes, remainders, symbols
 from .target import is_x86, vector_bits
 
 ONE_OPERAND = (
@@ -79,8 +79,8 @@ def forms(name: str, dtype: str) -> dict[int, str]:
         return {lanes: remainders.symbol(dtype, lanes) for lanes in sizes}
     if polynomials.is_preferred(name, dtype) or (not known and polynomials.has(name)):
         return {lanes: polynomials.symbol(name, dtype, lanes) for lanes in sizes}
-    if quadrants.has(name):
-        return {lanes: quadrants.symbol(dtype, lanes) for lanes, _ in known}
+    if plane_points.has(name):
+        return {lanes: plane_points.symbol(name, dtype, lanes) for lanes, _ in known}
     if rare_lanes.has(name, dtype):
         return {lanes: rare_lanes.symbol(name, dtype, lanes) for lanes, _ in known}
     return dict(known)
@@ -98,8 +98,8 @@ def declared(name: str, dtype: str) -> Declared:
             body, needed = remainders.definition(dtype, lanes)
         elif symbol == polynomials.symbol(name, dtype, lanes):
             body, needed = polynomials.definition(name, dtype, lanes)
-        elif symbol == quadrants.symbol(dtype, lanes):
-            body, needed = quadrants.definition(dtype, lanes, librarys[lanes])
+        elif plane_points.has(name):
+            body, needed = plane_points.definition(name, dtype, lanes, librarys[lanes])
             needed |= _of_library(librarys[lanes], lanes, kind, count)
         elif symbol == rare_lanes.symbol(name, dtype, lanes):
             body, needed = rare_lanes.definition(name, dtype, lanes, librarys[lanes])
