@@ -189,6 +189,8 @@ PLANS = {
     "integers, right turned": (view((40, 50), type_="i8"), view((50, 60), (1, 50), "i8"), view((40, 60), type_="i8"), "loops", ("y",), False),
     "integers, result turned": (view((40, 50), (1, 40), "i8"), view((50, 60), (1, 50), "i8"), view((40, 60), (1, 40), "i8"), "loops", (), False),
     "integers, all turned": (view((40, 50), type_="i8"), view((50, 60), type_="i8"), view((40, 60), (1, 40), "i8"), "loops", ("y",), False),
+    "complex row": (view((1, 50), type_="c64"), view((50, 60), type_="c64"), view((1, 60), type_="c64"), "loops", (), False),
+    "complex, turned times column": (view((40, 50), (1, 40), "c64"), view((50, 1), type_="c64"), view((40, 1), type_="c64"), "loops", (), False),
     "rows far apart": (view((40, 500)), view((500, 60), (4096, 1)), view((40, 60)), "rows", (), True),
 }  # fmt: skip
 
@@ -199,6 +201,15 @@ def test_plans(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y, out, way, copies, packs = PLANS[name]
     found = matrices.plan(x, y, out)
     assert (found.way, found.copies, found.packs) == (way, copies, packs)
+
+
+@pytest.mark.parametrize("type_", ["c64", "i32", "bool"])
+@pytest.mark.parametrize(("strides", "is_turned"), [((1, 40), True), ((50, 1), False)])
+def test_loops_of_vectors_go_along_memory(type_: str, strides: tuple[int, int], is_turned: bool) -> None:
+    x, y, out = view((40, 50), strides, type_), view((50, 1), None, type_), view((40, 1), None, type_)
+    for given in ((x, y, out), tuple(matrices.turned(a) for a in (y, x, out))):
+        found = matrices.plan(*given)
+        assert found.out.shape == ((1, 40) if is_turned else (40, 1))
 
 
 def text_of(f: Callable[..., Any], *operands: Array) -> loops.Function:

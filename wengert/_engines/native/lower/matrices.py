@@ -152,13 +152,9 @@ def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
 
 def _plan_of_integers(x: Stored, y: Stored, out: Stored) -> Plan:
     """The plan of a product of integers or booleans, whose loops go along rows of the right operand and of the result:
-    what lies otherwise is turned or copied. With one column they go along the rows of the left one."""
-    if is_one(out.shape[0]) and not is_one(out.shape[1]):
-        x, y, out = turned(y), turned(x), turned(out)
-    if is_one(out.shape[1]):
-        if _is_unit(x.strides[0]) and not _is_unit(x.strides[1]):
-            x, y, out = turned(y), turned(x), turned(out)
-        return Plan("loops", x, y, out)
+    what lies otherwise is turned or copied."""
+    if is_one(out.shape[0]) or is_one(out.shape[1]):
+        return _vector_loops(x, y, out)
     if not _is_unit(out.strides[1]) and _is_unit(out.strides[0]):
         x, y, out = turned(y), turned(x), turned(out)
     if not is_numbers((*x.shape, *y.shape)) or _is_narrow(x, y):
@@ -167,11 +163,22 @@ def _plan_of_integers(x: Stored, y: Stored, out: Stored) -> Plan:
     return Plan("loops", x, y, out, (*lacking,))
 
 
+def _vector_loops(x: Stored, y: Stored, out: Stored) -> Plan:
+    """The plan of a matrix times one column, or of a row times one, whose loops go along what lies side by side."""
+    if is_one(out.shape[0]) and not is_one(out.shape[1]):
+        x, y, out = turned(y), turned(x), turned(out)
+    if _is_unit(x.strides[0]) and not _is_unit(x.strides[1]):
+        x, y, out = turned(y), turned(x), turned(out)
+    return Plan("loops", x, y, out)
+
+
 def _plan_of_pairs(x: Stored, y: Stored, out: Stored) -> Plan:
     """The plan of a product of complex numbers."""
     (m, k), n = x.shape, y.shape[1]
     are_few = isinstance(m, int) and isinstance(k, int) and isinstance(n, int) and m * k * n < FEW_PAIRS
-    if is_one(m) or is_one(n) or are_few:
+    if (is_one(m) or is_one(n)) and not are_few:
+        return _vector_loops(x, y, out)
+    if are_few:
         return Plan("loops", x, y, out)
     if not _is_unit(out.strides[1]) and _is_unit(out.strides[0]):
         x, y, out = turned(y), turned(x), turned(out)
