@@ -7,7 +7,7 @@ block in their order, so its bits do not depend on threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -15,7 +15,7 @@ from ...._core.graph import Graph, Node
 from ..ir.builder import Builder
 from ..ir.loops import Operand
 from ..plan.row_blocks import Axes, Blocks
-from . import nests
+from . import masked_columns, nests
 from .blocks import Block, singles
 from .forms import Form, Index, Lazy, Stored, row_major, spill, unflattened
 from .maps import zero_of
@@ -33,6 +33,7 @@ class _Loops:
         self.blocks: Blocks = node.attrs[0]
         self.forms = forms
         self.targets = [block.room(v) for v in node.outputs]
+        self.sizes: dict[int, Operand] = {}  # by position of what all rows share how large its elements are
 
     def run(self) -> Sequence[Form]:
         b, blocks = self.b, self.blocks
@@ -51,6 +52,7 @@ class _Loops:
         """One batch and head."""
         b, (size, *rest) = self.b, self.blocks.counts
         forms = self.prepared(place)
+        self.sizes = self.largest(forms, lambda axes: axes[-1] is None)
         whole = rows // size
         if whole > 1:
             with b.loop(0, whole) as number:
@@ -87,6 +89,28 @@ class _Loops:
         for form, axes, value in zip(forms, blocks.takes, graph.inputs, strict=True):
             is_shared = axes[-1] is None
             parts.append(form if is_shared else _computed(self.empty(), _part(b, form, axes, starts, value.shape)))
+        masked = blocks.masked
+        if masked is None or graph is not masked.graphs[-1]:
+            self.computed(parts, starts, graph)
+            return
+        sizes = self.sizes | self.largest(parts, lambda axes: axes[-1] is not None)
+        shares = masked_columns.Needed(self.block, masked, parts, sizes).shares()
+        for number, some in enumerate(masked.graphs, 1):
+            with b.when(b.let("eq", "i64", shares, number)):
+                self.computed(masked_columns.of_columns(parts, some, masked.axes), starts, some)
+
+    def largest(self, forms: Sequence[Form], is_wanted: Callable[[Axes], bool]) -> dict[int, Operand]:
+        """By position of some operands how large the elements are that bound scores which a mask may hide."""
+        masked = self.blocks.masked
+        return {
+            position: masked_columns.largest(self.b, forms[position])
+            for position in sorted(masked_columns.bounding(masked) if masked is not None else ())
+            if is_wanted(self.blocks.takes[position])
+        }
+
+    def computed(self, parts: Sequence[Form], starts: Index, graph: Graph) -> None:
+        """What a block's graph makes of its operands."""
+        b, blocks = self.b, self.blocks
         inner = Block(self.block.setting, graph, parts, self.block.sizes)
         wanted: list[Stored | None] = []
         for target, axes, turned in zip(self.targets, blocks.gives, blocks.turned, strict=True):

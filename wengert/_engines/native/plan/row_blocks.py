@@ -28,6 +28,7 @@ from ..lower.reduces import REDUCES
 from ..lower.scalars import SCALARS, SEARCHES
 from . import large_products
 from .large_products import bytes_of
+from .masked_columns import Masked, masked
 from .node_groups import Group, Search, no_types
 from .row_rules import needs_of
 
@@ -50,6 +51,7 @@ class Blocks(NamedTuple):
         gives: by result its axes; a sum over rows has none for them.
         turned: by result which factors of a sum are to be transposed; None for rows.
         work: multiplications and elements.
+        masked: whether blocks may leave out columns that a mask hides, and how.
     """
 
     extents: tuple[int, ...]
@@ -59,6 +61,7 @@ class Blocks(NamedTuple):
     gives: tuple[Axes, ...]
     turned: tuple[tuple[bool, bool] | None, ...]
     work: int
+    masked: Masked | None
 
 
 BLOCKED = Op(
@@ -303,6 +306,7 @@ class _Search(Search[_Group]):
         blocks = Blocks(
             group.extents, (*[body.graph for body in made],), counts, (*[axes for _, axes in keys],), gives,
             (*made[0].turned,), sum(_work(node) for node, _, _ in members),
+            masked(made[0].graph, group.seed.shape[-1]) if rows > size and not any(made[0].turned) else None,
         )  # fmt: skip
         site = self.nodes[min(group.needs)].site
         return Node(BLOCKED, (*[operands[key] for key in keys],), (*given,), (blocks,), site)
