@@ -458,3 +458,55 @@ def test_what_steps_and_calls_return_is_the_receivers_own(f: Any) -> None:
     for one, other in zip(eager, traced, strict=True):
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-14)
     np.testing.assert_allclose(wg.grad(loss)(X), wg.function(wg.grad(loss))(X), rtol=1e-12)
+
+
+def row_from_another(x: Any) -> Any:
+    x = x.copy()
+    x[3] = x[4]
+    return x
+
+
+def inner_from_above(x: Any) -> Any:
+    y = x.copy()
+    y[1:-1, 1:-1] = x[:-2, 1:-1]
+    return y
+
+
+def every_other_column(x: Any) -> Any:
+    y = x.copy()
+    y[:, ::2] = 0.0
+    y[::-3, 1] += x[::3, 0]
+    return y
+
+
+def at_numbers(x: Any) -> Any:
+    y = x.copy()
+    y[[1, 4, 1], 2] = x[:3, 0]
+    y[:, [0, -1]] *= x[:, [1, 2]]
+    return y
+
+
+def written_and_read(x: Any) -> Any:
+    """The first version has another reader, and so has what was there before."""
+    y = x.copy()
+    y[2] = x[0] * 2
+    before = y * 1.0
+    y[3] = before[1]
+    return before * x + y
+
+
+@pytest.mark.parametrize("f", [row_from_another, inner_from_above, every_other_column, at_numbers, written_and_read])
+@pytest.mark.parametrize("shape", [(5, 3), (60, 70)])
+def test_writes_to_copies_of_arguments(f: Any, shape: tuple[int, ...]) -> None:
+    """In machine code: values, gradients, and the argument stays as it is, also where two calls share it."""
+    x = np.random.default_rng(5).normal(size=shape)
+    given = x.copy()
+    compiled = wg.function(f)
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(x), f(x))
+        np.testing.assert_array_equal(x, given)
+    gradient = wg.grad(lambda x: (f(x) ** 2).sum())
+    np.testing.assert_allclose(wg.function(gradient)(x), gradient(x), rtol=1e-12)
+    direction = np.cos(x)
+    along = lambda x: wg.jvp(gradient, (x,), (direction,))[1]
+    np.testing.assert_allclose(wg.function(along)(x), along(x), rtol=1e-12)

@@ -95,7 +95,7 @@ class Rewrite(NamedTuple):
 
 
 # Primitives that leave the elements of their first operand where they are, perhaps with something added to them.
-IN_PLACE = {"reshape"}
+IN_PLACE = {"reshape", "buffer_value"}
 
 # What is done to a graph before it is lowered, by rules for several nodes at once; `rule_tables.py` lists it.
 REWRITES: list[Rewrite] = []
@@ -342,7 +342,8 @@ class Block:
         return self._makers.get(value.key)
 
     def taken(self, node: Node, place: int) -> Stored:
-        """An operand as an array that the node may overwrite: its own if nobody else reads it, else a copy."""
+        """An operand as an array that the node may overwrite: its own if nobody else reads it, else a copy, which is
+        where the node's result goes if that is known."""
         value = node.inputs[place]
         form = self.forms[value.key]
         if self.may_take(node, place):
@@ -350,7 +351,11 @@ class Block:
             assert type(form) is Stored
             # what is known of the form's elements is not so of what is written there
             return Stored(form.shape, form.array, form.offset, form.strides, form.is_dense)
-        found = self.fresh(form.shape, form.type)
+        found = self.targets.get(node.outputs[0].key)
+        if found is None or not found.is_dense or found.type != form.type or found.shape != form.shape:
+            found = self.fresh(form.shape, form.type)
+        elif type(form) is Stored and form.is_dense and form.array is found.array and form.offset == found.offset:
+            return found  # it was put there for that
         nests.copy(self.b, form, found)
         return found
 

@@ -54,16 +54,29 @@ def parts(graph: Graph, is_native: Callable[[Node], bool]) -> list[Part]:
 
 
 def _held_outside(graph: Graph) -> set[int]:
-    """Nodes that read or write buffers of the caller's: NumPy's kernels do that in place, machine code on a copy."""
-    held = {v.key for v in graph.inputs}
-    found: set[int] = set()
+    """Nodes that read or write buffers of the caller's: NumPy's kernels do that in place, machine code on a copy.
+
+    An array that is written to for this graph alone is none of them: no version of it is handed back, but its value is.
+    """
+    root_of = {v.key: v.key for v in graph.inputs}
+    users: dict[int, list[int]] = {}  # of an input, the nodes that read or write a version of it as a buffer
+    read_whole: set[int] = set()  # inputs of which a later version is read as an array
     for place, node in enumerate(graph.nodes):
         facts = node.op.facts
-        if facts.buffer and node.inputs[node.op.operands.index(facts.buffer)].key in held:
-            found.add(place)
+        buffer = node.inputs[node.op.operands.index(facts.buffer)].key if facts.buffer else -1
+        is_part = facts.buffer and facts.moves != "all"
+        read_whole |= {
+            root_of[v.key] for v in node.inputs
+            if root_of.get(v.key, v.key) != v.key and not (is_part and v.key == buffer)
+        }  # fmt: skip
+        if buffer in root_of:
+            users.setdefault(root_of[buffer], []).append(place)
             if facts.writes:
-                held.add(node.outputs[0].key)
-    return found
+                root_of[node.outputs[0].key] = root_of[buffer]
+    handed_back = {root_of[v.key] for v in graph.outputs if v.key in root_of}
+    return {
+        place for root, places in users.items() if root in handed_back or root not in read_whole for place in places
+    }
 
 
 def _levels(graph: Graph, natives: list[bool]) -> list[int]:
