@@ -110,7 +110,7 @@ def picked(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor:
 def taken_in_runs(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor | None:
     """The slices of x at known positions along an axis, each run as a whole; None if the runs are not few."""
     found = runs(positions)
-    return None if found is None else joined([_run(x, axis, run) for run in found], axis)
+    return None if found is None else joined([run_of(x, axis, run) for run in found], axis)
 
 
 def taken_in_long_runs(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor | None:
@@ -143,7 +143,7 @@ def runs(positions: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]] | None:
     return found if 0 < len(found) <= _FEW_RUNS else None
 
 
-def _run(x: Tensor, axis: int, run: np.ndarray[Any, Any]) -> Tensor:
+def run_of(x: Tensor, axis: int, run: np.ndarray[Any, Any]) -> Tensor:
     """The slices of x at positions of one step, which is forward, backward or none."""
     first, last = int(run[0]), int(run[-1])
     step = int(run[1]) - first if run.size > 1 else 1

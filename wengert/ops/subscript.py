@@ -29,6 +29,7 @@ from .._prims import structural as S
 from .._prims.indexing import gather
 from ..errors import TracingError
 from . import promotion
+from .grids import at_grids, rows_of
 from .promotion import as_ndarray, as_tensor, broadcast_shapes, is_followed_inside
 from .repeating import taken_in_long_runs
 from .shapes import flat, permuted, reshaped, with_axis
@@ -398,20 +399,30 @@ def _take_advanced(x: Tensor, entries: list[Entry], what: str) -> Tensor:
     if picked is None:
         picked = gather(permuted(x, (*axes, *rest)), *arrays)
     else:
-        picked = permuted(picked, (*axes, *rest))
+        own = range(axes[0], axes[0] + arrays[0].ndim)
+        picked = permuted(picked, (*own, *[i for i in range(picked.ndim) if i not in own]))
     return _placed(picked, entries, arrays[0].ndim)
 
 
 def at_known_runs(x: Tensor, axis: int, positions: Tensor) -> Tensor | None:
-    """In a trace the slices of x at positions along an axis, where these are known and form few long runs: as slices of
-    x, whose gradients are written where they belong, and not searched for. Else None.
+    """In a trace the slices of x at positions along an axis, where these are known and form few long runs, or a grid
+    of them, as the places of windows do: as slices of x, whose gradients are written where they belong, and not
+    searched for. Else None.
 
-    Elements of flat arrays stay with the pass that takes them from where they come from (`_passes/known_places.py`).
+    Elements of flat arrays stay with the pass that takes them from where they come from (`_passes/known_places.py`),
+    and rows of tables what they are, since their gradients may be asked for as `IndexedSlices`.
     """
-    if type(x._data) is not Value or x.ndim < 2 or positions.ndim != 1 or not is_known(positions):
+    is_of_rows = axis == 0 and x.ndim > 1
+    if type(x._data) is not Value or is_of_rows or x.ndim + positions.ndim < 3 or not positions.ndim:
         return None
-    known = _constant_of(positions) if type(positions._data) is Value else ndarray_of(positions._data)
-    return taken_in_long_runs(x, axis, np.asarray(known))
+    if not is_known(positions):
+        return None
+    known = np.asarray(_constant_of(positions) if type(positions._data) is Value else ndarray_of(positions._data))
+    if known.ndim == 1:
+        return taken_in_long_runs(x, axis, known)
+    size = x.shape[axis]
+    rows = rows_of(known, size) if type(size) is int else None
+    return None if rows is None else at_grids(x, {axis: rows})
 
 
 def addressed(entries: list[Entry], what: str) -> tuple[list[int], list[Tensor]]:

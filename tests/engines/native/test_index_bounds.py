@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+import wengert.numpy as wnp
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
@@ -87,3 +88,15 @@ def test_positions_that_were_written_to_are_looked_through_anew(bad: int) -> Non
 
     with pytest.raises(IndexError, match="out of bounds"):
         wg.function(f)(X, I, np.array([3, 5, 99]))
+
+
+@pytest.mark.parametrize("length", [3000, 100_000])
+def test_positions_that_are_computed_for_one_lookup_are_not_stored(length: int) -> None:
+    x = np.random.default_rng(1).standard_normal(length + 20)
+
+    def f(x: Any) -> Any:
+        return np.max(x[wnp.arange(length)[:, None] + wnp.arange(20)], -1)
+
+    compiled = wg.function(f)
+    np.testing.assert_array_equal(compiled(x), f(x))
+    assert compiled.report(x).memory < 16 * length + 8192  # all positions would be 160 times the length

@@ -1,14 +1,16 @@
 """Translates NumPy's views of a blank array to places of a buffer (`_prims/buffer.py`), for views of tensors.
 
 A view of an array in row-major order is an offset, extents and strides. Where each of its axes runs along one axis of
-the array, that is a template of slices; a view that is made otherwise (diagonals, several axes as one) is read and
-written at the numbers of its elements. Either costs the view, not the array. Used by the other files of this
-folder and by `memory_methods.py`.
+the array, that is a template of slices; where several run along the same one, as those of sliding windows do, it is
+read at a grid of positions along that axis; a view that is made otherwise (diagonals, several axes as one) is read and
+written at the numbers of its elements. Each costs the view, not the array. Used by the other files of this folder and
+by `memory_methods.py`.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
@@ -20,11 +22,15 @@ from ..._core.tensor import Tensor
 from ..._prims import structural as S
 from ..._prims.buffer import buffer_get, buffer_set
 from .. import buffer_indexing, complex_parts
+from ..grids import at_grids
+from ..promotion import broadcast
 from ..shapes import part as part_of
 from ..shapes import permuted, reshaped
-from ..subscript import is_known, look_of_index
+from ..subscript import is_known, look_of_index, take_index
 
 _SCALES = {"c": np.complex64}  # a dtype with parts for NumPy to make views of; one byte for all others
+
+_Get = Callable[[Tensor, tuple[Any, ...]], Tensor]  # what stands at a template of integers and slices
 
 _LARGE = 2**20  # elements from which on a blank array has no memory until somebody reads it
 
@@ -108,6 +114,23 @@ class _Slices(NamedTuple):
     flipped: tuple[int, ...]  # of the template's axes, those that the view reads backwards
 
 
+class _Along(NamedTuple):
+    """What a view sees along one axis of the array: where it starts, and the view's axes that run along it."""
+
+    start: int
+    axes: list[int]
+    positions: list[np.ndarray[Any, Any]]  # of each of these, counted from the start
+
+    def last(self) -> int:
+        return self.start + sum(int(max(row[0], row[-1])) for row in self.positions)
+
+    def entry(self) -> Any:
+        """The entry of a template that reads no less."""
+        if len(self.axes) != 1:
+            return (self.start, self.last() + 1, 1) if self.axes else self.start
+        return self.start, self.last() + 1, int(abs(self.positions[0][1] - self.positions[0][0]))
+
+
 def _geometry(layout: np.ndarray[Any, Any], blank: np.ndarray[Any, Any]) -> tuple[int, tuple[int, ...], int]:
     """Offset and strides in elements, and which part of a complex element is seen."""
     size = blank.itemsize
@@ -137,6 +160,38 @@ def _slices(shape: tuple[int, ...], layout: np.ndarray[Any, Any], offset: int, s
     return _Slices((*template,), order, flipped)
 
 
+def _along(
+    shape: tuple[int, ...], layout: np.ndarray[Any, Any], offset: int, strides: tuple[int, ...]
+) -> list[_Along] | None:
+    """What a view sees along each axis of the array, of which several axes may share one; None where one has none."""
+    steps = [prod(shape[k + 1 :]) for k in range(len(shape))]
+    first = offset + sum((n - 1) * s for n, s in zip(layout.shape, strides, strict=True) if n > 1 and s < 0)
+    found = [_Along((first // step) % n, [], []) for step, n in zip(steps, shape, strict=True)]
+    for axis, (n, s) in enumerate(zip(layout.shape, strides, strict=True)):
+        if n == 1 or not s:
+            continue
+        for along, size, step in zip(found, shape, steps, strict=True):
+            if abs(s) % step == 0 and along.last() + (n - 1) * (abs(s) // step) < size:
+                along.axes.append(axis)
+                along.positions.append(np.arange(n)[:: 1 if s > 0 else -1] * (abs(s) // step))
+                break
+        else:
+            return None
+    return found
+
+
+def _on_grids(held: Tensor, found: list[_Along], shape: tuple[int, ...], get: _Get) -> Tensor:
+    """A view whose axes share some of the array's: what it reaches, and along each of those the elements on a grid."""
+    taken = get(held, (*[along.entry() for along in found],))
+    found = [along for along in found if along.axes]
+    flipped = (*[k for k, along in enumerate(found) if len(along.axes) == 1 and along.positions[0][0]],)
+    taken = S.flip(taken, axes=flipped) if flipped else taken
+    taken = at_grids(taken, {k: along.positions for k, along in enumerate(found) if len(along.axes) > 1})
+    order = [axis for along in found for axis in along.axes]
+    taken = permuted(taken, (*sorted(range(len(order)), key=order.__getitem__),))
+    return broadcast(reshaped(taken, (*[n if axis in order else 1 for axis, n in enumerate(shape)],)), shape)
+
+
 def _numbers(shape: tuple[int, ...], layout: Any, offset: int, strides: tuple[int, ...]) -> tuple[Tensor, ...]:
     """The index arrays of a view's elements."""
     place: Any = np.full(layout.shape, offset)
@@ -146,24 +201,53 @@ def _numbers(shape: tuple[int, ...], layout: Any, offset: int, strides: tuple[in
 
 
 def read(held: Tensor, layout: np.ndarray[Any, Any], blank: Any) -> Tensor:
-    """What a view sees of a version."""
+    """What a view sees of a version of a buffer."""
+    return _read(held, layout, blank, _of_buffer, _at_numbers)
+
+
+def read_unwritten(x: Tensor, layout: np.ndarray[Any, Any], blank: Any) -> Tensor:
+    """What a view sees of a tensor that nobody has written to."""
+    return _read(x, layout, blank, _of_array, _at_grid_of_all)
+
+
+def _read(held: Tensor, layout: Any, blank: Any, get: _Get, otherwise: Callable[[Tensor, Any, Any], Tensor]) -> Tensor:
+    """What a view sees, of which `get` reads a template and `otherwise` what has no axes in common with the array."""
     offset, strides, part = _geometry(layout, blank)
     if not layout.size:
         return _nothing(held, layout)
     found = _slices(blank.shape, layout, offset, strides)
-    if found is None and not blank.ndim:
-        taken = S.broadcast_to(buffer_get(held, template=()), shape=layout.shape)
-    elif found is None:
-        numbers = _numbers(blank.shape, layout, offset, strides)
-        taken = buffer_get(held, *numbers, template=(None,) * blank.ndim)
-    else:
-        taken = buffer_get(held, template=found.template)
+    if found is not None:
+        taken = get(held, found.template)
         if found.flipped:
             taken = S.flip(taken, axes=found.flipped)
         taken = reshaped(permuted(taken, S.inverse(found.order)), layout.shape)
+    elif (grids := _along(blank.shape, layout, offset, strides)) is not None:
+        taken = _on_grids(held, grids, layout.shape, get)
+    else:
+        taken = otherwise(held, layout, blank)
     if layout.dtype == blank.dtype:
         return taken
     return complex_parts.imag(taken) if part else complex_parts.real(taken)
+
+
+def _of_buffer(held: Tensor, template: tuple[Any, ...]) -> Tensor:
+    return buffer_get(held, template=template)
+
+
+def _of_array(x: Tensor, template: tuple[Any, ...]) -> Tensor:
+    return take_index(x, (*[slice(*entry) if type(entry) is tuple else entry for entry in template],))
+
+
+def _at_numbers(held: Tensor, layout: np.ndarray[Any, Any], blank: Any) -> Tensor:
+    offset, strides, _ = _geometry(layout, blank)
+    numbers = _numbers(blank.shape, layout, offset, strides)
+    return buffer_get(held, *numbers, template=(None,) * blank.ndim)
+
+
+def _at_grid_of_all(x: Tensor, layout: np.ndarray[Any, Any], blank: Any) -> Tensor:
+    offset, strides, _ = _geometry(layout, blank)
+    whole: Any = _along((blank.size,), layout, offset, strides)  # there always is one along all elements in a row
+    return _on_grids(reshaped(x, (blank.size,)), whole, layout.shape, _of_array)
 
 
 def reached(layout: Any, blank: Any, index: Any, what: str) -> buffer_indexing.PlaceInBuffer | None:

@@ -149,8 +149,10 @@ def as_array(x: Tensor) -> Tensor:
 def seen_at(x: Tensor, layout: np.ndarray[Any, Any]) -> Tensor:
     """The view of a tensor's memory that lies as a view of its place does."""
     family = place_of(x).family
-    held = family.origin if family.memory is None else family.memory._held
-    found = copy(layouts.read(held, layout, family.blank))
+    if family.memory is None:
+        found = copy(layouts.read_unwritten(family.origin, layout, family.blank))
+    else:
+        found = copy(layouts.read(family.memory._held, layout, family.blank))
     family.take_in(found, Place(family, type_of(found), layout))
     return found
 

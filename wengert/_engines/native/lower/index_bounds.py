@@ -19,7 +19,7 @@ Bounds = tuple[int, int]
 Of = Callable[[int], "Bounds | None"]  # from the number of an operand to its bounds
 
 DEEP = 32  # nodes from a position to what bounds it, at most
-MOST_READ = 1 << 16  # elements of a constant that are looked at
+MOST_READ = 1 << 22  # elements of a constant that are looked at
 
 # primitives that look positions up
 LOOKING = frozenset({

@@ -58,6 +58,10 @@ class Kind(enum.Enum):
 _READING = (Kind.MAP, Kind.INLINE, Kind.ASSEMBLE)
 
 
+# Maps that take elements at positions, which are all of their operands but the first.
+_BY_POSITION = frozenset({"gather", "take_along"})
+
+
 class Group:
     """Members of one loop nest: points, reductions, and values that are copied to where they must be."""
 
@@ -207,12 +211,25 @@ class _Scheduling:
             return False
         key = self.nodes[place].outputs[0].key
         readers = self.readers[key]
-        if len(readers) != 1 or key in self.asked or self.kinds[readers[0]] not in _READING:
+        if len(readers) != 1 or key in self.asked:
+            return False
+        (value,) = self.nodes[place].outputs
+        if self.kinds[readers[0]] not in _READING and not self.is_looked_up_once(readers[0], value):
             return False
         if self.nodes[place].op.facts.cost == "dear" and (readers[0] not in read_once or self.is_repeated(readers[0])):
             return False
         depth[place] = depth.get(readers[0], 0) + 1
         return depth[place] <= DEEP
+
+    def is_looked_up_once(self, place: int, positions: Value) -> bool:
+        """Whether a node takes one element at each of some positions: it repeats those, but no position."""
+        node = self.nodes[place]
+        return (
+            node.op.name in _BY_POSITION
+            and self.kinds[place] is Kind.REPEAT
+            and node.inputs[0].key != positions.key
+            and static_size(node.outputs[0].shape) == static_size(positions.shape) is not None
+        )
 
     def is_repeated(self, place: int) -> bool:
         """Whether a map, or one that reads it, repeats elements: a loop may come to each of them many times, and of

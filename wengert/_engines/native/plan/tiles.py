@@ -169,7 +169,8 @@ class _Search(Search[_Group]):
                 continue
             for is_single in (False, True):
                 group = _Group(extent, is_single)
-                if not (is_single and self.is_short(value, axis)) and self.add(group, seed, axis):
+                is_unfit = self.is_short(value, axis) if is_single else _width(value, axis) > TOO_LONG // SIDE_BY_SIDE
+                if not is_unfit and self.add(group, seed, axis):
                     self.grow(group)
                     yield group
 
