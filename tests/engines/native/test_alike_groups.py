@@ -16,7 +16,7 @@ import wengert.numpy as wnp
 from tests.support.modes import graph_of
 from tests.support.native_checks import numpy_only
 from wengert._engines.native.ir import accesses
-from wengert._engines.native.ir.loops import Apply, Function, verify
+from wengert._engines.native.ir.loops import Apply, For, Function, verify
 from wengert._engines.native.ir.renaming import walk
 from wengert._engines.native.lower import alike_groups
 from wengert._engines.native.lower.functions import lowered
@@ -113,3 +113,19 @@ def test_sizes_that_differ_are_no_reason_to_read_another_array() -> None:
 
     np.testing.assert_allclose(wg.function(f)(X), f(X), rtol=1e-12)  # sums in another order
     np.testing.assert_allclose(wg.function(wg.grad(f))(X), wg.grad(f)(X), rtol=1e-12)  # sums in another order
+
+
+@unchecked
+def test_groups_that_threads_share_or_that_take_long_are_no_pieces() -> None:
+    def f(x: Any) -> Any:
+        for k in range(STEPS):
+            x = wg.sin(wg.flip(x)) * (0.5 + 0.01 * k)
+        return x
+
+    def loops(size: int) -> tuple[bool, bool]:
+        function = lowered_by(f, np.linspace(0.1, 2.0, size))
+        items = [*walk(function.body)]
+        return any(type(x) is Apply for x in items), any(type(x) is For and x.work is not None for x in items)
+
+    assert loops(40) == (True, False)
+    assert loops(1_000_000) == (False, True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .loops import WIDTHS, Call, For, Function, Lanes, Let, Load, Store, While
+from .loops import WIDTHS, Block, Call, For, Function, Lanes, Let, Load, Store, While
 from .renaming import walk
 
 WORTH = 20_000  # nanoseconds from which on work is shared: less was hardly quicker in two threads, or slower
@@ -38,7 +38,12 @@ def nanoseconds(item: For) -> float:
 
 def unshared(function: Function) -> None:
     """Changes a function in place: loops that it is not worth to share are loops like others."""
-    for item in walk(function.body):
+    unshared_in(function.body)
+
+
+def unshared_in(block: Block) -> None:
+    """The same of a block."""
+    for item in walk(block):
         if type(item) is For and item.work is not None and (_is_one(item) or _is_little(item)):
             item.work = None
 
@@ -75,4 +80,4 @@ def _cost(item: Any) -> float:
     return _SIMPLE
 
 
-__all__ = ["WORTH", "nanoseconds", "unshared"]
+__all__ = ["WORTH", "nanoseconds", "unshared", "unshared_in"]

@@ -20,6 +20,7 @@ from ..ir.loops import (
     FLOATS,
     Apply,
     Array,
+    For,
     Give,
     Operand,
     Piece,
@@ -31,7 +32,10 @@ from ..ir.loops import (
     written_by,
 )  # fmt: skip
 from ..ir.renaming import reads, walk
+from ..ir.shared_work import unshared_in
 from ..ir.sharing import MOST_NUMBERS
+from ..ir.signal_checks import cost_of
+from ..ir.strips import STRIP
 from ..plan.schedule import Group, Schedule
 from . import groups
 from .forms import TYPE_OF, Elements, Form, Lazy, Stored, is_numbers
@@ -279,7 +283,7 @@ def _totals(rooms: groups.Rooms) -> list[int]:
 def _made(
     block: Any, group: Group, rooms: groups.Rooms, around: _Around, alike: Alike, number: int
 ) -> Routine | None:  # fmt: skip
-    """The function of groups like one; None if it would need more from outside than it is given."""
+    """The function of groups like one; None if it would need more from outside than it is given, or takes long."""
     b: Builder = block.b
     first = b.mark()
     given = _Twin(b, around)
@@ -296,7 +300,10 @@ def _made(
         groups.emit(twin, group, own_rooms)
         for key in _totals(rooms):
             variables.append(b.var(twin.forms[key].type, twin.forms[key].items[0]))
+    unshared_in(body)
     items = [*walk(body)]
+    if any(type(x) is For and x.work is not None for x in items) or sum(map(cost_of, body)) > STRIP:
+        return None  # threads and signals' checks are for loops of the function itself
     named = {x for item in items for x in names(item)}
     constants: list[Any] = [array for array in block.setting.constant_arrays() if array in named]
     if any(type(x) in (Reserve, Give, Swap, SetSize) for x in items):

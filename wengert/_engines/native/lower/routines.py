@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ...._core.graph import Graph, Node
 from ...._core.printer import programs_of
 from ...._core.tensor import Value
+from ...._passes.cse import attribute_identity
 from ..ir.builder import Builder
 from ..ir.loops import Apply, Array, Give, Piece, Reserve, SetSize, Swap, written_by
 from ..ir.renaming import walk
@@ -105,12 +106,8 @@ def _kind(node: Node) -> Any:
         return None
     operands = [v.key for v in node.inputs]
     places = (*map(operands.index, operands),)  # an operand that comes twice is one parameter
-    key = (node.op.name, node.attrs, node.is_quiet, places, *[(v.shape, TYPE_OF[v.dtype]) for v in values])
-    try:
-        hash(key)
-    except TypeError:  # as of an array
-        return None
-    return key
+    attrs = (*map(attribute_identity, node.attrs),)
+    return (node.op.name, attrs, node.is_quiet, places, *[(v.shape, TYPE_OF[v.dtype]) for v in values])
 
 
 def _made(block: Any, node: Node, number: int) -> _Routine | None:
