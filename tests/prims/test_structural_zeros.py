@@ -114,6 +114,38 @@ def test_lone_numbers_in_loops_hold_structural_zeros(name: str) -> None:
         np.testing.assert_allclose(compiled(x), eager, rtol=1e-14)
 
 
+def _pair(x: Any) -> tuple[Any, Any]:
+    return wg.sqrt(x[0]), wg.exp(x[1])
+
+
+BESIDE = {
+    "call": lambda x: wg.function(_pair)(x),
+    "cond": lambda x: wg.cond(x[1] > 0, _pair, lambda x: (x[0], x[1]), x),
+    "stacks of a scan": lambda x: (
+        (ys := _scan(lambda c, y: (c, _pair(y)))(wg.stack([x, x]))[1]) and (ys[0][0], ys[1][0])
+    ),
+    "carries of a loop": lambda x: wg.fori_loop(
+        0, 2, lambda i, c: (c[0] + _pair(x)[0], c[1] + _pair(x)[1]), (0.0, 0.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_zeros_of_one_result_are_not_those_of_another(name: str, is_first: bool) -> None:
+    """What a choice has left out of one result says nothing of a zero that a product has made of another's cotangent."""
+
+    def f(x: Any) -> Any:
+        ordinary, masked = BESIDE[name](x) if is_first else (wg.sqrt(x[0]), BESIDE[name](x)[1])
+        return ordinary * 0.0 + wg.where(x[1] > 2.0, masked, 0.0)
+
+    x = np.array([0.0, 1.0])
+    with np.errstate(all="ignore"):
+        eager = wg.grad(f)(x)
+        for compiled in (wg.function(wg.grad(f)), wg.grad(wg.function(f))):
+            np.testing.assert_array_equal(compiled(x), eager)
+
+
 ORDINARY = {
     "log(x * 0)": (lambda x: wg.log(x * 0.0), 1.0),
     "sqrt(x * x)": (lambda x: wg.sqrt(x * x), 0.0),

@@ -276,7 +276,8 @@ def test_a_rule_of_a_users_own_parts_a_sweep_and_what_lies_around_it_is_one_step
     for _ in range(RepeatCache.again + 3):
         found = back(one)
     np.testing.assert_array_equal(found, first)
-    assert len(calls_in(back, one)) < 0.7 * before
+    # 173 before where tests that ran earlier have filled caches, up to 312 where they have not
+    assert len(calls_in(back, one)) < min(before, 130)
     e = 1e-6 * np.eye(4)
     np.testing.assert_allclose(found[0], [(f(x + d) - f(x - d)) / 2e-6 for d in e], rtol=1e-6)
 

@@ -21,7 +21,7 @@ from .._core.printer import held_by
 from .._core.state import STATE, building, recording
 from .._core.tensor import Cut, Tensor, Value
 from .._core.types import TensorType, tensor_type, type_of
-from .._prims.structural import scale, zeros_of
+from .._prims.structural import zeros_of
 from .._transforms.batch import batch, batched_graph
 from .._transforms.forward import Tangents
 from .._transforms.pushing import Masked
@@ -320,7 +320,7 @@ def _forward(program: Program, active: tuple[bool, ...], masked: tuple[bool, ...
 
 def _pull_back(
     ct: tuple[Any, ...], needed: tuple[bool, ...], operands_type: tuple[TensorType, ...], outs: tuple[Tensor, ...],
-    outs_type: tuple[TensorType, ...], times: Op, program: Program,
+    outs_type: tuple[TensorType, ...], masked: Sequence[bool], program: Program,
 ) -> Any:  # fmt: skip
     """The joint rule: the stage behind every output that has a cotangent, for the operands that want one, works."""
     last = max(i for i, c in enumerate(ct) if isinstance(c, Tensor))
@@ -332,7 +332,7 @@ def _pull_back(
     absent = frozenset(i for i in stage.seeded if not isinstance(ct[i], Tensor))
     # zeros in place of an absent cotangent are structural ones; without that of a lone number less is computed
     unread = frozenset(i for i in absent if outs_type[i].shape == ())
-    stage = stage.reading(unread, frozenset(stage.seeded) - unread if times is scale else absent - unread)
+    stage = stage.reading(unread, absent.union(i for i in stage.seeded if masked[i]) - unread)
     residuals = [outs[slot] for slot in stage.slots]
     seeds = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(outs_type[i]) for i in stage.seeded]
     found = call_program(stage.backward, [*residuals, *seeds]) if stage.backward.graph.outputs else ()

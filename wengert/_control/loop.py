@@ -25,14 +25,14 @@ from .._core.dims import Atom, Dim, DimLike
 from .._core.domains import require_equal_extents
 from .._core.dtypes import HISTORY
 from .._core.graph import Graph, Node, Origins, quietly
-from .._core.op import ZERO, Op, batch_size, general, repeat, tensor_type
+from .._core.op import ZERO, batch_size, general, repeat, tensor_type
 from .._core.state import building
 from .._core.tensor import Tensor, Value
 from .._core.types import TensorType, type_of
 from .._core.user_line import at_user_line
 from .._prims.discrete import lt
 from .._prims.reductions import reduce_max
-from .._prims.structural import absent, add, broadcast_to, concatenate, convert, full, scale, sub, zeros_of
+from .._prims.structural import absent, add, broadcast_to, concatenate, convert, full, sub, zeros_of
 from .._transforms.batch import add_lanes, batched_graph, lanes_of, reached
 from .._transforms.pushing import Masked
 from .._transforms.replay import bind_dims, replay
@@ -576,8 +576,8 @@ def _made(found: Sequence[Tensor], place: int | None, type_: TensorType) -> Tens
 
 
 def _pull_back(
-    ct: tuple[Any, ...], needed: tuple[bool, ...], operands: tuple[Tensor, ...], outs: tuple[Tensor, ...], times: Op,
-    spec: Loop,
+    ct: tuple[Any, ...], needed: tuple[bool, ...], operands: tuple[Tensor, ...], outs: tuple[Tensor, ...],
+    masked: Sequence[bool], spec: Loop,
 ) -> Any:  # fmt: skip
     offset = int(spec.is_counted)
     inputs = operands[offset:]
@@ -590,9 +590,8 @@ def _pull_back(
         spec, outs = extended(outs, wanted, spec, live)
         stage = spec.stages[-1]
     stacked = (*[i for i in seeds if i >= spec.first_emit],)
-    given = [*(isinstance(ct[i], Tensor) for i in stage.reading.carries), *[True] * len(stacked)]
-    masked = [times is scale or not is_given for is_given in given]
-    step, zeroed = step_back(spec, stage, stacked, masked, wanted)
+    flags = [masked[i] or not isinstance(ct[i], Tensor) for i in (*stage.reading.carries, *stacked)]
+    step, zeroed = step_back(spec, stage, stacked, flags, wanted)
     finals = [ct[i] if isinstance(ct[i], Tensor) else zeros_of(type_of(outs[i])) for i in stage.reading.carries]
     steps = operands[0] if spec.is_counted else outs[spec.carries]
     if stage.reading.history < 0:

@@ -16,13 +16,13 @@ from .._core.analysis import atoms_in, atoms_told
 from .._core.apply import apply
 from .._core.dims import Atom, Dim, DimLike, dims_in, is_late, map_attribute
 from .._core.graph import Graph, quietly
-from .._core.op import ZERO, Op, batch_size, general, tensor_type
+from .._core.op import ZERO, batch_size, general, tensor_type
 from .._core.state import STATE, building
 from .._core.tensor import Tensor
 from .._core.types import TensorType, type_of
 from .._core.user_line import at_user_line
 from .._prims.discrete import eq, logical_not, logical_or
-from .._prims.structural import absent, attach, cast, concatenate, fill, full, iota, reshape, scale, zeros_of
+from .._prims.structural import absent, attach, cast, concatenate, fill, full, iota, reshape, zeros_of
 from .._transforms.batch import add_lanes, batched_graph, lanes_of
 from .._transforms.idle_cotangents import Idle
 from .._transforms.pushing import Masked
@@ -203,7 +203,7 @@ def _types(index: TensorType, operands: tuple[TensorType, ...], branches: Branch
 
 def _pull_back(
     ct: tuple[Any, ...], needed: tuple[bool, ...], index: Tensor, operands: tuple[Tensor, ...],
-    outs: tuple[Tensor, ...], times: Op, branches: Branches,
+    outs: tuple[Tensor, ...], masked: Sequence[bool], branches: Branches,
 ) -> Any:  # fmt: skip
     wanted = (*[flag and dtypes.is_inexact(x.dtype) for flag, x in zip(needed[1:], operands, strict=True)],)
     seeds = [i for i, c in enumerate(ct) if isinstance(c, Tensor)]
@@ -213,8 +213,8 @@ def _pull_back(
     if stage is None or (is_growing(outs[0]) and not stage.reads_only(live)):
         branches, outs = extended(outs, wanted, branches, live)
         stage = branches.stages[-1]
-    masked = [i for i in stage.seeded if times is scale or i not in live]
-    halves = [each.of(masked) for each in stage.cuttings]
+    zeroed = [i for i in stage.seeded if i not in live or masked[i]]
+    halves = [each.of(zeroed) for each in stage.cuttings]
     found = _cotangents(index, operands, outs, {i: ct[i] for i in seeds}, stage, halves, wanted)
     connected = (*[
         ZERO if g is None and flag and i < branches.declared else g for i, (g, flag) in enumerate(zip(found, wanted))

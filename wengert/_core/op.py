@@ -12,7 +12,8 @@ A rule is a plain function whose parameter *names* say what it reads, and so wha
                           infinite slopes
 `needed`                  which operands want a cotangent (joint rules)
 `x_dot`                   the tangent of operand x (jvp rules)
-`masked`                  for each operand whether its tangent may hold structural zeros (jvp rules)
+`masked`                  for each operand whether its tangent may hold structural zeros (jvp rules); for each result
+                          whether its cotangent may (joint rules of ops with `*outs`)
 `trail`                   what came of the results, where limits are to be taken, or None (ops with a `Spectrum`)
 ========================  =============================================================================
 
@@ -329,9 +330,10 @@ class Op:
     def reverse_layout(self) -> list[str]:
         """The order in which the sweep offers values to rules; the trail is at the end of what was saved."""
         out_types = [f"{n}_type" for n in self.outs] if self.is_multi else []
+        masked = ["masked"] if self.has_many_outs else []
         return [
             "ct", "times", "needed", *self.operands, *self.outs, "trail", *(f"{n}_type" for n in self.operands),
-            *out_types, *self.attrs,
+            *out_types, *self.attrs, *masked,
         ]  # fmt: skip
 
     def forward_layout(self) -> list[str]:

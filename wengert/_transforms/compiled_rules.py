@@ -125,7 +125,7 @@ def _results(entry: Any, cts: list[Tensor | None], times: Op) -> Sequence[Any]:
     if not op.has_rule_per_operand:
         if op.is_multi and not op.takes_missing:
             cts = [zeros_of(t) if ct is None and is_inexact(t.dtype) else ct for ct, t in zip(cts, out_types)]
-        return results_of(entry, (*cts,) if op.is_multi else cts[0], times)
+        return results_of(entry, (*cts,) if op.is_multi else cts[0], times, (times is scale,) * len(cts))
     sources = (cts[0], times, plan.tracked, *saved, *typed(in_types), *attrs)
     found: list[Any] = [None] * len(in_keys)
     for index in plan.wanted:

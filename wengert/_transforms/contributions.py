@@ -17,20 +17,23 @@ if TYPE_CHECKING:
     from .tape import Entry
 
 
-def results_of(entry: Entry, ct: object, times: Op) -> Sequence[Any]:
-    """What an entry contributes to each flat operand; `ct` is a tuple where the op has several results."""
+def results_of(entry: Entry, ct: object, times: Op, masked: Sequence[bool] = ()) -> Sequence[Any]:
+    """What an entry contributes to each flat operand; `ct` is a tuple where the op has several results, and `masked`
+    says of each whether it may hold structural zeros (by default none does)."""
     op, attrs, plan, in_keys, in_types, _, out_types, saved = entry
     count, fixed = len(in_keys), op.fixed
     if op.is_given:  # what its rule comes to, without the questions
         ct, out = (ct, saved[count]) if op.is_multi else ((ct,), (saved[count],))
         return attrs[0].pull(ct, plan.tracked, saved[:count], out)
     types = typed(in_types)
+    ends = ()
     if op.has_many_outs:
+        ends = (masked or (False,) * len(out_types),)
         out_types = (out_types,)
     if op.is_variadic:  # what was kept and what is known by type only, in the order of the op's rule layout
         saved = (*saved[:fixed], saved[fixed:count], *saved[count:])
         types = (*types[:fixed], types[fixed:])
-    sources = (ct, times, plan.tracked, *saved, *types, *out_types, *attrs)
+    sources = (ct, times, plan.tracked, *saved, *types, *out_types, *attrs, *ends)
     if op.joint is not None:
         return _flat(op, op.joint.fn(*op.joint.pick(sources)), count)
     return _with_tail(op, sources, plan.wanted, count)

@@ -500,16 +500,19 @@ def _pull_back_outputs(entry: Entry, wanted: set[int], cts: Cotangents) -> None:
         _pull_back(entry, ZERO, False, cts)
         return
     if entry.op.takes_missing:
-        _pull_back(entry, (*found,), not cts.masked.isdisjoint(entry.out_keys), cts)
+        masked = [key in cts.masked for key in entry.out_keys]
+        _pull_back(entry, (*found,), True in masked, cts, masked)
         return
     filled = [
         zeros_of(t) if (ct is None or ct is ZERO) and is_inexact(t.dtype) else ct
         for ct, t in zip(found, entry.out_types, strict=True)
     ]
-    _pull_back(entry, tuple(filled), True, cts)
+    _pull_back(entry, tuple(filled), True, cts, (True,) * len(filled))
 
 
-def _pull_back(entry: Entry, ct: object, may_hold_zeros: bool, cts: Cotangents) -> None:
+def _pull_back(
+    entry: Entry, ct: object, may_hold_zeros: bool, cts: Cotangents, masked: Sequence[bool] = ()
+) -> None:  # fmt: skip
     """Adds what one entry contributes: joint rules, variadic operands, several results, cotangents that are ZERO."""
     op, keys, wanted = entry.op, entry.in_keys, entry.plan.wanted
     if ct is ZERO or op.kind == "zero":
@@ -518,7 +521,7 @@ def _pull_back(entry: Entry, ct: object, may_hold_zeros: bool, cts: Cotangents) 
         return
     if op.joint is None and not op.rules:
         raise LookupError(at_user_line(f"no gradient is defined for the op {op.name}, which is on the path"))
-    results = results_of(entry, ct, scale if may_hold_zeros else mul)
+    results = results_of(entry, ct, scale if may_hold_zeros else mul, masked)
     for index in wanted:
         result = results[index]
         kind = type(result)

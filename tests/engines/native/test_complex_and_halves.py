@@ -121,6 +121,18 @@ def require_parts(found: Any, wanted: Any, tolerance: float, what: str) -> None:
         assert not np.any(bad), f"{what}: zeros of {found[bad][:5]}, wanted {wanted[bad][:5]}"
 
 
+def as_all_releases_have_it(name: str, x: Any) -> Any:
+    """Numbers without those at which C's standard left open what a function gives: NumPy 2.0 has other values there."""
+    if not np.isnan(np.arccosh(complex(0, np.nan)).imag):
+        return x
+    is_open = {
+        "arccosh": (x.real == 0) & np.isnan(x.imag),
+        "arcsin": np.isinf(x.real) & np.isnan(x.imag),
+        "arcsinh": np.isnan(x.real) & np.isinf(x.imag),
+    }
+    return x[~is_open[name]] if name in is_open else x
+
+
 @pytest.mark.parametrize("dtype", DTYPES[:2], ids=str)
 @pytest.mark.parametrize("name", UNARY)
 def test_hard_points(name: str, dtype: np.dtype[Any]) -> None:
@@ -128,7 +140,7 @@ def test_hard_points(name: str, dtype: np.dtype[Any]) -> None:
     for attrs in ATTRS.get(name, [()]):
         if name == "power_number" and attrs[0] not in (0, 1, 2):
             x = x[np.isfinite(x) & (np.abs(x) < 1e4)]
-        found, wanted = both(name, attrs, x)
+        found, wanted = both(name, attrs, as_all_releases_have_it(name, x))
         if name == "power_number":
             found, wanted = found + 0, wanted + 0
         require_parts(found, wanted, TOLERANCE[dtype.name], f"{name} {attrs}")

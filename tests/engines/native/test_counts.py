@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert._prims import quantiles
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
@@ -36,6 +37,52 @@ def test_counts_are_the_smallest_that_are_enough(case: str, method: str, mass: s
     found, before = (getattr(distribution, mass)(k, *shapes) for k in (eager, eager - 1))
     is_enough, is_lacking = (found >= q, before < q) if method == "ppf" else (found <= q, before > q)
     assert is_enough.all() and (is_lacking | (eager == 0)).all()
+
+
+# shares that are none and sizes that are no counts: the primitives are asked as they are
+HARD = [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, 1e300, -1e300, 5e-324, 1e-300, 1e-3, 1.5, 26.0, 3e4]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("name", ["binom", "nbinom", "poisson"])
+def test_hard_numbers(name: str, upper: bool, dtype: Any) -> None:
+    """Compiled as eagerly; and 0 exactly where the mass up to it is enough, whatever the guess."""
+    primitive: Any = getattr(quantiles, f"{name}_count")
+    with np.errstate(all="ignore"):
+        hard = np.array(HARD).astype(dtype)
+    xs = [x.ravel() for x in np.meshgrid(*[hard] * (2 if name == "poisson" else 3))]
+    found = np.asarray(wg.function(lambda *xs: primitive(*xs, upper=upper))(*xs))
+    eager = np.asarray(primitive(*map(wg.asarray, xs), upper=upper))
+    np.testing.assert_array_equal(found, eager)
+    assert found.dtype == dtype
+    q, (below, beyond) = xs[0].astype(np.float64), _masses(name, *[x.astype(np.float64) for x in xs[1:]])
+    at_0 = beyond <= q if upper else below >= q
+    np.testing.assert_array_equal(eager == 0, at_0)
+
+
+def _masses(name: str, *shapes: Any) -> tuple[Any, Any]:
+    """Up to 0 and beyond it, by SciPy's functions."""
+    special = pytest.importorskip("scipy.special")
+    with np.errstate(all="ignore"):
+        if name == "poisson":
+            return special.gammaincc(1.0, *shapes), special.gammainc(1.0, *shapes)
+        n, p = shapes
+        if name == "nbinom":
+            return special.betainc(n, 1.0, p), special.betaincc(n, 1.0, p)
+        below, beyond = special.betaincc(1.0, n, p), special.betainc(1.0, n, p)
+        return np.where(n <= 0, 1.0, below), np.where(n <= 0, 0.0, beyond)
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_counts_that_are_no_floats_are_infinite(upper: bool) -> None:
+    """Floats beyond 2^53 leave counts out: looking for one there ends."""
+    q, means = np.array([1e-9, 0.3, 0.999]), np.array([[9e15], [9.007199e15], [1e16], [1.6e16], [1e17]])
+    for name, shapes in (("poisson", [means]), ("binom", [2 * means, 0.5]), ("nbinom", [means, 0.5])):
+        f = getattr(getattr(wg.stats, name), "isf" if upper else "ppf")
+        eager = f(q, *shapes)
+        np.testing.assert_array_equal(wg.function(f)(q, *shapes), eager)
+        assert np.isinf(eager[2:]).all() and np.isfinite(eager[0]).all()
 
 
 @pytest.mark.parametrize("name", ["binom", "nbinom", "poisson"])

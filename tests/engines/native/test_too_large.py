@@ -142,6 +142,24 @@ def test_a_want_of_memory_tells_the_extents_of_the_call() -> None:
 
 
 @pytest.mark.parametrize(
+    ("f", "name"),
+    [
+        (lambda x: wg.ops.sin(x[:, None, None] * x[:, None] + x), "sin"),
+        (lambda x: wg.ops.sum(x[:, None, None, None] * x[:, None, None] + x[:, None] + x[:2], axis=3), "reduce_sum"),
+    ],
+)
+def test_a_want_of_memory_for_what_shares_loops_names_the_op_that_it_is_of(f: Callable[[Any], Any], name: str) -> None:
+    def divided(x: Any) -> Any:
+        y = f(x)
+        return wg.ops.sum(y / wg.ops.max(y))
+
+    with pytest.raises(
+        MemoryError, match=rf"{name}, whose result has shape \(65536, 65536, 65536\) and dtype float64: 2,251"
+    ):
+        wg.function(divided)(np.ones(2**16))
+
+
+@pytest.mark.parametrize(
     ("shape", "size"),
     [((), 8), ((2, 3), 48), ((0, 5), 40), ((2**40, 0, 2**40), 2**83), ((2**61 + 2,), 2**64 + 16), ((2**64,), 2**67)],
 )

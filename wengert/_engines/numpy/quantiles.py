@@ -26,7 +26,8 @@ def _in_float64(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _smallest(is_enough: Callable[[Any], Any], guess: np.ndarray[Any, Any]) -> Any:
-    """The smallest whole number that is enough: by steps from a guess that double, then by halving; inf if none is."""
+    """The smallest whole number that is enough: by steps from a guess that double, then by halving; inf if no count
+    is."""
     at, step = guess, 1.0
     low, high = np.full_like(at, -1.0), np.full_like(at, np.inf)
     while (open_ := (high - low > 1) & (low < _LARGEST)).any():
@@ -35,7 +36,7 @@ def _smallest(is_enough: Callable[[Any], Any], guess: np.ndarray[Any, Any]) -> A
         between = np.where((low < 0) & (high - step > low), high - step, np.floor((low + high) / 2))
         at = np.where(open_, np.where(np.isinf(high), low + step, between), at)
         step = 2 * step
-    return high
+    return np.where(low < _LARGEST, high, np.inf)  # from there on it has not been halved to the smallest
 
 
 def _count(mass: Callable[..., tuple[Any, Any]], moments: Callable[..., tuple[Any, Any, Any]]) -> Callable[..., Any]:
@@ -53,8 +54,8 @@ def _count(mass: Callable[..., tuple[Any, Any]], moments: Callable[..., tuple[An
         mean, variance, third = moments(*shapes)
         z = -ndtri(q) if upper else ndtri(q)
         guess = np.ceil(mean + z * np.sqrt(variance) + (z * z - 1) * third / 6 - 0.5)
-        near = np.where((guess > 0) & (guess < _LARGEST), guess, 0.0)
-        return _smallest(is_enough, near + 0.0 * q)
+        is_near = (guess > 0) & (guess < _LARGEST) & (shapes[0] < _LARGEST)  # of huge sizes SciPy has masses of NaN
+        return _smallest(is_enough, np.where(is_near, guess, 0.0))
 
     return _in_float64(kernel)
 

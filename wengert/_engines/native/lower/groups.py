@@ -18,17 +18,20 @@ Rooms = dict[int, "Stored | None"]  # by the key of a value where it is stored; 
 
 
 def rooms_of(block: Any, group: Group, stored: set[int]) -> Rooms:
-    """Where what a group gives goes."""
+    """Where what a group gives goes; arrays that are made for it are those of the nodes that give it, in errors too."""
     rooms: Rooms = {}
     for node in group.members:
         out = node.outputs[0]
+        block.setting.do(node)
         if node.op.name in REDUCES:
             # a reduction of everything stays in a register
             is_total = len(node.attrs[0]) == len(node.inputs[0].shape)
             rooms[out.key] = None if is_total else block.room(out)
         elif out.key in stored:
             rooms[out.key] = block.room(out)
-    rooms.update((value.key, block.room(value)) for value in group.copies)
+    for value in group.copies:
+        block.setting.do(block.maker_of(value))
+        rooms[value.key] = block.room(value)
     return rooms
 
 

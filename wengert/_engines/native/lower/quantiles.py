@@ -69,8 +69,9 @@ _LARGEST = 2.0**53  # beyond it floats are no counts
 _BESIDE = 1e-11  # ten times and more what two ways to the same share differ by, relative to it
 
 
-def _smallest(s: Scope, q: Number, guess: Number, is_enough: Callable[[Number], Any]) -> Number:
-    """The smallest whole number that is enough: by steps from a guess that double, then by halving; inf if none is."""
+def _smallest(s: Scope, guess: Number, is_enough: Callable[[Number], Any]) -> Number:
+    """The smallest whole number that is enough: by steps from a guess that double, then by halving; inf if no count
+    is."""
 
     def goes_on(low: Number, high: Number, at: Number, step: Number) -> Any:
         return (high - low > 1.0) & (low < _LARGEST)
@@ -82,19 +83,21 @@ def _smallest(s: Scope, q: Number, guess: Number, is_enough: Callable[[Number], 
         between = where(is_down, high - step, (0.5 * (low + high)).of("floor"))
         return [low, high, where(high == math.inf, low + step, between), 2.0 * step]
 
-    start = where((guess > 0.0) & (guess < _LARGEST), guess, 0.0) + 0.0 * q
-    return repeated(s.b, [-1.0, math.inf, start, 1.0], goes_on, next_of)[1]
+    low, high, *_ = repeated(s.b, [-1.0, math.inf, guess, 1.0], goes_on, next_of)
+    return where(low < _LARGEST, high, math.inf)  # from there on it has not been halved to the smallest
 
 
 class _Moments(NamedTuple):
     """Of a distribution of counts.
 
     Attributes:
+        size: its first parameter.
         mean: its mean.
         variance: its variance.
         third: the third central moment over the variance.
     """
 
+    size: Number
     mean: Number
     variance: Number
     third: Some
@@ -109,8 +112,10 @@ def _count(
     z = of_scipy(s.b, "ndtri", q)
     z = -z if upper else z
     guess = moments.mean + z * sqrt(moments.variance) + (z * z - 1.0) * moments.third * (1 / 6)
+    guess = (guess - 0.5).of("ceil")
+    is_near = (guess > 0.0) & (guess < _LARGEST) & (moments.size < _LARGEST)  # of huge sizes SciPy has masses of NaN
     return _smallest(
-        s, q, (guess - 0.5).of("ceil"), (lambda k: beyond(k) <= q) if upper else (lambda k: below(k) >= q)
+        s, where(is_near, guess, 0.0), (lambda k: beyond(k) <= q) if upper else (lambda k: below(k) >= q)
     )  # fmt: skip
 
 
@@ -126,7 +131,7 @@ def _beta_upper(b: Builder, q: Number, first: Some, second: Some, p: Number) -> 
 
 @FORMULAS.add("poisson_count", 2)
 def _poisson(s: Scope, q: Number, mu: Number, upper: int) -> Some:
-    return _count(s, q, upper, _Moments(mu, mu, 1.0), (
+    return _count(s, q, upper, _Moments(mu, mu, mu, 1.0), (
         lambda k: call_either(s.b, "gammaincc", (), k + 1.0, mu),
         lambda k: call_either(s.b, "gammainc", (0,), k + 1.0, mu),
     ))  # fmt: skip
@@ -135,7 +140,7 @@ def _poisson(s: Scope, q: Number, mu: Number, upper: int) -> Some:
 @FORMULAS.add("binom_count", 3, in_lanes=True)
 def _binom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     mean = n * p
-    return _count(s, q, upper, _Moments(mean, mean * (1.0 - p), 1.0 - 2.0 * p), (
+    return _count(s, q, upper, _Moments(n, mean, mean * (1.0 - p), 1.0 - 2.0 * p), (
         lambda k: choose(k >= n, lambda: 1.0, lambda: _beta_upper(s.b, q, k + 1.0, n - k, p)),
         lambda k: choose(k >= n, lambda: 0.0, lambda: call_either(s.b, "betainc", (0, 0), k + 1.0, n - k, p)),
     ))  # fmt: skip
@@ -144,7 +149,7 @@ def _binom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
 @FORMULAS.add("nbinom_count", 3, in_lanes=True)
 def _nbinom(s: Scope, q: Number, n: Number, p: Number, upper: int) -> Some:
     mean = n * (1.0 - p) / p
-    return _count(s, q, upper, _Moments(mean, mean / p, (2.0 - p) / p), (
+    return _count(s, q, upper, _Moments(n, mean, mean / p, (2.0 - p) / p), (
         lambda k: call_either(s.b, "betainc", (0, 0), n, k + 1.0, p),
         lambda k: _beta_upper(s.b, q, n, k + 1.0, p),
     ))  # fmt: skip
