@@ -12,9 +12,7 @@ folder:
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -104,13 +102,6 @@ def _programs(name: str, method: str, kind: str, count: int) -> dict[str, Callab
     return found
 
 
-def _call(library: str, program: Callable[..., Any], xs: tuple[np.ndarray, ...]) -> Callable[[], Any]:
-    if library == "jax":
-        given = [jax.numpy.asarray(x) for x in xs]
-        return lambda: jax.block_until_ready(program(*given))
-    return lambda: program(*xs)
-
-
 def rows_of(name: str, method: str, dtype: str, kind: str) -> Iterator[special_functions.Row]:
     """All regions."""
     regions = POINTS[name]
@@ -118,24 +109,7 @@ def rows_of(name: str, method: str, dtype: str, kind: str) -> Iterator[special_f
     programs = _programs(name, method, kind, count)
     for region, ranges in regions.items():
         xs = arguments(name, method, ranges, dtype)
-        contenders: list[harness.Contender] = []
-        errors: list[str] = []
-        for library, program in programs.items():
-            call = _call(library, program, xs)
-            try:
-                call()
-            except Exception as error:  # a library that lacks a gradient says so in its own way
-                if library == "wengert":
-                    errors.append(f"{type(error).__name__}: {error}".splitlines()[0][:100])
-                continue
-            contenders.append(harness.Contender(library, "compiled", call, lambda found: ()))
-        title = f"{name}.{method}"
-        if errors or not contenders:
-            yield special_functions.Row(title, region, dtype, kind, {}, "; ".join(errors))
-            continue
-        gc.freeze()  # or each turn's collection takes longer than the turn
-        taken = harness.measure(contenders, 0.005, 5, np.inf, time.process_time)
-        yield special_functions.Row(title, region, dtype, kind, {m.library: m.median for m in taken})
+        yield special_functions.timed(f"{name}.{method}", region, dtype, kind, programs, xs)
 
 
 def rows(names: Sequence[str], methods: Sequence[str], dtypes: Sequence[str]) -> Iterator[special_functions.Row]:

@@ -231,29 +231,36 @@ def _call(library: str, program: Callable[..., Any], xs: tuple[np.ndarray, ...])
     return lambda: program(*xs)
 
 
+def timed(
+    title: str, region: str, dtype: str, kind: str, programs: Mapping[str, Callable[..., Any]],
+    xs: tuple[np.ndarray, ...],
+) -> Row:  # fmt: skip
+    """The row of programs by library, of these arguments; without times where ours does not run."""
+    contenders: list[harness.Contender] = []
+    errors: list[str] = []
+    for library, program in programs.items():
+        call = _call(library, program, xs)
+        try:
+            call()
+        except Exception as error:  # a library that lacks a dtype or a gradient says so in its own way
+            if library == "wengert":
+                errors.append(f"{type(error).__name__}: {error}".splitlines()[0][:100])
+            continue
+        contenders.append(harness.Contender(library, "compiled", call, lambda found: ()))
+    if errors or not contenders:
+        return Row(title, region, dtype, kind, {}, "; ".join(errors))
+    gc.freeze()  # or each turn's collection takes longer than the turn
+    taken = harness.measure(contenders, TURN, ROUNDS, np.inf, time.process_time)
+    return Row(title, region, dtype, kind, {m.library: m.median for m in taken})
+
+
 def rows_of(f: Function, dtype: str, is_gradient: bool) -> Iterator[Row]:
     """All regions."""
-    kind = "gradient" if is_gradient else "forward"
     programs = _programs(f, dtype, is_gradient)
     for region, ranges in f.regions.items():
-        xs = arguments(ranges, dtype)
-        contenders: list[harness.Contender] = []
-        errors: list[str] = []
-        for library, program in programs.items():
-            call = _call(library, program, xs)
-            try:
-                call()
-            except Exception as error:  # a library that lacks a dtype or a gradient says so in its own way
-                if library == "wengert":
-                    errors.append(f"{type(error).__name__}: {error}".splitlines()[0][:100])
-                continue
-            contenders.append(harness.Contender(library, "compiled", call, lambda found: ()))
-        if errors or not contenders:
-            yield Row(f.title, region, dtype, kind, {}, "; ".join(errors))
-            continue
-        gc.freeze()  # or each turn's collection takes longer than the turn
-        taken = harness.measure(contenders, TURN, ROUNDS, np.inf, time.process_time)
-        yield Row(f.title, region, dtype, kind, {m.library: m.median for m in taken})
+        yield timed(
+            f.title, region, dtype, "gradient" if is_gradient else "forward", programs, arguments(ranges, dtype)
+        )
 
 
 def rows(names: Sequence[str], dtypes: Sequence[str], has_gradients: bool) -> Iterator[Row]:

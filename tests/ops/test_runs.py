@@ -26,6 +26,11 @@ def same(found: Any, wanted: Any) -> None:
     np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
 
 
+def drawn(shape: Any) -> Any:
+    """Numbers, some of which are negative zeros."""
+    return np.where(RANDOM.random(shape) < 0.3, -0.0, RANDOM.standard_normal(shape))
+
+
 def pulled_back(weights: Any, positions: Any, axis: int, extent: int) -> Any:
     found = np.zeros([extent if i == axis else n for i, n in enumerate(weights.shape)])
     np.add.at(np.moveaxis(found, axis, 0), positions, np.moveaxis(weights, axis, 0))
@@ -36,8 +41,7 @@ def pulled_back(weights: Any, positions: Any, axis: int, extent: int) -> Any:
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_positions(name: str, axis: int) -> None:
     positions = POSITIONS[name]
-    shape = [9 if i == axis else n for i, n in enumerate((2, 3, 5))]
-    x = np.where(RANDOM.random(shape) < 0.3, -0.0, RANDOM.standard_normal(shape))
+    x = drawn([9 if i == axis else n for i, n in enumerate((2, 3, 5))])
     wanted = np.take(x, positions, axis)
 
     def f(x: Any) -> Any:
@@ -45,7 +49,7 @@ def test_positions(name: str, axis: int) -> None:
 
     same(f(x), wanted)
     same(wg.function(f)(x), wanted)
-    weights = np.where(RANDOM.random(wanted.shape) < 0.3, -0.0, RANDOM.standard_normal(wanted.shape))
+    weights = drawn(wanted.shape)
     gradient = wg.grad(lambda x: wg.sum(f(x) * weights))
     np.testing.assert_allclose(gradient(x), pulled_back(weights, positions, axis, 9), rtol=1e-14, atol=1e-15)
     np.testing.assert_allclose(wg.function(gradient)(x), gradient(x), rtol=1e-14, atol=1e-15)
@@ -62,8 +66,7 @@ INDICES = {
 def test_known_indices(name: str, axis: int) -> None:
     """By brackets, with slices and new axes beside them, and by `take`; in a trace runs are slices."""
     positions = INDICES[name]
-    shape = [9 if i == axis else n for i, n in enumerate((2, 3, 5))]
-    x = np.where(RANDOM.random(shape) < 0.3, -0.0, RANDOM.standard_normal(shape))
+    x = drawn([9 if i == axis else n for i, n in enumerate((2, 3, 5))])
     index = (*[slice(None)] * axis, positions)
 
     def f(x: Any) -> Any:

@@ -100,32 +100,25 @@ def picked(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor:
     copies memory where elements by number would be looked up one by one, and its gradient pads and adds where theirs
     would scatter.
     """
-    taken = taken_in_runs(x, axis, positions)
-    if taken is not None:
-        return taken
+    found = runs(positions)
+    if found is not None:
+        return _joined_runs(x, axis, found)
     taken = gather(moved(x, axis, 0), constant(positions.astype(np.int64)))
     return moved(taken, 0, axis)
 
 
-def taken_in_runs(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor | None:
-    """The slices of x at known positions along an axis, each run as a whole; None if the runs are not few."""
-    found = runs(positions)
-    return None if found is None else joined([run_of(x, axis, run) for run in found], axis)
-
-
 def taken_in_long_runs(x: Tensor, axis: int, positions: np.ndarray[Any, Any]) -> Tensor | None:
-    """As `taken_in_runs`, of an index's positions, which may count from the end; None also if the runs are short, which
-    are looked up one by one as fast, or a position lies outside."""
+    """The slices of x at an index's positions, which may count from the end, each run as a whole; None if there are
+    more than a few, if they are short, which are looked up one by one as fast, or a position lies outside."""
     size = x.shape[axis]
     if type(size) is not int or positions.ndim != 1 or positions.size == 0:
         return None
     if not -size <= positions.min() <= positions.max() < size:
         return None
-    positions = np.where(positions < 0, positions + size, positions)
-    found = runs(positions)
+    found = runs(np.where(positions < 0, positions + size, positions))
     if found is None or (len(found) > 1 and positions.size < _LONG_RUN * len(found)):
         return None
-    return taken_in_runs(x, axis, positions)
+    return _joined_runs(x, axis, found)
 
 
 def runs(positions: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]] | None:
@@ -141,6 +134,10 @@ def runs(positions: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]] | None:
         found.append(positions[start:stop])
         start = stop
     return found if 0 < len(found) <= _FEW_RUNS else None
+
+
+def _joined_runs(x: Tensor, axis: int, found: list[np.ndarray[Any, Any]]) -> Tensor:
+    return joined([run_of(x, axis, run) for run in found], axis)
 
 
 def run_of(x: Tensor, axis: int, run: np.ndarray[Any, Any]) -> Tensor:

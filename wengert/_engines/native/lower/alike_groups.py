@@ -45,6 +45,8 @@ from .maps import MAPS
 AGAIN = 8  # groups that are alike, from which on they share a function ...
 MUCH = 100  # ... if all groups have so many members together: LLVM sees whole what is shorter
 
+STAYS = (Reserve, Give, Swap, SetSize)  # instructions that change arrays of the function that they are in
+
 WITH_NUMBER = {"times_number": "mul", "add_number": "add"}  # by primitive, what it is with an operand for its number
 
 
@@ -61,7 +63,7 @@ class Alike(NamedTuple):
 
 
 class Routine(NamedTuple):
-    """The function of a kind of groups, and the constants that it reads wherever it is run."""
+    """The function of a kind of groups, or of nodes, and the constants that it reads wherever it is run."""
 
     piece: Piece
     constants: list[Array]
@@ -306,7 +308,7 @@ def _made(
         return None  # threads and signals' checks are for loops of the function itself
     named = {x for item in items for x in names(item)}
     constants: list[Any] = [array for array in block.setting.constant_arrays() if array in named]
-    if any(type(x) in (Reserve, Give, Swap, SetSize) for x in items):
+    if any(type(x) in STAYS for x in items):
         return None
     if any(x.number < first for x in named.difference(constants)):
         return None
@@ -316,4 +318,4 @@ def _made(
     return Routine(piece, constants)
 
 
-__all__ = ["WITH_NUMBER", "Alike", "AlikeGroups", "alike_groups", "names"]
+__all__ = ["STAYS", "WITH_NUMBER", "Alike", "AlikeGroups", "Routine", "alike_groups", "names"]

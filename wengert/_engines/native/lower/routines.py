@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...._core.graph import Graph, Node
 from ...._core.printer import programs_of
 from ...._core.tensor import Value
 from ...._passes.cse import attribute_identity
 from ..ir.builder import Builder
-from ..ir.loops import Apply, Array, Give, Piece, Reserve, SetSize, Swap, written_by
+from ..ir.loops import Apply, Array, Piece, written_by
 from ..ir.renaming import walk
 from ..plan.schedule import Group, Schedule
 from . import groups
-from .alike_groups import Alike, AlikeGroups, alike_groups, names
+from .alike_groups import STAYS, Alike, AlikeGroups, Routine, alike_groups, names
 from .forms import TYPE_OF, Form, Stored, is_numbers, row_major
 from .standalone import is_alone
 
@@ -30,22 +30,13 @@ LONG = 150  # registers and arrays of a node, from which on others like it share
 AGAIN = 8  # nodes of a kind, from which on they do
 LARGEST = 256  # elements of an operand or a result
 
-_STAYS = (Reserve, Give, Swap, SetSize)
-
-
-class _Routine(NamedTuple):
-    """A piece, and the constants that it reads wherever it is run."""
-
-    piece: Piece
-    constants: list[Array]
-
 
 class Routines:
     """The shared functions of a function that is being lowered."""
 
     def __init__(self) -> None:
         self._lengths: dict[Any, int] = {}
-        self._made: dict[Any, _Routine | None] = {}
+        self._made: dict[Any, Routine | None] = {}
         self._counts: Counter[Any] | None = None
         self._groups = AlikeGroups()
         self._number = 0  # of the next piece
@@ -110,7 +101,7 @@ def _kind(node: Node) -> Any:
     return (node.op.name, attrs, node.is_quiet, places, *[(v.shape, TYPE_OF[v.dtype]) for v in values])
 
 
-def _made(block: Any, node: Node, number: int) -> _Routine | None:
+def _made(block: Any, node: Node, number: int) -> Routine | None:
     """The function of nodes like one; None if it would need more from outside than arrays and where they begin."""
     b: Builder = block.b
     first = b.mark()
@@ -124,13 +115,13 @@ def _made(block: Any, node: Node, number: int) -> _Routine | None:
     setting.calls_kernels = calls
     items = [*walk(body)]
     outside = sorted({x for item in items for x in names(item) if x.number < first}, key=lambda x: x.number)
-    if any(type(item) in _STAYS for item in items) or any(type(x) is not Array for x in outside):
+    if any(type(item) in STAYS for item in items) or any(type(x) is not Array for x in outside):
         return None
     forms = [*given, *taken]
     written = {array for item in items for array in written_by(item)}
     registers: list[Any] = [form.offset for form in forms]
     piece = Piece(number, body, [*[form.array for form in forms], *outside], registers, [], written)
-    return _Routine(piece, outside)
+    return Routine(piece, outside)
 
 
 def _parameters(b: Builder, values: Sequence[Value]) -> list[Stored]:
@@ -140,7 +131,7 @@ def _parameters(b: Builder, values: Sequence[Value]) -> list[Stored]:
     ]  # fmt: skip
 
 
-def _run(block: Any, node: Node, forms: list[Form], routine: _Routine) -> list[Form]:
+def _run(block: Any, node: Node, forms: list[Form], routine: Routine) -> list[Form]:
     inputs: dict[int, Stored] = {v.key: block.dense(form) for v, form in zip(node.inputs, forms, strict=True)}
     outputs = [_room(block, v) for v in node.outputs]
     given = [*inputs.values(), *outputs]
