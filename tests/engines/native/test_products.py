@@ -452,3 +452,40 @@ def test_machines_with_other_registers(bits: int, fma: bool, monkeypatch: pytest
             close(twice, z, w, type_)
             pairs(m, n, k, z, k, 1, w, n, twice, n, 1)
             close(twice, 2 * z, w, type_)
+
+
+@pytest.mark.parametrize("type_", DTYPES)
+@pytest.mark.parametrize("m", [95, 96, 97, 160, 300])
+def test_products_with_the_own_transpose_have_the_bits_of_others(type_: str, m: int) -> None:
+    """Half of them is computed and mirrored; of different arrays with the same elements all is."""
+    for k in (0, 1, 40, 600):
+        x = RNG.normal(size=(m, k)).astype(DTYPES[type_])
+        expected = wg.function(lambda x, y: x @ y.T)(x, x.copy())
+        np.testing.assert_array_equal(wg.function(lambda x: x @ x.T)(x), expected)
+        np.testing.assert_array_equal(wg.function(lambda x: x.T @ x)(x.T.copy()), expected)
+        np.testing.assert_array_equal(wg.function(lambda x: np.einsum("ij,kj->ki", x, x))(x), expected)
+        np.testing.assert_array_equal(
+            wg.function(lambda x: (x[:, ::-1] @ x[:, ::-1].T)[::-1])(x[:, ::-1]), expected[::-1]
+        )
+
+
+def test_a_batch_of_products_with_the_own_transposes() -> None:
+    x = RNG.normal(size=(3, 2, 130, 20))
+    both = wg.function(lambda x, y: x @ y.swapaxes(2, 3))
+    np.testing.assert_array_equal(wg.function(lambda x: x @ x.swapaxes(2, 3))(x), both(x, x.copy()))
+    shared = np.broadcast_to(x[:1], x.shape)
+    np.testing.assert_array_equal(wg.function(lambda x: x @ x.swapaxes(2, 3))(shared), both(shared, shared.copy()))
+
+
+def test_only_large_products_with_the_own_transpose_are_mirrored() -> None:
+    b = Builder()
+
+    def mirrors(n: int, other: bool = False, joins: bool = False) -> bool:
+        x, out = (Stored((n, n), b.array("f64", "input")) for _ in range(2))
+        y = matrices.turned(Stored((n, n), b.array("f64", "input")) if other else x)
+        return matrices.plan(x, y, out, joins).mirrors
+
+    assert mirrors(matrices.MIRRORED_ROWS) or matrices.is_for_blas(200, 200, 200)
+    assert not mirrors(matrices.MIRRORED_ROWS - 1)
+    assert not mirrors(300, other=True)
+    assert not mirrors(300, joins=True)

@@ -27,7 +27,7 @@ from ..llvm.target import is_x86, vector_bits
 from ..llvm.vectors import most_lanes
 from . import nests
 from .blocks import Block
-from .forms import Form, Index, Lazy, Stored, count_of, is_numbers
+from .forms import Extents, Form, Index, Lazy, Stored, count_of, is_numbers
 from .maps import zero_of
 from .ranges import is_one
 from .standalone import is_alone
@@ -48,6 +48,7 @@ LOCAL_BYTES = 32 * 1024  # of panels that a thread may have on its stack
 DEPTH = {"f64": 256, "f32": 512}  # terms of a block ...
 BREADTH = 10  # ... and its panels: 480 kB
 CHUNK = 32  # rows that are the work of a thread
+MIRRORED_ROWS = 3 * CHUNK  # of a matrix from which on its product with its transpose is computed by half
 PER_ELEMENT = 16  # multiplications that take as long as one elementwise operation
 LEAST_WORK = 2 * WORTH  # as loops count it: 16 multiplications take half a nanosecond
 PARTS = 64  # of a long sum of rows ...
@@ -69,6 +70,7 @@ class Plan(NamedTuple):
         copies: which of "x", "y" and "out" do not lie as the way needs.
         packs: whether y is put into panels.
         joins: whether the product is added to what out holds.
+        mirrors: whether only what lies below the diagonal is computed, and mirrored.
     """
 
     way: str
@@ -78,6 +80,7 @@ class Plan(NamedTuple):
     copies: tuple[str, ...] = ()
     packs: bool = False
     joins: bool = False
+    mirrors: bool = False
 
     @property
     def needs_room(self) -> bool:
@@ -120,7 +123,8 @@ def add(b: Builder, x: Form, out: Stored) -> None:
 
 def plan(x: Stored, y: Stored, out: Stored, joins: bool = False) -> Plan:
     """Chooses the way of a product."""
-    return _chosen(x, y, out)._replace(joins=joins)
+    made = _chosen(x, y, out)
+    return made._replace(joins=joins, mirrors=made.mirrors and not joins)
 
 
 def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
@@ -147,7 +151,8 @@ def _chosen(x: Stored, y: Stored, out: Stored) -> Plan:
     if not _is_unit(y.strides[1]) and not _is_unit(y.strides[0]):
         copies.append("y")
     packs = "y" not in copies and (not _is_unit(y.strides[1]) or is_worth_packing(x, y))
-    return Plan("rows", x, y, out, (*copies,), packs)
+    is_wide = type(m) is not int or m >= MIRRORED_ROWS
+    return Plan("rows", x, y, out, (*copies,), packs, mirrors=is_wide and is_transpose_of(x, y))
 
 
 def _plan_of_integers(x: Stored, y: Stored, out: Stored) -> Plan:
@@ -245,8 +250,21 @@ def is_worth_packing(x: Stored, y: Stored) -> bool:
 
 
 def turned(x: Stored) -> Stored:
-    """The transpose."""
-    return Stored((x.shape[1], x.shape[0]), x.array, x.offset, (x.strides[1], x.strides[0]), False)
+    """The transpose, or that of each of a batch."""
+    return Stored(_exchanged(x.shape), x.array, x.offset, _exchanged(x.strides), False)
+
+
+def is_transpose_of(x: Stored, y: Stored) -> bool:
+    """Whether y is x transposed, or each of a batch of its own: then their product is symmetric."""
+    return (
+        x.array is y.array and x.offset == y.offset
+        and (x.shape, x.strides) == (_exchanged(y.shape), _exchanged(y.strides))
+    )  # fmt: skip
+
+
+def _exchanged(extents: Extents) -> Extents:
+    *lead, rows, columns = extents
+    return (*lead, columns, rows)
 
 
 def only(x: Stored) -> Stored:
@@ -435,10 +453,33 @@ def in_blocks(b: Builder, extent: Operand, size: Operand, least: int = 0) -> Ite
         yield first, nests.at_most(b, size, b.sub(extent, first))
 
 
+@contextmanager
+def _chunks(b: Builder, rows: Operand, work: Operand | None, always: bool) -> Iterator[tuple[Operand, Operand]]:
+    """Rows in shares of threads if there is work for these; if not, all at once, or `always` in chunks."""
+    made = in_blocks(b, rows, CHUNK) if always and work is None else nests.shares(b, rows, CHUNK, work)
+    with made as found:
+        yield found
+
+
 # -- matrices ---------------------------------------------------------------------------------------------------------
 
 
 def _by_rows(block: Block, made: Plan, in_thread: bool) -> None:
+    _rows_of_all(block, made, in_thread)
+    if made.mirrors:
+        _mirror(block.b, made.out, None if in_thread else _work(block.b, made.out.shape, 2))
+
+
+def _mirror(b: Builder, out: Stored, work: Operand | None) -> None:
+    """What lies below the diagonal, beside the squares on it, is written above it."""
+    with _chunks(b, out.shape[0], work, True) as (first, count):
+        below, above = _part(b, out, first, 0, (count, first)), _part(b, out, 0, first, (first, count))
+        b.call(f"turned.{out.type}", [
+            _at(below), _at(above), *[Typed("i64", n) for n in (count, first, out.strides[0], out.strides[0])]
+        ])  # fmt: skip
+
+
+def _rows_of_all(block: Block, made: Plan, in_thread: bool) -> None:
     """All at once, or block by block if the right operand is large."""
     b, x, y = block.b, made.x, made.y
     joins = int(made.joins)
@@ -475,15 +516,18 @@ def _by_blocks(block: Block, made: Plan) -> None:
         joins: Operand = int(made.joins)
         if not joins and type(p) is not int:
             joins = b.select("i64", b.let("gt", "i64", p, 0), 1, 0)
-        _block_product(block, inner, False, joins, panels)
+        _block_product(block, inner, False, joins, panels, j)
     if type(k) is int and type(n) is int:
         block.give_back(panels, _panel_room(b, made))
 
 
 def _block_product(
-    block: Block, made: Plan, in_thread: bool, joins: Operand, panels: Array | None = None
+    block: Block, made: Plan, in_thread: bool, joins: Operand, panels: Array | None = None, start: Operand = 0
 ) -> None:  # fmt: skip
-    """One block of terms and columns: packed, if it must be, then all rows, or all columns of few rows."""
+    """One block of terms and columns: packed, if it must be, then all rows, or all columns of few rows.
+
+    Of what is mirrored, rows end at the diagonal; `start` is the first column's number in the whole product.
+    """
     b, (x, y, out) = block.b, made[1:4]
     (m, k), n, width = x.shape, y.shape[1], multiply.panel_width(x.type)
     step: Operand = width
@@ -499,9 +543,10 @@ def _block_product(
             _call(b, "rows", x.type, m, count, k, _at(x), *x.strides, right, y.strides[0], step, _at(into),
                   out.strides[0], joins)  # fmt: skip
         return
-    with nests.shares(b, m, CHUNK, work) as (first, count):
-        left, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, n))
-        _call(b, "rows", x.type, count, n, k, _at(left), *x.strides, _at(y), y.strides[0], step, _at(into),
+    with _chunks(b, m, work, made.mirrors) as (first, count):
+        columns = nests.between(b, b.sub(b.add(first, count), start), 0, n) if made.mirrors else n
+        left, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, columns))
+        _call(b, "rows", x.type, count, columns, k, _at(left), *x.strides, _at(y), y.strides[0], step, _at(into),
               out.strides[0], joins)  # fmt: skip
 
 
@@ -637,6 +682,7 @@ _WAYS = {
 }  # fmt: skip
 
 __all__ = [
-    "Plan", "accumulated", "fortran_int", "in_blocks", "is_worth_packing", "letter", "only", "plan", "product",
+    "Plan", "accumulated", "fortran_int", "in_blocks", "is_transpose_of", "is_worth_packing", "letter", "only", "plan",
+    "product",
     "rows_of_product", "some_at_once", "turned",
 ]  # fmt: skip

@@ -20,7 +20,20 @@ from . import complex_products, nests
 from .blocks import Block, singles
 from .forms import Elements, Extents, Form, Stored, all_indices, count_of, is_numbers, strides_of
 from .maps import zero_of
-from .matrices import BLAS_LETTER, LEAST_WORK, PER_ELEMENT, accumulated, add, fortran_int, letter, only, plan, product
+from .matrices import (
+    BLAS_LETTER,
+    LEAST_WORK,
+    PER_ELEMENT,
+    accumulated,
+    add,
+    fortran_int,
+    is_transpose_of,
+    letter,
+    only,
+    plan,
+    product,
+    turned,
+)
 from .ranges import is_one
 
 UNROLLED = 64  # multiplications that are written out
@@ -84,7 +97,9 @@ def batched(
         work = b.divided(count_of(b, (*x.shape, y.shape[-1])), PER_ELEMENT)
         work = None if type(work) is int and work < LEAST_WORK else work
     with b.loop(0, cast("tuple[Operand, ...]", x.shape)[0], work) as i:
-        batched(block, x.row(b, i), y.row(b, i), out.row(b, i), in_thread or work is not None, joins)
+        left = x.row(b, i)
+        right = turned(left) if is_transpose_of(x, y) else y.row(b, i)
+        batched(block, left, right, out.row(b, i), in_thread or work is not None, joins)
 
 
 def _is_zero(stride: Operand) -> bool:
