@@ -181,7 +181,7 @@ CALLS: dict[str, tuple[str, Sequence[int | tuple[str, int]], Callable[[Arrays], 
         5, WIDE + 3, 4, a[0], 4, 1, a[1], WIDE + 3, WIDE, a[2], WIDE + 3, 0)),
     "rows of panels": ("product.rows.f64", (20, 4 * WIDE + 3 * WIDE + 2, 5 * (WIDE + 2)), lambda a: _numbers(
         5, WIDE + 2, 4, a[0], 1, 5, a[1], WIDE, 4 * WIDE, a[2], WIDE + 2, 1)),
-    "pack": ("product.pack.f64", (3 * (WIDE + 1), multiply.packed_size("f64", 2, 3)), lambda a: _numbers(
+    "pack": ("product.pack.straight.f64", (3 * (WIDE + 1), multiply.packed_size("f64", 2, 3)), lambda a: _numbers(
         3, WIDE + 1, a[0], WIDE + 1, 1, a[1])),
     "row": ("product.row.f64", (5, 3 * 9 - 2, 7), lambda a: _numbers(7, 3, a[0], 2, a[1], 9, a[2])),
     "dots": ("product.dots.f64", (3 * 8 - 3, 5, 5), lambda a: _numbers(3, 5, a[0], 8, a[1], a[2], 2)),

@@ -20,7 +20,7 @@ from wengert._engines.native.ir import loops
 from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import WIDTHS
 from wengert._engines.native.ir.outlining import walk
-from wengert._engines.native.llvm import jit, multiply, vectors
+from wengert._engines.native.llvm import jit, multiply, symbols, vectors
 from wengert._engines.native.lower import matrices, products
 from wengert._engines.native.lower.forms import Stored
 from wengert._engines.native.lower.functions import lowered
@@ -76,7 +76,8 @@ def test_rows(type_: str, m: int) -> None:
 @pytest.mark.parametrize("type_", DTYPES)
 @pytest.mark.parametrize("is_turned", [False, True])
 def test_panels_give_the_bits_of_the_matrix(type_: str, is_turned: bool) -> None:
-    rows, pack, dtype = extern(f"rows.{type_}"), extern(f"pack.{type_}"), DTYPES[type_]
+    rows, dtype = extern(f"rows.{type_}"), DTYPES[type_]
+    pack = extern(f"pack.{'turned' if is_turned else 'straight'}.{type_}")
     width = multiply.panel_width(type_)
     for n, k in itertools.product(EXTENTS[1:], [1, 5, 16, 40]):
         x, y = RNG.normal(size=(9, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)
@@ -99,7 +100,7 @@ def test_columns_that_are_not_there_cost_nothing(type_: str) -> None:
     there = np.ones(64 * rows, dtype)
     alone = guard_pages.guarded(there[: columns * rows], behind=64)
     panels = np.empty(multiply.packed_size(type_, 1, rows), dtype)
-    pack, times = extern(f"pack.{type_}"), {"alone": list[int](), "there": list[int]()}
+    pack, times = extern(f"pack.turned.{type_}"), {"alone": list[int](), "there": list[int]()}
     for _ in range(20):
         for name, source in (("alone", alone), ("there", there)):
             before = time.thread_time_ns()
@@ -120,6 +121,58 @@ def test_a_sum_in_blocks_has_the_bits_of_one_chain(type_: str) -> None:
     for i in range(13):  # nor does it matter which rows are computed together
         rows(1, 61, 40, x[i], 40, 1, y, 61, width, parts[i], 61, 0)
     np.testing.assert_array_equal(parts, whole)
+
+
+def of_extents(function: str, type_: str, rows: object, columns: object = None) -> Callable[..., None]:
+    """The function that compiled code calls where it knows so many rows and columns."""
+    return extern(multiply.named(function, type_, rows, columns).removeprefix("product."))
+
+
+@pytest.mark.parametrize("type_", DTYPES)
+def test_functions_for_known_extents_give_the_bits_of_those_for_any(type_: str) -> None:
+    dtype, width, k = DTYPES[type_], multiply.panel_width(type_), 5
+    for m, n in itertools.product([0, 1, 3, 6, 8, 16, 31, 44], [0, 1, 7, width - 1, width, 2 * width + 3]):
+        x, y = RNG.normal(size=(m, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)
+        wanted = np.full((m, n), 7, dtype)
+        extern(f"rows.{type_}")(m, n, k, x, k, 1, y, n, width, wanted, n, 0)
+        for known in ((m, n), (m, None), (None, n)):
+            rows, found = of_extents("rows", type_, *known), np.full((m, n), 7, dtype)
+            rows(m, n, k, x, k, 1, y, n, width, found, n, 0)
+            np.testing.assert_array_equal(found, wanted)
+            found[:] = 7  # and in shares: of rows behind whole strips, of columns behind whole panels
+            for first in range(0, m, 32):
+                rows(min(32, m - first), n, k, x[first:], k, 1, y, n, width, found[first:], n, 0)
+            np.testing.assert_array_equal(found, wanted)
+            found[:] = 7
+            for first in range(0, n, 2 * width):
+                part = slice(first, first + 2 * width)
+                columns = min(2 * width, n - first)
+                rows(m, columns, k, x, k, 1, y[:, part], n, width, found[:, part], n, 0)
+            np.testing.assert_array_equal(found, wanted)
+        if m:
+            wanted = np.full((2, m), 7, dtype)
+            extern(f"dots.{type_}")(m, k, x, k, x[0], wanted[0], 1)
+            of_extents("dots", type_, m)(m, k, x, k, x[0], wanted[1], 1)
+            np.testing.assert_array_equal(wanted[0], wanted[1])
+            wanted[:] = 7
+            extern(f"row.{type_}")(m, k, x[0], 1, np.ascontiguousarray(x.T), m, wanted[0])
+            of_extents("row", type_, 1, m)(m, k, x[0], 1, np.ascontiguousarray(x.T), m, wanted[1])
+            np.testing.assert_array_equal(wanted[0], wanted[1])
+            pairs = RNG.normal(size=(k, 2 * m)).astype(dtype)
+            numbers = RNG.normal(size=(3, 2 * k)).astype(dtype)
+            wanted = np.full((2, 3, 2 * m), 7, dtype)
+            extern(f"pairs.{type_}")(3, m, k, numbers, k, 1, pairs, m, wanted[0], m, 0)
+            of_extents("pairs", type_, 3, m)(3, m, k, numbers, k, 1, pairs, m, wanted[1], m, 0)
+            np.testing.assert_array_equal(wanted[0], wanted[1])
+
+
+def test_what_is_known_of_extents_leaves_few_tiles() -> None:
+    width, lanes = multiply.panel_width("f64"), vectors.most_lanes("f64")
+    tallest = multiply.heights()[0]
+    assert multiply.cut("rows", "f64", 4 * tallest, 2 * width) == ((tallest,), True, ())
+    assert multiply.cut("rows", "f64", tallest + 1, lanes + 1) == ((tallest, 1), False, (2,))
+    assert multiply.cut("rows", "f64", None, None) == (multiply.heights(), True, (1, 2, 3))
+    assert multiply.cut("dots", "f64", 8, None) == ((4,), False, ())
 
 
 @pytest.mark.parametrize("type_", DTYPES)
@@ -425,19 +478,21 @@ def test_machines_with_other_registers(bits: int, fma: bool, monkeypatch: pytest
     for module in (multiply, vectors):
         monkeypatch.setattr(module, "vector_bits", lambda: bits)
     monkeypatch.setattr(vectors, "has_fma", lambda: fma)
+    monkeypatch.setattr(multiply, "written", jit.written.__wrapped__)  # not those of this machine
+    tiles = symbols.Family(multiply.tile_address, is_compiled=True)
+    monkeypatch.setattr(multiply, "TILES", symbols.Table({}, {"product": tiles}))
     for type_, dtype in DTYPES.items():
         width = multiply.panel_width(type_)
         assert width * WIDTHS[type_] == 3 * bits // 8
-        loaded = {f: jit.load(multiply.module_text(f, type_), f"product.{f}.{type_}") for f in multiply.FUNCTIONS}
-        monkeypatch.setattr(multiply, "address", lambda name, loaded=loaded: loaded[name.split(".")[0]].address)
-        rows, pairs, pack, row, dots = (extern(f"{f}.{type_}") for f in multiply.FUNCTIONS)
+        rows, pairs, row, dots = (extern(f"{f}.{type_}") for f in multiply.FUNCTIONS)
+        straight, turning = (extern(f"pack.{way}.{type_}") for way in multiply.PACKS)
         for m, n, k in [(13, 41, 17), (1, 1, 1), (8, 48, 16), (3, 5, 2)]:
             x, y = RNG.normal(size=(m, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)
             out, turned = np.empty((m, n), dtype), np.ascontiguousarray(y.T)
             rows(m, n, k, x, k, 1, y, n, width, out, n, 0)
             close(out, x, y, type_)
             panels = np.empty(multiply.packed_size(type_, -(-n // width), k), dtype)
-            for source, strides in ((y, (n, 1)), (turned, (1, k))):
+            for pack, source, strides in ((straight, y, (n, 1)), (turning, turned, (1, k))):
                 pack(k, n, source, *strides, panels)
                 rows(m, n, k, x, k, 1, panels, width, k * width, out, n, 0)
                 close(out, x, y, type_)

@@ -10,28 +10,35 @@ beside it: so results do not depend on how the rows and columns are shared out.
   the next W: W where b is a matrix, k W where it was packed (then `b.row` is W).
 - `product.pairs.T(m, n, k, a, a.row, a.column, b, b.row, c, c.row, joins)`: the same with complex numbers of two T, in
   which all is counted, and of a matrix b as it lies.
-- `product.pack.T(k, n, b, b.row, b.column, panels)`: b, of which one of the strides is 1, in panels of W columns, zeros
-  behind the last. Room for `packed_size` elements is needed.
+- `product.pack.straight.T(k, n, b, b.row, b.column, panels)`: b, whose columns lie side by side, in panels of W
+  columns, zeros behind the last. Room for `packed_size` elements is needed. `product.pack.turned.T`: b, whose rows do.
 - `product.row.T(n, k, a, a.step, b, b.row, c)`: one row a times b, whose columns lie side by side.
 - `product.dots.T(m, k, a, a.row, b, c, c.step)`: each row of a times b; rows and b have no gaps. A sum here is that of
   the lanes of vectors: its order depends on k alone, or on whether three more rows follow.
 
 A tile of the result stays in registers while the terms go by: as many rows and vectors as there are registers for.
+Each tile is a function of its own, `product.tile.FORM.T`, compiled once in a process for all that call it. Those above
+call the tiles that any number of rows and columns is cut into; `named` gives the name of one that calls no more than
+those for given extents, `product.rows.8_w1.f32` say: of 16 tiles a product of known extents has two or three.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from ..ir.loops import FLOATS
 from .jit import written
+from .symbols import Family, Table
 from .target import is_x86, vector_bits
 from .vectors import Vectors, most_lanes
 
 VECTORS = 3  # of a tile's row
 ROW_VECTORS = 8  # of one row alone
 DOT_ROWS = 4
-FUNCTIONS = ("rows", "pairs", "pack", "row", "dots")
+FUNCTIONS = ("rows", "pairs", "row", "dots")
+PACKS = ("straight", "turned")
 
 
 def panel_width(type_: str) -> int:
@@ -55,25 +62,93 @@ def _tile_of_pairs() -> tuple[tuple[int, ...], int]:
     return ((2, 1), 3) if vector_bits() == 256 else ((4, 2, 1), 2)
 
 
+# -- how extents are cut ----------------------------------------------------------------------------------------------
+
+
+class Cut(NamedTuple):
+    """The tiles that rows and columns are cut into.
+
+    Attributes:
+        heights: numbers of rows, the largest first.
+        is_whole: whether some have as many vectors as a tile can.
+        lasts: how many vectors those may have that are behind the last whole one.
+    """
+
+    heights: tuple[int, ...]
+    is_whole: bool
+    lasts: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{''.join(map(str, self.heights))}_{'w' * self.is_whole}{''.join(map(str, self.lasts))}"
+
+
+_CUT = re.compile(r"(\d+)_(w?)(\d*)")
+_TILE_NAME = re.compile(r"tile\.(\d+)_(\d+)(w|s)(p?)")
+
+
+def _cut_of(name: str) -> Cut | None:
+    found = _CUT.fullmatch(name)
+    return found and Cut((*map(int, found[1]),), found[2] == "w", (*map(int, found[3]),))
+
+
+def _all_heights(function: str) -> tuple[int, ...]:
+    by_function = {"rows": heights(), "row": (1,), "dots": (DOT_ROWS, 1)}
+    return by_function[function] if function in by_function else _tile_of_pairs()[0]
+
+
+def _most_vectors(function: str) -> int:
+    """Of a row of a tile; of dots there are none."""
+    return {"rows": VECTORS, "row": ROW_VECTORS, "dots": 0}.get(function, _tile_of_pairs()[1])
+
+
+def cut(function: str, type_: str, rows: object, columns: object) -> Cut:
+    """The tiles of so many rows and columns, of which either is anything where it is no number.
+
+    Those of a part are among them, if it begins behind a multiple of what the largest tile has.
+    """
+    tall, most, lanes = _all_heights(function), _most_vectors(function), most_lanes(type_)
+    if type(rows) is int:
+        left, used = rows, list[int]()
+        for height in tall:
+            used += [height] * (left >= height)
+            left %= height
+        tall = (*used,) or (1,)
+    if not most:
+        return Cut(tall, False, ())
+    if type(columns) is not int:
+        return Cut(tall, True, (*range(1, most + 1),))
+    whole, left = divmod(columns, most * lanes)
+    return Cut(tall, whole > 0, (-(-left // lanes),) if left else ())
+
+
+def named(function: str, type_: str, rows: object, columns: object = None) -> str:
+    """What compiled code calls a function for so many rows and columns, of which either may be unknown."""
+    wide = 2 if function == "pairs" and type(columns) is int else 1
+    known = cut(function, type_, rows, columns * wide if type(columns) is int else columns)
+    return f"product.{function}.{known.name}.{type_}"
+
+
 # -- tiles ------------------------------------------------------------------------------------------------------------
 
-_TILE = "i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, ptr noalias %c, i64 %c.row, i1 %joins"
+_TILE = "i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, ptr noalias %c, i64 %c.row, i64 %join"
 
 
-def _tile(t: Vectors, rows: int, vectors: int, is_whole: bool, of_pairs: bool = False) -> str:
-    """So many rows and vectors of a result; of the last vector only what a mask says, unless it is whole.
+def _tile(t: Vectors, rows: int, vectors: int, is_whole: bool, of_pairs: bool) -> str:
+    """So many rows and vectors of a result; of the last vector only the first columns, unless it is whole.
 
     `of_pairs`: of complex numbers, each of which is two elements of b and c and, at one place, of a.
     """
     cells = [(i, v) for i in range(rows) for v in range(vectors)]
     masks = {} if is_whole else {vectors - 1: "%mask"}
-    mask = "" if is_whole else f", {t.mask} %mask"
-    lines = [f"define internal void @{_tile_name(rows, vectors, is_whole)}({_TILE}{mask}) #0 {{", "entry:"]
+    there = "" if is_whole else ", i64 %there"
+    lines = [f"define void @product.{_tile_name(t, rows, vectors, is_whole, of_pairs)}({_TILE}{there}) #0 {{", "entry:"]
+    lines += [] if is_whole else t.first("%mask", "%there")
     for i in range(rows):
         lines += [f"  %skip{i} = mul i64 %a.row, {i}", t.at(f"%a{i}", "%a", f"%skip{i}")]
         lines += [f"  %down{i} = mul i64 %c.row, {i}", t.at(f"%c{i}.0", "%c", f"%down{i}")]
     lines += [t.at(f"%c{i}.{v}", f"%c{i}.0", v * t.lanes) for i, v in cells if v]
-    lines += ["  br i1 %joins, label %held, label %head", "held:"]
+    lines += ["  %joins = icmp ne i64 %join, 0", "  br i1 %joins, label %held, label %head", "held:"]
     lines += [t.load(f"%h{i}.{v}", f"%c{i}.{v}", masks.get(v, "")) for i, v in cells]
     lines += [
         "  br label %head",
@@ -99,147 +174,158 @@ def _tile(t: Vectors, rows: int, vectors: int, is_whole: bool, of_pairs: bool = 
     return "\n".join([*lines, "  ret void", "}"])
 
 
-def _tile_name(rows: int, vectors: int, is_whole: bool) -> str:
-    return f"tile.{rows}.{vectors}{'' if is_whole else '.some'}"
+def _tile_name(t: Vectors, rows: int, vectors: int, is_whole: bool, of_pairs: bool) -> str:
+    return f"tile.{rows}_{vectors}{'w' if is_whole else 's'}{'p' * of_pairs}.{t.suffix}"
 
 
-def _rest(t: Vectors, left: str) -> list[str]:
-    """How many vectors `left` columns fill or begin (%count), and which lanes of the last of them (%mask)."""
-    numbers, wide = ", ".join(f"i64 {i}" for i in range(t.lanes)), f"<{t.lanes} x i64>"
-    return [
-        f"  %up = add i64 {left}, {t.lanes - 1}",
-        f"  %count = sdiv i64 %up, {t.lanes}",
-        f"  %full = mul i64 %count, {t.lanes}",
-        f"  %lacking = sub i64 %full, {left}",
-        f"  %there = sub i64 {t.lanes}, %lacking",
-        f"  %there.one = insertelement {wide} poison, i64 %there, i64 0",
-        f"  %there.all = shufflevector {wide} %there.one, {wide} poison, <{t.lanes} x i32> zeroinitializer",
-        f"  %mask = icmp slt {wide} <{numbers}>, %there.all",
-    ]
-
-
-def _strip(t: Vectors, rows: int, most: int) -> str:
+def _strip(t: Vectors, name: str, rows: int, most: int, known: Cut, of_pairs: bool = False) -> str:
     """All columns of so many rows: tiles of `most` vectors, and what is left."""
-    given = "i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %bp, i64 %b.row, ptr %cp, i64 %c.row, i1 %joins"
+    given = "i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %bp, i64 %b.row, ptr %cp, i64 %c.row, i64 %join"
     lines = [
-        f"define internal void @strip.{rows}(i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, "
-        "i64 %b.panel, ptr noalias %c, i64 %c.row, i1 %joins) #0 {",
+        f"define internal void @{name}(i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, "
+        "i64 %b.panel, ptr noalias %c, i64 %c.row, i64 %join) #0 {",
         "entry:",
         "  br label %head",
         "head:",
-        "  %j = phi i64 [ 0, %entry ], [ %j.next, %body ]",
-        "  %bp = phi ptr [ %b, %entry ], [ %bp.next, %body ]",
-        t.at("%cp", "%c", "%j"),
-        f"  %j.next = add i64 %j, {most * t.lanes}",
-        "  %whole = icmp sle i64 %j.next, %n",
-        "  br i1 %whole, label %body, label %rest",
-        "body:",
-        f"  call void @{_tile_name(rows, most, True)}({given})",
-        t.at("%bp.next", "%bp", "%b.panel"),
-        "  br label %head",
-        "rest:",
-        "  %left = sub i64 %n, %j",
-        *_rest(t, "%left"),
-        "  switch i64 %count, label %end [",
-        *[f"    i64 {v}, label %last{v}" for v in range(1, most + 1)],
-        "  ]",
     ]
-    for v in range(1, most + 1):
-        call = f"call void @{_tile_name(rows, v, False)}({given}, {t.mask} %mask)"
-        lines += [f"last{v}:", f"  {call}", "  br label %end"]
+    if known.is_whole:
+        lines += [
+            "  %j = phi i64 [ 0, %entry ], [ %j.next, %body ]",
+            "  %bp = phi ptr [ %b, %entry ], [ %bp.next, %body ]",
+            t.at("%cp", "%c", "%j"),
+            f"  %j.next = add i64 %j, {most * t.lanes}",
+            "  %whole = icmp sle i64 %j.next, %n",
+            "  br i1 %whole, label %body, label %rest",
+            "body:",
+            f"  call void @product.{_tile_name(t, rows, most, True, of_pairs)}({given})",
+            t.at("%bp.next", "%bp", "%b.panel"),
+            "  br label %head",
+            "rest:",
+            "  %left = sub i64 %n, %j",
+        ]
+    else:
+        lines.append("  %left = add i64 %n, 0")
+        given = given.replace("%bp", "%b").replace("%cp", "%c")
+    if len(known.lasts) == 1:
+        lines += ["  %some = icmp sgt i64 %left, 0", f"  br i1 %some, label %last{known.lasts[0]}, label %end"]
+    else:
+        lines += [
+            f"  %up = add i64 %left, {t.lanes - 1}",
+            f"  %count = sdiv i64 %up, {t.lanes}",
+            "  switch i64 %count, label %end [",
+            *[f"    i64 {v}, label %last{v}" for v in known.lasts],
+            "  ]",
+        ]
+    for v in known.lasts:
+        call = f"call void @product.{_tile_name(t, rows, v, False, of_pairs)}({given}, i64 %there{v})"
+        lines += [f"last{v}:", f"  %there{v} = sub i64 %left, {(v - 1) * t.lanes}", f"  {call}", "  br label %end"]
     return "\n".join([*lines, "end:", "  ret void", "}"])
 
 
-def _rows(t: Vectors, heights: Sequence[int]) -> str:
+def _rows(t: Vectors, name: str, tall: tuple[int, ...]) -> str:
     """Strips of as many rows as there are, the highest first."""
     lines = [
-        f"define void @product.rows.{t.suffix}(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, "
+        f"define void @{name}(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, "
         "i64 %b.row, i64 %b.panel, ptr noalias %c, i64 %c.row, i64 %join) #0 {",
         "entry:",
-        "  %joins = icmp ne i64 %join, 0",
+        f"  br label %head{tall[0]}",
     ]
     before, start = "entry", "0"
-    for r in heights:
-        after = f"head{r // 2}" if r > 1 else "end"
+    for r, lower in zip(tall, (*tall[1:], 0), strict=True):
         lines += [
-            f"  br label %head{r}" if before == "entry" else "",
             f"head{r}:",
             f"  %i{r} = phi i64 [ {start}, %{before} ], [ %next{r}, %body{r} ]",
             f"  %next{r} = add i64 %i{r}, {r}",
             f"  %fits{r} = icmp sle i64 %next{r}, %m",
-            f"  br i1 %fits{r}, label %body{r}, label %{after}",
+            f"  br i1 %fits{r}, label %body{r}, label %{f'head{lower}' if lower else 'end'}",
             f"body{r}:",
             f"  %skip{r} = mul i64 %i{r}, %a.row",
             t.at(f"%a{r}", "%a", f"%skip{r}"),
             f"  %down{r} = mul i64 %i{r}, %c.row",
             t.at(f"%c{r}", "%c", f"%down{r}"),
             f"  call void @strip.{r}(i64 %n, i64 %k, ptr %a{r}, i64 %a.row, i64 %a.column, ptr %b, i64 %b.row, "
-            f"i64 %b.panel, ptr %c{r}, i64 %c.row, i1 %joins)",
+            f"i64 %b.panel, ptr %c{r}, i64 %c.row, i64 %join)",
             f"  br label %head{r}",
         ]
         before, start = f"head{r}", f"%i{r}"
-    return "\n".join([*filter(None, lines), "end:", "  ret void", "}"])
+    return "\n".join([*lines, "end:", "  ret void", "}"])
 
 
-def _pairs(t: Vectors, vectors: int) -> str:
+def _pairs(t: Vectors, name: str, vectors: int) -> str:
     """Rows of complex numbers as rows of twice as many elements."""
     counts = "n", "a.row", "a.column", "b.row", "c.row"
     return "\n".join([
-        f"define void @product.pairs.{t.suffix}(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, "
+        f"define void @{name}(i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b, "
         "i64 %b.row, ptr noalias %c, i64 %c.row, i64 %join) #0 {",
         *[f"  %{name}.twice = mul i64 %{name}, 2" for name in counts],
-        f"  call void @product.rows.{t.suffix}(i64 %m, i64 %n.twice, i64 %k, ptr %a, i64 %a.row.twice, "
+        "  call void @all.rows(i64 %m, i64 %n.twice, i64 %k, ptr %a, i64 %a.row.twice, "
         f"i64 %a.column.twice, ptr %b, i64 %b.row.twice, i64 {vectors * t.lanes}, ptr %c, i64 %c.row.twice, i64 %join)",
         "  ret void",
         "}",
     ])  # fmt: skip
 
 
-def _row(t: Vectors) -> str:
+def _row(t: Vectors, name: str) -> str:
     """One row: tiles of more vectors, so that as many accumulators are at work."""
     return "\n".join([
-        _strip(t, 1, ROW_VECTORS).replace("@strip.1(", "@strip.row("),
-        f"define void @product.row.{t.suffix}(i64 %n, i64 %k, ptr %a, i64 %a.step, ptr %b, i64 %b.row, "
-        "ptr noalias %c) #0 {",
-        f"  call void @strip.row(i64 %n, i64 %k, ptr %a, i64 0, i64 %a.step, ptr %b, i64 %b.row, "
-        f"i64 {ROW_VECTORS * t.lanes}, ptr %c, i64 0, i1 false)",
+        f"define void @{name}(i64 %n, i64 %k, ptr %a, i64 %a.step, ptr %b, i64 %b.row, ptr noalias %c) #0 {{",
+        f"  call void @strip.1(i64 %n, i64 %k, ptr %a, i64 0, i64 %a.step, ptr %b, i64 %b.row, "
+        f"i64 {ROW_VECTORS * t.lanes}, ptr %c, i64 0, i64 0)",
         "  ret void",
         "}",
     ])  # fmt: skip
 
 
+def _tiles_called(t: Vectors, function: str, known: Cut) -> list[str]:
+    """The declarations of the tiles that strips call."""
+    kinds = [(_most_vectors(function), True)] * known.is_whole + [(v, False) for v in known.lasts]
+    kind, of_pairs = _TILE.replace("noalias ", ""), function == "pairs"
+    return [
+        f"declare void @product.{_tile_name(t, r, v, is_whole, of_pairs)}({kind}{'' if is_whole else ', i64'})"
+        for r in known.heights
+        for v, is_whole in kinds
+    ]
+
+
+def _of_tiles(function: str, type_: str, known: Cut, name: str) -> str:
+    """The module of rows, pairs or a row."""
+    t, most = Vectors(type_, most_lanes(type_)), _most_vectors(function)
+    parts = [_strip(t, f"strip.{r}", r, most, known, function == "pairs") for r in known.heights]
+    if function == "row":
+        parts.append(_row(t, name))
+    elif function == "pairs":
+        parts += [_rows(t, "all.rows", known.heights), _pairs(t, name, most)]
+    else:
+        parts.append(_rows(t, name, known.heights))
+    return "\n".join([*parts, *_tiles_called(t, function, known), "attributes #0 = { nounwind noinline }", ""])
+
+
 # -- panels -----------------------------------------------------------------------------------------------------------
 
 _PACK = """
-define void @product.pack.T(i64 %k, i64 %n, ptr %b, i64 %b.row, i64 %b.column, ptr noalias %panels) #0 {
+define void @product.pack.WAY.T(i64 %k, i64 %n, ptr %b, i64 %b.row, i64 %b.column, ptr noalias %panels) #0 {
 entry:
   %size = mul i64 %k, PANEL
-  %is.turned = icmp ne i64 %b.column, 1
   br label %panel
 panel:
-  %j = phi i64 [ 0, %entry ], [ %j.next, %packed ]
-  %to = phi ptr [ %panels, %entry ], [ %to.next, %packed ]
+  %j = phi i64 [ 0, %entry ], [ %j.next, %inside ]
+  %to = phi ptr [ %panels, %entry ], [ %to.next, %inside ]
   %more = icmp slt i64 %j, %n
   br i1 %more, label %inside, label %end
 inside:
   %left = sub i64 %n, %j
   %skip = mul i64 %j, %b.column
   %from = getelementptr KIND, ptr %b, i64 %skip
-  br i1 %is.turned, label %turned, label %straight
-turned:
-  call void @turned(i64 %k, i64 %left, ptr %from, i64 %b.column, ptr %to)
-  br label %packed
-straight:
-  call void @straight(i64 %k, i64 %left, ptr %from, i64 %b.row, ptr %to)
-  br label %packed
-packed:
+  call void @WAY(i64 %k, i64 %left, ptr %from, i64 %STEP, ptr %to)
   %j.next = add i64 %j, PANEL
   %to.next = getelementptr KIND, ptr %to, i64 %size
   br label %panel
 end:
   ret void
 }
+"""
 
+_STRAIGHT = """
 define internal void @straight(i64 %k, i64 %left, ptr %b, i64 %b.row, ptr noalias %to) #0 {
 entry:
 MASKS
@@ -259,7 +345,9 @@ ROW
 end:
   ret void
 }
+"""
 
+_TURNED = """
 define internal void @turned(i64 %k, i64 %left, ptr %b, i64 %b.column, ptr noalias %to) #0 {
 entry:
   %is.whole = icmp sge i64 %left, PANEL
@@ -330,15 +418,8 @@ def _turned_block(t: Vectors) -> Iterator[str]:
 
 def _lanes_below(t: Vectors) -> str:
     """The mask of the first so many lanes."""
-    numbers, wide = ", ".join(f"i64 {i}" for i in range(t.lanes)), f"<{t.lanes} x i64>"
-    return "\n".join([
-        f"define internal {t.mask} @lanes.below(i64 %count) #1 {{",
-        f"  %one = insertelement {wide} poison, i64 %count, i64 0",
-        f"  %all = shufflevector {wide} %one, {wide} poison, <{t.lanes} x i32> zeroinitializer",
-        f"  %mask = icmp slt {wide} <{numbers}>, %all",
-        f"  ret {t.mask} %mask",
-        "}",
-    ])  # fmt: skip
+    lines = [f"define internal {t.mask} @lanes.below(i64 %count) #1 {{", *t.first("%mask", "%count")]
+    return "\n".join([*lines, f"  ret {t.mask} %mask", "}"])
 
 
 def _panel_masks(t: Vectors) -> Iterator[str]:
@@ -355,13 +436,13 @@ def _panel_row(t: Vectors) -> Iterator[str]:
         yield t.store(f"%row{v}", f"%into{v}")
 
 
-def _pack(t: Vectors) -> str:
-    text = _PACK
+def _pack(t: Vectors, way: str) -> str:
+    text = _PACK + (_STRAIGHT if way == "straight" else _TURNED)
     for word, lines in {"BLOCK": _turned_block(t), "MASKS": _panel_masks(t), "ROW": _panel_row(t)}.items():
         text = text.replace(f"{word}\n", "\n".join([*lines, ""]))
     for word, meaning in {
-        "product.pack.T": f"product.pack.{t.suffix}", "PANEL": str(VECTORS * t.lanes), "LANES": str(t.lanes),
-        "KIND": t.kind, "MASK": t.mask,
+        "WAY.T": f"{way}.{t.suffix}", "WAY": way, "STEP": "b.row" if way == "straight" else "b.column",
+        "PANEL": str(VECTORS * t.lanes), "LANES": str(t.lanes), "KIND": t.kind, "MASK": t.mask,
     }.items():  # fmt: skip
         text = text.replace(word, meaning)
     return text
@@ -433,12 +514,12 @@ def _dot_rows(t: Vectors, rows: int, chains: int) -> str:
     return "\n".join([*lines, "  ret void", "}"])
 
 
-def _dots(t: Vectors) -> str:
+def _dots(t: Vectors, name: str, heights: tuple[int, ...]) -> str:
+    """Of a number of rows that is a multiple of four, or less, there are no rows for the others."""
+    call = "(i64 %k, ptr %ai, i64 %a.row, ptr %b, ptr %ci, i64 %c.step)"
     return "\n".join([
-        _dot_rows(t, DOT_ROWS, 2),
-        _dot_rows(t, 1, 4),
-        f"define void @product.dots.{t.suffix}(i64 %m, i64 %k, ptr %a, i64 %a.row, ptr %b, ptr noalias %c, "
-        "i64 %c.step) #0 {",
+        *[_dot_rows(t, rows, 2 if rows == DOT_ROWS else 4) for rows in heights],
+        f"define void @{name}(i64 %m, i64 %k, ptr %a, i64 %a.row, ptr %b, ptr noalias %c, i64 %c.step) #0 {{",
         "entry:",
         "  br label %head",
         "head:",
@@ -451,14 +532,14 @@ def _dots(t: Vectors) -> str:
         "  %is.four = icmp sle i64 %i.four, %m",
         "  br i1 %is.four, label %four, label %few",
         "four:",
-        f"  call void @dots.{DOT_ROWS}(i64 %k, ptr %ai, i64 %a.row, ptr %b, ptr %ci, i64 %c.step)",
+        f"  call void @dots.{DOT_ROWS}{call}" if DOT_ROWS in heights else "",
         "  br label %head",
         "few:",
         "  %more = icmp slt i64 %i, %m",
         "  br i1 %more, label %one, label %end",
         "one:",
         "  %i.one = add i64 %i, 1",
-        "  call void @dots.1(i64 %k, ptr %ai, i64 %a.row, ptr %b, ptr %ci, i64 %c.step)",
+        f"  call void @dots.1{call}" if 1 in heights else "",
         "  br label %head",
         "end:",
         "  ret void",
@@ -469,29 +550,47 @@ def _dots(t: Vectors) -> str:
 # -- modules ----------------------------------------------------------------------------------------------------------
 
 
-def _tiles(t: Vectors, rows: int, most: int, of_pairs: bool = False) -> list[str]:
-    return [*[_tile(t, rows, v, False, of_pairs) for v in range(1, most + 1)], _tile(t, rows, most, True, of_pairs)]
-
-
-def module_text(function: str, type_: str) -> str:
-    """One of the functions, with what it calls."""
+def _without_tiles(type_: str, form: Cut | str, name: str) -> str:
+    """The module of dots, or of a way to pack."""
     t = Vectors(type_, most_lanes(type_))
-    if function in ("rows", "pairs"):
-        of_pairs = function == "pairs"
-        rows, most = _tile_of_pairs() if of_pairs else (heights(), VECTORS)
-        parts = [text for r in rows for text in (*_tiles(t, r, most, of_pairs), _strip(t, r, most))]
-        parts += [_rows(t, rows), *([_pairs(t, most)] if of_pairs else [])]
-    elif function == "row":
-        parts = [*_tiles(t, 1, ROW_VECTORS), _row(t)]
-    else:
-        parts = [_lanes_below(t), _pack(t) if function == "pack" else _dots(t)]
+    text = _dots(t, name, form.heights) if isinstance(form, Cut) else _pack(t, form)
     attributes = ["attributes #0 = { nounwind noinline }", "attributes #1 = { nounwind alwaysinline }"]
-    return "\n".join([*parts, *t.declarations(), *attributes, ""])
+    return "\n".join([_lanes_below(t), text, *t.declarations(), *attributes, ""])
+
+
+def tile_text(type_: str, rows: int, vectors: int, is_whole: bool, of_pairs: bool) -> str:
+    """The module of a tile."""
+    t = Vectors(type_, most_lanes(type_))
+    attributes = "attributes #0 = { nounwind noinline }"
+    return "\n".join([_tile(t, rows, vectors, is_whole, of_pairs), *t.declarations(), attributes, ""])
 
 
 def address(name: str) -> int:
     """The address of the function `product.NAME`, for compiled code; 0 where there is none."""
-    function, _, type_ = name.partition(".")
-    if function not in FUNCTIONS or type_ not in FLOATS:
+    beginning, _, type_ = name.rpartition(".")
+    function, _, form = beginning.partition(".")
+    if type_ not in FLOATS:
         return 0
-    return written(module_text, f"product.{name}", function, type_).address
+    entry = f"product.{name}"
+    if function == "pack":
+        return written(_without_tiles, entry, type_, form, entry).address if form in PACKS else 0
+    if function not in FUNCTIONS:
+        return 0
+    known = _cut_of(form) if form else cut(function, type_, None, None)
+    if known is None:
+        return 0
+    if function == "dots":
+        return written(_without_tiles, entry, type_, known, entry).address
+    return written(_of_tiles, entry, function, type_, known, entry, table=TILES).address
+
+
+def tile_address(name: str) -> int:
+    beginning, _, type_ = name.rpartition(".")
+    found = _TILE_NAME.fullmatch(beginning)
+    if found is None or type_ not in FLOATS:
+        return 0
+    tile = int(found[1]), int(found[2]), found[3] == "w", found[4] == "p"
+    return written(tile_text, f"product.{name}", type_, *tile).address
+
+
+TILES = Table({}, {"product": Family(tile_address, is_compiled=True)})

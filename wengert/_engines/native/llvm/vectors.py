@@ -57,6 +57,15 @@ class Vectors:
             f"  {out} = shufflevector {self.vec} {out}.one, {self.vec} poison, <{self.lanes} x i32> zeroinitializer",
         ]
 
+    def first(self, out: str, count: str) -> list[str]:
+        """The mask of the first so many lanes."""
+        wide = f"<{self.lanes} x i64>"
+        return [
+            f"  {out}.one = insertelement {wide} poison, i64 {count}, i64 0",
+            f"  {out}.all = shufflevector {wide} {out}.one, {wide} poison, <{self.lanes} x i32> zeroinitializer",
+            f"  {out} = icmp slt {wide} <{', '.join(f'i64 {i}' for i in range(self.lanes))}>, {out}.all",
+        ]
+
     def at(self, out: str, base: str, index: str | int) -> str:
         return f"  {out} = getelementptr {self.kind}, ptr {base}, i64 {index}"
 

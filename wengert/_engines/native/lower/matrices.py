@@ -377,8 +377,8 @@ def rows_of_product(b: Builder, x: Stored, y: Stored, out: Stored) -> None:
 # -- vectors ----------------------------------------------------------------------------------------------------------
 
 
-def _call(b: Builder, function: str, type_: str, *arguments: Operand | Address) -> None:
-    b.call(f"product.{function}.{type_}", [a if isinstance(a, Address) else Typed("i64", a) for a in arguments])
+def _call(b: Builder, name: str, *arguments: Operand | Address) -> None:
+    b.call(name, [a if isinstance(a, Address) else Typed("i64", a) for a in arguments])
 
 
 def _at(x: Stored) -> Address:
@@ -389,11 +389,12 @@ def _dots(block: Block, made: Plan, in_thread: bool) -> None:
     """Each row times the vector, or each of few."""
     b, (x, y, out) = block.b, made[1:4]
     (m, k), n, work = x.shape, y.shape[1], _work(b, x.shape, 4)
+    name = multiply.named("dots", x.type, m)
     with nests.shares(b, m, 4 * CHUNK, None if in_thread else work) as (first, count):
         rows = _part(b, x, first, 0, (count, k))
         with b.loop(0, n) as j:
             column, into = _part(b, y, 0, j, (k, 1)), _part(b, out, first, j, (count, 1))
-            _call(b, "dots", x.type, count, k, _at(rows), x.strides[0], _at(column), _at(into), out.strides[0])
+            _call(b, name, count, k, _at(rows), x.strides[0], _at(column), _at(into), out.strides[0])
 
 
 def _row(block: Block, made: Plan, in_thread: bool) -> None:
@@ -412,7 +413,7 @@ def _row(block: Block, made: Plan, in_thread: bool) -> None:
 
 def _row_at_once(b: Builder, made: Plan) -> None:
     (x, y, out), (n, k) = made[1:4], made.x.shape
-    _call(b, "row", x.type, n, k, _at(y), y.strides[0], _at(x), x.strides[1], _at(out))
+    _call(b, multiply.named("row", x.type, 1, n), n, k, _at(y), y.strides[0], _at(x), x.strides[1], _at(out))
 
 
 def _row_in_parts(block: Block, made: Plan, work: Operand) -> None:
@@ -425,7 +426,8 @@ def _row_in_parts(block: Block, made: Plan, work: Operand) -> None:
         count = nests.at_most(b, size, b.sub(k, first))
         columns, factors = _part(b, x, 0, first, (n, count)), _part(b, y, first, 0, (count, 1))
         into = sums.row(b, part)
-        _call(b, "row", x.type, n, count, _at(factors), y.strides[0], _at(columns), x.strides[1], _at(into))
+        name = multiply.named("row", x.type, 1, n)
+        _call(b, name, n, count, _at(factors), y.strides[0], _at(columns), x.strides[1], _at(into))
     with b.loop(0, n) as j:
         total = b.var(x.type, 0.0)
         for part in range(PARTS):
@@ -483,28 +485,29 @@ def _rows_of_all(block: Block, made: Plan, in_thread: bool) -> None:
     """All at once, or block by block if the right operand is large."""
     b, x, y = block.b, made.x, made.y
     joins = int(made.joins)
+    m, n = made.out.shape
+    name = multiply.named("rows", x.type, m, None if made.mirrors else n)
     if not made.packs:
-        _block_product(block, made, in_thread, joins)
+        _block_product(block, made, name, in_thread, joins)
         return
     size = _local_size(made)
     if size is not None:
         # a thread has room on its stack only; elsewhere many products of a function may share it
         panels = b.local(y.type, size) if in_thread else block.fresh((size,), y.type).array
-        _block_product(block, made, in_thread, joins, panels)
+        _block_product(block, made, name, in_thread, joins, panels)
         if not in_thread:
             block.give_back(panels, size)
         return
-    m = x.shape[0]
     if _is_unit(y.strides[1]) and type(m) is not int:
         with b.when(b.let("lt", "i64", m, PACKED_ROWS)) as branch:
-            _block_product(block, made._replace(packs=False), in_thread, joins)
+            _block_product(block, made._replace(packs=False), name, in_thread, joins)
         with b.inside(branch.other):
-            _by_blocks(block, made)
+            _by_blocks(block, made, name)
     else:
-        _by_blocks(block, made)
+        _by_blocks(block, made, name)
 
 
-def _by_blocks(block: Block, made: Plan) -> None:
+def _by_blocks(block: Block, made: Plan, name: str) -> None:
     b, (x, y, out) = block.b, made[1:4]
     (m, k), n, width = x.shape, y.shape[1], multiply.panel_width(x.type)
     panels = _room(block, made)
@@ -516,46 +519,50 @@ def _by_blocks(block: Block, made: Plan) -> None:
         joins: Operand = int(made.joins)
         if not joins and type(p) is not int:
             joins = b.select("i64", b.let("gt", "i64", p, 0), 1, 0)
-        _block_product(block, inner, False, joins, panels, j)
+        _block_product(block, inner, name, False, joins, panels, j)
     if type(k) is int and type(n) is int:
         block.give_back(panels, _panel_room(b, made))
 
 
 def _block_product(
-    block: Block, made: Plan, in_thread: bool, joins: Operand, panels: Array | None = None, start: Operand = 0
+    block: Block, made: Plan, name: str, in_thread: bool, joins: Operand, panels: Array | None = None,
+    start: Operand = 0,
 ) -> None:  # fmt: skip
     """One block of terms and columns: packed, if it must be, then all rows, or all columns of few rows.
 
-    Of what is mirrored, rows end at the diagonal; `start` is the first column's number in the whole product.
+    Of what is mirrored, rows end at the diagonal; `start` is the first column's number in the whole product. `name` is
+    that of the function for the whole product's extents, of which blocks and shares are cut off behind whole tiles.
     """
     b, (x, y, out) = block.b, made[1:4]
     (m, k), n, width = x.shape, y.shape[1], multiply.panel_width(x.type)
     step: Operand = width
     if made.packs:
         assert panels is not None
-        _call(b, "pack", x.type, k, n, _at(y), y.strides[0], y.strides[1], Address(panels))
+        way = "straight" if _is_unit(y.strides[1]) else "turned"
+        _call(b, f"product.pack.{way}.{x.type}", k, n, _at(y), y.strides[0], y.strides[1], Address(panels))
         y, step = Stored((k, n), panels, 0, (width, 1), False), b.mul(k, width)
     work = None if in_thread else _work(b, (m, k, n), PER_ELEMENT)
     if type(m) is int and m <= CHUNK:
         with nests.shares(b, n, 2 * width, work) as (first, count):
             right = Address(y.array, b.add(y.offset, b.mul(b.divided(first, width), step)))
             into = _part(b, out, 0, first, (m, count))
-            _call(b, "rows", x.type, m, count, k, _at(x), *x.strides, right, y.strides[0], step, _at(into),
+            _call(b, name, m, count, k, _at(x), *x.strides, right, y.strides[0], step, _at(into),
                   out.strides[0], joins)  # fmt: skip
         return
     with _chunks(b, m, work, made.mirrors) as (first, count):
         columns = nests.between(b, b.sub(b.add(first, count), start), 0, n) if made.mirrors else n
         left, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, columns))
-        _call(b, "rows", x.type, count, columns, k, _at(left), *x.strides, _at(y), y.strides[0], step, _at(into),
+        _call(b, name, count, columns, k, _at(left), *x.strides, _at(y), y.strides[0], step, _at(into),
               out.strides[0], joins)  # fmt: skip
 
 
 def _pairs(block: Block, made: Plan, in_thread: bool) -> None:
     b, (x, y, out), type_ = block.b, made[1:4], ITEM[made.x.type]
     (m, k), n = x.shape, y.shape[1]
+    name = multiply.named("pairs", type_, m, n)
     with nests.shares(b, m, CHUNK, None if in_thread else _work(b, (m, k, n), PER_ELEMENT // 4)) as (first, count):
         left, into = _part(b, x, first, 0, (count, k)), _part(b, out, first, 0, (count, n))
-        _call(b, "pairs", type_, count, n, k, _at(left), *x.strides, _at(y), y.strides[0], _at(into), out.strides[0],
+        _call(b, name, count, n, k, _at(left), *x.strides, _at(y), y.strides[0], _at(into), out.strides[0],
               int(made.joins))  # fmt: skip
 
 
