@@ -235,12 +235,24 @@ COPIES = """\
 ; -- copies of arrays whose elements do not lie side by side
 copy.start:
   %copied.count = load i64, ptr %copies
+  %is.all.there = icmp eq i64 %copied.count, 0
+  br i1 %is.all.there, label %out.start, label %copy.them
+copy.them:
+  %are.copied = call i1 @wg_copied(ptr %copies, ptr %buffers)
+  br i1 %are.copied, label %out.start, label %refuse
+"""
+
+COPIED = """\
+; Whether there was memory for copies of all that is noted at %copies.
+define internal i1 @wg_copied(ptr %copies, ptr %buffers) SELDOM {
+copy.start:
+  %copied.count = load i64, ptr %copies
   %copied.first = getelementptr i64, ptr %copies, i64 1
   br label %copy.each
 copy.each:
   %g = phi i64 [ 0, %copy.start ], [ %g.next, %copy.put ]
   %g.more = icmp slt i64 %g, %copied.count
-  br i1 %g.more, label %copy.make, label %out.start
+  br i1 %g.more, label %copy.make, label %copy.done
 copy.make:
   %p.apart = getelementptr [2 x i64], ptr %copied.first, i64 %g
   %apart = load ptr, ptr %p.apart
@@ -249,7 +261,7 @@ copy.make:
   br i1 %has.whole, label %copy.put, label %copy.lacks
 copy.lacks:
   call void @PyErr_Clear()  ; of a want of memory: the general path meets it, too, and words it
-  br label %refuse
+  ret i1 false
 copy.put:
   call void @Py_DecRef(ptr %apart)
   store ptr %whole, ptr %p.apart
@@ -261,4 +273,7 @@ copy.put:
   store ptr %whole.data, ptr %p.whole.buffer
   %g.next = add i64 %g, 1
   br label %copy.each
+copy.done:
+  ret i1 true
+}
 """

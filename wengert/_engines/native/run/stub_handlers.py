@@ -16,6 +16,15 @@ look:
   %asks = and i1 %is.flagged, %has.state
   br i1 %asks, label %ask, label %take
 ask:
+  %goes.on = call i1 @wg_warned(ptr %self, ptr %args, i64 %given, ptr %message, ptr %state, i32 %told.flags)
+  br i1 %goes.on, label %take, label %drop.start
+"""
+
+WARNED = """\
+; Whether the call goes on, its flags told to whoever asks for them.
+define internal i1 @wg_warned(ptr %self, ptr %args, i64 %given, ptr %message, ptr %state, i32 %told.flags) SELDOM {
+ask:
+  %p.now = alloca ptr
   %var = load ptr, ptr %state
   %has.var = icmp ne ptr %var, null
   br i1 %has.var, label %ask.var, label %warn
@@ -32,7 +41,9 @@ ask.var:
   %masked = and i32 %told.flags, %mask
   %is.masked = icmp eq i32 %masked, 0
   %is.silent = and i1 %is.known, %is.masked
-  br i1 %is.silent, label %take, label %warn
+  br i1 %is.silent, label %silent, label %warn
+silent:
+  ret i1 true
 warn:
   %warner = call ptr @PyTuple_GetItem(ptr %self, i64 2)
   %warned.count = add i64 %given, 1
@@ -56,14 +67,27 @@ warn.call:
   call void @Py_DecRef(ptr %py.flags)
   call void @Py_DecRef(ptr %warn.answer)
   %warn.ok = icmp ne ptr %warn.answer, null
-  br i1 %warn.ok, label %take, label %drop.start
+  ret i1 %warn.ok
+}
 """
 
 FAILURE = """\
 ; -- failure
 drop.start:
-  %drop.status = phi i32 [ OUT_OF_MEMORY, %out.lacks ], [ %status, %ran ], [ -1, %take.made ], [ -1, %warn.call ]
-  %drop.stop = phi i64 [ %o, %out.lacks ], [ %results, %ran ], [ %results, %take.made ], [ %results, %warn.call ]
+  %drop.status = phi i32 [ OUT_OF_MEMORY, %out.lacks ], [ %status, %ran ], [ -1, %take.made ], [ -1, %ask ]
+  %drop.stop = phi i64 [ %o, %out.lacks ], [ %results, %ran ], [ %results, %take.made ], [ %results, %ask ]
+  %failed = call ptr @wg_failed(ptr %self, ptr %args, i64 %given, ptr %message, ptr %objects, ptr %outs, ptr %p.preset,
+                                ptr %context, i32 %drop.status, i64 %drop.stop)
+  ret ptr %failed
+raise:
+  ret ptr null
+"""
+
+FAILED = """\
+; What the call gives that has failed, of whose results so many are to be dropped.
+define internal ptr @wg_failed(ptr %self, ptr %args, i64 %given, ptr %message, ptr %objects, ptr %outs, ptr %p.preset,
+                               ptr %context, i32 %drop.status, i64 %drop.stop) SELDOM {
+drop.start:
   br label %drop
 drop:
   %q = phi i64 [ 0, %drop.start ], [ %q.next, %drop.done ]
@@ -130,4 +154,5 @@ copied:
   call void @Py_DecRef(ptr %py.status)
   call void @Py_DecRef(ptr %py.failing)
   ret ptr %answer
+}
 """

@@ -129,8 +129,8 @@ out.put:
 HANDED_OVER = """\
 ; -- success
 take:
-  %t = phi i64 [ 0, %look ], [ 0, %ask.var ], [ 0, %warn.call ], [ %t.next, %take.next ]
-  %u = phi ptr [ %p.preset, %look ], [ %p.preset, %ask.var ], [ %p.preset, %warn.call ], [ %u.next, %take.next ]
+  %t = phi i64 [ 0, %look ], [ 0, %ask ], [ %t.next, %take.next ]
+  %u = phi ptr [ %p.preset, %look ], [ %p.preset, %ask ], [ %u.next, %take.next ]
   %take.more = icmp slt i64 %t, %results
   br i1 %take.more, label %take.one, label %taken
 take.one:
@@ -158,29 +158,10 @@ take.number:
   %number = call ptr @PyArray_Scalar(ptr %u.data, ptr %u.dtype, ptr null)
   br label %take.made
 take.filled:
-  %u.bytes = call i64 @extents(ptr %u.axes, i64 %u.rank, ptr %sizes, ptr %dims, i64 1)
-  call void @Py_IncRef(ptr %u.dtype)
-  %u.rank.short = trunc i64 %u.rank to i32
-  %over = call ptr @PyArray_NewFromDescr(ptr %ndarray, ptr %u.dtype, i32 %u.rank.short, ptr %dims, ptr null,
-                                         ptr %u.data, i32 1281, ptr null)  ; C-contiguous, aligned, writable
-  %has.over = icmp ne ptr %over, null
-  %has.memory = icmp ne ptr %u.data, null  ; of nothing there may be none
-  %is.owned = and i1 %has.over, %has.memory
-  br i1 %is.owned, label %take.owner, label %take.made
-take.owner:
-  %owner = call ptr @PyCapsule_New(ptr %u.data, ptr @block.name, ptr @dropped.data)
-  %has.owner = icmp ne ptr %owner, null
-  br i1 %has.owner, label %take.own, label %take.lost
-take.lost:
-  call void @Py_DecRef(ptr %over)
-  br label %take.made
-take.own:
-  %ignored = call i32 @PyArray_SetBaseObject(ptr %over, ptr %owner)
-  store ptr null, ptr %p.u.data  ; the capsule has it now
+  %over = call ptr @wg_over(ptr %ndarray, ptr %p.u.dtype, ptr %sizes, ptr %dims, ptr %p.u.data)
   br label %take.made
 take.made:
-  %made = phi ptr [ %number, %take.number ], [ %over, %take.filled ], [ %over, %take.own ],
-                [ null, %take.lost ]
+  %made = phi ptr [ %number, %take.number ], [ %over, %take.filled ]
   store ptr %made, ptr %p.u.object
   %has.made = icmp ne ptr %made, null
   br i1 %has.made, label %take.next, label %drop.start
@@ -218,5 +199,39 @@ fill.one:
   br label %fill
 filled.all:
   ret ptr %tuple
+}
+"""
+
+OVER = """\
+; An array over memory that was taken, which goes with it then; %p.dtype is where its record has its dtype.
+define internal ptr @wg_over(ptr %ndarray, ptr %p.dtype, ptr %sizes, ptr %dims, ptr %p.data) SELDOM {
+take.filled:
+  %data = load ptr, ptr %p.data
+  %dtype = load ptr, ptr %p.dtype
+  %p.rank = getelementptr i64, ptr %p.dtype, i64 1
+  %rank = load i64, ptr %p.rank
+  %axes = getelementptr i64, ptr %p.dtype, i64 2
+  %bytes = call i64 @extents(ptr %axes, i64 %rank, ptr %sizes, ptr %dims, i64 1)
+  call void @Py_IncRef(ptr %dtype)
+  %rank.short = trunc i64 %rank to i32
+  %over = call ptr @PyArray_NewFromDescr(ptr %ndarray, ptr %dtype, i32 %rank.short, ptr %dims, ptr null,
+                                         ptr %data, i32 1281, ptr null)  ; C-contiguous, aligned, writable
+  %has.over = icmp ne ptr %over, null
+  %has.memory = icmp ne ptr %data, null  ; of nothing there may be none
+  %is.owned = and i1 %has.over, %has.memory
+  br i1 %is.owned, label %take.owner, label %take.whole
+take.owner:
+  %owner = call ptr @PyCapsule_New(ptr %data, ptr @block.name, ptr @dropped.data)
+  %has.owner = icmp ne ptr %owner, null
+  br i1 %has.owner, label %take.own, label %take.lost
+take.lost:
+  call void @Py_DecRef(ptr %over)
+  ret ptr null
+take.own:
+  %ignored = call i32 @PyArray_SetBaseObject(ptr %over, ptr %owner)
+  store ptr null, ptr %p.data  ; the capsule has it now
+  br label %take.whole
+take.whole:
+  ret ptr %over
 }
 """
