@@ -286,7 +286,7 @@ def _prints(x: Any) -> Any:
 
 
 def _of_scipy(x: Any) -> Any:
-    return wg.real(wsp.special.wofz(x * 1j))
+    return wsp.special.struve(1.5, x)
 
 
 def _of_scipy_in_a_loop(x: Any) -> Any:

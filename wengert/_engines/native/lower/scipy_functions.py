@@ -1,6 +1,7 @@
-"""Real functions of `scipy.special` that have no primitive of their own, as vector code.
+"""Functions of `scipy.special` that have no primitive of their own, as vector code.
 
-`dawsn`, `exprel`, `fresnel`, `sici`, `spence`, and `owens_t` (`owens_t.py`).
+`dawsn`, `exprel`, `fresnel`, `sici`, `spence`, `owens_t` (`owens_t.py`), and of complex numbers `wofz` and `erfcx`
+(`faddeeva.py`).
 
 They are calls of one primitive that names the function (`scipy/_ufuncs.py`), of which others stay calls of SciPy's.
 Each is made of polynomials, those of least squares of relative errors at Chebyshev's points, worked out with 50 digits:
@@ -17,7 +18,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..ir.builder import Builder
-from ..ir.loops import Operand
+from ..ir.complex_numbers import Pair, pair_of
+from ..ir.loops import COMPLEX, ITEM, Operand
+from . import faddeeva
+from .complex_scalars import COMPLEX_SCALARS
 from .numbers import EULER, Number, at_most, fma, fused, log, where
 from .owens_t import owens_t
 
@@ -349,11 +353,19 @@ def _exprel(x: Number) -> Number:
     return where(is_small, 1.0, where(is_large, math.inf, place.of("expm1") / place))
 
 
+def _wofz_of_real(x: Number) -> tuple[Number, Number]:
+    return (-(x * x)).of("exp"), (2 / math.sqrt(math.pi)) * _dawsn(x)
+
+
 # by SciPy's name and the place among its results
 _FORMULAS: dict[tuple[str, int], Callable[..., Number]] = {
     ("dawsn", -1): _dawsn, ("spence", -1): _spence, ("sici", 0): _si, ("sici", 1): _ci,
     ("exprel", -1): _exprel, ("owens_t", -1): owens_t, ("fresnel", 0): _fresnel(False), ("fresnel", 1): _fresnel(True),
 }  # fmt: skip
+_OF_COMPLEX: dict[tuple[str, int], Callable[[Number, Number], Sequence[Number]]] = {
+    ("wofz", -1): faddeeva.wofz, ("erfcx", -1): faddeeva.erfcx,
+}  # fmt: skip
+_COMPLEX_OF_REAL: dict[tuple[str, int], Callable[[Number], Sequence[Number]]] = {("wofz", -1): _wofz_of_real}
 _SHORT = ("dawsn", "owens_t", "spence")  # computed in float32, too: of others terms cancel
 
 
@@ -362,9 +374,9 @@ def _named(attrs: tuple[Any, ...]) -> tuple[str, int]:
     return said["function"], said["index"]
 
 
-def has_formula(attrs: tuple[Any, ...]) -> bool:
-    """Whether a call of real numbers is vector code."""
-    return _named(attrs) in _FORMULAS
+def has_formula(attrs: tuple[Any, ...], of_complex: bool, is_complex: bool) -> bool:
+    """Whether a call is vector code, of numbers and with a result that may be complex."""
+    return _named(attrs) in (_OF_COMPLEX if of_complex else _COMPLEX_OF_REAL if is_complex else _FORMULAS)
 
 
 def _call(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
@@ -373,4 +385,15 @@ def _call(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
     return b.convert(t, kind, _FORMULAS[found](*[Number(b, b.convert(kind, t, x), kind) for x in xs]).x)
 
 
+def _call_of_complex(b: Builder, t: str, attrs: tuple[Any, ...], x: Any) -> Pair:
+    name, kind = _named(attrs), ITEM[t]
+    if t not in COMPLEX:
+        parts = _COMPLEX_OF_REAL[name](Number(b, x, t))
+    else:
+        z = pair_of(x)
+        parts = _OF_COMPLEX[name](*[Number(b, b.convert("f64", kind, part)) for part in (z.re, z.im)])
+    return Pair(*[b.convert(kind, part.type, part.x) for part in parts])
+
+
 IN_PROCESS = {"scipy_special": _call}
+COMPLEX_SCALARS["scipy_special"] = _call_of_complex

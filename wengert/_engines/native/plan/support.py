@@ -170,7 +170,8 @@ def _series(node: Node) -> str:
 
 
 def _of_scipy(node: Node) -> str:
-    return "" if scipy_functions.has_formula(node.attrs) else "no lowering"
+    kinds = (node.inputs[-1].dtype.kind == "c", node.outputs[0].dtype.kind == "c")
+    return "" if scipy_functions.has_formula(node.attrs, *kinds) else "no lowering"
 
 
 def _power(node: Node) -> str:
