@@ -544,3 +544,22 @@ def test_only_large_products_with_the_own_transpose_are_mirrored() -> None:
     assert not mirrors(matrices.MIRRORED_ROWS - 1)
     assert not mirrors(300, other=True)
     assert not mirrors(300, joins=True)
+
+
+def test_a_small_matrix_for_many_lies_in_memory_once() -> None:
+    """Gates on the qubits of a state: the code of the copies, of two lengths, ended the process with LLVM 20."""
+
+    def circuit(gate: Any, state: Any) -> Any:
+        for k in range(6):
+            state = wg.reshape(wg.matmul(gate, wg.reshape(state, (2**k, 2, 2 ** (5 - k)))), (64,))
+        return state
+
+    gate, state = RNG.normal(size=(2, 2)), RNG.normal(size=64)
+    expected = state
+    for _ in range(6):
+        expected = np.kron(gate, np.eye(32)) @ expected
+        expected = expected.reshape(2, 32).T.ravel()
+    np.testing.assert_allclose(wg.function(circuit)(gate, state), expected, rtol=1e-12)
+    function = text_of(lambda gate, x, y: (wg.sin(gate) @ x, wg.sin(gate) @ y), gate, RNG.normal(size=(4, 2, 16)),
+                       RNG.normal(size=(8, 2, 8)))  # fmt: skip
+    assert not room_of([*walk(function.body)])

@@ -14,7 +14,20 @@ from typing import Any, NamedTuple, cast
 from ..ir import half_floats
 from ..ir.builder import Builder
 from ..ir.loops import COMPLEX, FLOATS, FRACTIONS, HALVES, Operand, Status
-from .forms import Extents, Form, Index, Stored, count_of, flat_place, is_numbers, row_major, strides_of, unflattened
+from ..plan.schedule import SMALL
+from .forms import (
+    Elements,
+    Extents,
+    Form,
+    Index,
+    Stored,
+    count_of,
+    flat_place,
+    is_numbers,
+    row_major,
+    strides_of,
+    unflattened,
+)
 from .ranges import is_one
 
 
@@ -63,11 +76,20 @@ def _broadcast_index(x: Form, index: Index) -> Index:
 
 def _broadcast_view(b: Builder, info: Info, xs: Sequence[Form]) -> Stored | None:
     (x,) = xs
+    if type(x) is Elements and _is_worth_memory(b, x, info.shape):
+        x = Stored(x.shape, x.spilled(b))
     if type(x) is not Stored:
         return None
     lead = len(info.shape) - len(x.shape)
     own = [0 if is_one(n) else s for n, s in zip(x.shape, x.strides, strict=True)]
     return Stored(info.shape, x.array, x.offset, (*(0,) * lead, *own), False)
+
+
+def _is_worth_memory(b: Builder, x: Elements, shape: Extents) -> bool:
+    """Whether few elements that much is made of are better read from memory, where they stand once, as products do."""
+    if b.width or len(x.items) < 2:
+        return False
+    return not is_numbers(shape) or cast(int, count_of(b, shape)) > SMALL
 
 
 def _is_single(x: Form) -> bool:
