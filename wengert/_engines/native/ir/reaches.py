@@ -91,7 +91,7 @@ def reaches(call: Call, arithmetic: Arithmetic) -> list[Reach]:
     if family == "lines":
         return _lines_in_lanes(call.name, given)
     # behind a letter for the type, or before its name
-    name = rest.partition(".")[0] if family in ("product", "numpy", "fourier", "tridiagonal") else rest[1:]
+    name = rest.partition(".")[0] if family in ("product", "numpy", "fourier", "rotations") else rest[1:]
     rule = _RULES.get(f"{family}.{name}")
     if rule is None:
         raise LookupError(f"nothing says which elements {call.name} reaches: add it to reaches.py")
@@ -296,13 +296,64 @@ def _laed1(given: _Given, type_: str) -> list[Reach]:
     ]  # fmt: skip
 
 
-def _leaves(given: _Given, type_: str) -> list[Reach]:
+def _tridiagonal(given: _Given, type_: str) -> list[Reach]:
     """The largest part has at most as many rows as a row of its vectors has numbers."""
     n, width = given[7], given[9]
     return [
         given.reach(0, (given.compute("add", given[8], 1), 1)), given.reach(1, (n, 1)), given.reach(2, (n, 1)),
         given.reach(3, (n, n), (n, 1)), given.reach(4, (n, 1)), given.reach(5, (width, 1)),
         given.reach(6, (given.compute("mul", n, 2), 1)),
+    ]  # fmt: skip
+
+
+def _gebrd(given: _Given, type_: str) -> list[Reach]:
+    m, n = given[0], given[1]
+    k = given.compute("smin", m, n)
+    return [
+        given.reach(2, (m, 1), (n, given[3])), *[given.reach(place, (k, 1)) for place in (4, 5, 6, 7)],
+        given.reach(8, (given[9], 1)), given.reach(10, (1, 1)),
+    ]  # fmt: skip
+
+
+def _ormbr(given: _Given, type_: str) -> list[Reach]:
+    """With as many reflections as the matrix has columns of its own, and not more than the one that they turn."""
+    m, n, k = given[3], given[4], given[5]
+    rows = m if given.is_letter(0, "Q") else k
+    return [
+        given.reach(6, (rows, 1), (k, given[7])), given.reach(8, (k, 1)), given.reach(9, (m, 1), (n, given[10])),
+        given.reach(11, (given[12], 1)), given.reach(13, (1, 1)),
+    ]  # fmt: skip
+
+
+def _bdsdc(given: _Given, type_: str) -> list[Reach]:
+    """All vectors, beside no others."""
+    n = given[2]
+    room = given.compute("add", given.compute("mul", given.compute("mul", n, n), 3), given.compute("mul", n, 4))
+    return [
+        given.reach(3, (n, 1)), given.reach(4, (n, 1)), given.reach(5, (n, 1), (n, given[6])),
+        given.reach(7, (n, 1), (n, given[8])), given.reach(11, (room, 1)),
+        given.reach(12, (given.compute("mul", n, 8), 1)), given.reach(13, (1, 1)),
+    ]  # fmt: skip
+
+
+def _lasd1(given: _Given, type_: str) -> list[Reach]:
+    n = given.compute("add", given.compute("add", given[0], given[1]), 1)
+    columns = given.compute("add", n, given[2])
+    room = given.compute("mul", given.compute("add", given.compute("mul", columns, 3), 2), columns)
+    return [
+        given.reach(3, (n, 1)), given.reach(4, (1, 1)), given.reach(5, (1, 1)), given.reach(6, (n, 1), (n, given[7])),
+        given.reach(8, (columns, 1), (columns, given[9])), given.reach(10, (n, 1)),
+        given.reach(11, (given.compute("mul", n, 4), 1)), given.reach(12, (room, 1)), given.reach(13, (1, 1)),
+    ]  # fmt: skip
+
+
+def _bidiagonal(given: _Given, type_: str) -> list[Reach]:
+    """The largest part has at most as many columns as a row of its vectors has numbers."""
+    n, width = given[8], given[10]
+    return [
+        given.reach(0, (given.compute("add", given[9], 1), 1)), given.reach(1, (n, 1)), given.reach(2, (n, 1)),
+        given.reach(3, (n, n), (n, 1)), given.reach(4, (n, n), (n, 1)), given.reach(5, (n, 1)),
+        given.reach(6, (width, 1)), given.reach(7, (given.compute("mul", n, 2), 1)),
     ]  # fmt: skip
 
 
@@ -385,6 +436,8 @@ _RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
     "lapack.syevd": _syevd, "lapack.gesdd": _gesdd, "lapack.geqrf": _geqrf, "lapack.orgqr": _orgqr,
     "lapack.ungqr": _orgqr, "lapack.heevd": _heevd,
     "lapack.sytrd": _sytrd, "lapack.hetrd": _sytrd, "lapack.ormtr": _ormtr, "lapack.unmtr": _ormtr,
-    "lapack.stedc": _stedc, "lapack.laed1": _laed1, "tridiagonal.leaves": _leaves,
+    "lapack.stedc": _stedc, "lapack.laed1": _laed1, "rotations.tridiagonal": _tridiagonal,
+    "lapack.gebrd": _gebrd, "lapack.ormbr": _ormbr, "lapack.unmbr": _ormbr, "lapack.bdsdc": _bdsdc,
+    "lapack.lasd1": _lasd1, "rotations.bidiagonal": _bidiagonal,
     "lapack.geev": _geev, "lapack.gees": _gees,
 }  # fmt: skip

@@ -16,7 +16,6 @@ from ..ir.builder import Builder
 from ..ir.loops import Array, Function, Operand, Status, Var
 from .forms import Stored
 
-PREFIX = "tridiagonal."
 LEAF = 25  # rows up to which LAPACK divides no matrix
 LANES = 8  # numbers of a vector that are turned at a time
 SWEEPS = 30  # for each row, after which LAPACK gives up
@@ -69,7 +68,7 @@ def _divide(
 ) -> None:  # fmt: skip
     n, count = extents
     d, e = (Stored((n,), x, 0, (1,), True) for x in matrix)
-    let = functools.partial(_let, b)
+    let = functools.partial(let_double, b)
     most = b.var("f64", 0.0)
     with b.loop(0, n) as i:
         grow(b, most, size_at(b, d, i))
@@ -229,7 +228,7 @@ class _Sweeps:
 
     def _sweep(self, row: Operand, other: Operand, ways: _Ways) -> None:
         b, d, e = self.b, self.d, self.e
-        let = functools.partial(_let, b)
+        let = functools.partial(let_double, b)
         beside = e.at(b, (b.add(row, ways.beside),))
         start = d.at(b, (row,))
         g = let("div", let("sub", d.at(b, (b.add(row, ways.step),)), start), let("mul", 2.0, beside))
@@ -244,7 +243,7 @@ class _Sweeps:
             at = b.add(ahead, ways.beside)
             element = e.at(b, (at,))
             f, share = let("mul", b.get(s_now), element), let("mul", b.get(c_now), element)
-            c, s, r = _rotation(b, b.get(g_now), f)
+            c, s, r = rotation(b, b.get(g_now), f)
             with b.when(b.let("ne", "i64", here, other)):
                 e.store(b, (b.add(at, ways.step),), r)
             g = let("sub", d.at(b, (here,)), b.get(p_now))
@@ -255,36 +254,37 @@ class _Sweeps:
             d.store(b, (here,), let("add", g, p))
             for var, value in ((p_now, p), (g_now, let("sub", let("mul", c, r), share)), (s_now, s), (c_now, c)):
                 b.set(var, value)
-            self._turn_rows(here, ahead, c, s)
+            turn_rows(b, self.rows, here, ahead, c, s)
             b.set(place, ahead)
 
         b.repeat(lambda: b.let("ne", "i64", b.get(place), row), turn)
         d.store(b, (row,), let("sub", start, b.get(p_now)))
         e.store(b, (b.add(row, ways.beside),), b.get(g_now))
 
-    def _turn_rows(self, here: Operand, ahead: Operand, c: Operand, s: Operand) -> None:
-        b, rows = self.b, self.rows
-        let = functools.partial(_let, b)
-        with b.loop(0, b.divided(rows.shape[1], LANES)) as part, b.lanes(LANES) as made:
-            column = b.add(b.mul(part, LANES), made.index)
-            x, y = rows.at(b, (here, column)), rows.at(b, (ahead, column))
-            rows.store(b, (here, column), let("add", let("mul", c, x), let("mul", s, y)))
-            rows.store(b, (ahead, column), let("sub", let("mul", c, y), let("mul", s, x)))
-
     def _solve_pair(self, low: Operand) -> None:
         """Two rows that are left: LAPACK's `laev2`."""
         b, d, e = self.b, self.d, self.e
         high = b.add(low, 1)
         large, small, c, s = _of_two(b, d.at(b, (low,)), e.at(b, (low,)), d.at(b, (high,)))
-        self._turn_rows(high, low, c, b.let("neg", "f64", s))
+        turn_rows(b, self.rows, high, low, c, b.let("neg", "f64", s))
         d.store(b, (low,), large)
         d.store(b, (high,), small)
         e.store(b, (low,), 0.0)
 
 
+def turn_rows(b: Builder, rows: Stored, here: Operand, ahead: Operand, c: Operand, s: Operand) -> None:
+    """Turns two rows, whose numbers are a multiple of `LANES`, by a rotation."""
+    let = functools.partial(let_double, b)
+    with b.loop(0, b.divided(rows.shape[1], LANES)) as part, b.lanes(LANES) as made:
+        column = b.add(b.mul(part, LANES), made.index)
+        x, y = rows.at(b, (here, column)), rows.at(b, (ahead, column))
+        rows.store(b, (here, column), let("add", let("mul", c, x), let("mul", s, y)))
+        rows.store(b, (ahead, column), let("sub", let("mul", c, y), let("mul", s, x)))
+
+
 def _of_two(b: Builder, x: Operand, y: Operand, z: Operand) -> tuple[Operand, Operand, Operand, Operand]:
     """The eigenvalues of [[x, y], [y, z]], that of larger size first, and the vector to it (cosine and sine)."""
-    let = functools.partial(_let, b)
+    let = functools.partial(let_double, b)
     either = functools.partial(b.select, "f64")
     total, apart, twice = let("add", x, z), let("sub", x, z), let("add", y, y)
     width, off = let("abs", apart), let("abs", twice)
@@ -312,9 +312,9 @@ def _of_two(b: Builder, x: Operand, y: Operand, z: Operand) -> tuple[Operand, Op
     return large, small, either(is_same, let("neg", s), c), either(is_same, c, s)
 
 
-def _rotation(b: Builder, f: Operand, g: Operand) -> tuple[Operand, Operand, Operand]:
+def rotation(b: Builder, f: Operand, g: Operand) -> tuple[Operand, Operand, Operand]:
     """Cosine and sine of the rotation that makes (r, 0) of (f, g), and r: LAPACK's `lartg`."""
-    let = functools.partial(_let, b)
+    let = functools.partial(let_double, b)
     sizes = let("abs", f), let("abs", g)
     length = let("sqrt", let("add", let("mul", f, f), let("mul", g, g)))
     c_found, r_found = b.var("f64", let("div", sizes[0], length)), b.var("f64", let("copysign", length, f))
@@ -340,7 +340,7 @@ def _rotation(b: Builder, f: Operand, g: Operand) -> tuple[Operand, Operand, Ope
 
 def _length_beside_one(b: Builder, x: Operand) -> Operand:
     """The square root of x^2 + 1: LAPACK's `lapy2`."""
-    let = functools.partial(_let, b)
+    let = functools.partial(let_double, b)
     size = let("abs", x)
     most, least = let("maximum", size, 1.0), let("minimum", size, 1.0)
     share = let("div", least, most)
@@ -357,5 +357,5 @@ def grow(b: Builder, most: Var, x: Operand) -> None:
     b.set(most, b.let("maximum", "f64", b.get(most), x))
 
 
-def _let(b: Builder, op: str, *xs: Operand) -> Operand:
+def let_double(b: Builder, op: str, *xs: Operand) -> Operand:
     return b.let(op, "f64", *xs)

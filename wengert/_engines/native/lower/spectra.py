@@ -15,6 +15,7 @@ from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
 from ..ir.loops import COMPLEX, ITEM, Operand, Status
+from .bidiagonal import Bidiagonal
 from .blocks import Block, singles
 from .complex_scalars import conj_of, scaled
 from .factorisations import Lapack, address_of, fill_matrix, loops_over, matrix_at, one_at_least, scratch
@@ -30,8 +31,9 @@ MODERATE = 1e-130, 1e130  # sizes of matrices that LAPACK takes as they are, and
 MODERATE_EXPONENT, BIAS = 400, 1023
 PANEL = 32  # columns that LAPACK's routines take together, given the room
 BY_PANELS = 81  # rows of a complex or symmetric matrix from which on they better do: fewer take 5 % longer so
-BY_PARTS = 200  # rows of a symmetric matrix up to which the steps to its vectors are called one by one
+BY_PARTS = 200  # rows of a matrix up to which the steps to its vectors are called one by one
 TRIANGLES = 65 * 64  # numbers beside panels with which LAPACK applies reflections together
+TOGETHER = {"f64": 48, "c128": 64}  # rows from which on LAPACK better applies reflections of a bidiagonal one together
 FEW_TOGETHER = 8  # reflections that it then better applies together: 32 of 64 rows take a tenth longer
 LONG = 1.5  # rows for each column beyond which LAPACK may factorise a matrix first, for its singular values
 
@@ -275,24 +277,96 @@ class _Values:
 
     def __init__(self, block: Block, extents: tuple[Operand, Operand, Operand], type_: str, job: str = "S") -> None:
         """`extents`: of the matrices, and how many values they have; `job`: "S", or "N" for values alone."""
-        b, self.job = block.b, job
+        self.job = job
         m, n, k = self.m, self.n, self.k = extents
         self.routine = Routine(block, m, n, type_)
-        most, room = larger(b, "i64", m, n), self.routine.room
+        room = self.routine.room
+        self.s, self.left, self.right = room("f64", k), room(type_, k, m), room(type_, n, k)
+        self._steps = _Steps(self, block) if job == "S" and _goes_by_parts(m, n) else _Whole(self)
+
+    def find(self, matrix: Stored) -> None:
+        self.routine.take(matrix)
+        self._steps.find(ITEM[matrix.type] == "f64")
+
+
+def _goes_by_parts(m: Operand, n: Operand) -> bool:
+    """Whether LAPACK would make a matrix upper bidiagonal at once, and of few rows."""
+    return type(m) is int and type(n) is int and 1 < n <= BY_PARTS and n <= m <= LONG * n and not is_alone()
+
+
+class _Whole:
+    """`gesdd`."""
+
+    def __init__(self, values: _Values) -> None:
+        self.values, self.b = values, values.routine.b
+        b, room, type_ = self.b, values.routine.room, values.routine.lapack.type
+        k, most = values.k, larger(self.b, "i64", values.m, values.n)
         self.length = _room_for_svd(b, type_, k, most)
         self.work, self.whole_work = room(type_, self.length), room("i32", b.mul(8, k))
-        self.s, self.left, self.right = room("f64", k), room(type_, k, m), room(type_, n, k)
         real = total_of(b, times(b, 7, k, k), times(b, 6, k), times(b, 2, most, k))
         self.beside = (address_of(room("f64", real)),) if type_ in COMPLEX else ()
 
-    def find(self, matrix: Stored) -> None:
-        b, routine = self.routine.b, self.routine
-        routine.take(matrix)
+    def find(self, is_double: bool) -> None:
+        b, values, routine = self.b, self.values, self.values.routine
         routine.lapack.call(
-            "gesdd", letter(self.job), fortran_int(b, self.m), fortran_int(b, self.n), address_of(routine.copy),
-            routine.count(self.m), address_of(self.s), address_of(self.left), routine.count(self.m),
-            address_of(self.right), routine.count(self.k), address_of(self.work), routine.count(self.length),
+            "gesdd", letter(values.job), fortran_int(b, values.m), fortran_int(b, values.n), address_of(routine.copy),
+            routine.count(values.m), address_of(values.s), address_of(values.left), routine.count(values.m),
+            address_of(values.right), routine.count(values.k), address_of(self.work), routine.count(self.length),
             *self.beside, address_of(self.whole_work),
+        )  # fmt: skip
+        routine.lapack.note()
+
+
+class _Steps:
+    """The steps of `gesdd` one by one, of which that to vectors of a bidiagonal matrix is machine code of ours."""
+
+    def __init__(self, values: _Values, block: Block) -> None:
+        self.values, self.b = values, values.routine.b
+        m, n, room, type_ = values.m, values.n, values.routine.room, values.routine.lapack.type
+        assert type(m) is int
+        assert type(n) is int
+        self.solver = Bidiagonal(block, n, values.routine.unsolved)
+        self.factors = room(type_, n), room(type_, n)
+        self.length = m if n < TOGETHER[type_] else FEW_TOGETHER * m + TRIANGLES
+        self.work = room(type_, max(self.length, PANEL * (m + n)))
+        self.name = "unmbr" if type_ in COMPLEX else "ormbr"
+
+    def find(self, is_double: bool) -> None:
+        b, values, routine, solver = self.b, self.values, self.values.routine, self.solver
+        back = routine.make_moderate() if is_double else None
+        routine.lapack.call(
+            "gebrd", fortran_int(b, values.m), fortran_int(b, values.n), address_of(routine.copy),
+            fortran_int(b, values.m), *map(address_of, (solver.d, solver.e, *self.factors, self.work)),
+            fortran_int(b, self.work.shape[0]),
+        )  # fmt: skip
+        routine.lapack.note()
+        scale = solver.solve()
+        self._put(scale if back is None else b.let("mul", "f64", scale, back))
+        self._turn("Q", values.left, self.factors[0])
+        self._turn("P", values.right, self.factors[1])
+
+    def _put(self, scale: Operand) -> None:
+        """Values and vectors of the bidiagonal matrix, from the largest value on."""
+        b, values, solver = self.b, self.values, self.solver
+        m, n, type_ = values.m, values.n, values.left.type
+        with b.loop(0, n) as i:
+            place = b.sub(b.convert("i64", "i32", solver.order.at(b, (b.sub(b.sub(n, 1), i),))), 1)
+            values.s.store(b, (i,), b.let("mul", "f64", solver.d.at(b, (place,)), scale))
+            with b.loop(0, n) as j:
+                values.left.store(b, (i, j), b.convert(type_, "f64", solver.left.at(b, (place, j))))
+                values.right.store(b, (j, i), b.convert(type_, "f64", solver.right.at(b, (j, place))))
+            with b.loop(n, m) as j:
+                values.left.store(b, (i, j), cast(Any, Pair(0.0, 0.0)) if type_ in COMPLEX else 0.0)
+
+    def _turn(self, which: str, vectors: Stored, factors: Stored) -> None:
+        """By the reflections that have made the matrix bidiagonal."""
+        b, routine, columns = self.b, self.values.routine, self.values.n
+        rows = vectors.shape[1]
+        side, way = ("L", "N") if which == "Q" else ("R", "C" if routine.lapack.type in COMPLEX else "T")
+        routine.lapack.call(
+            self.name, letter(which), letter(side), letter(way), fortran_int(b, rows), fortran_int(b, columns),
+            fortran_int(b, columns), address_of(routine.copy), fortran_int(b, self.values.m), address_of(factors),
+            address_of(vectors), fortran_int(b, rows), address_of(self.work), fortran_int(b, self.length),
         )  # fmt: skip
         routine.lapack.note()
 

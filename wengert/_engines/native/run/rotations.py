@@ -1,21 +1,25 @@
-"""The functions of `lower/rotations.py` as machine code in memory: compiled once, and kept on disk as programs are."""
+"""The functions of `lower/rotations.py` and `lower/bidiagonal_rotations.py` as machine code in memory.
+
+They are compiled once, and kept on disk as programs are.
+"""
 
 from __future__ import annotations
 
 from ..ir.loops import Function
 from ..llvm.codegen import module_text
 from ..llvm.jit import TIDIED, library
-from ..lower.rotations import leaves_function
+from ..lower import bidiagonal_rotations, rotations
 from .formulas import stored
 
-_NAME = "leaves"
+_MAKERS = {"tridiagonal": rotations.leaves_function, "bidiagonal": bidiagonal_rotations.leaves_function}
 
 
 def address(name: str) -> int:
-    """The address of the function `tridiagonal.NAME`, for compiled code; 0 where there is none."""
-    if name != _NAME:
+    """The address of the function `rotations.NAME`, for compiled code; 0 where there is none."""
+    make = _MAKERS.get(name)
+    if make is None:
         return 0
-    function = leaves_function(name)
+    function = make(name)
     # to divide takes as long as all else: LLVM's passes make nothing faster, and take ten times as long
     text = "\n".join([module_text(function, name), _called(function)])
     return library(text, "called", effort=TIDIED).address
