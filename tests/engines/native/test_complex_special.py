@@ -11,6 +11,7 @@ import scipy.special
 
 import wengert as wg
 import wengert.scipy.special as S
+from wengert.scipy._ufuncs import SLOPES, ufunc
 
 pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 
@@ -33,19 +34,28 @@ class Case(NamedTuple):
     Attributes:
         ours: it.
         exact: with many digits.
-        most: by which parts may differ relatively, in units of the type's precision: of the whole, and of each part.
+        most: by which a value may differ, in units of the type's precision.
         around: points of the plane near which it is looked at.
+        large: from where on values have no digits, not even their sign, since SciPy has an angle of that size.
     """
 
     ours: Any
     exact: Any
-    most: tuple[float, float]
+    most: float
     around: tuple[complex, ...] = (0,)
+    large: float = np.inf
+
+
+_ZEROS_AND_POLES = (0, 1, 2, 1.4616321449683622, -0.5040830082644554, -1, -3, -12)
 
 
 CASES = {
-    "wofz": Case(S.wofz, _faddeeva, (4, 100)),
-    "erfcx": Case(S.erfcx, lambda z: _faddeeva(1j * z), (4, 100)),
+    "wofz": Case(S.wofz, _faddeeva, 4),
+    "erfcx": Case(S.erfcx, lambda z: _faddeeva(1j * z), 4),
+    "psi": Case(ufunc("psi"), lambda z: mp.psi(0, z), 30, _ZEROS_AND_POLES),
+    "loggamma": Case(S.loggamma, mp.loggamma, 400, _ZEROS_AND_POLES),
+    "gamma": Case(S.gamma, mp.gamma, 20_000, _ZEROS_AND_POLES, 1e150),
+    "rgamma": Case(S.rgamma, mp.rgamma, 20_000, _ZEROS_AND_POLES, 1e150),
 }
 
 
@@ -87,16 +97,37 @@ def test_values_are_exact_to_some_units_and_no_worse_than_scipys(name: str, dtyp
     with mp.workdps(50):
         wanted = [case.exact(mp.mpc(complex(v))) for v in z]
     compiled = wg.function(case.ours)
-    whole, parts = errors(compiled(z), wanted)
-    assert np.max(whole) < case.most[0] and np.max(parts) < case.most[1]
+    ours = errors(compiled(z), wanted)
+    assert np.max(ours[0]) < case.most
     with np.errstate(all="ignore"):
-        theirs, their_parts = errors(getattr(scipy.special, name)(z), wanted)
-    assert np.max(whole) <= np.max(theirs) + 1 and np.max(parts) <= np.max(their_parts) + 1
+        theirs = errors(getattr(scipy.special, name)(z), wanted)
+    for some, others in zip(ours, theirs, strict=True):
+        for share in (0.5, 0.9, 0.98):
+            assert np.quantile(some, share) <= 1.2 * np.quantile(others, share) + 1
     text = str(lowered(ready(optimise(compiled.trace(z))), "f").function)
     assert "kernel" not in text and "special." not in text and "while" not in text
 
 
-SPECIAL = (0.0, -0.0, 1.0, -1.0, 30.0, -30.0, 6.5, -7.0, 1e9, np.inf, -np.inf, np.nan, 1e200, -1e200, 1e-320, -3e-20)
+SPECIAL = (
+    0.0,
+    -0.0,
+    1.0,
+    2.0,
+    -1.0,
+    -2.5,
+    30.0,
+    -30.0,
+    6.5,
+    -7.0,
+    1e9,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e200,
+    -1e200,
+    1e-300,
+    -3e-20,
+)
 
 
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
@@ -104,13 +135,15 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 30.0, -30.0, 6.5, -7.0, 1e9, np.inf, -np.inf, n
 def test_ends_are_those_of_the_kernels(name: str, dtype: Any) -> None:
     z = np.array([complex(x, y) for x, y in itertools.product(SPECIAL, SPECIAL)], np.complex128)
     with np.errstate(all="ignore"):
-        z = z.astype(dtype)
+        z = z[~np.isfinite(z) | (np.abs(z) < CASES[name].large)].astype(dtype)
         found, wanted = wg.function(CASES[name].ours)(z), CASES[name].ours(z)
     info = np.finfo(dtype)
     for part in ("real", "imag"):
         ours, theirs = getattr(found, part), getattr(wanted, part)
-        np.testing.assert_allclose(ours, theirs, 2000 * info.eps, info.tiny)
-        is_told = ~np.isnan(theirs)
+        size = np.where(np.isfinite(wanted), np.abs(wanted), np.abs(theirs))
+        is_near = np.abs(ours - theirs) <= 5000 * info.eps * size + info.tiny
+        assert np.all(is_near | (ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
+        is_told = (np.abs(theirs) > 5000 * info.eps * size + info.tiny) | (theirs == 0.0)
         np.testing.assert_array_equal(np.signbit(ours[is_told]), np.signbit(theirs[is_told]))
 
 
@@ -132,7 +165,7 @@ def test_slopes_and_loops_are_those_of_the_kernels(name: str) -> None:
     def repeated(v: Any) -> Any:
         return wg.fori_loop(0, 2, lambda i, u: 0.1 * CASES[name].ours(u), v)
 
-    for function in (slope, repeated):
+    for function in (slope, repeated) if name in SLOPES else (repeated,):
         np.testing.assert_allclose(wg.function(function)(z), function(z), 1e-11)
 
 

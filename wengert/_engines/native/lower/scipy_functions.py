@@ -1,7 +1,7 @@
 """Functions of `scipy.special` that have no primitive of their own, as vector code.
 
-`dawsn`, `exprel`, `fresnel`, `sici`, `spence`, `owens_t` (`owens_t.py`), and of complex numbers `wofz` and `erfcx`
-(`faddeeva.py`).
+`dawsn`, `exprel`, `fresnel`, `sici`, `spence`, `owens_t` (`owens_t.py`), and of complex numbers `wofz`, `erfcx`
+(`faddeeva.py`), `gamma`, `loggamma`, `rgamma` and `psi` (`complex_gamma.py`).
 
 They are calls of one primitive that names the function (`scipy/_ufuncs.py`), of which others stay calls of SciPy's.
 Each is made of polynomials, those of least squares of relative errors at Chebyshev's points, worked out with 50 digits:
@@ -14,13 +14,13 @@ constant) / x^2 in x^2 up to 4, and from there x f(x) and x^2 g(x) in 1 / x^2, w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair, pair_of
 from ..ir.loops import COMPLEX, ITEM, Operand
-from . import faddeeva
+from . import complex_gamma, faddeeva
 from .complex_scalars import COMPLEX_SCALARS
 from .numbers import EULER, Number, at_most, fma, fused, log, where
 from .owens_t import owens_t
@@ -362,8 +362,9 @@ _FORMULAS: dict[tuple[str, int], Callable[..., Number]] = {
     ("dawsn", -1): _dawsn, ("spence", -1): _spence, ("sici", 0): _si, ("sici", 1): _ci,
     ("exprel", -1): _exprel, ("owens_t", -1): owens_t, ("fresnel", 0): _fresnel(False), ("fresnel", 1): _fresnel(True),
 }  # fmt: skip
-_OF_COMPLEX: dict[tuple[str, int], Callable[[Number, Number], Sequence[Number]]] = {
+_OF_COMPLEX: dict[tuple[str, int], Callable[[Number, Number], Iterable[Number]]] = {
     ("wofz", -1): faddeeva.wofz, ("erfcx", -1): faddeeva.erfcx,
+    **{(name, -1): getattr(complex_gamma, name) for name in ("psi", "loggamma", "gamma", "rgamma")},
 }  # fmt: skip
 _COMPLEX_OF_REAL: dict[tuple[str, int], Callable[[Number], Sequence[Number]]] = {("wofz", -1): _wofz_of_real}
 _SHORT = ("dawsn", "owens_t", "spence")  # computed in float32, too: of others terms cancel
