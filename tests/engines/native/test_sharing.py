@@ -33,7 +33,7 @@ from wengert._engines.native.ir.loops import (
     verify,
 )
 from wengert._engines.native.ir.renaming import walk
-from wengert._engines.native.llvm import call_rows, codegen, jit
+from wengert._engines.native.llvm import call_rows, codegen, jit, target
 from wengert._engines.native.lower import routines
 from wengert._engines.native.lower.blocks import kind_of
 from wengert._engines.native.lower.functions import lowered
@@ -173,8 +173,8 @@ def test_short_functions_stay_whole() -> None:
 
 def test_in_functions_that_llvm_leaves_alone_short_loops_are_pieces_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sharing, "LONG", 1)
-    monkeypatch.setattr(sharing, "ALONE", 16)  # half of that are the instructions of the longer one of the two loops
-    for many, pieces in ((1, 1), (1_000, 0)):
+    monkeypatch.setattr(sharing, "ALONE", 16)  # more than the instructions of each of the two loops
+    for many, pieces in ((1, 2), (1_000, 0)):
         monkeypatch.setattr(sharing, "MANY", many)
         function, b = steps([2.0], [1])
         sharing.shared(function, b.reg)
@@ -659,16 +659,52 @@ def straight(lines: int) -> str:
 
 def test_only_functions_of_much_straight_code_are_compiled_in_haste(capfd: pytest.CaptureFixture[str]) -> None:
     assert not jit._effort(straight(jit.MIDDLE)).spares
-    assert not jit._effort(straight(jit.ENDLESS + 10)).emission
+    endless = straight(jit.ENDLESS + 10)
+    assert jit._parted(endless, target.machine(2), jit._effort(endless))[2] == 0
     ir = straight(jit.STRAIGHT + 10)
     effort = jit._effort(ir)
     assert effort.spares
     assert effort.level == effort.emission == 2  # what it calls is code as good as any
-    assert set(jit._lengths(ir.split("\n"))[1]) == {"long"}
+    assert jit._lengths(ir.split("\n")).straight.keys() == {"long"}
+    assert jit._parted(ir, target.machine(2), effort)[2] == 2  # its registers are chosen with care
     y = np.zeros(1)
     assert entry.called(jit.load(ir, "entry", table=CALLABLE), [np.array([1.0])], [y], ())[0] == 0
     assert y[0] == 1.0 + 1.5 * (jit.STRAIGHT + 10)
     assert capfd.readouterr().err == ""  # LLVM tells of each pass that leaves a function alone
+
+
+def calling(calls: int, each: int, is_loop: bool = False) -> str:
+    """A function of so many calls with some additions behind each, and jumps, perhaps back to where it begins."""
+    body: list[str] = []
+    for k in range(calls):
+        body += [f"  %s{k} = call i32 @piece(ptr %p)", f"  %x{k}.0 = load double, ptr %p"]
+        body += [f"  %x{k}.{i + 1} = fadd double %x{k}.{i}, 1.0" for i in range(each)]
+        body += [f"  store double %x{k}.{each}, ptr %p", f"  br label %b{k}", f"b{k}:"]
+    is_over = f"  %over = icmp eq i32 %s{calls - 1}, 0\n  br i1 %over, label %end, label %again\nend:"
+    return "\n".join([
+        "define internal i32 @piece(ptr %p) {", "  %x = load double, ptr %p", "  %y = fadd double %x, 1.5",
+        "  store double %y, ptr %p", "  ret i32 0", "}",
+        "define internal i32 @kernel(ptr %p) {", "  br label %again", "again:", *body,
+        is_over if is_loop else "", "  ret i32 0", "}",
+        "define i32 @entry(ptr %buffers, ptr %sizes, ptr %context) {",
+        "  %p = load ptr, ptr %buffers", "  %status = call i32 @kernel(ptr %p)", "  ret i32 %status", "}", "",
+    ])  # fmt: skip
+
+
+def test_functions_that_mostly_call_are_compiled_in_haste(capfd: pytest.CaptureFixture[str]) -> None:
+    ir = calling(1000, 0)
+    effort = jit._effort(ir)
+    assert (effort.level, effort.emission, effort.spares) == (2, 2, True)
+    assert jit._lengths(ir.split("\n")).calling.keys() == {"kernel"}
+    assert jit._parted(ir, target.machine(2), effort)[2] == 0
+    image = jit.emitted(ir, "f", *effort)  # two objects in one, as it lies on disk
+    x = np.ones(1)
+    assert entry.called(jit.link(image, "entry", [], CALLABLE), [x], [], ())[0] == 0
+    assert x[0] == 1.0 + 1.5 * 1000
+    assert not jit._effort(calling(1000, 0, is_loop=True)).spares  # what comes again is worth the passes
+    assert not jit._effort(calling(1000, 20)).spares
+    assert not jit._effort(calling(500, 0)).spares
+    assert capfd.readouterr().err == ""
 
 
 def test_in_huge_modules_the_longest_functions_alone_are_compiled_in_haste(capfd: pytest.CaptureFixture[str]) -> None:
@@ -678,7 +714,7 @@ def test_in_huge_modules_the_longest_functions_alone_are_compiled_in_haste(capfd
     effort = jit._effort(ir)
     assert (effort.level, effort.emission, effort.spares) == (2, 0, True)
     lines = ir.split("\n")
-    assert set(jit._spared(lines, *jit._lengths(lines))) == {"entry"}
+    assert jit._spared(lines, jit._lengths(lines)).keys() == {"entry"}
     y = np.zeros(1)
     assert entry.called(jit.load(ir, "entry", table=CALLABLE), [np.array([1.0])], [y], ())[0] == 0
     assert y[0] == 1.0 + 1.5 * 10

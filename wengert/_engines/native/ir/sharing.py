@@ -61,7 +61,7 @@ from .renaming import reads, renewed, walk
 LONG = 300  # instructions: what is shorter LLVM sees whole, and optimises across its loops
 LARGEST = 2_000  # of a piece: LLVM's time in it is bounded
 ALONE = 40  # of a piece that one place runs: a call costs as much as a few of them ...
-MANY = 3_000  # ... and half as many where the function is so long that LLVM optimises only what is not in it
+MANY = 3_000  # ... but for functions so long that LLVM optimises only what is not in them
 FEWEST = 3  # of a piece that many run, and of any where more than ...
 LONE = 64  # ... loops are like no other: LLVM's time in one function of so many is not linear
 LONGER = 10_000  # of a function, from which on a loop that keeps histories is a piece even if no other is like it
@@ -142,7 +142,7 @@ class _Sharing:
         self.fresh = fresh
         self.straight = straight  # loops of one iteration, by `id`
         items = [*walk(function.body)]
-        self.alone = ALONE // 2 if len(items) >= MANY else ALONE
+        self.alone = FEWEST if len(items) >= MANY else ALONE
         self.is_longer = len(items) >= LONGER
         self.variables = var_uses_of(items)
         self.arrays: Counter[Any] | None = None  # how often each is named; only few functions have who asks

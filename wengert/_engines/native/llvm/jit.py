@@ -39,8 +39,9 @@ from .target import identity, layout, llvm, machine, new_machine
 SHORT = 150  # lines of IR up to which LLVM does all it can
 MIDDLE = 2_000  # ... up to which it also vectorises straight code; to unroll loops takes half as long again
 HUGE = 50_000  # ... and from which on the longest functions are made without much ado, or else all
-STRAIGHT = 3_000  # lines without a jump from which on a function is, too: more would take quadratic time
-ENDLESS = 40_000  # ... and from which on a choice of good registers would take most of the time, also quadratic
+STRAIGHT = 3_000  # lines without a jump from which on a function is, too: more would take quadratic time ...
+ENDLESS = 40_000  # ... and from which on a choice of good registers would take most of the time, also quadratic; or ...
+EACH = 10  # ... lines of which one in so many calls another function, which takes longer than what is between
 
 SIDE_BY_SIDE = "; iterations side by side\n"  # in a module whose loops are short and have much to do in each iteration
 GATHERS = "; few iterations with much to do\n"  # in a module for which slow gathers are better than no vectors
@@ -49,9 +50,9 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"17"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"18"  # part of the keys on disk: another number wherever the passes or their options change
 
-APART = ".apart"  # what names of functions end in that have been in a module of their own
+JOINED = b"objects of wengert\n"  # what several object files in one begin with
 
 ENTRY_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -249,19 +250,46 @@ def emitted(ir: str, title: str, *wanted: Any) -> bytes:
     """As `compiled`, in this process, whatever memory there is; `wanted` are the items of an effort."""
     for effort in _milder(_Effort(*wanted)):
         target = machine(effort.emission, effort.gathers)
-        rest, spared = _parted(ir, target, effort) if effort.spares else (ir, "")
+        rest, spared, emission = _parted(ir, target, effort) if effort.spares else (ir, "", 0)
         with _placed(rest) as module:
             module.verify()
             _optimise(module, target, effort)
-            if spared:
-                module.link_in(llvm().parse_assembly(spared, module._context))
             if not _is_sound(module):
                 continue
             with _paired(module, target, effort) as finished:
-                dump("llvm", title, lambda finished=finished: str(finished))
-                dump("asm", title, lambda finished=finished, target=target: target.emit_assembly(finished))
-                return target.emit_object(finished)
+                found = _object_of(finished, title, target)
+        return _joined([found, _quickly(spared, title, machine(emission, effort.gathers), effort)]) if spared else found
     raise RuntimeError(f"LLVM's passes break the module {title}")
+
+
+def _object_of(module: Any, title: str, target: Any) -> bytes:
+    dump("llvm", title, lambda: str(module))
+    dump("asm", title, lambda: target.emit_assembly(module))
+    return target.emit_object(module)
+
+
+def _quickly(spared: str, title: str, target: Any, effort: _Effort) -> bytes:
+    """The object of functions that passes do not meet."""
+    with _placed(spared) as module:
+        _let_go(module, _builder(target, effort))
+        return _object_of(module, title, target)
+
+
+def _joined(images: list[bytes]) -> bytes:
+    """Several object files as one."""
+    return b"".join([JOINED, *[len(image).to_bytes(8, "little") + image for image in images]])
+
+
+def _objects_in(image: bytes) -> Iterator[bytes]:
+    """What was joined, or the image itself."""
+    if not image.startswith(JOINED):
+        yield image
+        return
+    place = len(JOINED)
+    while place < len(image):
+        size = int.from_bytes(image[place : place + 8], "little")
+        yield image[place + 8 : place + 8 + size]
+        place += 8 + size
 
 
 @contextmanager
@@ -331,7 +359,9 @@ def assembly(ir: str, effort: _Effort | None = None) -> str:
 
 def link(image: bytes, entry: str, names: list[str], table: Table, exports: tuple[str, ...] = ()) -> Loaded:
     """An object file in memory, its undefined names bound to this process's functions, as a table has them."""
-    builder = llvm().JITLibraryBuilder().add_object_img(image).add_current_process()
+    builder = llvm().JITLibraryBuilder().add_current_process()
+    for part in _objects_in(image):
+        builder.add_object_img(part)
     for name in names:
         found = table.address(name)
         if not found:
@@ -355,8 +385,8 @@ class _Effort(NamedTuple):
         packs: whether it vectorises straight code.
         is_tidied: at level 0, whether variables become registers all the same.
         spares: whether functions of much straight code, and the longest of a huge module, are left to a quick code
-            generator, without passes: each of them takes quadratic time there, and most such functions call loops that
-            are functions of their own.
+            generator, without passes, in an object of their own: each of them takes quadratic time there, and most such
+            functions call loops that are functions of their own.
         gathers: as `target.machine` takes it.
     """
 
@@ -387,36 +417,47 @@ def _effort_by_length(ir: str) -> _Effort:
         return _Effort(3, 3, unrolls=True, packs=packs)
     if len(lines) <= MIDDLE:
         return _Effort(2, 2, packs=packs)
-    lengths, straight = _lengths(lines)
-    if len(lines) - sum(straight.values()) <= HUGE:
-        return _Effort(2, 0 if max(straight.values(), default=0) > ENDLESS else 2, spares=bool(straight))
-    left = len(lines) - sum(_spared(lines, lengths, straight).values())
+    lengths = _lengths(lines)
+    if len(lines) - sum(lengths.not_worth.values()) <= HUGE:
+        return _Effort(2, 2, spares=bool(lengths.not_worth))
+    left = len(lines) - sum(_spared(lines, lengths).values())
     return _Effort(2, 0, spares=True) if left <= HUGE else _Effort(0, 0, is_tidied=True)
 
 
+_label = re.compile(r"label %([\w.]+)")
 _function = re.compile(r'define [^@]*@"?([\w.]+)"?\(')
 _head = r'^define (?:internal |private )?([^@\n]*@"?([\w.]+)"?\(.*?)'
-_internal = re.compile(r'^define (?:internal|private) [^@\n]*@"?([\w.]+)"?\(', re.MULTILINE)
-_mentioned = re.compile(r"@([\w.]+)")
 _whole = re.compile(_head + r" \{\n.*?^\}\n", re.MULTILINE | re.DOTALL)
 
 
-def _spared(lines: list[str], lengths: dict[str, int], straight: dict[str, int]) -> dict[str, int]:
-    """The functions that passes do not meet, and how many lines each has: those of much straight code, and in huge
-    modules the longest, too, since the loops that they call are worth the passes."""
-    found = {**straight}
-    left = len(lines) - sum(straight.values())
-    for name, length in sorted(lengths.items(), key=lambda item: -item[1]):
+class _Lengths(NamedTuple):
+    """How many lines functions have: all of them, those with more than `STRAIGHT` without a jump, and those of so many
+    lines that mostly call others."""
+
+    all: dict[str, int]
+    straight: dict[str, int]
+    calling: dict[str, int]
+
+    @property
+    def not_worth(self) -> dict[str, int]:
+        """Those that passes would take long for, and do little to."""
+        return {**self.straight, **self.calling}
+
+
+def _spared(lines: list[str], lengths: _Lengths) -> dict[str, int]:
+    """The functions that passes do not meet, and how many lines each has: those not worth them, and in huge modules the
+    longest, too, since the loops that they call are worth the passes."""
+    found = lengths.not_worth
+    left = len(lines) - sum(found.values())
+    for name, length in sorted(lengths.all.items(), key=lambda item: -item[1]):
         if left > HUGE and length > STRAIGHT and name not in found:
             found[name] = length
             left -= length
     return found
 
 
-def _lengths(lines: list[str]) -> tuple[dict[str, int], dict[str, int]]:
-    """How many lines each function has, and of these the ones with more than `STRAIGHT` without a jump."""
-    lengths: dict[str, int] = {}
-    straight: dict[str, int] = {}
+def _lengths(lines: list[str]) -> _Lengths:
+    found = _Lengths({}, {}, {})
     name, start, last, longest = "", 0, 0, 0
     for place, line in enumerate(lines):
         if line.startswith("define "):
@@ -427,10 +468,25 @@ def _lengths(lines: list[str]) -> tuple[dict[str, int], dict[str, int]]:
             longest = max(longest, place - last)
             last = place
             if line == "}":
-                lengths[name] = place - start
-                if longest > STRAIGHT:
-                    straight[name] = lengths[name]
-    return lengths, straight
+                found.all[name] = place - start
+                if place - start > STRAIGHT and _mostly_calls(lines[start:place]):
+                    found.calling[name] = place - start
+                elif longest > STRAIGHT:
+                    found.straight[name] = place - start
+    return found
+
+
+def _mostly_calls(lines: list[str]) -> bool:
+    """Whether a function goes through its lines once, and most of what it does is in others."""
+    seen, calls = set[str](), 0
+    for line in lines:
+        if line.endswith(":"):
+            seen.add(line[:-1])
+        elif " call i32 @" in line:
+            calls += 1
+        elif "label %" in line and any(label in seen for label in _label.findall(line)):
+            return False
+    return calls * EACH > len(lines)
 
 
 _BUILT = 32  # modules for which one builder of passes serves
@@ -456,25 +512,20 @@ def _builder(target: object, effort: _Effort) -> Any:
     return builder
 
 
-def _parted(ir: str, target: object, effort: _Effort) -> tuple[str, str]:
-    """A module's text without the functions of much straight code, and another module of these alone, whose variables
-    are registers and of which a quick code generator makes code.
-
-    Passes do not meet them: of each pass that leaves a function alone, LLVM writes a line to standard error. The
-    attributes are written into the text: llvmlite before 0.48 gives them to what a function returns.
-    """
+def _parted(ir: str, target: object, effort: _Effort) -> tuple[str, str, int]:
+    """A module's text without the functions that passes do not meet, another module of these alone, whose variables are
+    registers, and the effort of the code generator for them: none for what mostly calls other functions."""
     lines = ir.split("\n")
-    names = _spared(lines, *_lengths(lines))
+    lengths = _lengths(lines)
+    names = _spared(lines, lengths)
     with _placed(ir) as module:
         _tidy([module.get_function(name) for name in names], _builder(target, effort))
         text = str(module)
-    # where LLVM links a function to its declaration, it has a name such as `kernel.2` meanwhile, which may be another's
-    own = names.keys() & {found[1] for found in _internal.finditer(text)}
-    text = _mentioned.sub(lambda found: found[0] + APART * (found[1] in own), text)
-    is_spared = {name + APART * (name in own) for name in names}
-    rest = _whole.sub(lambda found: _function_text(found, found[2] not in is_spared), text)
-    spared = _whole.sub(lambda found: _function_text(found, found[2] in is_spared, " noinline optnone"), text)
-    return rest, spared
+    rest = _whole.sub(lambda found: _function_text(found, found[2] not in names), text)
+    # the attributes are written into the text: llvmlite before 0.48 gives them to what a function returns
+    spared = _whole.sub(lambda found: _function_text(found, found[2] in names, " noinline optnone"), text)
+    is_quick = names.keys() <= lengths.calling.keys() or max(lengths.straight.values(), default=0) > ENDLESS
+    return rest, spared, 0 if is_quick else effort.emission
 
 
 def _function_text(found: re.Match[str], is_here: bool, attributes: str = "") -> str:
@@ -497,6 +548,11 @@ def _optimise(module: Any, target: object, effort: _Effort) -> None:
         passes.run(module, builder)
     finally:
         _dispose(passes)
+    _let_go(module, builder)
+
+
+def _let_go(module: Any, builder: object) -> None:
+    """Drops what is kept for passes, and nothing calls behind them."""
     kept = next((found for found in module.global_variables if found.name == KEPT), None)
     if kept is not None:
         kept.name, kept.linkage = "kept", "internal"  # now it is a list as any other, which nothing reads
