@@ -35,8 +35,7 @@ MAKERS = [
     lambda: wg.ops.convert_to_tensor([300], "int8"),
     lambda: wg.pad(wg.tensor([1], dtype="int8"), 1, constant_values=300),
     lambda: wg.array_api.asarray(300, dtype="int8"),
-    lambda: wg.where(True, wg.tensor(1, dtype="int8"), 300),
-    lambda: wg.clip(wg.tensor([1], dtype="int8"), 0, 300),
+    lambda: wg.clip(wg.tensor([1], dtype="int8"), 300, 400),
     lambda: wg.tensor([1], dtype="int8").at[0].set(300),
     lambda: wg.tensor([1], dtype="int8") + 300,
 ]

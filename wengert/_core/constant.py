@@ -82,14 +82,15 @@ def dimension(dim: Dim) -> Tensor:
 def scalar_array(value: bool | int | float | complex, dtype: np.dtype[Any]) -> np.generic:
     """A NumPy scalar of exactly the dtype; a Python integer that does not fit is an `OverflowError`."""
     if type(value) is int and dtypes.is_integer(dtype):
-        least, most = _range_of(dtype)
+        least, most = range_of(dtype)
         if not least <= value <= most:
             raise OverflowError(at_user_line(f"Python integer {value} out of bounds for {dtype.name}"))
     return dtype.type(value)
 
 
 @cache
-def _range_of(dtype: np.dtype[Any]) -> tuple[int, int]:
+def range_of(dtype: np.dtype[Any]) -> tuple[int, int]:
+    """The least and the largest number of an integer dtype."""
     info = np.iinfo(dtype)
     return info.min, info.max
 

@@ -27,7 +27,7 @@ from .._core.user_line import at_user_line
 from ..errors import LostGradientError
 from ..ops.memory.writes import require_cast, write_all
 from ..ops.ordering import in_columns
-from ..ops.promotion import as_tensor, broadcast_shapes, cast, normal_axes
+from ..ops.promotion import as_tensor, broadcast_shapes, cast, normal_axes, strong
 from ._decorators import refuse_out, refuse_target, widened, written
 from ._iteration import folded
 from ._mutation import write_each
@@ -95,7 +95,7 @@ def _uncommon(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dic
     if (ufunc, method) in _METHODS and set(kwargs) <= {"axis", "dtype", "keepdims", "initial", "where"}:
         return _folded(_METHODS[ufunc, method], inputs, kwargs)
     if method == "outer" and ours is not None and not kwargs:
-        first, second = as_tensor(inputs[0]), as_tensor(inputs[1])
+        first, second = (as_tensor(strong(x)) for x in inputs)
         return ours(ops.reshape(first, (*first.shape, *(1,) * second.ndim)), second)
     if ours is not None and ufunc.nin == 2 and method in ("reduce", "accumulate", "reduceat"):
         return _one_by_one(ours, ufunc, method, *inputs, **kwargs)

@@ -15,7 +15,11 @@ _Reduced = Any
 
 
 def _or_none(x: ArrayLike) -> Any:
-    return None if x is NO_VALUE or x is True else x
+    return None if x is NO_VALUE else x
+
+
+def _mask_or_none(where: ArrayLike) -> Any:
+    return None if where is NO_VALUE or where is True else where
 
 
 @as_numpy
@@ -27,7 +31,7 @@ def sum(
     if keepdims is initial is where is NO_VALUE:
         return ops.sum(a, axis=axis, dtype=dtype)
     return ops.sum(
-        a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
+        a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_mask_or_none(where)
     )
 
 
@@ -38,7 +42,7 @@ def prod(
 ) -> _Reduced:  # fmt: skip
     """The product of elements; its gradient is exact where some of them are zero."""
     return ops.prod(
-        a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_or_none(where)
+        a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, initial=_or_none(initial), where=_mask_or_none(where)
     )
 
 
@@ -52,7 +56,7 @@ def max(
     where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
     """The largest element."""
-    return ops.max(a, axis=axis, keepdims=is_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
+    return ops.max(a, axis=axis, keepdims=is_kept(keepdims), initial=_or_none(initial), where=_mask_or_none(where))
 
 
 @as_numpy
@@ -65,7 +69,7 @@ def min(
     where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
     """The smallest element."""
-    return ops.min(a, axis=axis, keepdims=is_kept(keepdims), initial=_or_none(initial), where=_or_none(where))
+    return ops.min(a, axis=axis, keepdims=is_kept(keepdims), initial=_or_none(initial), where=_mask_or_none(where))
 
 
 amax, amin = max, min
@@ -88,7 +92,7 @@ def mean(
     where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
     """The arithmetic mean."""
-    return ops.mean(a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, where=_or_none(where))
+    return ops.mean(a, axis=axis, keepdims=is_kept(keepdims), dtype=dtype, where=_mask_or_none(where))
 
 
 def _divisor_offset(ddof: float, correction: float) -> Any:
@@ -106,7 +110,7 @@ def var(
 ) -> _Reduced:  # fmt: skip
     """The variance; of complex elements, that of their distances."""
     ddof, center = _divisor_offset(ddof, correction), _or_none(mean)
-    return ops.var(a, axis, is_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where), mean=center)
+    return ops.var(a, axis, is_kept(keepdims), dtype=dtype, ddof=ddof, where=_mask_or_none(where), mean=center)
 
 
 @as_numpy
@@ -116,7 +120,7 @@ def std(
 ) -> _Reduced:  # fmt: skip
     """The standard deviation."""
     ddof, center = _divisor_offset(ddof, correction), _or_none(mean)
-    return ops.std(a, axis, is_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where), mean=center)
+    return ops.std(a, axis, is_kept(keepdims), dtype=dtype, ddof=ddof, where=_mask_or_none(where), mean=center)
 
 
 @as_numpy
@@ -124,7 +128,7 @@ def any(
     a: ArrayLike, axis: Axes = None, out: Out | None = None, keepdims: bool = NO_VALUE, *, where: ArrayLike = NO_VALUE
 ) -> _Reduced:  # fmt: skip
     """Whether some element is true."""
-    return ops.any(a, axis=axis, keepdims=is_kept(keepdims), where=_or_none(where))
+    return ops.any(a, axis=axis, keepdims=is_kept(keepdims), where=_mask_or_none(where))
 
 
 @as_numpy
@@ -132,7 +136,7 @@ def all(
     a: ArrayLike, axis: Axes = None, out: Out | None = None, keepdims: bool = NO_VALUE, *, where: ArrayLike = NO_VALUE
 ) -> _Reduced:  # fmt: skip
     """Whether every element is true."""
-    return ops.all(a, axis=axis, keepdims=is_kept(keepdims), where=_or_none(where))
+    return ops.all(a, axis=axis, keepdims=is_kept(keepdims), where=_mask_or_none(where))
 
 
 @as_numpy
@@ -244,7 +248,7 @@ def nansum(
     initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The sum of the elements that are not NaN; the others have gradient zero."""
-    start, mask = _or_none(initial), _or_none(where)
+    start, mask = _or_none(initial), _mask_or_none(where)
     return ops.nansum(a, axis, is_kept(keepdims), dtype=dtype, initial=start, where=mask)
 
 
@@ -254,7 +258,7 @@ def nanprod(
     initial: ArrayLike = NO_VALUE, where: ArrayLike = NO_VALUE,
 ) -> _Reduced:  # fmt: skip
     """The product of the elements that are not NaN; the others have gradient zero."""
-    start, mask = _or_none(initial), _or_none(where)
+    start, mask = _or_none(initial), _mask_or_none(where)
     return ops.nanprod(a, axis, is_kept(keepdims), dtype=dtype, initial=start, where=mask)
 
 
@@ -269,7 +273,7 @@ def nanmean(
     where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
     """The mean of the elements that are not NaN; the others have gradient zero."""
-    return ops.nanmean(a, axis, is_kept(keepdims), dtype=dtype, where=_or_none(where))
+    return ops.nanmean(a, axis, is_kept(keepdims), dtype=dtype, where=_mask_or_none(where))
 
 
 @as_numpy
@@ -279,7 +283,7 @@ def nanvar(
 ) -> _Reduced:  # fmt: skip
     """The variance of the elements that are not NaN; the others have gradient zero."""
     ddof, center = _divisor_offset(ddof, correction), _or_none(mean)
-    return ops.nanvar(a, axis, is_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where), mean=center)
+    return ops.nanvar(a, axis, is_kept(keepdims), dtype=dtype, ddof=ddof, where=_mask_or_none(where), mean=center)
 
 
 @as_numpy
@@ -297,7 +301,7 @@ def nanstd(
 ) -> _Reduced:
     """The standard deviation of the elements that are not NaN; the others have gradient zero."""
     ddof, center = _divisor_offset(ddof, correction), _or_none(mean)
-    return ops.nanstd(a, axis, is_kept(keepdims), dtype=dtype, ddof=ddof, where=_or_none(where), mean=center)
+    return ops.nanstd(a, axis, is_kept(keepdims), dtype=dtype, ddof=ddof, where=_mask_or_none(where), mean=center)
 
 
 @as_numpy
@@ -310,7 +314,7 @@ def nanmax(
     where: ArrayLike = NO_VALUE,
 ) -> _Reduced:
     """The largest element that is not NaN. At a tie the gradient is split evenly."""
-    return ops.nanmax(a, axis, is_kept(keepdims), _or_none(initial), where=_or_none(where))
+    return ops.nanmax(a, axis, is_kept(keepdims), _or_none(initial), where=_mask_or_none(where))
 
 
 @as_numpy
@@ -323,7 +327,7 @@ def nanmin(
     where: Any = NO_VALUE,
 ) -> _Reduced:
     """The smallest element that is not NaN. At a tie the gradient is split evenly."""
-    return ops.nanmin(a, axis, is_kept(keepdims), _or_none(initial), where=_or_none(where))
+    return ops.nanmin(a, axis, is_kept(keepdims), _or_none(initial), where=_mask_or_none(where))
 
 
 @as_numpy

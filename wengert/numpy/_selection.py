@@ -22,10 +22,12 @@ from ..ops.promotion import (
     as_ndarray,
     as_tensor,
     cast,
+    converted,
     is_tensor_like,
     named,
     names_errors,
     normal_axis,
+    strong,
 )
 from ..ops.repeating import picked
 from ..ops.subscript import is_known, known_places, known_values
@@ -211,7 +213,8 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
         >>> np.insert([1.0, 3.0], 1, 2.0)
         array([1., 2., 3.])
     """
-    x, new = as_tensor(arr, "insert"), as_tensor(values, "insert")
+    x = as_tensor(arr, "insert")
+    new = converted(values, x.dtype, "insert")
     if axis is None:
         x, axis = ravel(x), 0
     axis = normal_axis(axis, x.ndim, "insert")
@@ -509,7 +512,7 @@ def isreal(x: ArrayLike) -> Any:
 @as_numpy
 def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = None) -> Any:
     """Where values belong in a sorted row: integers, constants to a gradient."""
-    row, values = as_tensor(a, "searchsorted"), as_tensor(v, "searchsorted")
+    row, values = (as_tensor(strong(x), "searchsorted") for x in (a, v))
     if row.ndim != 1:
         raise ValueError(at_user_line(f"np.searchsorted: the sorted array must have one axis, got {row.shape}"))
     if sorter is not None:
@@ -533,7 +536,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
         >>> np.digitize([0.5, 1.5], [0.0, 1.0, 2.0])
         array([1, 2])
     """
-    values, edges = as_tensor(x, "digitize"), as_tensor(bins, "digitize")
+    values, edges = (as_tensor(strong(t), "digitize") for t in (x, bins))
     if edges.ndim != 1:
         raise ValueError(at_user_line(f"np.digitize: bins have shape {edges.shape}; wanted one axis"))
     side = "left" if right else "right"

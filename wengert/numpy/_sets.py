@@ -15,7 +15,7 @@ from .._core.argument_types import ArrayLike, Axes
 from .._core.engine import ndarray_of
 from .._core.moving import beside
 from .._core.tensor import Tensor
-from ..ops.promotion import as_tensor, common_dtype, normal_axis
+from ..ops.promotion import as_tensor, common_dtype, normal_axis, strong
 from ._decorators import as_numpy
 from ._shapes import concatenate, diff, ravel
 
@@ -136,7 +136,7 @@ def isin(
     kind: str | None = None,
 ) -> Any:
     """Whether each element is among others: booleans, constants to a gradient."""
-    x, among = as_tensor(element, "isin"), as_tensor(test_elements, "isin")
+    x, among = (as_tensor(strong(t), "isin") for t in (element, test_elements))
     return ops.isin(x, among, assume_unique, invert)
 
 

@@ -132,7 +132,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def _joinable(arrays: Sequence[Any], dtype: DTypeLike | None, name: str) -> list[Tensor]:
-    tensors = [as_tensor(x, name) for x in arrays]
+    tensors = [as_tensor(strong(x), name) for x in arrays]
     if not tensors:
         raise ValueError(at_user_line(f"np.{name}: there is no array to join"))
     return tensors if dtype is None else [cast(t, named_dtype(dtype)) for t in tensors]

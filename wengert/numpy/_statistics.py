@@ -11,7 +11,7 @@ from .._core.dims import Dim
 from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
 from ..ops.ordering import require_shares
-from ..ops.promotion import as_float, as_ndarray, as_tensor, cast, is_tensor_like, meet
+from ..ops.promotion import as_float, as_ndarray, as_tensor, cast, is_tensor_like, meet, with_doubles
 from ._decorators import NO_VALUE, as_numpy, is_kept
 from ._quantiles import FURTHER, quantile_by, weighted
 
@@ -123,8 +123,7 @@ def interp(
         >>> np.interp([0.5, 9.0], [0.0, 1.0], [0.0, 10.0])
         array([ 5., 10.])
     """
-    at, places = as_float(as_tensor(x, "interp")), as_float(as_tensor(xp, "interp"))
-    values = as_float(as_tensor(fp, "interp"))
+    at, places, values = (with_doubles(as_tensor(t, "interp")) for t in (x, xp, fp))
     if places.ndim == values.ndim == 1 and any(isinstance(t.shape[0], Dim) for t in (places, values)):
         places, values = meet(places, values, "interp")  # extents that only a call tells are alike there
     if places.ndim != 1 or places.shape != values.shape or places.shape == (0,):

@@ -21,6 +21,7 @@ from .._prims import discrete as D
 from .._prims import elementwise as E
 from .._prims import piecewise as W
 from .._prims import structural as S
+from .outside_numbers import compare
 from .promotion import (
     as_float,
     as_tensor,
@@ -330,12 +331,12 @@ hypot = _two("hypot", E.hypot, binary_float)
 
 # -- comparison and logic ----------------------------------------------------------------------------------------------
 
-equal = _two("equal", D.eq)
-not_equal = _two("not_equal", D.ne)
-less = _two("less", D.lt)
-less_equal = _two("less_equal", D.le)
-greater = _two("greater", D.gt)
-greater_equal = _two("greater_equal", D.ge)
+equal = _two("equal", D.eq, compare)
+not_equal = _two("not_equal", D.ne, compare)
+less = _two("less", D.lt, compare)
+less_equal = _two("less_equal", D.le, compare)
+greater = _two("greater", D.gt, compare)
+greater_equal = _two("greater_equal", D.ge, compare)
 isnan = _one("isnan", D.isnan, unary)
 isinf = _one("isinf", D.isinf, unary)
 isfinite = _one("isfinite", D.isfinite, unary)

@@ -22,6 +22,7 @@ from .._prims import structural as S
 from . import lexicographic, promotion
 from .at import fitting
 from .elementwise import _truth, floor_divide
+from .outside_numbers import chosen_beside
 from .promotion import as_tensor, broadcast_shapes, names_errors, normal_axis, outward, public
 from .shapes import flat, moved, new_shape, part, reshaped
 from .splitting import unstack
@@ -254,6 +255,7 @@ def where(condition: Any, x1: ArrayLike | None = None, x2: ArrayLike | None = No
 
 
 def _chosen(mask: Tensor, x1: ArrayLike, x2: ArrayLike, what: str) -> Tensor:
+    x1, x2 = chosen_beside(x1, x2, what), chosen_beside(x2, x1, what)
     a, b = promotion.meet(*promotion.tensors_of(x1, x2, what), what)
     shape = a._data.shape
     if mask._data.shape != shape:

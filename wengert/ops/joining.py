@@ -6,10 +6,16 @@ import builtins
 from typing import Any
 
 from .._core.argument_types import ArrayLike, Axes
+from .._core.tensor import Tensor
 from .._core.types import same_dim
 from .._core.user_line import at_user_line
-from .promotion import as_tensor, normal_axis, public
+from .promotion import as_tensor, normal_axis, public, strong
 from .shapes import _at_least, flat, joined, tensors_in, with_axis
+
+
+def _arrays_in(xs: ArrayLike, what: str) -> list[Tensor]:
+    """The entries of a sequence as `tensors_in` gives them, numbers as arrays: what gives them axes does that first."""
+    return tensors_in([*map(strong, xs)] if isinstance(xs, (list, tuple)) else xs, what)
 
 
 @public
@@ -105,7 +111,7 @@ def hstack(xs: ArrayLike) -> Any:
         >>> wg.ops.hstack([[1, 2], [3]])
         array([1, 2, 3])
     """
-    tensors = [_at_least(t, 1, "hstack") for t in tensors_in(xs, "hstack")]
+    tensors = [_at_least(t, 1, "hstack") for t in _arrays_in(xs, "hstack")]
     return concatenate(tensors, 0 if tensors[0].ndim == 1 else 1)
 
 
@@ -125,7 +131,7 @@ def vstack(xs: ArrayLike) -> Any:
         array([[1, 2],
                [3, 4]])
     """
-    return concatenate([_at_least(t, 2, "vstack") for t in tensors_in(xs, "vstack")], 0)
+    return concatenate([_at_least(t, 2, "vstack") for t in _arrays_in(xs, "vstack")], 0)
 
 
 @public
@@ -143,7 +149,7 @@ def dstack(xs: ArrayLike) -> Any:
         >>> wg.ops.shape(wg.ops.dstack([[1, 2], [3, 4]]))
         (1, 2, 2)
     """
-    return concatenate([_at_least(t, 3, "dstack") for t in tensors_in(xs, "dstack")], 2)
+    return concatenate([_at_least(t, 3, "dstack") for t in _arrays_in(xs, "dstack")], 2)
 
 
 @public
@@ -162,7 +168,7 @@ def column_stack(xs: ArrayLike) -> Any:
         array([[1, 3],
                [2, 4]])
     """
-    tensors = [_at_least(t, 1, "column_stack") for t in tensors_in(xs, "column_stack")]
+    tensors = [_at_least(t, 1, "column_stack") for t in _arrays_in(xs, "column_stack")]
     return concatenate([with_axis(t, 1) if t.ndim == 1 else t for t in tensors], 1)
 
 

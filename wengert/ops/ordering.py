@@ -28,7 +28,17 @@ from ..errors import TracingError
 from . import partitions, promotion
 from .elementwise import add, divide, floor_divide, multiply, subtract
 from .piecewise import maximum, minimum
-from .promotion import as_tensor, count_of, named, names_errors, normal_axes, normal_axis, outward, public
+from .promotion import (
+    as_tensor,
+    count_of,
+    named,
+    names_errors,
+    normal_axes,
+    normal_axis,
+    outward,
+    public,
+    strong,
+)
 from .reductions import sum as total
 from .shapes import flat, part, permuted, reshaped
 from .subscript import known_places
@@ -116,7 +126,7 @@ def searchsorted(sorted_sequence: Tensor, values: ArrayLike, side: str = "left")
     """
     if side not in ("left", "right"):
         raise ValueError(at_user_line(f"searchsorted: side is {side!r}, wanted 'left' or 'right'"))
-    a, v = as_tensor(sorted_sequence, "searchsorted"), as_tensor(values, "searchsorted")
+    a, v = (as_tensor(strong(x), "searchsorted") for x in (sorted_sequence, values))
     if a.ndim == 0 or (a.ndim > 1 and (v.ndim != a.ndim or a.shape[:-1] != v.shape[:-1])):
         raise ValueError(at_user_line(
             f"searchsorted: the sequence has shape {a.shape} and values has shape {v.shape}; wanted a vector, or "

@@ -14,6 +14,7 @@ from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
 from .._prims import structural as S
 from . import promotion
+from .outside_numbers import chosen_beside
 from .promotion import as_tensor, normal_axis, public
 from .repeating import picked
 from .shapes import _GATHERED_MODES, extent, joined, known_extent
@@ -89,6 +90,8 @@ def _pad_constant(x: Tensor, widths: list[Any], values: ArrayLike) -> Tensor:
         blocks = [x]
         for side, (width, value) in enumerate(zip(pair, fills)):
             if width != 0:
+                if x.dtype.kind == "u":
+                    value = chosen_beside(value, x, "pad")
                 shape = (*x.shape[:axis], width, *x.shape[axis + 1 :])
                 block = promotion.broadcast(promotion.converted(value, x.dtype, "pad: constant_values"), shape)
                 blocks.insert(0 if side == 0 else len(blocks), block)

@@ -19,6 +19,7 @@ from .._prims import piecewise as W
 from .._prims import structural as S
 from . import promotion
 from .elementwise import _two, divide
+from .outside_numbers import bound_or_none
 from .promotion import (
     as_float,
     as_tensor,
@@ -96,6 +97,7 @@ def clip(x: ArrayLike, x_min: ArrayLike | None = None, x_max: ArrayLike | None =
             high = filled_beside(math.inf if x_max is None else x_max, x)
             return apply(W.clip, (x, low, high))
     a = as_tensor(x, "clip")
+    x_min, x_max = bound_or_none(x_min, a, False), bound_or_none(x_max, a, True)
     given = [None if bound is None else tensors_of(a, bound, "clip")[1] for bound in (x_min, x_max)]
     present = [a, *(t for t in given if t is not None)]
     dtype = common_dtype(present)
@@ -330,6 +332,7 @@ def isclose(x1: ArrayLike, x2: ArrayLike, rtol: float = 1e-5, atol: float = 1e-8
         >>> wg.ops.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
         array([ True, False])
     """
+    x1, x2 = (float(x) if type(x) is int else x for x in (x1, x2))
     a, b = promotion.meet(*tensors_of(x1, x2, "isclose"), "isclose")
     if not dtypes.is_inexact(a.dtype):
         a, b = (promotion.cast(t, dtypes.float64) for t in (a, b))

@@ -17,7 +17,7 @@ from .._prims import structural as S
 from . import promotion
 from .complex_parts import imag
 from .indexing import take
-from .promotion import as_tensor, binary, names_errors, outward, public, tensors_of
+from .promotion import as_tensor, binary, names_errors, outward, public, strong
 from .shapes import flat, reshaped
 
 
@@ -39,7 +39,7 @@ def isin(x1: ArrayLike, x2: ArrayLike, assume_unique: bool = False, invert: bool
         >>> wg.ops.isin([1, 2, 3], [3, 1])
         array([ True, False,  True])
     """
-    a, members = tensors_of(x1, x2, "isin")
+    a, members = (as_tensor(strong(x), "isin") for x in (x1, x2))
     dtype = promotion.common_dtype([a, members])
     promotion.require_order(a, "isin")
     promotion.require_order(members, "isin")

@@ -28,6 +28,7 @@ from .._core.constant import (
     met_engine,
     native_result,
     number,
+    range_of,
     scalar_array,
     scalar_constant,
     to_numpy_result,
@@ -503,7 +504,7 @@ def binary(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
 @for_two("fc")
 def binary_float(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
     """As `binary`, for ops that work in floats only."""
-    a, b = tensors_of(x, y, op.name)
+    a, b = float_operands(x, y, op.name)
     a, b = meet(a, b, op.name)
     return outward(apply(op, (as_float(a), as_float(b))), x, y)
 
@@ -535,7 +536,7 @@ def require_order(x: Tensor, what: str) -> None:
 @for_two("fc")
 def binary_quotient(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
     """As `binary`, for true division, where NumPy gives float64 for integers of every size."""
-    a, b = tensors_of(x, y, op.name)
+    a, b = float_operands(x, y, op.name, dtypes.default_float())
     a, b = meet(a, b, op.name)
     if not dtypes.is_inexact(a.dtype):
         a, b = cast(a, dtypes.default_float()), cast(b, dtypes.default_float())
@@ -551,6 +552,36 @@ def tensors_of(x: ArrayLike, y: ArrayLike, what: str) -> tuple[Tensor, Tensor]:
     if type(y) in _PLAIN and type(x) not in _PLAIN:
         return a, _number_beside(y, a)
     return a, as_tensor(y, what)
+
+
+def bounds_beside(value: object, partner: Any, what: str) -> tuple[int, int] | None:
+    """The least and the largest number of an array's integer dtype, where a Python integer beside it is outside."""
+    if type(value) is not int or type(partner) in _PLAIN:
+        return None
+    tensor = as_tensor(partner, what)
+    dtype = dtypes.weak_promote(int, tensor.dtype)
+    if tensor._weak or not dtypes.is_integer(dtype):
+        return None
+    least, most = range_of(dtype)
+    return None if least <= value <= most else (least, most)
+
+
+def float_operands(x: Any, y: Any, what: str, dtype: np.dtype[Any] | None = None) -> tuple[Tensor, Tensor]:
+    """As `tensors_of`, for functions that work in floats, beside which Python's integers have any size.
+
+    Args:
+        x: an operand.
+        y: the other one.
+        what: the function's name, for errors.
+        dtype: what an integer becomes that the array's dtype does not hold; None: the floats that the array becomes.
+    """
+    is_first = bounds_beside(x, y, what) is not None
+    if not is_first and bounds_beside(y, x, what) is None:
+        return tensors_of(x, y, what)
+    value, partner = (x, as_tensor(y, what)) if is_first else (y, as_tensor(x, what))
+    wanted = dtype or dtypes.float_of(dtypes.weak_promote(int, partner.dtype))
+    number = scalar_constant(wanted.type(value))
+    return (number, partner) if is_first else (partner, number)
 
 
 def filled_beside(value: float, partner: Tensor) -> Tensor | None:
