@@ -146,6 +146,39 @@ def test_zeros_of_one_result_are_not_those_of_another(name: str, is_first: bool)
             np.testing.assert_array_equal(compiled(x), eager)
 
 
+def _two_steps(sums: Any, checkpoint: Any = "all") -> Any:
+    return wg.fori_loop(0, 4, lambda i, c: (*map(np.add, c, sums()),), (0.0, 0.0), checkpoint=checkpoint)
+
+
+BESIDE_AGAIN = {
+    "carries of a loop": lambda x: _two_steps(lambda: _pair(x)),
+    "carries of a loop with snapshots": lambda x: _two_steps(lambda: _pair(x), 2),
+    "a call in a loop": lambda x: _two_steps(lambda: wg.function(_pair)(x)),
+    "branches in a loop": lambda x: _two_steps(lambda: wg.cond(x[1] > 0, _pair, lambda x: (x[0], x[1]), x)),
+    "carries while a condition holds": lambda x: wg.while_loop(
+        lambda i, a, b: i < 2, lambda i, a, b: (i + 1, *map(np.add, (a, b), _pair(x))), (0, 0.0, 0.0)
+    )[1:],
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_AGAIN)
+def test_zeros_of_one_result_are_not_those_of_another_the_second_time(name: str) -> None:
+    """The same of the derivative of a backward pass, and of what regions hold each other."""
+
+    def f(x: Any) -> Any:
+        ordinary, masked = BESIDE_AGAIN[name](x)
+        return ordinary * 0.0 + wg.where(x[1] > 2.0, masked, 0.0)
+
+    def slope(x: Any) -> Any:
+        return np.sum(wg.grad(f)(x) * np.array([1.0, 0.5]))
+
+    x = np.array([0.0, 1.0])
+    with np.errstate(all="ignore"):
+        eager = wg.grad(slope)(x)
+        assert np.isnan(eager[0])
+        np.testing.assert_array_equal(wg.function(wg.grad(slope))(x), eager)
+
+
 ORDINARY = {
     "log(x * 0)": (lambda x: wg.log(x * 0.0), 1.0),
     "sqrt(x * x)": (lambda x: wg.sqrt(x * x), 0.0),

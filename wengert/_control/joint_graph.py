@@ -16,7 +16,7 @@ from .._core.state import STATE, building, recording
 from .._core.tensor import Tensor, Value
 from .._core.types import Guards, type_of
 from .._transforms.replay import replay
-from .._transforms.reverse import sweep, zeros_inserted
+from .._transforms.reverse import Cotangents, sweep
 from .._transforms.row_cotangents import Rows
 from .._transforms.tape import Tape
 
@@ -85,16 +85,17 @@ def joint_of(
         seeded = (*[i for i in reached if i not in unread],)
         seeds = [joint.add_input(outs[i].shape, outs[i].dtype) for i in seeded]
         with quietly():
-            pairs = [(outs[i]._key, seed) for i, seed in zip(seeded, seeds, strict=True)]
-            flags = [i in masked for i in seeded]
-            found = sweep(tape.entries, pairs, keys, flags, sparse)
+            cts = Cotangents(sparse)
+            for i, seed in zip(seeded, seeds, strict=True):
+                cts.add(outs[i]._key, seed, i in masked)
+            found = sweep(tape.entries, (), keys, sparse=sparse, cts=cts)
             gradients: list[Tensor] = []
             results = (*[_placed(g, gradients) if flag else None for g, flag in zip(found, active, strict=True)],)
         values = [joint.value_of(g) for g in gradients]
         return Joint(
             [joint.value_of(x) for x in inputs], joint.nodes[:boundary], [joint.value_of(out) for out in outs], seeded,
             [joint.value_of(seed) for seed in seeds], live(joint.nodes[boundary:], values), values, results,
-            zeros_inserted(tape.entries, keys, (key for (key, _), flag in zip(pairs, flags, strict=True) if flag)),
+            (*[key in cts.masked for key in keys],),
             joint.guards, checked,
         )  # fmt: skip
 

@@ -23,7 +23,7 @@ from .._prims.structural import alias, zeros_of
 from .._transforms.batch import batched_graph
 from .._transforms.forward import Tangents
 from .._transforms.pushing import Masked
-from .._transforms.reverse import sweep
+from .._transforms.reverse import Cotangents, sweep
 from .._transforms.tape import Tape
 from .call import Program, marked
 from .loop import BACK, BackwardStep, Loop, LoopBackward, Reading, check_steps, loop, run_in_lanes, run_loop
@@ -185,22 +185,33 @@ def _apart(operands: Sequence[Tensor]) -> list[Tensor]:
     return [alias(x) if dtypes.is_inexact(x.dtype) else x for x in operands]
 
 
-def _pull_back(ct: tuple[Any, ...], needed: tuple[bool, ...], operands: tuple[Tensor, ...], back: LoopBack) -> Any:
+def _pull_back(
+    ct: tuple[Any, ...], needed: tuple[bool, ...], operands: tuple[Tensor, ...], masked: Sequence[bool], back: LoopBack
+) -> Any:  # fmt: skip
     sources = _apart(operands)
     keys = [x._key for x in sources]
     tape = Tape(k for k, x, flag in zip(keys, sources, needed, strict=True) if flag and dtypes.is_inexact(x.dtype))
     with recording(tape):
         outs = back.again(sources)
-    seeds = [(out._key, c) for out, c in zip(outs, ct, strict=True) if isinstance(c, Tensor)]
-    found = sweep(tape.entries, seeds, keys, [c.shape != () for _, c in seeds])
+    cts = Cotangents()
+    for out, c, is_masked in zip(outs, ct, masked, strict=True):
+        if isinstance(c, Tensor):
+            cts.add(out._key, c, is_masked)
+    found = sweep(tape.entries, (), keys, cts=cts)
     return (
         (
             *[
-                None if not (flag and dtypes.is_inexact(x.dtype)) else Masked(g) if isinstance(g, Tensor) else ZERO
+                None if not (flag and dtypes.is_inexact(x.dtype)) else _marked(g, x._key in cts.masked)
                 for g, x, flag in zip(found, sources, needed, strict=True)
             ],
         ),
     )
+
+
+def _marked(cotangent: Any, is_masked: bool) -> Any:
+    if not isinstance(cotangent, Tensor):
+        return ZERO
+    return Masked(cotangent) if is_masked else cotangent
 
 
 def _push(

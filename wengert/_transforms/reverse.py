@@ -558,15 +558,6 @@ def _require_type(op: Op, index: int, term: Any, wanted: TensorType) -> None:
         )
 
 
-def zeros_inserted(entries: Sequence[Entry], keys: Sequence[int], seeds: Iterable[int]) -> tuple[bool, ...]:
-    """For each source whether its cotangent may hold structural zeros, put in by the entries or held by these seeds."""
-    masked = {*seeds}
-    for entry in reversed(entries):
-        if entry.op.inserts_zeros or not masked.isdisjoint(entry.out_keys):
-            masked.update(entry.in_keys[i] for i in entry.plan.wanted)
-    return (*[key in masked for key in keys],)
-
-
 def ones_like_type(type_: TensorType) -> Tensor:
     """The default seed: the gradient of the sum."""
     if STATE.builder is None:  # nobody records what has no operands
