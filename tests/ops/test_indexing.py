@@ -9,6 +9,7 @@ import wengert as wg
 import wengert.numpy as wnp
 from wengert import ops
 from wengert._core.tensor import Tensor
+from wengert.testing import check_gradients
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(4, 5, 6))
@@ -308,3 +309,32 @@ def test_take_counts_booleans_as_numbers_as_numpy_does(indices):
 
 def _taken(x, i):
     return np.sum(np.take(x, i))
+
+
+@pytest.mark.parametrize(
+    "index", [1, (slice(1, 3), slice(None, None, 2)), (..., -1), slice(3, 1), slice(None, None, -1), ()]
+)
+@pytest.mark.parametrize("way", ["set", "add"])
+def test_functional_writes_at_slices(index: object, way: str) -> None:
+    """Eager, compiled and in loops they are writes at a place; gradients of both operands are those of `x[index] = v`."""
+    x = np.arange(12.0).reshape(4, 3)
+    v = np.ones_like(x[index]) * 2.5
+
+    def f(x, v):
+        return np.sum(getattr(wg.asarray(x).at[index], way)(v) ** 3)
+
+    def steps(x, v):
+        return np.sum(wg.fori_loop(0, 2, lambda i, c: getattr(c.at[index], way)(c[index] * v), wg.asarray(x)) ** 3)
+
+    wanted = x.copy()
+    wanted[index] = v if way == "set" else wanted[index] + v
+    after = wg.grad(lambda y: np.sum(y**3))(wanted)
+    to_x = after.copy()
+    if way == "set":
+        to_x[index] = 0
+    for g in (wg.grad(f, argnums=(0, 1)), wg.function(wg.grad(f, argnums=(0, 1)))):
+        for found, expected in zip(g(x, v), (to_x, after[index]), strict=True):
+            np.testing.assert_allclose(found, expected)
+    check_gradients(steps, x, v, order=1)
+    hessian = wg.jvp(wg.grad(steps), (x, v), (x + 1, v))[1]
+    np.testing.assert_allclose(wg.function(lambda x, v: wg.jvp(wg.grad(steps), (x, v), (x + 1, v))[1])(x, v), hessian)

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
 from typing import Any
 
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Index
-from .._core.dims import Shape
+from .._core.op import Op
 from .._core.tensor import Tensor
-from .._core.types import same_dim
 from .._core.user_line import at_user_line
 from .._prims import indexing as I
 from .._prims import structural as S
+from .._prims.buffer import buffer_add, buffer_new, buffer_set, buffer_value
 from . import promotion
+from .buffer_indexing import plain_place
 from .elementwise import divide, power
 from .shapes import reshaped
 from .subscript import take_index, targets_of
+from .written_values import filling, fitting
 
-
-def fitting(value: Tensor, x: Tensor, what: str) -> Tensor:
-    """A value in x's dtype; one that x cannot hold without loss of its kind is a `TypeError`."""
-    kinds = "biufc"
-    of_value, of_x = (("f" if dtypes.is_float(t.dtype) else t.dtype.kind).replace("u", "i") for t in (value, x))
-    if kinds.index(of_value) > kinds.index(of_x):
-        raise TypeError(
-            at_user_line(
-                f"{what}: {value.dtype.name} values do not go into an array of {x.dtype.name}; cast one of the two"
-            )
-        )
-    return promotion.cast(value, x.dtype)
+_AT_PLACES = {I.scatter_set: buffer_set, I.scatter_add: buffer_add}
 
 
 class At:
@@ -206,40 +196,20 @@ class Places:
         """
         return self._scattered(I.scatter_min, value, "at.min")
 
-    def _scattered(
-        self, op: Callable[..., Any], value: ArrayLike, what: str, change: Callable[..., Any] | None = None
-    ) -> Tensor:
+    def _scattered(self, op: Op, value: ArrayLike, what: str, change: Callable[..., Any] | None = None) -> Tensor:
         x = self._x
         updates = fitting(promotion.tensors_of(x, value, what)[1], x, what)
         updates = updates if change is None else change(updates)
+        plain = plain_place(x.shape, self._index) if op in _AT_PLACES else None
+        if plain is not None and not plain[2]:  # of slices and integers no two lead to one element
+            template, extents, _ = plain
+            values = updates if updates.shape == extents else filling(updates, extents, what)
+            return buffer_value(_AT_PLACES[op](values, buffer_new(x), template=template))
         targets = targets_of(x, self._index, what)
         result = op(targets.base, filling(updates, targets.shape, what), *targets.positions)
         return reshaped(result, tuple(x.shape))
 
 
-def filling(value: Tensor, shape: Shape, what: str) -> Tensor:
-    """A value broadcast to the shape of the place that it goes to."""
-    if value.shape == shape:
-        return value
-    if not _broadcasts(value.shape, shape):
-        raise ValueError(
-            at_user_line(
-                f"{what}: the value has shape {value.shape}, which does not broadcast to {shape}, the shape of x[index]"
-            )
-        )
-    lead = value.ndim - len(shape)
-    return promotion.broadcast(reshaped(value, value.shape[lead:]) if lead > 0 else value, shape)
-
-
 def ones_of(x: Tensor) -> Tensor:
     """Ones in the type of x."""
     return S.fill(x, 1)
-
-
-def _broadcasts(shape: Shape, goal: Shape) -> bool:
-    """Whether a value goes into a place: as `broadcast_to`, and spare leading axes of extent 1 are let pass."""
-    lead = len(shape) - len(goal)
-    if lead > 0 and builtins.any(d != 1 for d in shape[:lead]):
-        return False
-    tail = shape[builtins.max(lead, 0) :]
-    return all(d == 1 or same_dim(d, g) for d, g in zip(reversed(tail), reversed(goal)))

@@ -23,9 +23,9 @@ from .._core.user_line import at_user_line
 from .._prims import structural as S
 from .._prims.buffer import buffer_add, buffer_get, buffer_set
 from . import promotion
-from .at import filling, fitting
 from .shapes import permuted, reshaped
 from .subscript import BOUNDS, NewAxis, Single, Whole, addressed, has_arrays, index_place, read
+from .written_values import filling, fitting
 
 
 class PlaceInBuffer(NamedTuple):

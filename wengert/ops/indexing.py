@@ -20,13 +20,13 @@ from .._prims import piecewise as W
 from .._prims import sorting as O
 from .._prims import structural as S
 from . import lexicographic, promotion
-from .at import fitting
 from .elementwise import _truth, floor_divide
 from .outside_numbers import chosen_beside
 from .promotion import as_tensor, broadcast_shapes, names_errors, normal_axis, outward, public
 from .shapes import flat, moved, new_shape, part, reshaped
 from .splitting import unstack
 from .subscript import at_known_runs, broadcast_indices, known_values, take_index
+from .written_values import fitting
 
 # -- reading by position -------------------------------------------------------------------------------------
 

@@ -23,8 +23,9 @@ from ..._prims import buffer as prims
 from ..._prims.structural import neg
 from ...errors import TracingError
 from .. import buffer_indexing
-from ..at import At, filling
+from ..at import At
 from ..subscript import take_index
+from ..written_values import filling
 from . import layouts
 from .families import OF_ROOT, Family, Location
 from .versions import Memory, refuse_outer
