@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from ...._core.graph import Node
 from ...._prims.linalg import ADJOINT
@@ -62,7 +62,15 @@ def fill_matrix(b: Builder, x: Stored, value: Callable[[Index], Operand]) -> Non
         x.store(b, (i, j), value((i, j)))
 
 
-def fill_turned(b: Builder, x: Stored, source: Stored | Harmless) -> None:
+class Source(Protocol):
+    """What elements are taken from."""
+
+    type: str
+
+    def at(self, b: Builder, index: Index) -> Operand: ...
+
+
+def fill_turned(b: Builder, x: Stored, source: Source) -> None:
     """Sets a matrix to the transpose of another one, by squares, whose lines stay in the cache."""
     m, n = x.shape
     with (
@@ -70,7 +78,7 @@ def fill_turned(b: Builder, x: Stored, source: Stored | Harmless) -> None:
         b.loop(0, rows) as i, b.loop(0, columns) as j,
     ):  # fmt: skip
         place = b.add(row, i), b.add(column, j)
-        x.store(b, place, source.at(b, place[::-1]))
+        x.store(b, place, b.convert(x.type, source.type, source.at(b, place[::-1])))
 
 
 def _is_little(n: Operand) -> bool:

@@ -18,14 +18,24 @@ from ..ir.loops import COMPLEX, ITEM, Operand, Status
 from .bidiagonal import Bidiagonal
 from .blocks import Block, singles
 from .complex_scalars import conj_of, scaled
-from .factorisations import Lapack, address_of, fill_matrix, loops_over, matrix_at, one_at_least, scratch
+from .factorisations import (
+    Lapack,
+    Source,
+    address_of,
+    fill_matrix,
+    fill_turned,
+    loops_over,
+    matrix_at,
+    one_at_least,
+    scratch,
+)
 from .forms import Form, Index, Stored, is_numbers
 from .matrices import rows_of_product
 from .products import batched, fortran_int, letter
 from .scalars import larger, smaller
 from .standalone import is_alone
 from .tridiagonal import Tridiagonal
-from .unsolved import Harmless, Unsolved, wild_noted
+from .unsolved import Unsolved, wild_noted
 
 MODERATE = 1e-130, 1e130  # sizes of matrices that LAPACK takes as they are, and the exponent of such a one
 MODERATE_EXPONENT, BIAS = 400, 1023
@@ -33,7 +43,8 @@ PANEL = 32  # columns that LAPACK's routines take together, given the room
 BY_PANELS = 81  # rows of a complex or symmetric matrix from which on they better do: fewer take 5 % longer so
 BY_PARTS = 200  # rows of a matrix up to which the steps to its vectors are called one by one
 TRIANGLES = 65 * 64  # numbers beside panels with which LAPACK applies reflections together
-TOGETHER = {"f64": 48, "c128": 64}  # rows from which on LAPACK better applies reflections of a bidiagonal one together
+# rows from which on LAPACK better applies the reflections of a bidiagonal matrix together, on the left and the right
+TOGETHER = {"f64": (48, 56), "c128": (56, 81)}
 FEW_TOGETHER = 8  # reflections that it then better applies together: 32 of 64 rows take a tenth longer
 LONG = 1.5  # rows for each column beyond which LAPACK may factorise a matrix first, for its singular values
 
@@ -117,13 +128,19 @@ def worked_in(type_: str) -> str:
     return "c128" if type_ in COMPLEX else "f64"
 
 
-def copied(b: Builder, source: Stored | Harmless, out: Stored) -> None:
+def copied(b: Builder, source: Source, out: Stored) -> None:
     """What lies by rows, by columns, or the other way round."""
+    fill_turned(b, out, source)
 
-    def at(index: Index) -> Operand:
-        return b.convert(out.type, source.type, source.at(b, (index[1], index[0])))
 
-    fill_matrix(b, out, at)
+class _InOrder:
+    """Rows in another order."""
+
+    def __init__(self, x: Stored, place: Callable[[Operand], Operand]) -> None:
+        self.type, self._x, self._place = x.type, x, place
+
+    def at(self, b: Builder, index: Index) -> Operand:
+        return self._x.at(b, (self._place(index[0]), index[1]))
 
 
 def copied_line(b: Builder, source: Stored, out: Stored) -> None:
@@ -179,6 +196,10 @@ def _eigh_by_parts(block: Block, node: Node, a: Stored, values: Stored, vectors:
     work = routine.room(type_, max(whole, length))
     names = ("hetrd", "unmtr") if type_ in COMPLEX else ("sytrd", "ormtr")
     side = letter("L" if node.attrs[0] else "U")
+
+    def place_of(i: Operand) -> Operand:
+        return b.sub(b.convert("i64", "i32", solver.order.at(b, (i,))), 1)
+
     with loops_over(b, a.shape[:-2]) as index:
         routine.take(matrix_at(b, a, index))
         back = routine.make_moderate() if ITEM[a.type] == "f64" else None
@@ -198,12 +219,10 @@ def _eigh_by_parts(block: Block, node: Node, a: Stored, values: Stored, vectors:
         routine.lapack.note()
         value, vector = matrix_at(b, values, index), matrix_at(b, vectors, index)
         with b.loop(0, n) as i:
-            place = b.sub(b.convert("i64", "i32", solver.order.at(b, (i,))), 1)
-            x = b.let("mul", "f64", solver.d.at(b, (place,)), scale)
+            x = b.let("mul", "f64", solver.d.at(b, (place_of(i),)), scale)
             x = x if back is None else b.let("mul", "f64", x, back)
             value.store(b, (i,), b.convert(value.type, "f64", x))
-            with b.loop(0, n) as j:
-                vector.store(b, (j, i), b.convert(vector.type, type_, found.at(b, (place, j))))
+        copied(b, _InOrder(found, place_of), vector)
     routine.unsolved.leave(block, node, [a], [values, vectors])
 
 
@@ -327,8 +346,8 @@ class _Steps:
         assert type(n) is int
         self.solver = Bidiagonal(block, n, values.routine.unsolved)
         self.factors = room(type_, n), room(type_, n)
-        self.length = m if n < TOGETHER[type_] else FEW_TOGETHER * m + TRIANGLES
-        self.work = room(type_, max(self.length, PANEL * (m + n)))
+        self.lengths = [n if n < least else FEW_TOGETHER * n + TRIANGLES for least in TOGETHER[type_]]
+        self.work = room(type_, max(*self.lengths, PANEL * (m + n)))
         self.name = "unmbr" if type_ in COMPLEX else "ormbr"
 
     def find(self, is_double: bool) -> None:
@@ -342,23 +361,29 @@ class _Steps:
         routine.lapack.note()
         scale = solver.solve()
         self._put(scale if back is None else b.let("mul", "f64", scale, back))
-        self._turn("Q", values.left, self.factors[0])
-        self._turn("P", values.right, self.factors[1])
+        self._turn("Q", values.left, self.factors[0], self.lengths[0])
+        self._turn("P", values.right, self.factors[1], self.lengths[1])
 
     def _put(self, scale: Operand) -> None:
         """Values and vectors of the bidiagonal matrix, from the largest value on."""
         b, values, solver = self.b, self.values, self.solver
         m, n, type_ = values.m, values.n, values.left.type
         with b.loop(0, n) as i:
-            place = b.sub(b.convert("i64", "i32", solver.order.at(b, (b.sub(b.sub(n, 1), i),))), 1)
+            place = self._place(i)
             values.s.store(b, (i,), b.let("mul", "f64", solver.d.at(b, (place,)), scale))
             with b.loop(0, n) as j:
                 values.left.store(b, (i, j), b.convert(type_, "f64", solver.left.at(b, (place, j))))
-                values.right.store(b, (j, i), b.convert(type_, "f64", solver.right.at(b, (j, place))))
             with b.loop(n, m) as j:
                 values.left.store(b, (i, j), cast(Any, Pair(0.0, 0.0)) if type_ in COMPLEX else 0.0)
+        with b.loop(0, n) as j, b.loop(0, n) as i:
+            values.right.store(b, (j, i), b.convert(type_, "f64", solver.right.at(b, (j, self._place(i)))))
 
-    def _turn(self, which: str, vectors: Stored, factors: Stored) -> None:
+    def _place(self, i: Operand) -> Operand:
+        """At which place a value is, counted from the largest on, and its vectors."""
+        b, order = self.b, self.solver.order
+        return b.sub(b.convert("i64", "i32", order.at(b, (b.sub(order.shape[0], b.add(i, 1)),))), 1)
+
+    def _turn(self, which: str, vectors: Stored, factors: Stored, length: int) -> None:
         """By the reflections that have made the matrix bidiagonal."""
         b, routine, columns = self.b, self.values.routine, self.values.n
         rows = vectors.shape[1]
@@ -366,7 +391,7 @@ class _Steps:
         routine.lapack.call(
             self.name, letter(which), letter(side), letter(way), fortran_int(b, rows), fortran_int(b, columns),
             fortran_int(b, columns), address_of(routine.copy), fortran_int(b, self.values.m), address_of(factors),
-            address_of(vectors), fortran_int(b, rows), address_of(self.work), fortran_int(b, self.length),
+            address_of(vectors), fortran_int(b, rows), address_of(self.work), fortran_int(b, length),
         )  # fmt: skip
         routine.lapack.note()
 
