@@ -97,7 +97,7 @@ class Builder:
         self.is_single = False  # whether elements are computed one by one, so that no vector is made of them
         self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
         self._chosen: dict[Operand, Select] = {}  # registers that are a number or another register
-        self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans` and a number
+        self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans`, or a place, and a number
         self._places: dict[Operand, tuple[Operand, int, Operand]] = {}  # what `place` made, and of what
         self.prologue: Block = []  # what is done first of all
         self.node = ""  # what is being lowered, where accesses are checked
@@ -168,7 +168,7 @@ class Builder:
     def _let(self, op: str, type_: str, args: tuple[Operand, ...]) -> Reg:
         out = self.reg(OPS[op].result or type_)
         self.block.append(Let(out, op, args, type_))
-        if self.spans and type_ == "i64" and op in ("add", "sub"):
+        if type_ == "i64" and op in ("add", "sub") and (self.spans or self._places):
             self._note_step(out, op, args[0], args[1])
         return out
 
@@ -194,8 +194,20 @@ class Builder:
             x, y = y, x
         if type(x) is Reg and type(y) is int:
             index, step = self._steps.get(x, (x, 0))
-            if index in self.spans:
+            if index in self.spans or index in self._places:
                 self._steps[out] = index, step + (y if op == "add" else -y)
+
+    def _place_of(self, x: Operand, length: int) -> tuple[Operand, int, Operand]:
+        """The row, the length of one and the place in it of an index, or of one that is so many places from it; a
+        length of 0 where nothing is known."""
+        base, step = self._steps.get(x, (x, 0)) if type(x) is Reg else (x, 0)
+        row, found, i = self._places.get(base, (x, 0, 0))
+        if not step:
+            return row, found, i
+        if found != length or type(i) is not int:
+            return x, 0, 0
+        rows, rest = divmod(i + step, length)
+        return self.add(row, rows), length, rest
 
     def _decided(self, op: str, x: Operand, limit: int) -> bool | None:
         """What a comparison comes to for each index of a loop; None, and a note, where it changes on the way."""
@@ -256,7 +268,7 @@ class Builder:
         if type(y) is int:
             if y == 1:
                 return x
-            row, length, i = self._places.get(x, (x, 0, 0))
+            row, length, i = self._place_of(x, y)
             if length == y:
                 return row
             if length and length % y == 0:
@@ -276,7 +288,7 @@ class Builder:
         if type(y) is int:
             if y == 1:
                 return 0
-            row, length, i = self._places.get(x, (x, 0, 0))
+            row, length, i = self._place_of(x, y)
             if length == y:
                 return i
             if length and length % y == 0:

@@ -42,6 +42,7 @@ from .forms import (
 )
 from .formulas import RULES
 from .index_bounds import LOOKING, IndexBounds
+from .index_splitting import MOST_SHARED
 from .later import Later
 from .maps import MAPS, Info, Map
 from .memory_reuse import heirs
@@ -743,7 +744,7 @@ def is_assembled(node: Node) -> bool:
     is_static = all(type(n) is int for n in node.outputs[0].shape)
     if node.op.name == "concatenate":
         return not (is_static and len(node.inputs) <= FEW_PARTS)
-    if is_static and node.op.name == "pad" and not any(node.attrs[2]):
+    if is_static and node.op.name == "pad" and max(node.attrs[2], default=0) < MOST_SHARED:
         return False
     low, high, _ = node.attrs if node.op.name == "pad" else ((None,), (), ())
     return all(type(n) is int and n >= 0 for n in (*low, *high))

@@ -7,12 +7,14 @@ change (`Builder.spans`). Called by `nests.py` and `cumulative.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from itertools import pairwise
 from typing import cast
 
 from ..ir.builder import Builder
 from ..ir.loops import Block, Convert, For, Get, Let, Load, Operand, Reg, Select, Set, Store, blocks_of
+from ..ir.renaming import walk
 from ..llvm.loop_shapes import WRITTEN_OUT
 from ..llvm.vectormath import ONE_OPERAND
 
@@ -22,6 +24,7 @@ FEW = 64  # iterations up to which the last of them make a difference
 _PLAIN = (Let, Select, Convert, Load)
 _WRITTEN = (*_PLAIN, Store, Get, Set)
 MOST_SHARED = 8  # iterations that are written out for what they share: as many vectors are put together in one
+MOST_ITEMS = 2 * WRITTEN_OUT  # of all of these, before what they share is known
 LONGEST = 400  # instructions of a body from which on there is one piece
 
 
@@ -40,12 +43,13 @@ def iterations(
     if type(extent) is int and _split_part(b, (start, stop), (0, extent), body, MOST):
         return
     made = For(b.reg("i64"), start, stop, [])
-    with b.inside(made.body):
+    span = b.spanning(made.index, 0, extent) if type(extent) is int and extent >= 0 else nullcontext()
+    with b.inside(made.body), span:
         body(made.index)
     count = _shared(made)
     row = _unknown_row(made)
-    if count and multiple % count == 0:
-        _emit_shares(b, made, count, body)
+    if count:
+        _emit_shares(b, made, count, body, multiple, extent)
     elif row is not None and not b.width:
         _emit_rows(b, made, row, body)
     else:
@@ -122,9 +126,8 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
     start, stop = cast(int, made.start), cast(int, made.stop)
     count = stop - start
     shared = _shared(made)
-    if shared and start % shared == stop % shared == 0 and count > shared:
-        _emit_shares(b, made, shared, body)
-        return 1
+    if shared and count > 2 * shared:
+        return _emit_shares(b, made, shared, body)
     if not 3 <= count <= FEW or count in (4, VECTOR) or _length(made.body) > LONGEST:
         b.emit(made)
         return 1
@@ -153,11 +156,13 @@ def _shared(made: For) -> int:
     Nothing is left to divide where each such row is one iteration. LLVM would divide, and of quotients by odd numbers
     it makes vectors badly, of functions of them none.
     """
-    found = _divisors(made)
-    if len(found) != 1 or any(type(item) not in _WRITTEN for item in made.body):
+    found = _divisors(made, is_near=True)
+    if len(found) != 1:
         return 0
     (count,) = found
-    return count if type(count) is int and count <= MOST_SHARED and count * len(made.body) <= WRITTEN_OUT else 0
+    if type(count) is not int or count > MOST_SHARED or count * _length(made.body) > MOST_ITEMS:
+        return 0
+    return count if all(type(item) in (*_WRITTEN, For) for item in walk(made.body)) else 0
 
 
 def _row(made: For) -> int:
@@ -193,21 +198,67 @@ def _emit_rows(b: Builder, made: For, row: Reg, body: Callable[[Operand], None])
                 body(b.place(number, row, i))
 
 
-def _divisors(made: For) -> set[Operand]:
-    """What a loop divides its index by."""
-    return {
-        item.args[1]
-        for item in made.body
-        if type(item) is Let and item.op in ("div", "rem") and item.type == "i64" and item.args[0] is made.index
-    }
+def _divisors(made: For, is_near: bool = False) -> set[Operand]:
+    """What a loop divides its index by, and what is as far from it at each iteration where that is asked for."""
+    names = {made.index}
+    found = set[Operand]()
+    for item in walk(made.body):
+        if type(item) is not Let or item.type != "i64":
+            continue
+        if is_near and _is_shift(item, names):
+            names.add(item.out)
+        elif item.op in ("div", "rem") and item.args[0] in names:
+            found.add(item.args[1])
+    return found
 
 
-def _emit_shares(b: Builder, made: For, count: int, body: Callable[[Operand], None]) -> None:
-    """Emits a loop whose iterations are so many of the given one's."""
-    with b.loop(b.divided(made.start, count), b.divided(made.stop, count)) as row:
+def _is_shift(item: Let, names: Collection[Operand]) -> bool:
+    """Whether an instruction adds a number to one of these, or takes one from it."""
+    x, y = item.args[0], item.args[-1]
+    if item.op == "add" and type(x) is int:
+        x, y = y, x
+    return item.op in ("add", "sub") and x in names and type(y) is int
+
+
+def _emit_shares(
+    b: Builder, made: For, count: int, body: Callable[[Operand], None], multiple: int = 1, extent: Operand = -1
+) -> int:  # fmt: skip
+    """Emits a loop whose iterations are so many of the given one's, and those before and behind that are fewer; how
+    many loops there are.
+
+    Args:
+        multiple, extent: as of `iterations`.
+    """
+
+    def row(number: Operand) -> None:
         for i in range(count):
             with b.scope():
-                body(b.place(row, count, i))
+                body(b.place(number, count, i))
+
+    start, stop = made.start, made.stop
+    if type(start) is int and type(stop) is int:
+        first, last = -(-start // count), stop // count
+        loops = _single(b, start, first * count, body) + _single(b, last * count, stop, body)
+        return loops + _split(b, first, last, row, MOST)
+    if multiple % count == 0:
+        rows = extent // count if type(extent) is int else -1
+        iterations(b, b.divided(start, count), b.divided(stop, count), row, 1, rows)
+        return 1
+    first, last = b.divided(b.add(start, count - 1), count), b.divided(stop, count)
+    end = b.mul(first, count)
+    for low, high in ((start, _limited(b, "gt", end, stop)), (_limited(b, "lt", b.mul(last, count), end), stop)):
+        with b.loop(low, high) as index:
+            body(index)
+    iterations(b, first, last, row, 1, extent // count if type(extent) is int else -1)
+    return 3
+
+
+def _single(b: Builder, start: int, stop: int, body: Callable[[Operand], None]) -> int:
+    """Emits few iterations one by one; how many."""
+    for index in range(start, stop):
+        with b.scope():
+            body(index)
+    return max(stop - start, 0)
 
 
 def gains(b: Builder, count: int, body: Callable[[Operand], object]) -> bool:

@@ -244,34 +244,62 @@ def _diagonal_view(b: Builder, info: Info, xs: Sequence[Form]) -> Stored | None:
 # -- with zeros between -----------------------------------------------------------------------------------------------
 
 
-def pad_source(b: Builder, info: Info, x: Form, index: Index) -> tuple[Operand, Index]:
-    """Whether an element of the padded array is one of x, and at which index (a valid one in any case)."""
-    low, _, interior = info.attrs
+def _source(
+    b: Builder, low: Sequence[Operand], interior: Sequence[int], x: Form, index: Index
+) -> tuple[Operand, Index]:  # fmt: skip
+    """Whether an element of what x is put into is one of x, and at which index (a valid one in any case)."""
     inside: Operand = True
     places: list[Operand] = []
     for axis, (i, n) in enumerate(zip(index, x.shape, strict=True)):
-        place = b.sub(i, low[axis])
-        step = interior[axis] + 1
-        reach = b.add(b.mul(b.sub(n, 1), step), 1)
-        fits = b.both(b.let("ge", "i64", place, 0), b.let("lt", "i64", place, reach))
-        if step > 1:
-            safe = b.select("i64", fits, place, 0)
-            fits = b.both(fits, b.let("eq", "i64", b.remainder(safe, step), 0))
-            place = b.divided(safe, step)
+        fits, place = _between(b, i, low[axis], interior[axis] + 1, n)
         inside = b.both(inside, fits)
         places.append(b.select("i64", fits, place, 0))
     return inside, (*places,)
+
+
+def _between(b: Builder, i: Operand, first: Operand, step: int, n: Operand) -> tuple[Operand, Operand]:
+    """Whether a place is one of `n` that follow one another by a step, and the number of it if it is.
+
+    A loop over places that a step divides does some of them at a time (`index_splitting.py`): the place itself is
+    divided, not how far it is from the first one.
+    """
+    if step == 1 or type(first) is not int:
+        place = b.sub(i, first)
+        reach = b.add(b.mul(b.sub(n, 1), step), 1)
+        fits = b.both(b.let("ge", "i64", place, 0), b.let("lt", "i64", place, reach))
+        if step == 1:
+            return fits, place
+        safe = b.select("i64", fits, place, 0)
+        return b.both(fits, b.let("eq", "i64", b.remainder(safe, step), 0)), b.divided(safe, step)
+    rows, rest = divmod(first, step)
+    is_met = b.let("eq", "i64", b.remainder(i, step), rest)
+    place = b.sub(b.divided(i, step), rows)
+    return b.both(is_met, b.both(b.let("ge", "i64", place, 0), b.let("lt", "i64", place, n))), place
 
 
 def _pad_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operand:
     (x,) = xs
     if any(type(n) is int and n == 0 for n in x.shape):
         return zero_of(info.type)
-    inside, places = pad_source(b, info, x, index)
+    low, _, interior = info.attrs
+    inside, places = _source(b, low, interior, x, index)
     if inside is False:
         return zero_of(info.type)
     value = _of_some(b, x.shape, info.type, lambda: x.at(b, places))
     return b.select(info.type, inside, value, zero_of(info.type))
+
+
+def _written_at(b: Builder, info: Info, xs: Sequence[Form], index: Index) -> Operand:
+    """An element of an array, or of what is written to places of it (`written_places.py`)."""
+    value, old = xs
+    low, interior, adds = info.attrs
+    inside, places = _source(b, low, interior, value, index)
+    if inside is False:
+        return old.at(b, index)
+    new = value.at(b, places)
+    if adds:
+        new = b.let("add", info.type, old.at(b, index), new)
+    return new if inside is True else b.select(info.type, inside, new, old.at(b, index))
 
 
 def _of_some(b: Builder, extents: Extents, type_: str, read: Callable[[], Operand]) -> Operand:
@@ -480,6 +508,7 @@ MAPS: dict[str, Map] = {
     "diagonal": Map(lambda b, info, xs, index: xs[0].at(b, (*index, index[-1])), _diagonal_view),
     "make_diagonal": Map(_make_diagonal_at),
     "pad": Map(_pad_at),
+    "native written": Map(_written_at),
     "tril": Map(_triangle("le")),
     "triu": Map(_triangle("ge")),
     "concatenate": Map(_concatenate_at),

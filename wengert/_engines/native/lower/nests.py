@@ -412,7 +412,8 @@ class _Nest:
     def rows(self, start: Operand, stop: Operand) -> None:
         """The elements of a range along the first axis."""
         extent = self.shape[0] if self.shape else -1
-        index_splitting.iterations(self.b, start, stop, lambda i: self.axis(1, (i,)), 1, extent)
+        multiple = gcd(extent, ROUND) if type(extent) is int and len(self.shape) == 1 else 1  # parts are, too
+        index_splitting.iterations(self.b, start, stop, lambda i: self.axis(1, (i,)), multiple, extent)
 
     def axis(self, depth: int, index: Index) -> None:
         """The loops from an axis on."""

@@ -83,6 +83,7 @@ SINGLES.update({name: Later(file) for file, names in FAMILIES.items() for name i
 SCALARS.update({name: _special(name) for name in SPECIAL_FUNCTIONS})
 SCALARS.update({name: _of_file("error_function", name) for name in ("erf", "erfc")})
 REWRITES.extend((
+    Rewrite(Later("written_places"), "as_values", frozenset({"buffer_set", "buffer_add", "buffer_get"})),
     Rewrite(Later("added_products"), "joined", frozenset({"matmul", "einsum"})),
     Rewrite(Later("numpy_calls"), "taken_in", frozenset({"outside"})),
     Rewrite(Later("shared_factors"), "with_shared_factors", frozenset({"solve"})),

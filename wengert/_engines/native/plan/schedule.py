@@ -153,9 +153,11 @@ class _Scheduling:
         self.last_read: dict[int, int] = {}  # by the key of a value the last stage in which something reads it
         self.partners = partners(nodes)
         self.moving: set[int] = set()  # maps that became members, as they would be read too often
+        self.kept: set[int] = set()  # maps that will
 
     def run(self) -> Schedule:
         self.store_joined()
+        self.keep_written()
         self.find_inlined()
         self.set_stages()
         if self.repeat_light():
@@ -187,6 +189,29 @@ class _Scheduling:
                 if is_near or (len(node.inputs) > MOST_READS and 2 * count >= size):
                     self.kinds[place] = Kind.ASSEMBLE
                     reads[key] = 1
+
+    def keep_written(self) -> None:
+        """Finds writes that are stored, since what is written would be computed in many places: a step of a stencil is
+        read by all of its neighbours. What the same loop reads at its own index is computed once."""
+        computing = set[int]()  # keys of values that would be computed where they are read
+        for place, node in enumerate(self.nodes):
+            (key,) = keys = [v.key for v in node.outputs][:1] or [-1]
+            is_computed = any(v.key in computing for v in node.inputs)
+            if self.kinds[place] is Kind.POINT and len(self.readers[key]) == 1 and key not in self.asked:
+                computing.update(keys)
+            if self.kinds[place] is not Kind.MAP:
+                continue
+            most = 1 if is_computed else MOST_READS
+            if node.op.name == "native written" and self.count_reads(node.outputs[0]) > most:
+                self.kept.add(place)
+            elif is_computed:
+                computing.update(keys)
+
+    def count_reads(self, value: Value) -> int:
+        """In how many places a value is read, those that do at their own index as one."""
+        readers = self.readers[value.key]
+        direct = [r for r in readers if self.kinds[r].is_member and self.domain(r) == value.shape]
+        return len(readers) - len(direct) + (bool(direct) or value.key in self.asked)
 
     def is_map(self, place: int) -> bool:
         return self.kinds[place] in (Kind.MAP, Kind.REPEAT)
@@ -246,7 +271,7 @@ class _Scheduling:
             place = readers[0]
 
     def is_read_once(self, place: int, read_once: set[int]) -> bool:
-        if self.kinds[place] is Kind.ASSEMBLE:
+        if self.kinds[place] is Kind.ASSEMBLE or place in self.kept:
             return True
         (value,) = self.nodes[place].outputs
         readers = self.readers[value.key]
@@ -300,7 +325,7 @@ class _Scheduling:
         """A map of maps of maps is stored at some depth: reading it would take too long."""
         node = self.nodes[place]
         weight = 1 + sum(self.weight.get(v.key, 0) for v in node.inputs)
-        if weight > HEAVY:
+        if weight > HEAVY or place in self.kept:
             self.kinds[place] = Kind.POINT
             self.moving.add(place)
             weight = 0
