@@ -45,6 +45,10 @@ def verify(graph: Graph, *, is_inner: bool = False, adds_guards: bool = False, t
             graph.guards.require_equal(maximum(small, large), large)
 
 
+# of attributes in which there is no dimension
+_WITHOUT_DIMS = frozenset([int, float, complex, bool, str, type(None)])
+
+
 class _Verifier:
     """One check of a graph.
 
@@ -83,7 +87,7 @@ class _Verifier:
                 names = value_names(self.graph)
                 shown = names.get(value.key, repr(value))
                 raise self.error(f"{node_text(node, names)} uses {shown} before its definition")
-        if node.attrs:
+        if not _WITHOUT_DIMS.issuperset(map(type, node.attrs)):
             # how long a loop is may be known to nobody before it has run
             named = dims_in((*[a for a in node.attrs if not hasattr(a, "own_dims")],))
             self.require_told(node, atoms_in(named), "names")

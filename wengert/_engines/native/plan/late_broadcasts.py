@@ -88,6 +88,8 @@ class _Narrowing:
 
     def _repeats(self, value: Value, node: Node) -> _Repeated | None:
         """What a value repeats; None if nothing, or a size is not known."""
+        if node.inputs and self.repeated.get(node.inputs[0].key) is None and node.op.name != "broadcast_to":
+            return None  # as of most values
         if not _is_known(value.shape):
             return None
         if node.op.name == "broadcast_to":

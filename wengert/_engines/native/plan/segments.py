@@ -92,7 +92,9 @@ def _levels(graph: Graph, natives: list[bool]) -> list[int]:
     for node, native in zip(graph.nodes, natives, strict=True):
         level = 0
         for value in node.inputs:
-            level = max(level, level_of.get(value.key, 0))
+            other = level_of.get(value.key, 0)
+            if other > level:
+                level = other
         if told:
             level = max([level, *[told[atom] for atom in _atoms_of(node) if atom in told]])
         if node.op.has_effect:
@@ -112,14 +114,19 @@ def _levels(graph: Graph, natives: list[bool]) -> list[int]:
 
 def _with_constants_beside_readers(graph: Graph, levels: list[int]) -> list[int]:
     """Constants that only machine code reads are part of it, where they are known, and not arrays that it is passed."""
-    lowest: dict[int, int] = dict.fromkeys([v.key for v in graph.outputs], 0)
+    places = [k for k, node in enumerate(graph.nodes) if node.op.name == "constant" and levels[k] == 0]
+    if not places:
+        return levels
+    constants = {graph.nodes[k].outputs[0].key: k for k in places}
+    lowest: dict[int, int] = {v.key: 0 for v in graph.outputs if v.key in constants}
     for node, level in zip(graph.nodes, levels, strict=True):
         for value in node.inputs:
-            lowest[value.key] = min(lowest.get(value.key, level), level * (level % 2 == 0))
-    return [
-        lowest.get(node.outputs[0].key, level) if node.op.name == "constant" and level == 0 else level
-        for node, level in zip(graph.nodes, levels, strict=True)
-    ]
+            if value.key in constants:
+                lowest[value.key] = min(lowest.get(value.key, level), level * (level % 2 == 0))
+    found = [*levels]
+    for key, place in constants.items():
+        found[place] = lowest.get(key, levels[place])
+    return found
 
 
 def _without_source(graph: Graph, natives: list[bool]) -> list[int]:
