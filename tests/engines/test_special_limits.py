@@ -88,3 +88,26 @@ def test_higher_derivatives_of_zeta_vanish_at_infinity() -> None:
     slope = wg.grad(lambda s: S.zeta(s, 2.5))
     with np.errstate(all="ignore"):
         assert wg.grad(slope)(INF) == wg.grad(wg.grad(slope))(INF) == wg.function(wg.grad(slope))(INF) == 0.0
+
+
+# where e^x is infinite, but i0 and i1 are not, and beyond: from mpmath
+GROWN_AT = np.array([700.0, 709.8, -712.0, 713.98, 715.0])
+GROWN = (
+    [1.5295933476718737e302, 2.7393142646237088e306, 2.4684110577627523e307, 1.7853251347682291e308, INF],
+    [1.5285003902339006e302, 2.737383945910012e306, -2.4666770135246153e307, 1.7840744336676367e308, INF],
+    # the second derivative of i0
+    [1.5274097756858253e302, 2.7354577079233566e306, 2.4649466237549931e307, 1.7828263610859584e308, INF],
+)
+
+
+@every_users_engine
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_modified_bessel_functions_are_numbers_farther_than_the_exponential(is_compiled: bool, engine: str) -> None:
+    slope = wg.grad(lambda x: wg.sum(S.i1(x)))
+    functions = [(S.i0, 0), (lambda x: S.iv(0, x), 0), (S.i1, 1), (lambda x: S.iv(1, x), 1), (slope, 2)]
+    if is_compiled and engine == "jax":
+        functions.pop()  # iv runs on the host, in a thread of XLA that has no subnormal numbers, which SciPy's needs
+    for f, place in functions:
+        with np.errstate(all="ignore"):
+            found = ndarray((wg.function(f) if is_compiled else f)(native(engine, GROWN_AT)))
+        np.testing.assert_allclose(found, GROWN[place], rtol=1e-12)

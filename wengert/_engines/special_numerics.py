@@ -18,8 +18,20 @@ NEAR = 0.3  # how far from the peak, in units of its place, is near
 FALL = 45.0  # the logarithm of what is left of the integrand where the quadrature ends
 NODES = 56
 
+# by the bits of a type: of larger numbers e^x may be infinite
+EXPONENTIAL = {64: 700.0, 32: 80.0}
+
 # beta densities of parameters with a smaller or a larger sum count as 0: all there is lies at an end or at the peak
 LEAST_SUM, MOST_SUM = 1e-300, 1e200
+
+
+def by_scaled(scaled: Any, size: Any, bits: int, least: Any, exp: Any) -> Any:
+    """i0 or i1 from what is e^-size of it: a number a little farther than e^size is one.
+
+    `least` gives the smaller of an array and a number.
+    """
+    low = least(size, EXPONENTIAL[bits])
+    return scaled * exp(low) * exp(size - low)
 
 
 def beyond_stirling(x: Any) -> Any:

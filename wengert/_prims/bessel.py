@@ -43,7 +43,9 @@ def _half_sum(function: Op, x: Tensor, order: float) -> Tensor:
     """(I_(v-1) + I_(v+1)) / 2, the derivative of I and, less its sign, of K; those of order -1 and 1 are equal."""
     if order == 0:
         return function(x, order=1)
-    return times_number(add(function(x, order=order - 1), function(x, order=order + 1)), number=0.5)
+    # halves, as the sum may be beyond the largest number
+    below, above = (times_number(function(x, order=n), number=0.5) for n in (order - 1, order + 1))
+    return add(below, above)
 
 
 _STEPS = 28  # of the expansion in 1 / x

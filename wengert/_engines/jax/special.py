@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import jax.scipy.special as jss
 
 from ..checks import unless_derived
+from ..special_numerics import by_scaled
 from .common import in_float32, on_host
 from .meshes import whole_where_it_varies
 
@@ -29,6 +30,15 @@ def _zeta(s: Any, q: Any) -> Any:
     only_first = jnp.where(q == 1, 1.0, jnp.where(q > 1, 0.0, jnp.inf))  # the limit of q**-s, the first term
     value = jnp.where(jnp.isposinf(s) & (q > 0), only_first, jnp.where((s > 1) & jnp.isposinf(q), 0.0, jss.zeta(s, q)))
     return jnp.where((s > 1) & (q <= 0) & (q == jnp.floor(q)), jnp.inf, value)
+
+
+def _grown(scaled: Callable[..., Any]) -> Any:
+    """i0 or i1, of which JAX's own are infinite where e^x is."""
+
+    def function(x: Any) -> Any:
+        return by_scaled(scaled(x), jnp.abs(x), jnp.finfo(x.dtype).bits, jnp.minimum, jnp.exp)
+
+    return in_float32(function)
 
 
 # the log and the ratio of gamma functions lose digits in JAX, and so do the tail of log_ndtr, 1 - x for betaincc,
@@ -53,7 +63,7 @@ _ON_HOST = (
     "exp1",
 )
 _SAME_NAME = (
-    "erf", "erfc", "erfinv", "ndtr", "ndtri", "gamma", "i0", "i1", "i0e", "i1e",
+    "erf", "erfc", "erfinv", "ndtr", "ndtri", "gamma", "i0e", "i1e",
 )  # fmt: skip
 # kept exact by series and searches in NumPy, which no framework has
 _ONLY_ON_HOST = (
@@ -64,6 +74,8 @@ _ONLY_ON_HOST = (
 KERNELS: dict[str, Any] = {
     **{name: on_host(name) for name in _ON_HOST},
     **{name: in_float32(getattr(jss, name)) for name in _SAME_NAME},
+    "i0": _grown(jss.i0e),
+    "i1": _grown(jss.i1e),
     "lgamma": in_float32(jss.gammaln),
     "digamma": in_float32(_digamma),
     "gammainc": _unless_derived("gammainc", jss.gammainc, 1),

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..erfcx_integrals import MOST, SPLIT, smooth
-from ..special_numerics import KV_FAR, beyond_stirling
+from ..special_numerics import KV_FAR, beyond_stirling, by_scaled
 from .common import Kernel, in_float32, lazy
 
 _SAME_NAME = (
     "erf", "erfc", "erfinv", "erfcx", "ndtr", "ndtri", "log_ndtr", "digamma", "gamma", "exp1",
-    "i0", "i1", "i0e", "i1e",
+    "i0e", "i1e",
 )  # fmt: skip
 # SciPy's functions for whole orders are more exact than those for real ones
 _WHOLE = {
@@ -23,10 +23,27 @@ _WHOLE = {
 }  # fmt: skip
 
 
+def _grown(name: str) -> Kernel:
+    """SciPy's i0 or i1, which are infinite where e^x is, although they are numbers a little farther still."""
+    plain, scaled = lazy("scipy.special", name), lazy("scipy.special", f"{name}e")
+
+    def kernel(x: np.ndarray[Any, Any]) -> Any:
+        found = plain(x)
+        if x.dtype != np.float64 or not np.isinf(found).any():  # others are computed in float64, which holds e^x
+            return found
+        with np.errstate(all="ignore"):
+            return np.where(np.isinf(found), by_scaled(scaled(x), np.abs(x), 64, np.minimum, np.exp), found)[()]
+
+    return kernel
+
+
+_GROWN = {name: _grown(name) for name in ("i0", "i1")}
+
+
 def _with_order(name: str) -> Kernel:
     """A kernel for a SciPy function that takes the order before the argument."""
     general = lazy("scipy.special", name, lambda function, x, order: function(order, x))
-    whole = [lazy("scipy.special", n) for n in _WHOLE.get(name, ())]
+    whole = [_GROWN.get(n) or lazy("scipy.special", n) for n in _WHOLE.get(name, ())]
 
     def kernel(x: np.ndarray[Any, Any], order: float) -> Any:
         return whole[int(order)](x) if whole and order in (0, 1) else general(x, order)
@@ -364,6 +381,7 @@ KERNELS: dict[str, Any] = {
     "poch": _poch,
     "beta": beta,
     "betaln": betaln,
+    **_GROWN,
     **{name: lazy("scipy.special", name) for name in _SAME_NAME},
     "polygamma": in_float32(_polygamma),
     **{name: _with_order(name) for name in _WHOLE if name not in ("kv", "iv", "ive")},

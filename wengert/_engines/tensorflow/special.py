@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from ..checks import unless_derived
+from ..special_numerics import by_scaled
 from .common import in_float32, on_host
 
 
@@ -39,6 +40,18 @@ def _digamma(x: tf.Tensor) -> Any:
     return tf.where(x == 0, -1 / x, tf.math.digamma(x))
 
 
+def _grown(scaled: Callable[..., Any]) -> Any:
+    """i0 or i1, of which TensorFlow's own are infinite where e^x is."""
+
+    def function(x: tf.Tensor) -> Any:
+        return by_scaled(
+            scaled(x), tf.abs(x), 8 * x.dtype.size, lambda size, most: tf.minimum(size, tf.constant(most, x.dtype)),
+            tf.exp,
+        )  # fmt: skip
+
+    return in_float32(function)
+
+
 def _zeta(s: tf.Tensor, q: tf.Tensor) -> Any:
     """TensorFlow's own is NaN at poles of a negative q."""
     is_pole = (s > 1) & (q <= 0) & (q == tf.floor(q))
@@ -65,8 +78,8 @@ KERNELS: dict[str, Any] = {
     "gammainc": _unless_derived("gammainc", tf.math.igamma, 1),
     "betainc": _unless_derived("betainc", tf.math.betainc, 2),
     "zeta": _unless_derived("zeta", _zeta, 1),
-    "i0": in_float32(tf.math.special.bessel_i0),
-    "i1": in_float32(tf.math.special.bessel_i1),
+    "i0": _grown(tf.math.special.bessel_i0e),
+    "i1": _grown(tf.math.special.bessel_i1e),
     "i0e": in_float32(tf.math.special.bessel_i0e),
     "i1e": in_float32(tf.math.special.bessel_i1e),
 }

@@ -11,11 +11,25 @@ from typing import Any
 import torch
 
 from ..checks import unless_derived
+from ..special_numerics import by_scaled
 from .common import in_float32, on_host
 
 
 def _unless_derived(name: str, function: Callable[..., Any], orders: int) -> Any:
     return unless_derived(on_host(name), in_float32(function), orders)
+
+
+def _grown(scaled: Callable[..., Any]) -> Any:
+    """i0 or i1, of which torch's own are infinite where e^x is."""
+
+    def function(x: torch.Tensor) -> Any:
+        bits = torch.finfo(x.dtype).bits
+        return by_scaled(scaled(x), torch.abs(x), bits, lambda size, most: torch.clamp(size, max=most), torch.exp)
+
+    return function
+
+
+_GROWN = {"i0": _grown(torch.special.i0e), "i1": _grown(torch.special.i1e)}
 
 
 def _with_whole_order(name: str, functions: tuple[Any, Any]) -> Any:
@@ -65,7 +79,7 @@ _BESSEL = {
     "kve": ("scaled_modified_bessel_k0", "scaled_modified_bessel_k1"),
 }  # fmt: skip
 _SAME_NAME = (
-    "erf", "erfc", "erfcx", "erfinv", "ndtri", "log_ndtr", "digamma", "i0", "i1", "i0e", "i1e",
+    "erf", "erfc", "erfcx", "erfinv", "ndtri", "log_ndtr", "digamma", "i0e", "i1e",
 )  # fmt: skip
 
 
@@ -83,10 +97,11 @@ _ONLY_ON_HOST = (
 KERNELS: dict[str, Any] = {
     **{name: on_host(name) for name in _ON_HOST},
     **{
-        name: _with_whole_order(name, (getattr(torch.special, zero), getattr(torch.special, one)))
-        for name, (zero, one) in _BESSEL.items()
+        name: _with_whole_order(name, (*[_GROWN.get(n) or getattr(torch.special, n) for n in names],))
+        for name, names in _BESSEL.items()
     },
     **{name: in_float32(getattr(torch.special, name)) for name in _SAME_NAME},
+    **{name: in_float32(function) for name, function in _GROWN.items()},
     "lgamma": in_float32(torch.lgamma),
     "ndtr": in_float32(_ndtr),
     "gammainc": _unless_derived("gammainc", torch.special.gammainc, 1),
