@@ -215,7 +215,8 @@ def test_upper_beta_functions_are_scipys_wherever_another_way_is_taken() -> None
         near = np.clip(sizes[:, 0] / sizes.sum(1) + rng.normal(0, 0.1, 200), 0, 1)
         rows += map(tuple, np.column_stack([sizes, near]))
     a, b, x = np.array(rows, np.float64).T
-    found, wanted = wg.function(lambda a, b, x: S.betaincc(a, b, x))(a, b, x), S.betaincc(a, b, x)
+    found, wanted = wg.function(lambda a, b, x: S.betaincc(a, b, x))(a, b, x), np.array(S.betaincc(a, b, x))
+    wanted[[1, 3]] = 2.0411908345719833e-283, 1.4819680546168311e-279  # by mpmath: SciPy 1.13 has 1.96e-283 and 0
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-300)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -87,6 +87,11 @@ def _variable(x: Some, orders: Orders, slope: Orders) -> Taylor:
     return Taylor(c)
 
 
+def _where_all(cond: Truth, x: Taylor, y: Taylor) -> Taylor:
+    rows = zip(x.c, y.c, strict=True)
+    return Taylor([[where(cond, p, q) for p, q in zip(one, other, strict=True)] for one, other in rows])
+
+
 def _entries(x: Taylor) -> list[Some]:
     return [v for row in x.c for v in row]
 
@@ -125,29 +130,41 @@ def _summed(b: Builder, orders: Orders, factor: Callable[[Number], Taylor]) -> T
 def _fraction(
     b: Builder, orders: Orders, first: Taylor, rounds: Callable[[Number], list[tuple[Taylor, Taylor]]]
 ) -> Taylor:
-    """first + a1/(b1 + a2/(b2 + ...)) by Lentz's method; `rounds(m)` gives the next pairs (a, b), from m = 1 on."""
+    """first + a1/(b1 + a2/(b2 + ...)), the quotient of two solutions of one recurrence; `rounds(m)` gives the next pairs
+    (a, b), from m = 1 on.
+
+    Of a round all is scaled so that the last denominator begins with 1: one division, whatever the number of pairs.
+    """
     size = len(_entries(first))
+    one = _variable(1.0, orders, (0, 0))
+
+    def quotient(above: Taylor, below: Taylor) -> Taylor:
+        return above * below.reciprocal() if size > 1 else above
+
+    def below_of(rest: Sequence[Number]) -> Taylor:
+        return _packed([cast(Number, 1.0), *rest], orders)[0]
 
     def step(m: Number, _: Number, *entries: Number) -> list[Some]:
-        value, c, d = _packed([*entries], orders)
-        change: Any = None
-        for above, below in rounds(m):
-            d = (below + above * d).reciprocal()
-            c = below + above / c
-            change = c * d
-            value = value * change
+        above, above_before, below_before = _packed([*entries[: 3 * size]], orders)
+        below = below_of(entries[3 * size :])
+        last = quotient(above, below)
+        for a, b in rounds(m):
+            above_before, above = above, b * above + a * above_before
+            below_before, below = below, b * below + a * below_before
+        scale = 1.0 / below.c[0][0]
+        above_before, above, below_before = above_before * scale, above * scale, below_before * scale
+        below_rest = [x * scale for x in _entries(below)[1:]]
         off: Some = 0.0
-        for x in _entries(change - 1.0):
+        for x in _entries(quotient(above, below_of(below_rest)) - last):
             off = larger(abs(x), off)
-        return [m + 1.0, off, *_entries(value), *_entries(c), *_entries(d)]
+        return [m + 1.0, off, *_entries(above), *_entries(above_before), *_entries(below_before), *below_rest]
 
-    def goes_on(m: Number, off: Number, *entries: Number) -> Any:
-        return (off > 3e-16 * (1 + size)) & (m < _MOST_STEPS)
+    def goes_on(m: Number, off: Number, value: Number, *entries: Number) -> Any:
+        return (off > 3e-16 * (1 + size) * abs(value)) & (m < _MOST_STEPS)
 
-    # d of 0 makes of the first step what it should be
-    start = [*_entries(first), *_entries(first), *[0.0] * size]
-    found = repeated(b, [1.0, 1.0, *start], goes_on, step)
-    return _packed(found[2 : 2 + size], orders)[0]
+    start = [*_entries(first), *_entries(one), *[0.0] * size, *[0.0] * (size - 1)]
+    found = repeated(b, [1.0, math.inf, *start], goes_on, step)[2:]
+    return quotient(_packed(found[:size], orders)[0], below_of(found[3 * size :]))
 
 
 # -- quadrature over a tail of large parameters ------------------------------------------------------------------------
@@ -303,9 +320,11 @@ def _gamma_fraction(s: Scope, a: Number, x: Number, order: int) -> Number:
     """The upper function by its continued fraction, for x >= a + 1."""
     orders = (order, 0)
     shifted = _variable(a, orders, (1, 0))
-    below = _fraction(
-        s.b, orders, -shifted + (x + 1.0), lambda k: [((shifted - k) * k, -shifted + (x + (2.0 * k + 1.0)))]
-    )
+
+    def pair(k: Number) -> tuple[Taylor, Taylor]:
+        return (shifted - k) * k, -shifted + (x + (2.0 * k + 1.0))
+
+    below = _fraction(s.b, orders, -shifted + (x + 1.0), lambda m: [pair(2.0 * m - 1.0), pair(2.0 * m)])
     found = (_gamma_power(s, a, x, order) * shifted / below).derivative()
     # far out factors may be infinite
     return where(call_own(s.b, "gamma_share", (), a, x) == 0.0, 0.0, found) if order else found
@@ -410,23 +429,27 @@ def _gammaincc_of_scipy(s: Scope, a: Number, x: Number) -> Some:
 # -- incomplete beta ---------------------------------------------------------------------------------------------------
 
 
+def _beta_in_parts(a: Number, b: Number, x: Number, rest: Number) -> tuple[_Size, _Size, _Size, Number]:
+    """The densities of two gamma variables and of their sum, and a factor: with it, the first two over the third are the
+    density of the first one's share of the sum.
+
+    What all three are taken at may have any common factor, here one that keeps it from vanishing.
+    """
+    total = a + b
+    factor = where(total > 1.0, total, 1.0)
+    places = (a, factor * x), (b, factor * rest), (total, factor)
+    one, two, both = (_size_in_parts(*place) for place in places)
+    return one, two, both, factor
+
+
 @FORMULAS.add("beta_size", 3, in_lanes=True)
 def _beta_size(s: Scope, a: Number, b: Number, x: Number) -> Some:
-    """x^(a-1) (1-x)^(b-1) / beta(a, b), without branches.
-
-    Of two gamma variables whose sum is a + b, the first one's share of it has the beta distribution; what all three
-    densities are taken at may have any common factor, here one that keeps it from vanishing.
-    """
+    """x^(a-1) (1-x)^(b-1) / beta(a, b), without branches."""
     is_fit = (a > 0.0) & (b > 0.0) & (a + b > LEAST_SUM) & (a + b < MOST_SUM)
     is_inside = (x > 0.0) & (x < 1.0)
     first, second, place = where(is_fit, a, 0.5), where(is_fit, b, 0.5), where(is_inside, x, 0.5)
     is_inside &= is_fit
-    total = first + second
-    factor = where(total > 1.0, total, 1.0)
-    one, two, both = (
-        _size_in_parts(*parts)
-        for parts in ((first, factor * place), (second, factor * (1.0 - place)), (total, factor))
-    )  # fmt: skip
+    one, two, both, factor = _beta_in_parts(first, second, place, 1.0 - place)
     size = exp(one.exponent + two.exponent - both.exponent) * one.factor * (factor / both.factor) * two.factor
     found = size / (one.divisor * two.divisor)  # of both none, since they are taken at 1 where it is small
     return where(is_inside, found, _beta_size_at_ends(a, b, x))
@@ -442,22 +465,11 @@ def _beta_size_at_ends(a: Number, b: Number, x: Number) -> Number:
 
 @FORMULAS.add("beta_share", 3, in_lanes=True)
 def _beta_share(s: Scope, a: Number, b: Number, x: Number) -> Some:
-    """x^a (1-x)^b / (a beta(a, b))."""
-
-    def by_gammas() -> Number:
-        total = a + b
-        rest = 1.0 - x
-        parts = [(a, total * x), (b, total * rest), (total, total)]
-        one, two, both = (call_own(s.b, "gamma_size", (), p, q) for p, q in parts)
-        return one * two / both * (total / a) * (x * rest)
-
-    def plain() -> Number:
-        """gamma(a + b) / gamma(b) is near 1 for small a, and the other way round."""
-        low, high = where(a < b, a, b), where(a < b, b, a)
-        share = _rule("poch", (), high, low) / _rule("gamma", (), low + 1.0)
-        return x**a * exp(b * log1p(-x)) * where(a < b, share, share * (b / a))
-
-    return choose((a > 1.0) & (b > 1.0), by_gammas, plain)
+    """x^a (1-x)^b / (a beta(a, b)) inside, without branches, as the density."""
+    rest = 1.0 - x
+    one, two, both, factor = _beta_in_parts(a, b, x, rest)
+    size = exp(one.exponent + two.exponent - both.exponent) * (one.factor / a) * (two.factor / both.factor)
+    return size * (factor * x / one.divisor) * (rest / two.divisor)
 
 
 def _step_to_sum(a: Number, b: Number, n: int) -> Number:
@@ -492,19 +504,28 @@ def _beta_power(s: Scope, a: Number, b: Number, x: Number, orders: Orders) -> Ta
 
 @FORMULAS.add("beta_below", 3, in_lanes=True)
 def _beta_below(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b: int) -> Some:
-    """I_x(a, b) by its continued fraction, for x below (a + 1) / (a + b + 2), or its derivative."""
+    """I_x(a, b) for x below (a + 1) / (a + b + 2), or its derivative: by the even part of the continued fraction of
+    DLMF 8.17.22, of positive terms, freed of its denominators."""
     orders = (order_a, order_b)
     first, second = _variable(a, orders, (1, 0)), _variable(b, orders, (0, 1))
     both = _variable(a + b, orders, (1, 1))
-    one = _variable(1.0, orders, (0, 0))
+    apart = first - both * x
+    apart.c[0][0] = -beta_start(a, b, x) * a  # in which nothing cancels
+    past = apart + 1.0
 
-    def rounds(k: Number) -> list[tuple[Taylor, Taylor]]:
-        m = k - 1.0
-        odd = (first + m) * (both + m) * -x / ((first + 2.0 * m) * (first + (2.0 * m + 1.0)))
-        even = (second - k) * (k * x) / ((first + (2.0 * k - 1.0)) * (first + 2.0 * k))
-        return [(odd, one), (even, one)]
+    def pair(m: Number) -> tuple[Taylor, Taylor]:
+        low, high = first + (2.0 * m - 1.0), first + (2.0 * m + 1.0)
+        step = (second - m) * (m * x)
+        # the first one is freed of a beside, of whose series that of a small a has too few digits
+        one = _variable(1.0, orders, (0, 0))
+        before = _where_all(m == 1.0, one, (first + (m - 1.0)) * (low - 2.0))
+        above = ((both + (m - 1.0)) * x) * step * high
+        below = low * high * m + step * high + (first + m) * (past + m * (2.0 - x)) * low
+        return above * before, below
 
-    return (_beta_power(s, a, b, x, orders) / _fraction(s.b, orders, one, rounds)).derivative()
+    value = _fraction(s.b, orders, past, lambda m: [pair(2.0 * m - 1.0), pair(2.0 * m)])
+    found = (_beta_power(s, a, b, x, orders) * (first + 1.0) / value).derivative()
+    return where(call_own(s.b, "beta_share", (), a, b, x) == 0.0, 0.0, found)  # as for gamma: far out all may be infinite
 
 
 @FORMULAS.add("beta_tail", 3, in_lanes=True)
@@ -548,26 +569,38 @@ def _beta_step(a: Number, b: Number, i: int, j: int) -> Number:
     return _rule("polygamma_step", (n,), a, b) if i else _rule("polygamma_step", (n,), b, a)
 
 
+_SLOW = 0.99  # nearer to 1 the fraction of the lower function takes many steps, unless x is small for the parameters
+
+
 def _beta_parts(
     s: Scope, a: Number, b: Number, x: Number, orders: Orders, low: Callable[[Number], Some],
     high: Callable[[Number], Some], is_high_wanted: bool = False,
 ) -> Number:  # fmt: skip
     """Inside: `low` of the lower function or `high` of the upper one, whichever converges faster; the upper one where
     it is wanted and vanishes with a."""
-    turned = (orders[1], orders[0])
     start = beta_start(a, b, x)
     is_large = (where(a < b, a, b) >= FROM) & (abs(start) * larger(1.0 + 0.0 * a, a / b) <= NEAR)
-    is_low = x * (a + b + 2.0) < a + 1.0
+    # up to the mean, where neither function is near 1, but not where the fraction converges slowly
+    converges = x * (a + b + 2.0) < a + 1.0
+    is_low = ((start <= 0.0) & ((x < _SLOW) | converges)) | (converges & (x <= 1.0 - _SLOW))
     if is_high_wanted:
         is_low &= (a > 0.1) | (x < 0.01)
-    return first_of(
-        [
-            (is_large & (start <= 0.0), lambda: low(call_own(s.b, "beta_tail", orders, a, b, start))),
-            (is_large, lambda: high(call_own(s.b, "beta_tail", turned, b, a, -start * a / b))),
-            (is_low, lambda: low(call_own(s.b, "beta_below", orders, a, b, x))),
-        ],
-        lambda: high(call_own(s.b, "beta_below", turned, b, a, 1.0 - x)),
-    )
+
+    def of_either(name: str, is_own: Truth, third: Number, turned: Number) -> Number:
+        """A function of a, b and a third number, or of b, a and another: of the same orders it is one call."""
+        if orders[0] == orders[1]:
+            given = where(is_own, a, b), where(is_own, b, a), where(is_own, third, turned)
+            found = call_own(s.b, name, orders, *given)
+            return where(is_own, low(found), high(found))
+        return choose(
+            is_own, lambda: low(call_own(s.b, name, orders, a, b, third)),
+            lambda: high(call_own(s.b, name, (orders[1], orders[0]), b, a, turned)),
+        )  # fmt: skip
+
+    return choose(
+        is_large, lambda: of_either("beta_tail", start <= 0.0, start, -start * a / b),
+        lambda: of_either("beta_below", is_low, x, 1.0 - x),
+    )  # fmt: skip
 
 
 @FORMULAS.add("betainc", 3, in_lanes=True)
@@ -597,9 +630,23 @@ def _betaincc(s: Scope, a: Number, b: Number, x: Number) -> Some:
 
 
 # parameters of which ours is about as exact as SciPy's, and exact enough for float32: of tiny ones a 1 cancels
-_OURS, _OURS_OF_SINGLE = (0.1, 100.0), (1e-5, math.inf)
+_OURS, _OURS_OF_SINGLE = (0.1, FROM), (1e-5, math.inf)
 _TURNED = (0.01, 1e3)  # ... and of which SciPy's lower function has few rounding errors ...
 _LEAST = 1e-200  # ... down to so small a value
+
+
+def _are_within(bounds: tuple[float, float], a: Number, b: Number, x: Number) -> Truth:
+    low, high = bounds
+    return (a >= low) & (b >= low) & (a <= high) & (b <= high) & (x > 0.0) & (x < 1.0)
+
+
+@FORMULAS.add("betainc_of_scipy", 3, in_lanes=True)
+def _betainc_of_scipy(s: Scope, a: Number, b: Number, x: Number) -> Some:
+    """SciPy's function, but of moderate parameters ours, whose vectors take a fifth of the time."""
+    return choose(
+        _are_within(_OURS, a, b, x), lambda: call_own(s.b, "betainc", (0, 0), a, b, x),
+        lambda: of_scipy(s.b, "betainc", a, b, x),
+    )  # fmt: skip
 
 
 @FORMULAS.add("betaincc_of_scipy", 3, in_lanes=True)
@@ -607,9 +654,7 @@ def _betaincc_of_scipy(s: Scope, a: Number, b: Number, x: Number, is_for_single:
     """SciPy's upper function, whose type of more digits takes ten times as long as its lower one: where the parameters
     are moderate ours, and the lower one where that cancels nothing."""
 
-    def are_within(bounds: tuple[float, float]) -> Truth:
-        low, high = bounds
-        return (a >= low) & (b >= low) & (a <= high) & (b <= high) & (x > 0.0) & (x < 1.0)
+    ours = _OURS_OF_SINGLE if is_for_single else _OURS
 
     def whole() -> Number:
         return of_scipy(s.b, "betaincc", a, b, x)
@@ -622,10 +667,10 @@ def _betaincc_of_scipy(s: Scope, a: Number, b: Number, x: Number, is_for_single:
         lower = of_scipy(s.b, "betainc", a, b, x)
         return choose(lower <= 0.5, lambda: 1.0 - lower, whole)
 
-    can_turn = are_within(_TURNED)
+    can_turn = _are_within(_TURNED, a, b, x)
     return first_of(
         [
-            (are_within(_OURS_OF_SINGLE if is_for_single else _OURS), lambda: call_own(s.b, "betaincc", (), a, b, x)),
+            (_are_within(ours, a, b, x), lambda: call_own(s.b, "betaincc", (), a, b, x)),
             (can_turn & (x >= 0.5), turned),  # of such an x the rest is exact
             (can_turn, rest),
         ],
@@ -843,6 +888,14 @@ def _upper(b: Builder, t: str, attrs: tuple[Any, ...], a: Operand, x: Operand) -
     return call_own(b, "gammaincc_of_scipy", (), Number(b, a), Number(b, x)).x
 
 
+def _beta_lower(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
+    if any(attrs) or t != "f64":
+        return _with_slopes("betainc")(b, t, attrs, *xs)
+    if b.is_single:
+        return special.IN_PROCESS["betainc"](b, t, attrs, *xs)
+    return call_own(b, "betainc_of_scipy", (), *[Number(b, x) for x in xs]).x
+
+
 def _beta_upper(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Operand:
     if t != "f64" and b.is_single:
         return special.IN_PROCESS["betaincc"](b, t, attrs, *xs)
@@ -852,9 +905,10 @@ def _beta_upper(b: Builder, t: str, attrs: tuple[Any, ...], *xs: Operand) -> Ope
 
 IN_PROCESS = {
     "gammaincc": _upper,
+    "betainc": _beta_lower,
     "betaincc": _beta_upper,
     **{name: _in_place(name) for name in ("gamma_size", "beta_size")},
-    **{name: _with_slopes(name) for name in ("gammainc", "betainc")},
+    "gammainc": _with_slopes("gammainc"),
 }
 ALONE = dict(zip(PARTS["zeta"], (_zeta_plain, _zeta_elsewhere), strict=True))
 IN_PROCESS.update(ALONE)
