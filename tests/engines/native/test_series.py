@@ -429,3 +429,24 @@ def test_calls_of_half_floats_run_in_a_loop_of_their_own() -> None:
     text = str(lowered(ready(optimise(compiled.trace(n, k))), "f").function)
     calling = [part for part in text.split("for %") if "own.betaln_elsewhere" in part]
     assert len(calling) == 1 and "f64 = div" not in calling[0]
+
+
+def test_incomplete_beta_of_moderate_parameters_is_ours_and_exact() -> None:
+    """Beside the mean, where terms of the fraction in its plain form cancel, and next to 1; from mpmath."""
+    points = np.array(
+        [(6.77, 0.5, 0.85), (24.875, 0.5, 0.925), (4.25, 0.5, 0.8), (150, 220, 0.375), (900, 700, 0.5625),
+         (0.5, 0.5, 1 - 2**-53)]
+    ).T  # fmt: skip
+    lower = [0.145206655938029954, 0.0500418226406127529, 0.180845488530845994, 0.116137676808036402,
+             0.499162221294185963, 0.999999993292120724]  # fmt: skip
+    upper = [0.854793344061970046, 0.949958177359387247, 0.819154511469154006, 0.883862323191963598,
+             0.500837778705814037, 6.70787927625407343e-9]  # fmt: skip
+    points = np.repeat(points, 20, axis=1)  # or it is code for single numbers, which calls SciPy
+    for function, values in ((S.betainc, lower), (S.betaincc, upper)):
+        np.testing.assert_allclose(wg.function(function)(*points), np.repeat(values, 20), rtol=5e-15)
+
+
+def test_slopes_of_incomplete_beta_in_tiny_parameters_keep_their_digits() -> None:
+    a, b, x = np.array([1e-8, 1.0]), np.array([0.3, 1e-8]), np.array([0.3, 0.7])
+    slopes = wg.function(wg.grad(lambda a, b: wg.sum(S.betainc(a, b, x)), argnums=(0, 1)))(a, b)
+    np.testing.assert_allclose([slopes[0][0], slopes[1][1]], [-3.88638577877444, 1.203972789830431], rtol=1e-13)

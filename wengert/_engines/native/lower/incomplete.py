@@ -5,10 +5,9 @@ number at a time.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from .numbers import (
     fma,
     fused,
     horner,
+    larger,
     log,
     log1p,
     operand,
@@ -39,6 +39,7 @@ from .numbers import (
     where,
     zeta_less_one,
 )
+from .parameter_series import Orders, entries_of, fraction, packed, summed, variable, where_all
 from .scalars import SCALARS, Rule
 from .special import of_scipy
 
@@ -47,9 +48,6 @@ FORMULAS = Formulas()
 _TINY = 1e-50  # of a smaller parameter the derivatives are those of this one, which overflow nowhere
 _DIGAMMA = (0.0, 1 / 2, 1 / 12, 0.0, -1 / 120, 0.0, 1 / 252)
 _LARGE = 10.0  # from here on Stirling's series is exact
-_MOST_STEPS = 100_000.0
-
-Orders = tuple[int, int]
 
 
 def _rule(name: str, attrs: tuple[Any, ...], *xs: Number) -> Number:
@@ -68,103 +66,6 @@ def log_gamma(x: Number) -> Number:
 def rest_of(share: Number) -> Number:
     """What lacks to 1."""
     return where(share < 1.0, 1.0 - share, 0.0)
-
-
-def larger(x: Some, y: Some) -> Number:
-    return where(x > y, x, y)
-
-
-# -- series that are summed and divided on the way ---------------------------------------------------------------------
-
-
-def _variable(x: Some, orders: Orders, slope: Orders) -> Taylor:
-    c: list[list[Some]] = [[0] * (orders[1] + 1) for _ in range(orders[0] + 1)]
-    c[0][0] = x
-    if orders[0] and slope[0]:
-        c[1][0] = 1
-    if orders[1] and slope[1]:
-        c[0][1] = 1
-    return Taylor(c)
-
-
-def _where_all(cond: Truth, x: Taylor, y: Taylor) -> Taylor:
-    rows = zip(x.c, y.c, strict=True)
-    return Taylor([[where(cond, p, q) for p, q in zip(one, other, strict=True)] for one, other in rows])
-
-
-def _entries(x: Taylor) -> list[Some]:
-    return [v for row in x.c for v in row]
-
-
-def _packed(entries: list[Number], orders: Orders) -> list[Taylor]:
-    """The series whose coefficients these are, one behind the other."""
-    width, size = orders[1] + 1, (orders[0] + 1) * (orders[1] + 1)
-    parts = [entries[i : i + size] for i in range(0, len(entries), size)]
-    return [Taylor([part[i : i + width] for i in range(0, size, width)]) for part in parts]
-
-
-def _summed(b: Builder, orders: Orders, factor: Callable[[Number], Taylor]) -> Taylor:
-    """1 + f(1) + f(1) f(2) + ..., until nothing changes any more."""
-    one = _variable(1.0, orders, (0, 0))
-    count = len(_entries(one))
-
-    def split(state: tuple[Number, ...]) -> tuple[Number, Taylor, Taylor]:
-        k, *entries = state
-        term, total = _packed(entries, orders)
-        return k, term, total
-
-    def goes_on(*state: Number) -> Any:
-        k, term, total = split(state)
-        going = [abs(t) > 1e-17 * abs(s) for t, s in zip(_entries(term), _entries(total), strict=True)]
-        return functools.reduce(lambda x, y: x | y, going) & (k < _MOST_STEPS)
-
-    def step(*state: Number) -> list[Some]:
-        k, term, total = split(state)
-        term = term * factor(k)
-        return [k + 1.0, *_entries(term), *_entries(total + term)]
-
-    found = repeated(b, [1.0, *_entries(one), *_entries(one)], goes_on, step)
-    return _packed(found[1 + count :], orders)[0]
-
-
-def _fraction(
-    b: Builder, orders: Orders, first: Taylor, rounds: Callable[[Number], list[tuple[Taylor, Taylor]]]
-) -> Taylor:
-    """first + a1/(b1 + a2/(b2 + ...)), the quotient of two solutions of one recurrence; `rounds(m)` gives the next pairs
-    (a, b), from m = 1 on.
-
-    Of a round all is scaled so that the last denominator begins with 1: one division, whatever the number of pairs.
-    """
-    size = len(_entries(first))
-    one = _variable(1.0, orders, (0, 0))
-
-    def quotient(above: Taylor, below: Taylor) -> Taylor:
-        return above * below.reciprocal() if size > 1 else above
-
-    def below_of(rest: Sequence[Number]) -> Taylor:
-        return _packed([cast(Number, 1.0), *rest], orders)[0]
-
-    def step(m: Number, _: Number, *entries: Number) -> list[Some]:
-        above, above_before, below_before = _packed([*entries[: 3 * size]], orders)
-        below = below_of(entries[3 * size :])
-        last = quotient(above, below)
-        for a, b in rounds(m):
-            above_before, above = above, b * above + a * above_before
-            below_before, below = below, b * below + a * below_before
-        scale = 1.0 / below.c[0][0]
-        above_before, above, below_before = above_before * scale, above * scale, below_before * scale
-        below_rest = [x * scale for x in _entries(below)[1:]]
-        off: Some = 0.0
-        for x in _entries(quotient(above, below_of(below_rest)) - last):
-            off = larger(abs(x), off)
-        return [m + 1.0, off, *_entries(above), *_entries(above_before), *_entries(below_before), *below_rest]
-
-    def goes_on(m: Number, off: Number, value: Number, *entries: Number) -> Any:
-        return (off > 3e-16 * (1 + size) * abs(value)) & (m < _MOST_STEPS)
-
-    start = [*_entries(first), *_entries(one), *[0.0] * size, *[0.0] * (size - 1)]
-    found = repeated(b, [1.0, math.inf, *start], goes_on, step)[2:]
-    return quotient(_packed(found[:size], orders)[0], below_of(found[3 * size :]))
 
 
 # -- quadrature over a tail of large parameters ------------------------------------------------------------------------
@@ -311,20 +212,20 @@ def _gamma_power(s: Scope, a: Number, x: Number, order: int) -> Taylor:
 def _gamma_series(s: Scope, a: Number, x: Number, order: int) -> Number:
     """The lower function by its power series, for x < a + 1."""
     orders = (order, 0)
-    shifted = _variable(a, orders, (1, 0))
-    total = _summed(s.b, orders, lambda k: (shifted + k).reciprocal() * x)
+    shifted = variable(a, orders, (1, 0))
+    total = summed(s.b, orders, lambda k: (shifted + k).reciprocal() * x)
     return (_gamma_power(s, a, x, order) * total).derivative()
 
 
 def _gamma_fraction(s: Scope, a: Number, x: Number, order: int) -> Number:
     """The upper function by its continued fraction, for x >= a + 1."""
     orders = (order, 0)
-    shifted = _variable(a, orders, (1, 0))
+    shifted = variable(a, orders, (1, 0))
 
     def pair(k: Number) -> tuple[Taylor, Taylor]:
         return (shifted - k) * k, -shifted + (x + (2.0 * k + 1.0))
 
-    below = _fraction(s.b, orders, -shifted + (x + 1.0), lambda m: [pair(2.0 * m - 1.0), pair(2.0 * m)])
+    below = fraction(s.b, orders, -shifted + (x + 1.0), lambda m: [pair(2.0 * m - 1.0), pair(2.0 * m)])
     found = (_gamma_power(s, a, x, order) * shifted / below).derivative()
     # far out factors may be infinite
     return where(call_own(s.b, "gamma_share", (), a, x) == 0.0, 0.0, found) if order else found
@@ -430,8 +331,8 @@ def _gammaincc_of_scipy(s: Scope, a: Number, x: Number) -> Some:
 
 
 def _beta_in_parts(a: Number, b: Number, x: Number, rest: Number) -> tuple[_Size, _Size, _Size, Number]:
-    """The densities of two gamma variables and of their sum, and a factor: with it, the first two over the third are the
-    density of the first one's share of the sum.
+    """The densities of two gamma variables and of their sum, and a factor: with it, the first two over the third are
+    the density of the first one's share of the sum.
 
     What all three are taken at may have any common factor, here one that keeps it from vanishing.
     """
@@ -483,8 +384,8 @@ def _step_to_sum(a: Number, b: Number, n: int) -> Number:
     return where(is_small, step - (-1.0) ** n * math.factorial(n) * power, step)
 
 
-def _beta_power(s: Scope, a: Number, b: Number, x: Number, orders: Orders) -> Taylor:
-    """x^a (1-x)^b / (a beta(a, b)) in a and b."""
+def _beta_power(share: Number, a: Number, b: Number, x: Number, orders: Orders) -> Taylor:
+    """x^a (1-x)^b / (a beta(a, b)) in a and b, of which the share is the value."""
     ways = {(1, 0): lambda: log(x), (0, 1): lambda: log1p(-x)}
 
     def term(i: int, j: int) -> Some:
@@ -499,7 +400,7 @@ def _beta_power(s: Scope, a: Number, b: Number, x: Number, orders: Orders) -> Ta
         return slope / float(math.factorial(i) * math.factorial(j))
 
     line = Taylor([[term(i, j) for j in range(orders[1] + 1)] for i in range(orders[0] + 1)])
-    return line.exp() * call_own(s.b, "beta_share", (), a, b, x)
+    return line.exp() * share
 
 
 @FORMULAS.add("beta_below", 3, in_lanes=True)
@@ -507,8 +408,8 @@ def _beta_below(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b
     """I_x(a, b) for x below (a + 1) / (a + b + 2), or its derivative: by the even part of the continued fraction of
     DLMF 8.17.22, of positive terms, freed of its denominators."""
     orders = (order_a, order_b)
-    first, second = _variable(a, orders, (1, 0)), _variable(b, orders, (0, 1))
-    both = _variable(a + b, orders, (1, 1))
+    first, second = variable(a, orders, (1, 0)), variable(b, orders, (0, 1))
+    both = variable(a + b, orders, (1, 1))
     apart = first - both * x
     apart.c[0][0] = -beta_start(a, b, x) * a  # in which nothing cancels
     past = apart + 1.0
@@ -517,15 +418,16 @@ def _beta_below(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b
         low, high = first + (2.0 * m - 1.0), first + (2.0 * m + 1.0)
         step = (second - m) * (m * x)
         # the first one is freed of a beside, of whose series that of a small a has too few digits
-        one = _variable(1.0, orders, (0, 0))
-        before = _where_all(m == 1.0, one, (first + (m - 1.0)) * (low - 2.0))
+        one = variable(1.0, orders, (0, 0))
+        before = where_all(m == 1.0, one, (first + (m - 1.0)) * (low - 2.0))
         above = ((both + (m - 1.0)) * x) * step * high
         below = low * high * m + step * high + (first + m) * (past + m * (2.0 - x)) * low
         return above * before, below
 
-    value = _fraction(s.b, orders, past, lambda m: [pair(2.0 * m - 1.0), pair(2.0 * m)])
-    found = (_beta_power(s, a, b, x, orders) * (first + 1.0) / value).derivative()
-    return where(call_own(s.b, "beta_share", (), a, b, x) == 0.0, 0.0, found)  # as for gamma: far out all may be infinite
+    value = fraction(s.b, orders, past, lambda m: [pair(2.0 * m - 1.0), pair(2.0 * m)])
+    share = call_own(s.b, "beta_share", (), a, b, x)
+    found = (_beta_power(share, a, b, x, orders) * (first + 1.0) / value).derivative()
+    return where(share == 0.0, 0.0, found)  # far out factors may be infinite
 
 
 @FORMULAS.add("beta_tail", 3, in_lanes=True)
@@ -771,7 +673,7 @@ class _Zeta:
         self.s = s
         self.ahead = _FURTHER if order else _AHEAD[s.type]
         self.orders = (order, 0)
-        self.shifted = _variable(s, self.orders, (1, 0))
+        self.shifted = variable(s, self.orders, (1, 0))
 
     def power(self, t: Number, more: float = 0.0) -> Taylor:
         """t^(more - s) in s."""
@@ -789,12 +691,12 @@ class _Zeta:
         """Of any other, up to where it is above 0."""
 
         def step(t: Number, *entries: Number) -> list[Some]:
-            (total,) = _packed([*entries], self.orders)
-            return [t + 1.0, *_entries(total + self.power(t))]
+            (total,) = packed([*entries], self.orders)
+            return [t + 1.0, *entries_of(total + self.power(t))]
 
         start = [q, *[0.0] * (self.orders[0] + 1)]
         t, *entries = repeated(q.b, start, lambda t, *entries: t < float(self.ahead), step)
-        (total,) = _packed(entries, self.orders)
+        (total,) = packed(entries, self.orders)
         return self.behind(total, t)
 
     def behind(self, total: Taylor, t: Number) -> Number:
@@ -803,7 +705,7 @@ class _Zeta:
         here = before / t  # which may be 0 where t^(1 - s) is a number
         total = total + before / (self.shifted - 1.0) + here * 0.5
         steep = _STEEP[t.type]
-        s = _variable(where(self.s < steep, self.s, steep), self.orders, (1, 0))
+        s = variable(where(self.s < steep, self.s, steep), self.orders, (1, 0))
         rising = s / t
         for k, number in enumerate(_BERNOULLI[: _TERMS[t.type]], start=1):
             total = total + here * rising * (number / math.factorial(2 * k))

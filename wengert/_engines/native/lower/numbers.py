@@ -203,6 +203,10 @@ def at_most(x: Number, most: float) -> Number:
     return where(x > most, most, x)
 
 
+def larger(x: Some, y: Some) -> Number:
+    return where(x > y, x, y)
+
+
 def choose_all(
     cond: Truth, then: Callable[[], Sequence[Some]], other: Callable[[], Sequence[Some]], count: int
 ) -> list[Number]:  # fmt: skip
