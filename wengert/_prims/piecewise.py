@@ -18,7 +18,7 @@ from .._core.op import ZERO, batch_elementwise, elementwise, elementwise_type, g
 from .._core.tensor import Tensor
 from .bodies import in_float32
 from .discrete import eq, floor_divide, ge, gt, le, logical_and, logical_not, logical_or, lt, rint, sign
-from .elementwise import cos, div, log, log1p, sin
+from .elementwise import cos, div, log, log1p, reciprocal, sin
 from .structural import add, add_number, cast, conj_of, fill, mul, neg, real, select, sub, times_number
 
 
@@ -75,11 +75,9 @@ abs_ = general(
 
 def _turn(z: Tensor) -> Tensor:
     """i z / |z|^2, the direction in which the angle of z grows, over |z|; 0 at 0."""
-    magnitude = abs_(z)
-    is_zero = eq(magnitude, fill(magnitude, 0))
-    safe = cast(select(is_zero, fill(magnitude, 1), magnitude), z.dtype)
-    # divided twice, for |z|^2 can overflow where the quotient does not
-    return _keep(logical_not(is_zero), times_number(div(div(z, safe), safe), number=1j))
+    is_zero = eq(z, fill(z, 0))
+    # by the conjugate, for |z|^2 can overflow where the quotient does not
+    return _keep(logical_not(is_zero), times_number(reciprocal(conj_of(select(is_zero, fill(z, 1), z))), number=1j))
 
 
 def _angle_vjp(ct: Tensor, x: Tensor, times: Callable[..., Any]) -> Any:

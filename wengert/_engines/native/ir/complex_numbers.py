@@ -114,6 +114,8 @@ def _scale(p: Parts, x: Pair, y: Pair) -> Pair:
 
 def _div(p: Parts, x: Pair, y: Pair) -> Pair:
     """By the larger part of the divisor, so that no square is beyond the type; parts over zero are by its size."""
+    if _is_number(y.im, 0.0):
+        return _over_real(p, x, y.re)
     re, im = p.abs(y.re), p.abs(y.im)
     is_real, is_zero = p.ge(re, im), p.b.both(p.eq(re, 0.0), p.eq(im, 0.0))
     large, little = p.select(is_real, y.re, y.im), p.select(is_real, y.im, y.re)
@@ -126,6 +128,21 @@ def _div(p: Parts, x: Pair, y: Pair) -> Pair:
     endless = p.select(is_zero, p.abs(scale), 1.0)
     found = Pair(p.mul(top, scale), p.mul(beside, scale))
     return p.chosen(is_zero, Pair(p.mul(x.re, endless), p.mul(x.im, endless)), found)
+
+
+def _is_number(x: Operand, number: float) -> bool:
+    return type(x) is float and x == number
+
+
+def _over_real(p: Parts, x: Pair, y: Operand) -> Pair:
+    """Over a real number made complex, in the same steps: one division, since 0 over it is a zero of its sign."""
+    scale, is_zero = p.div(1.0, y), p.eq(y, 0.0)
+    endless = p.abs(scale)
+    ratio = p.copysign(0.0, y)
+    top, beside = p.add(x.re, p.mul(x.im, ratio)), p.sub(x.im, p.mul(x.re, ratio))
+    return p.chosen(
+        is_zero, Pair(p.mul(x.re, endless), p.mul(x.im, endless)), Pair(p.mul(top, scale), p.mul(beside, scale))
+    )
 
 
 def _eq(p: Parts, x: Pair, y: Pair) -> Operand:
