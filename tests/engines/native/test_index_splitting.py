@@ -123,6 +123,46 @@ def test_repeated_elements_of_loops_in_parts(size: int, by: int) -> None:
     np.testing.assert_array_equal(wg.function(lambda x: wg.repeat(x, by) * 2)(x), np.repeat(x, by) * 2)
 
 
+def gathered(x: Any, step: int) -> Any:
+    """Every so many elements along the last axis, and what is next to them: gradients pad between them."""
+    whole = x.shape[-1] // step * step
+    first, last = x[..., :whole:step], x[..., step - 1 : whole : step]
+    return np.sin(first) * last + x[..., 1::step][..., : first.shape[-1]]
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize(
+    ("shape", "step", "dtype"),
+    [
+        *[(shape, step, "float32") for shape in [(72,), (4, 3, 71), (300_017,)] for step in (2, 3, 7, 8, 9)],
+        *[((3, 70), 5, dtype) for dtype in ("float16", "float64", "complex128")],
+    ],
+)
+def test_elements_with_gaps_between_them(shape: tuple[int, ...], step: int, dtype: Any) -> None:
+    """Zeros between elements are written in the same loop, to the sign as what is added to them says."""
+    rng = np.random.default_rng(step)
+    x = rng.normal(size=shape).astype(dtype)
+    weights = rng.normal(size=(*shape[:-1], shape[-1] // step)).astype(dtype)
+    weights[..., ::3] = -0.0
+    weights[..., 1] = np.nan
+
+    def pulled(x: Any, weights: Any) -> Any:
+        return wg.vjp(lambda x: gathered(x, step), x)[1](weights)
+
+    eager, compiled = pulled(x, weights), wg.function(pulled)(x, weights)
+    np.testing.assert_allclose(compiled, eager, rtol=4 * np.finfo(dtype).eps, atol=4 * np.finfo(dtype).eps)
+    assert np.array_equal(np.signbit(np.real(compiled)), np.signbit(np.real(eager)))
+
+
+@pytest.mark.parametrize("step", [2, 3, 8])
+def test_gaps_are_found_without_division(step: int) -> None:
+    def gradient(x: Any) -> Any:
+        return wg.grad(lambda x: wg.sum(x[:, ::step] * x[:, 1::step]))(x)
+
+    loops = loops_of(gradient, np.ones((7, 8 * step)))
+    assert " div." not in loops and " rem." not in loops and " if %" not in loops and "fill" not in loops
+
+
 def test_functions_that_take_long_are_computed_before_elements_are_repeated() -> None:
     loops = loops_of(lambda x: wg.tanh(2 * wg.repeat(x, 3) + 1), X)
     assert "for" in loops.split("tanh")[0]

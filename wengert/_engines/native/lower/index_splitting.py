@@ -46,7 +46,7 @@ def iterations(
     span = b.spanning(made.index, 0, extent) if type(extent) is int and extent >= 0 else nullcontext()
     with b.inside(made.body), span:
         body(made.index)
-    count = _shared(made)
+    count = _shared(b, made, body)
     row = _unknown_row(made)
     if count:
         _emit_shares(b, made, count, body, multiple, extent)
@@ -125,7 +125,7 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
     """
     start, stop = cast(int, made.start), cast(int, made.stop)
     count = stop - start
-    shared = _shared(made)
+    shared = _shared(b, made, body)
     if shared and count > 2 * shared:
         return _emit_shares(b, made, shared, body)
     if not 3 <= count <= FEW or count in (4, VECTOR) or _length(made.body) > LONGEST:
@@ -150,7 +150,7 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
     return len(ranges)
 
 
-def _shared(made: For) -> int:
+def _shared(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
     """How many iterations in a row share a place, as where elements are repeated; 0 if none do, or too many.
 
     Nothing is left to divide where each such row is one iteration. LLVM would divide, and of quotients by odd numbers
@@ -160,9 +160,17 @@ def _shared(made: For) -> int:
     if len(found) != 1:
         return 0
     (count,) = found
-    if type(count) is not int or count > MOST_SHARED or count * _length(made.body) > MOST_ITEMS:
+    if type(count) is not int or count > MOST_SHARED:
         return 0
-    return count if all(type(item) in (*_WRITTEN, For) for item in walk(made.body)) else 0
+    if not all(type(item) in (*_WRITTEN, For) for item in walk(made.body)):
+        return 0
+    length = _length(made.body)
+    if count * length <= MOST_ITEMS:
+        return count
+    row = For(b.reg("i64"), 0, 1, [])  # whose iterations may have less to do than one that does not know its place
+    with b.inside(row.body):
+        _emit_row(b, row.index, count, body)
+    return count if _length(row.body) <= max(LONGEST, 2 * length) else 0
 
 
 def _row(made: For) -> int:
@@ -231,9 +239,7 @@ def _emit_shares(
     """
 
     def row(number: Operand) -> None:
-        for i in range(count):
-            with b.scope():
-                body(b.place(number, count, i))
+        _emit_row(b, number, count, body)
 
     start, stop = made.start, made.stop
     if type(start) is int and type(stop) is int:
@@ -251,6 +257,13 @@ def _emit_shares(
             body(index)
     iterations(b, first, last, row, 1, extent // count if type(extent) is int else -1)
     return 3
+
+
+def _emit_row(b: Builder, row: Operand, count: int, body: Callable[[Operand], None]) -> None:
+    """Emits the iterations of one row."""
+    for i in range(count):
+        with b.scope():
+            body(b.place(row, count, i))
 
 
 def _single(b: Builder, start: int, stop: int, body: Callable[[Operand], None]) -> int:
