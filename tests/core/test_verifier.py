@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -187,3 +188,24 @@ def test_a_saved_graph_is_verified_when_it_is_loaded(tmp_path: Any) -> None:
     wg.save(compiled, tmp_path / "broken")
     with pytest.raises(ValueError, match="nothing checks it"):
         wg.load(tmp_path / "broken")
+
+
+def test_assumptions_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace of many unknown extents takes no time that grows with the square of their number."""
+    guards = Guards()
+    extents = [Dim.free(f"n{i}") for i in range(400)]
+    compared = 0
+    plain = Dim.__eq__
+
+    def counted(x: Dim, y: object) -> bool:
+        nonlocal compared
+        compared += 1
+        return plain(x, y)
+
+    monkeypatch.setattr(Dim, "__eq__", counted)
+    for _ in range(3):
+        for x, y in itertools.pairwise(extents):
+            guards.require_equal(x, y)
+            guards.require_not_one(x)
+    assert len(guards.equal) == len(guards.not_one) == 399
+    assert compared < 20 * len(extents)

@@ -88,19 +88,19 @@ class Guards:
     """
 
     def __init__(self) -> None:
-        self.equal: list[tuple[DimLike, DimLike]] = []
-        self.not_one: list[Dim] = []
+        self.equal: dict[tuple[DimLike, DimLike], None] = {}  # in their order; a trace asks for each again and again
+        self.not_one: dict[Dim, None] = {}
         self.elsewhere: list[tuple[DimLike, DimLike]] = []
         self.origins: dict[Any, Origin] = {}
 
     def require_equal(self, x: DimLike, y: DimLike, origin: Origin | None = None) -> None:
         if (x, y) not in self.equal:
-            self.equal.append((x, y))
+            self.equal[x, y] = None
             self._note((x, y), origin)
 
     def require_not_one(self, x: Dim, origin: Origin | None = None) -> None:
         if x not in self.not_one:
-            self.not_one.append(x)
+            self.not_one[x] = None
             self._note(x, origin)
 
     def _note(self, what: Any, origin: Origin | None) -> None:
@@ -127,17 +127,19 @@ class Guards:
         """
         found = Guards()
         found.origins = self.origins
-        later, self.equal = self.equal[count:], self.equal[:count]
+        pairs = [*self.equal]
+        later, self.equal = pairs[count:], dict.fromkeys(pairs[:count])
         known = told() if later else set[Atom]()
-        found.equal = [pair for pair in later if all(d.atoms <= known for d in pair if isinstance(d, Dim))]
+        told_of = [pair for pair in later if all(d.atoms <= known for d in pair if isinstance(d, Dim))]
+        found.equal = dict.fromkeys(told_of)
         found.elsewhere = [*self.elsewhere, *self.equal, *(pair for pair in later if pair not in found.equal)]
         return found
 
     def late(self) -> Guards:
         """Those that only a run can check."""
         found = Guards()
-        found.equal = [(x, y) for x, y in self.equal if is_late(x) or is_late(y)]
-        found.not_one = [x for x in self.not_one if is_late(x)]
+        found.equal = {(x, y): None for x, y in self.equal if is_late(x) or is_late(y)}
+        found.not_one = {x: None for x in self.not_one if is_late(x)}
         found.origins = self.origins
         return found
 

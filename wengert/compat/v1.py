@@ -243,8 +243,8 @@ def _part(graph: Graph, outputs: list[Value], writes: set[int], feeds: dict[int,
     part.captures = {k: pair for k, pair in graph.captures.items() if pair[1].key in needed}
     part.reads = {k: pair for k, pair in graph.reads.items() if pair[1].key in needed or k in writes}
     part.writes = written
-    part.guards.equal = [pair for pair in graph.guards.equal if atoms_in(pair) <= known]
-    part.guards.not_one = [d for d in graph.guards.not_one if {*d.atoms} <= known]
+    part.guards.equal = {pair: None for pair in graph.guards.equal if atoms_in(pair) <= known}
+    part.guards.not_one = {d: None for d in graph.guards.not_one if {*d.atoms} <= known}
     part.outputs, part.is_frozen = ends, True
     return Traced(part, Spec(tuple, None, (LEAF,) * len(outputs)), (*range(len(outputs)),))
 
