@@ -33,6 +33,12 @@ def require_not_negative(known: Sequence[np.ndarray[Any, Any]] | None) -> None:
         raise ValueError(f"wanted an integer that is not negative, got {np.min(known[0])}")
 
 
+def require_found(known: Sequence[np.ndarray[Any, Any]] | None) -> None:
+    """Raises where a place says that there is no number to find; None where the value is not known yet."""
+    if known is not None and np.any(known[0] < 0):
+        raise ValueError("all elements of a slice are NaN")
+
+
 def unless_derived(host: Kernel, plain: Callable[..., Any], orders: int) -> Kernel:
     """An engine's own function; the derivatives in its parameters, which the orders ask for, come from the host."""
 

@@ -57,6 +57,10 @@ right_shift = _discrete("right_shift", "x y", "integer", "x >> y")
 maximum_iterations = _discrete(
     "maximum_iterations", "x", "integer", "x, which must not be negative", can_raise=True, domain=((0.0, 9.0),)
 )
+place_of_number = _discrete(
+    "place_of_number", "x", "integer", "x, places, which are -1 where there is no number to find: an error",
+    can_raise=True, domain=((0.0, 9.0),),
+)  # fmt: skip
 gcd = _discrete("gcd", "x y", "integer", "the greatest common divisor")
 lcm = _discrete("lcm", "x y", "integer", "the least common multiple")
 

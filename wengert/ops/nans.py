@@ -10,7 +10,7 @@ from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Axes, DTypeLike
 from .._core.faces import documented, parameters_of
-from .._core.tensor import Tensor, ndarray_of
+from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
 from .._prims import discrete as D
 from .._prims import sorting as O
@@ -197,10 +197,10 @@ def _place(name: str, word: str, find: Callable[..., Tensor], neutral: float, at
     def function(x: ArrayLike, axis: Axes = None, keepdims: bool = False) -> Any:
         a = as_tensor(x, name)
         mask = numbers_in(a)
-        found = None if mask is True else reductions.all(reductions.any(mask, axis))
-        if found is not None and not promotion.is_symbolic(found) and not ndarray_of(found._data):
-            raise ValueError(at_user_line(f"{name}: all elements of a slice are NaN"))
-        return outward(find(replaced(a, neutral), axis, keepdims), x)
+        places = find(replaced(a, neutral), axis, keepdims)
+        if mask is not True:
+            places = D.place_of_number(S.select(reductions.any(mask, axis, keepdims), places, S.fill(places, -1)))
+        return outward(places, x)
 
     named(function, name)
     function = names_errors(function)
@@ -215,7 +215,7 @@ def _place(name: str, word: str, find: Callable[..., Tensor], neutral: float, at
         Integers (int64) in x's kind, constants to a gradient.
 
     Raises:
-        ValueError: where all elements are NaN (a trace gives 0).
+        ValueError: where all elements of a slice are NaN (where JAX or XLA compile, -1 stands there).
 
     Example:
         >>> import wengert as wg

@@ -31,6 +31,12 @@ def _not_negative(value: Any) -> Any:
     return value
 
 
+def _found(value: Any) -> Any:
+    if value < 0:
+        raise ValueError("all elements of a slice are NaN")
+    return value
+
+
 def _same2(fn: Callable[[Any, Any], Any]) -> Kernel:
     return lambda x, y: map2(fn, x, y)
 
@@ -274,6 +280,7 @@ KERNELS: dict[str, Kernel] = {
     "power_number": power_number,
     "floor_divide": _same2(m.floor_divide),
     "maximum_iterations": _same(_not_negative),
+    "place_of_number": _same(_found),
     "mod": _same2(m.mod),
     "fmod": _same2(m.fmod),
     "arctan2": _same2(math.atan2),

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ..checks import require_not_negative
+from ..checks import require_found, require_not_negative
 from .common import canonical, in_float32, on_host, values_of
 
 
@@ -42,6 +42,11 @@ def _sigmoid(x: jax.Array) -> Any:
 
 def _not_negative(x: jax.Array) -> Any:
     require_not_negative(values_of(x))
+    return x
+
+
+def _found(x: jax.Array) -> Any:
+    require_found(values_of(x))
     return x
 
 
@@ -175,6 +180,7 @@ KERNELS: dict[str, Any] = {
     "sign": jnp.sign,
     "floor_divide": _by_nonzero(_floor_divide),
     "maximum_iterations": _not_negative,
+    "place_of_number": _found,
     "maximum": jnp.maximum,
     "minimum": jnp.minimum,
     "fmax": jnp.fmax,

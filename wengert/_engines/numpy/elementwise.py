@@ -66,6 +66,12 @@ def _not_negative(x: np.ndarray[Any, Any]) -> Any:
     return x
 
 
+def _found(x: np.ndarray[Any, Any]) -> Any:
+    if np.any(x < 0):
+        raise ValueError("all elements of a slice are NaN")
+    return x
+
+
 KERNELS: dict[str, Any] = {
     "div": np.true_divide,
     "reciprocal": _reciprocal,
@@ -135,4 +141,5 @@ KERNELS: dict[str, Any] = {
     "sign": np.sign,
     "floor_divide": np.floor_divide,
     "maximum_iterations": _not_negative,
+    "place_of_number": _found,
 }

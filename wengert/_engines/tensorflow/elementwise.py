@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ..checks import require_not_negative
+from ..checks import require_found, require_not_negative
 from .common import (
     any_integer,
     dtype_of,
@@ -349,6 +349,11 @@ def _not_negative(x: tf.Tensor) -> Any:
     return x
 
 
+def _found(x: tf.Tensor) -> Any:
+    require_found(values_of(x))
+    return x
+
+
 def _heaviside(x: tf.Tensor, y: tf.Tensor) -> Any:
     step = tf.where(x > 0, _of(x, 1.0), tf.where(x < 0, _of(x, 0.0), y))
     return tf.where(tf.math.is_nan(x), x, step)
@@ -430,6 +435,7 @@ KERNELS: dict[str, Any] = {
     "sign": _sign,
     "floor_divide": _by_nonzero(in_float32(_floor_divide)),
     "maximum_iterations": _not_negative,
+    "place_of_number": _found,
     "maximum": _maximum,
     "minimum": _minimum,
     "fmax": _without_nan(tf.maximum),

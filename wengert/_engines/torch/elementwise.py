@@ -45,6 +45,12 @@ def _not_negative(x: torch.Tensor) -> Any:
     return x
 
 
+def _found(x: torch.Tensor) -> Any:
+    if bool((x < 0).any()):
+        raise ValueError("all elements of a slice are NaN")
+    return x
+
+
 def _by_nonzero(function: Callable[..., Any]) -> Any:
     """Division of integers by zero gives NumPy's value, zero."""
 
@@ -191,6 +197,7 @@ KERNELS: dict[str, TableKernel] = {
     "sign": _sign,
     "floor_divide": _by_nonzero(torch.floor_divide),
     "maximum_iterations": view(_not_negative),
+    "place_of_number": view(_found),
     "maximum": torch.maximum,
     "minimum": torch.minimum,
     "fmax": torch.fmax,

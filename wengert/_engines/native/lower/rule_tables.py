@@ -37,8 +37,8 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "regions": ("loop", "loop_back", "switch"),
     "row_blocks": ("blocked",),
     "scatters": (
-        "scatter_add", "scatter_max", "scatter_min", "last_writes", "maximum_iterations", "rarely", "scatter_set",
-        "scatter_mul", "buffer_new", "buffer_value", "buffer_get", "buffer_set", "buffer_add",
+        "scatter_add", "scatter_max", "scatter_min", "last_writes", "maximum_iterations", "place_of_number", "rarely",
+        "scatter_set", "scatter_mul", "buffer_new", "buffer_value", "buffer_get", "buffer_set", "buffer_add",
     ),
     "sparse": ("sparse_matmul", "sparse_solve"),
     "spectra": ("complement", "pinv", "eig", "eigh", "svd", "qr"),

@@ -215,7 +215,7 @@ def _refused(
     return lower
 
 
-# the bounds of loops, and flags
+# the bounds of loops, places, and flags
 _not_negative = _refused(lambda b, t, x: b.let("lt", t, x, 0), Status.REFUSED)
 _refused_where_set = _refused(lambda b, t, x: x, Status.RARE)
 
@@ -227,7 +227,8 @@ def _multiplied(b: Builder, t: str, old: Operand, new: Operand) -> Operand:
 LOWERED = {
     **singles({"scatter_add": _scatter(_added)}, of_complex=True),
     **singles({"scatter_max": _scatter(larger), "scatter_min": _scatter(smaller)}, of_halves=True),
-    **singles({"last_writes": _last_writes, "maximum_iterations": _not_negative, "rarely": _refused_where_set}),
+    **singles({"last_writes": _last_writes, "rarely": _refused_where_set}),
+    **singles({"maximum_iterations": _not_negative, "place_of_number": _not_negative}),
     **singles({
         "scatter_set": _scatter(_replace),
         "scatter_mul": _scatter(_multiplied),
