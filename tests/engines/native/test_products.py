@@ -21,7 +21,7 @@ from wengert._engines.native.ir.builder import Builder
 from wengert._engines.native.ir.loops import WIDTHS
 from wengert._engines.native.ir.outlining import walk
 from wengert._engines.native.llvm import jit, multiply, symbols, vectors
-from wengert._engines.native.lower import matrices, products
+from wengert._engines.native.lower import complex_products, matrices, products
 from wengert._engines.native.lower.forms import Stored
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan.prepare import ready
@@ -563,3 +563,14 @@ def test_a_small_matrix_for_many_lies_in_memory_once() -> None:
     function = text_of(lambda gate, x, y: (wg.sin(gate) @ x, wg.sin(gate) @ y), gate, RNG.normal(size=(4, 2, 16)),
                        RNG.normal(size=(8, 2, 8)))  # fmt: skip
     assert not room_of([*walk(function.body)])
+
+
+def test_complex_vectors_of_any_length_are_no_real_matrices() -> None:
+    n = Builder().reg("i64")
+    for shapes in (((1, n), (n, 1)), ((n, n), (n, 1)), ((2, n), (n, n)), ((n, 3), (3, n))):
+        assert not complex_products.is_worth_real_ones(*[view(s, (s[1], 1), "c128") for s in shapes])
+    assert complex_products.is_worth_real_ones(*[view((n, n), (n, 1), "c128") for _ in range(2)])
+    both = wg.function(lambda x, y: np.dot(x, y))
+    for size in (5, 70, 3000, 4001):
+        x, y = RNG.normal(size=(2, size)) + 1j * RNG.normal(size=(2, size))
+        np.testing.assert_allclose(both(x, y), np.dot(x, y), rtol=1e-11)

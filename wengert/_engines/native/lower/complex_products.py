@@ -28,10 +28,12 @@ def is_worth_real_ones(x: Stored, y: Stored) -> bool:
     if x.type not in COMPLEX:
         return False
     extents = (*x.shape[-2:], y.shape[-1])
+    if any(type(n) is int and n <= NARROW for n in extents):
+        return False
     if not is_numbers(extents):
         return True
     numbers: Any = extents
-    if min(numbers) <= NARROW or prod(numbers) < LEAST:
+    if prod(numbers) < LEAST:
         return False
     return is_alone() or is_worth_packing(only(x), only(y))
 
