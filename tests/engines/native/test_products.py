@@ -479,8 +479,7 @@ def test_machines_with_other_registers(bits: int, fma: bool, monkeypatch: pytest
         monkeypatch.setattr(module, "vector_bits", lambda: bits)
     monkeypatch.setattr(vectors, "has_fma", lambda: fma)
     monkeypatch.setattr(multiply, "written", jit.written.__wrapped__)  # not those of this machine
-    tiles = symbols.Family(multiply.tile_address, is_compiled=True)
-    monkeypatch.setattr(multiply, "TILES", symbols.Table({}, {"product": tiles}))
+    monkeypatch.setattr(multiply, "TILES", symbols.Table({}, {"product": symbols.Family(multiply.tile_address)}))
     for type_, dtype in DTYPES.items():
         width = multiply.panel_width(type_)
         assert width * WIDTHS[type_] == 3 * bits // 8

@@ -28,6 +28,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...._core import forking
 from ..ir.loops import FLOATS
 from .jit import written
 from .symbols import Family, Table
@@ -590,7 +591,10 @@ def tile_address(name: str) -> int:
     if found is None or type_ not in FLOATS:
         return 0
     tile = int(found[1]), int(found[2]), found[3] == "w", found[4] == "p"
-    return written(tile_text, f"product.{name}", type_, *tile).address
+    with _making:
+        return written(tile_text, f"product.{name}", type_, *tile).address
 
 
-TILES = Table({}, {"product": Family(tile_address, is_compiled=True)})
+_making = forking.long_lock()  # so that a tile is made once
+# made by the thread that makes what calls them: what each thread sets up takes as long as half a tile
+TILES = Table({}, {"product": Family(tile_address)})
