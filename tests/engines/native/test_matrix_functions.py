@@ -19,6 +19,7 @@ RNG = np.random.default_rng(77)
 Array = np.ndarray[Any, Any]
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "eig": lambda a: tuple(wg.linalg.eig(a)),
+    "eigvals": lambda a: wg.linalg.eigvals(a),
     "sqrtm": wg.linalg.sqrtm,
     "logm": wg.linalg.logm,
     "sylvester": lambda a: wg.linalg.solve_sylvester(a, a[..., :-1, :-1] * 0.5, a[..., :, 1:]),
@@ -119,7 +120,7 @@ def test_sizes_far_out_leave_no_loop(name: str, dtype: str, monkeypatch: pytest.
     """Matrices that some LAPACKs would leave scaled: a power of two times others, so times a power of their results."""
     monkeypatch.setattr(engine.Kernels, "failed", _fails)
     a = matrices((2, 5, 5), dtype)
-    exponents = {"sqrtm": 0.5, "logm": 0.0, "sylvester": 0.0, "eig": 1.0}
+    exponents = {"sqrtm": 0.5, "logm": 0.0, "sylvester": 0.0, "eig": 1.0, "eigvals": 1.0}
     usual = results(wg.function(FUNCTIONS[name])(a))
     for power in (-600, 600) if name == "logm" else (-1000, -600, 600, 1000):
         found = results(wg.function(FUNCTIONS[name])(a * 2.0**power))

@@ -239,7 +239,7 @@ def _eig(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     n = a.shape[-1]
     if is_none(n):
         return [values, vectors]
-    is_complex = a.type in COMPLEX
+    is_complex, has_vectors = a.type in COMPLEX, block.is_read(node.outputs[1])
     routine = Routine(block, n, n, worked_in(a.type))
     type_, length, whole = routine.lapack.type, times(b, 4 + PANEL, n), times(b, 2, n)
     # of real matrices: real and imaginary parts of the values; of complex ones: the values, and room beside it
@@ -250,7 +250,8 @@ def _eig(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     with loops_over(b, a.shape[:-2]) as index:
         routine.take(matrix_at(b, a, index))
         back = routine.make_moderate()
-        given = letter("N"), letter("V"), fortran_int(b, n), address_of(routine.copy), routine.count(n)
+        job = letter("V" if has_vectors else "N")
+        given = letter("N"), job, fortran_int(b, n), address_of(routine.copy), routine.count(n)
         if is_complex:
             routine.lapack.call("geev", *given, address_of(parts[0]), *left, *right, address_of(parts[1]))
         else:
@@ -262,19 +263,23 @@ def _eig(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
                 part.store(b, (i,), scaled(b, part.type, part.at(b, (i,)), back))
         if is_complex:
             copied_line(b, parts[0], value)
-            copied(b, found, vector)
         else:
-            _paired(b, parts, found, value, vector)
+            with b.loop(0, n) as j:
+                z: Any = Pair(*[part.at(b, (j,)) for part in parts])
+                value.store(b, (j,), b.convert(value.type, "c128", z))
+        if has_vectors and is_complex:
+            copied(b, found, vector)
+        elif has_vectors:
+            _paired(b, parts[1], found, vector)
     routine.unsolved.leave(block, node, [a], [values, vectors])
     return [values, vectors]
 
 
-def _paired(b: Builder, parts: tuple[Stored, Stored], found: Stored, values: Stored, vectors: Stored) -> None:
+def _paired(b: Builder, im: Stored, found: Stored, vectors: Stored) -> None:
     """Of two conjugate values LAPACK gives the vector of the one above the axis, real parts before imaginary ones."""
-    n, (re, im) = values.shape[0], parts
+    n = vectors.shape[0]
     with b.loop(0, n) as j:
         above = im.at(b, (j,))
-        values.store(b, (j,), b.convert(values.type, "c128", cast(Any, Pair(re.at(b, (j,)), above))))
         is_real, is_first = b.let("eq", "f64", above, 0.0), b.let("gt", "f64", above, 0.0)
         first = b.select("i64", b.either(is_real, is_first), j, b.sub(j, 1))
         second = b.select("i64", is_real, j, b.add(first, 1))
