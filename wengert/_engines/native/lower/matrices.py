@@ -295,14 +295,17 @@ def _with_copies(block: Block, made: Plan) -> None:
 
 
 def accumulated(b: Builder, type_: str, total: Operand | None, x: Operand, y: Operand) -> Operand:
-    """total + x * y, rounded once where there are fractions; x * y if there is no total yet."""
+    """total + x * y, rounded once where there are fractions; 0 + x * y if there is no total yet.
+
+    Sums of negative zeros are positive ones, as those of BLAS are.
+    """
     if type_ == "bool":
         term = b.let("and", type_, x, y)
         return term if total is None else b.let("or", type_, total, term)
+    if type_ in FRACTIONS:
+        return b.let("fma", type_, x, y, 0.0 if total is None else total)
     if total is None:
         return b.let("mul", type_, x, y)
-    if type_ in FRACTIONS:
-        return b.let("fma", type_, x, y, total)
     return b.let("add", type_, total, b.let("mul", type_, x, y))
 
 

@@ -227,9 +227,13 @@ def _row_sums(x: Tensor, ones: Tensor) -> Tensor:
 
 
 def _outer(x: Tensor, y: Tensor) -> Tensor:
-    """The product of a column and a row, of one term an element: what is done with it is done in the same loop."""
+    """The product of a column and a row, of one term an element: what is done with it is done in the same loop.
+
+    As a sum that begins at zero it has no negative zeros.
+    """
     shape = (*x.shape[:-1], y.shape[-1])
-    return _op("mul")(_op("broadcast_to")(x, shape=shape), _op("broadcast_to")(y, shape=shape))
+    product = _op("mul")(_op("broadcast_to")(x, shape=shape), _op("broadcast_to")(y, shape=shape))
+    return _op("add_number")(product, number=0.0)
 
 
 def _exp(x: Tensor) -> Tensor:
