@@ -126,3 +126,34 @@ def test_special_values_and_warnings_are_those_of_eager_code(labels: str) -> Non
     assert [str(w.message) for w in told] == [str(w.message) for w in wanted]
     np.testing.assert_array_equal(found, eager)
     np.testing.assert_array_equal(np.signbit(found[found == 0]), np.signbit(eager[eager == 0]))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.complex64, np.int32])
+@pytest.mark.parametrize("rows", [1, 3, 4, 5, 7, 8, 41])
+def test_rows_that_are_added_to_many_totals_go_together(dtype: Any, rows: int) -> None:
+    """Of known sizes and of any, few and many totals, plain and computed elements."""
+    reductions = [lambda x: np.sum(x, 0), lambda x: np.sum(x * x, 0)]
+    if np.dtype(dtype).kind != "c":
+        reductions += [lambda x: np.max(x, 0), lambda x: np.sum(np.concatenate([x, x * 2]), 0)]
+    for reduce in reductions:
+        any_size = wg.function(reduce)
+        for shape in ((rows, 2048), (rows, 30), (rows, 2500), (rows, 50, 60)):
+            x = (RNG.normal(size=shape) * 3).astype(dtype)
+            if np.dtype(dtype).kind == "c":
+                x = x * (1 - 2j)
+            with wg.eager():
+                expected = np.asarray(reduce(wg.tensor(x)))
+            room = {2: 2e-2, 4: 1e-5}.get(np.dtype(dtype).type(0).real.itemsize, 1e-12)
+            for compiled in (wg.function(lambda x, reduce=reduce: reduce(x)), any_size):
+                np.testing.assert_allclose(np.asarray(compiled(x)), expected, rtol=room, atol=room * 100)
+
+
+def test_rows_are_read_four_at_a_time_where_totals_are_many() -> None:
+    def loads(columns: int) -> int:
+        f = wg.function(lambda x: np.sum(x, 0))
+        f(RNG.normal(size=(8, columns)))
+        ((_, form),) = f.traces
+        function = lowered(ready(optimise(form.graph)), "test").function
+        return sum(type(item) is loops.Load for item in walk(function.body))
+
+    assert loads(4096) > loads(64)

@@ -46,6 +46,9 @@ STAGE = 1024  # elements of short rows that are computed before they are added u
 LONGEST_ROW = 64
 LONG_ROW = 256  # elements from which on a row's own loop loses nothing
 VECTORS = 16  # numbers of a vector, of the widest there are
+TOGETHER = 4  # rows whose elements are added to the same totals while these are in registers ...
+FEW_FORMS = 4  # ... where so little is computed that the totals' way to memory and back takes as long ...
+MANY_TOTALS = 2048  # ... since so many leave no room beside them in the nearest cache
 
 
 def is_large(count: Operand, adds_up: bool = False) -> bool:
@@ -211,6 +214,7 @@ class _Nest:
         self.sums = sums
         self.row_depth = self.depth_of_rows()
         self.apart: set[int] = set()  # axes from which on not all can be gone along as one
+        self.firsts: list[Operand] = []  # indices along the first axis of the rows that are added up together
 
     def run(self) -> None:
         for total in self.sums:
@@ -229,7 +233,7 @@ class _Nest:
         elif self.is_free() and type(count := count_of(self.b, self.shape)) is int:
             emit_shared(self.b, count, lambda: self.axis(0, ()))
         else:
-            self.axis(0, ())
+            self.together_or(lambda: self.rows_together(0, self.shape[0]), lambda: self.axis(0, ()))
         for total in self.sums:
             if total.depth < 0 and total.total is not total.target:
                 self.finish_array(total)
@@ -413,7 +417,51 @@ class _Nest:
         """The elements of a range along the first axis."""
         extent = self.shape[0] if self.shape else -1
         multiple = gcd(extent, ROUND) if type(extent) is int and len(self.shape) == 1 else 1  # parts are, too
-        index_splitting.iterations(self.b, start, stop, lambda i: self.axis(1, (i,)), multiple, extent)
+        self.together_or(
+            lambda: self.rows_together(start, stop),
+            lambda: index_splitting.iterations(self.b, start, stop, lambda i: self.axis(1, (i,)), multiple, extent),
+        )
+
+    def is_added_together(self) -> Operand:
+        """Whether rows go several at a time: all that they do is to be added to many totals, which lie along the last
+        axis as they do, and none is computed in another way than others. How many there are may be known later."""
+        b, last = self.b, len(self.shape) - 1
+        if b.width or self.writes or self.totals or last < 1 or not 0 < len(self.forms) + len(self.sums) <= FEW_FORMS:
+            return False
+        if not all(total.is_shared and last not in total.axes for total in self.sums):
+            return False
+        counts = [count_of(b, [n for a, n in enumerate(self.shape) if a not in t.axes]) for t in self.sums]
+        if any(type(n) is int and n < MANY_TOTALS for n in counts):
+            return False
+        extent, row = self.shape[0], b.reg("i64")
+        if type(extent) is int and extent < TOGETHER:
+            return False
+        with b.inside([]), b.spanning(row, 0, extent if type(extent) is int else LARGE) as cuts:
+            self.axis(1, (row,))
+        return not cuts and b.let("ge", "i64", counts[0], MANY_TOTALS)
+
+    def together_or(self, together: Callable[[], None], singly: Callable[[], None]) -> None:
+        """Emits what adds up several rows at a time, or one, or both where only the run tells which is to be."""
+        is_together = self.is_added_together()
+        if type(is_together) is bool:
+            (together if is_together else singly)()
+            return
+        with self.b.when(is_together) as branch:
+            together()
+        with self.b.inside(branch.other):
+            singly()
+
+    def rows_together(self, start: Operand, stop: Operand) -> None:
+        """The elements of a range along the first axis, of several rows side by side, then of each that is left."""
+        b = self.b
+        whole = b.divided(b.sub(stop, start), TOGETHER)
+        with b.loop(0, whole) as number:
+            first = b.add(start, b.mul(number, TOGETHER))
+            self.firsts = [b.add(first, i) for i in range(TOGETHER)]
+            self.axis(1, (first,))
+            self.firsts = []
+        with b.loop(b.add(start, b.mul(whole, TOGETHER)), stop) as row:
+            self.axis(1, (row,))
 
     def axis(self, depth: int, index: Index) -> None:
         """The loops from an axis on."""
@@ -496,7 +544,9 @@ class _Nest:
         for write in self.writes:
             write.target.store(b, index, write.form.at(b, index))
         for total in self.sums:
-            total.join(b, total.form.at(b, index), index)
+            for first in self.firsts or index[:1]:
+                own = (first, *index[1:])
+                total.join(b, total.form.at(b, own), own)
 
     # -- reductions that add up in an array -----------------------------------------------------------------------
 
