@@ -126,20 +126,24 @@ def through(
 
 
 def fraction(terms: Callable[..., Any], steps: int) -> Taylor:
-    """A continued fraction b0 + a1/(b1 + a2/(b2 + ...)) by Lentz's method; `terms(k)` gives (a_k, b_k).
+    """A continued fraction b0 + a1/(b1 + a2/(b2 + ...)), the quotient of two solutions of one recurrence; `terms(k)`
+    gives (a_k, b_k). After two terms all is divided by the last denominator, which then is 1.
 
     Stops where no element changes any more, at the latest after a number of steps.
     """
     _, value = terms(0)
-    c, d = value, None
-    for k in range(1, steps):
-        a, b = terms(k)
-        d = (b if d is None else b + a * d).reciprocal()
-        c = b + a / c
-        change = c * d
-        value = value * change
-        off = max(float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x))) for x in _entries(change - 1.0))
-        if off < 3e-16 * (1 + len(_entries(change))):
+    one = value * 0.0 + 1.0
+    above_before, below_before = one, value * 0.0
+    size = len(_entries(value))
+    for k in range(1, steps, 2):
+        last, above, below = value, value, one
+        for a, b in (terms(k), terms(k + 1)):
+            above_before, above = above, b * above + a * above_before
+            below_before, below = below, b * below + a * below_before
+        scale = below.reciprocal()
+        value, above_before, below_before = above * scale, above_before * scale, below_before * scale
+        least = 3e-16 * (1 + size) * np.abs(_entries(value)[0])
+        if not any(np.any(np.abs(x) > least) for x in _entries(value - last)):
             break
     return value
 

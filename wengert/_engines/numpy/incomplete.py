@@ -175,20 +175,27 @@ def _step_to_sum(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], n: int) -> An
 def _beta_fraction(
     a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], x: np.ndarray[Any, Any], orders: tuple[int, int]
 ) -> Any:
-    """I_x(a, b) by its continued fraction, for x below (a + 1) / (a + b + 2)."""
+    """I_x(a, b) by the even part of its continued fraction (DLMF 8.17.22), freed of its denominators."""
     first, second, both = variable(a, orders, (1, 0)), variable(b, orders, (0, 1)), variable(a + b, orders, (1, 1))
 
-    def terms(k: int) -> tuple[Taylor, Taylor]:
-        m, is_odd = divmod(k, 2)
-        one = first * 0.0 + 1.0
-        if k == 0:
-            return one, one
-        if is_odd:
-            return (first + m) * (both + m) * -x / ((first + 2 * m) * (first + (2 * m + 1))), one
-        return (second - m) * (m * x) / ((first + (2 * m - 1)) * (first + 2 * m)), one
+    start = beta_start(a, b, x)
+    past = first - both * x + 1.0
+    past.c[0][0] = np.where(np.isnan(start), a - (a + b) * x, -start * a) + 1.0
+
+    def terms(m: int) -> tuple[Taylor, Taylor]:
+        if m == 0:
+            return past, past
+        low, high = first + (2 * m - 1), first + (2 * m + 1)
+        step = (second - m) * (m * x)
+        above = ((both + (m - 1)) * x) * step * high
+        if m > 1:
+            above = above * ((first + (m - 1)) * (low - 2.0))
+        return above, low * high * m + step * high + (first + m) * (past + m * (2 - x)) * low
 
     line = first * np.log(x) + second * np.log1p(-x) - (betaln(a, b) + np.log(a)) + _beta_slopes(a, b, orders)
-    return (line.exp() / fraction(terms, 2 * _steps(a, b))).derivative()
+    power = line.exp()
+    found = (power * (first + 1.0) / fraction(terms, 2 * _steps(a, b))).derivative()
+    return np.where(power.c[0][0] == 0, 0.0, found)  # far out factors may be infinite
 
 
 def _betainc(
@@ -212,7 +219,8 @@ def _betainc(
         elif part.any():
             result[part] = beta_derivative(a[part], b[part], start[part], order_a, order_b)
     inside &= ~is_large
-    low = inside & (x * (a + b + 2) < a + 1)
+    converges = x * (a + b + 2) < a + 1
+    low = inside & (((start <= 0) & ((x < 0.99) | converges)) | (converges & (x <= 0.01)))
     if low.any():
         result[low] = _beta_fraction(a[low], b[low], x[low], (order_a, order_b))
     high = inside & ~low

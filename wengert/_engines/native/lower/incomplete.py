@@ -411,7 +411,9 @@ def _beta_below(s: Scope, a: Number, b: Number, x: Number, order_a: int, order_b
     first, second = variable(a, orders, (1, 0)), variable(b, orders, (0, 1))
     both = variable(a + b, orders, (1, 1))
     apart = first - both * x
-    apart.c[0][0] = -beta_start(a, b, x) * a  # in which nothing cancels
+    start = beta_start(a, b, x)
+    # in which nothing cancels, unless its products are beyond the largest number
+    apart.c[0][0] = where(start == start, -start * a, a - (a + b) * x)
     past = apart + 1.0
 
     def pair(m: Number) -> tuple[Taylor, Taylor]:
