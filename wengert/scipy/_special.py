@@ -64,8 +64,9 @@ def _by_kind(name: str) -> Callable[..., Any]:
     return function
 
 
-for _name in ("erf", "erfc", "erfcx", "ndtr", "expi", "exp1", "gamma", "loggamma"):
+for _name in ("erf", "erfc", "erfcx", "ndtr", "expi", "exp1", "gamma", "loggamma", "psi"):
     OURS[_name] = _by_kind(_name)
+OURS["digamma"] = OURS["psi"]
 
 
 # -- Bessel functions ------------------------------------------------------------------------------------------------

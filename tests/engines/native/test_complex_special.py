@@ -178,3 +178,27 @@ def test_the_faddeeva_function_of_real_numbers_is_made_of_two_of_these(dtype: An
         ours, theirs = getattr(found, part), getattr(wanted, part)
         np.testing.assert_allclose(ours, theirs, 500 * np.finfo(dtype).eps, 1e-300)
         np.testing.assert_array_equal(np.signbit(ours[:-1]), np.signbit(theirs[:-1]))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_derivatives_of_psi_of_complex_numbers(order: int) -> None:
+    """That of the gamma function was an error, which named nothing but psi."""
+    z = points((0, -3, 0.5))
+    z = z[np.abs(z) < 100][::11]  # whose exact values take a millisecond each
+    one = np.ones_like(z)
+
+    def derivative(u: Any) -> Any:
+        function = S.psi
+        for _ in range(order):
+            function = (lambda inner: lambda v: wg.jvp(inner, (v,), (one,))[1])(function)
+        return function(u)
+
+    wanted = np.array([complex(mp.psi(order, mp.mpmathify(x))) for x in z.tolist()])
+    for found in (derivative(z), wg.function(derivative)(z)):
+        assert np.max(np.abs(found - wanted) / np.abs(wanted)) < 1e-12
+
+
+def test_every_function_that_a_slope_asks_for_has_one() -> None:
+    z = np.array([0.7 + 0.4j, -1.3 - 2.0j])
+    for function in (S.gamma, S.loggamma, S.rgamma, S.digamma):
+        wg.check_gradients(lambda u, f=function: wg.sum(wg.real(f(u))), z, order=2)
