@@ -82,6 +82,10 @@ with contextlib.suppress(ImportError):
         """The library, a `ctypes.CDLL`, that has `memcmp`."""
         return importlib.import_module("ctypes").CDLL(None)
 
+    def first_float_settings(self) -> int | None:
+        """The address that C's `fesetenv` takes for the settings which each program begins with; None: not known."""
+        return None
+
     # -- folders and files --------------------------------------------------------------------------------------------
 
     def users_cache(self) -> Path:
@@ -190,6 +194,10 @@ with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file
             return ctypes.CDLL("libm.so.6")  # glibc's; to search for it starts other programs
         return super()._maths(ctypes)
 
+    def first_float_settings(self) -> int | None:
+        """glibc's and musl's FE_DFL_ENV."""
+        return -1
+
     def limits(self) -> Iterator[tuple[int, int]]:
         """By RLIMIT_AS and RLIMIT_DATA."""
         return linux_memory.limits()
@@ -212,6 +220,11 @@ class MacOS(System):
 
     clock = 6
     has_matrix_units = True
+
+    def first_float_settings(self) -> int | None:
+        """Apple's FE_DFL_ENV."""
+        ctypes = importlib.import_module("ctypes")
+        return ctypes.addressof(ctypes.c_char.in_dll(ctypes.CDLL(None), "_FE_DFL_ENV"))
 
     def users_cache(self) -> Path:
         """Where Apple's programs have theirs."""

@@ -17,6 +17,7 @@ from jax.extend.core import Primitive
 from jax.interpreters import batching, mlir
 
 from ..._core.user_line import at_user_line
+from ..subnormals import with_subnormals
 from .checkified import looked_at
 
 Run = Callable[..., tuple[Any, ...]]
@@ -35,6 +36,7 @@ def called_back(run: Run, shapes: Sequence[Any], natives: Sequence[Any], in_prog
         natives: its operands.
         in_program: whether this is a part of one of our programs, which JAX's transformations do not look into.
     """
+    run = with_subnormals(run)
     if not in_program:
         return (*jax.pure_callback(run, (*shapes,), *natives, vmap_method="sequential"),)
     return (*host_p.bind(*natives, run=run, shapes=(*[(s.shape, s.dtype) for s in shapes],)),)

@@ -18,6 +18,7 @@ import tensorflow as tf
 from ..._core import dtypes
 from ..._core.types import TensorType, tensor_type
 from ..on_host import host_kernel
+from ..subnormals import with_subnormals
 
 Kernel = Callable[..., Any]
 
@@ -248,7 +249,7 @@ def host_call(function: Callable[..., Any], tensors: Sequence[Any], types: tuple
         found = function(*map(np.asarray, arrays))
         return [np.ascontiguousarray(y, d).reshape(np.shape(y)) for y, d in zip(found, wanted, strict=True)]
 
-    outs = tf.numpy_function(run, [*tensors], [*map(tf.as_dtype, wanted)], stateful=False)
+    outs = tf.numpy_function(with_subnormals(run), [*tensors], [*map(tf.as_dtype, wanted)], stateful=False)
     for out, type_ in zip(outs, types, strict=True):
         out.set_shape([n if isinstance(n, int) else None for n in type_[0]])
     return (*outs,)
