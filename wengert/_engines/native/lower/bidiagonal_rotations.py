@@ -13,7 +13,7 @@ from ..ir.accesses import unchecked
 from ..ir.builder import Builder
 from ..ir.loops import Array, Function, Operand, Status, Var
 from .forms import Stored
-from .rotations import EPS, LEAST, grow, let_double, rotation, size_at, turn_rows
+from .rotations import EPS, LEAST, grow, let_double, rotation, size_at, sort, turn_rows
 
 SWEEPS = 6  # times the rows squared: rotations after which LAPACK gives up
 TOLERANCE = EPS**-0.125 * EPS  # share of what is beside it up to which an element off the diagonal is nothing
@@ -355,27 +355,13 @@ class _Leaf:
                 self.rows.store(b, (i, j), b.let("neg", "f64", self.rows.at(b, (i, j))))
 
     def sort(self, is_rising: Operand) -> None:
-        """From the least value on, or from the largest, by the first of what is left."""
-        b, d = self.b, self.d
-        with b.loop(0, b.sub(self.size, 1)) as i:
-            best, place = b.var("f64", d.at(b, (i,))), b.var("i64", i)
-            with b.loop(b.add(i, 1), self.size) as j:
-                value = d.at(b, (j,))
-                is_before = b.select(
-                    "bool", is_rising, b.let("lt", "f64", value, b.get(best)), b.let("gt", "f64", value, b.get(best))
-                )
-                b.set(best, b.select("f64", is_before, value, b.get(best)))
-                b.set(place, b.select("i64", is_before, j, b.get(place)))
-            k = b.get(place)
-            with b.when(b.let("ne", "i64", k, i)):
-                d.store(b, (k,), d.at(b, (i,)))
-                d.store(b, (i,), b.get(best))
-                for table in (0, self.columns):
-                    pair = b.add(i, table), b.add(k, table)
-                    with b.loop(0, self.rows.shape[1]) as j:
-                        mine, its = (self.rows.at(b, (row, j)) for row in pair)
-                        self.rows.store(b, (pair[0], j), its)
-                        self.rows.store(b, (pair[1], j), mine)
+        """From the least value on, or from the largest."""
+        b = self.b
+
+        def is_before(x: Operand, y: Operand) -> Operand:
+            return b.select("bool", is_rising, b.let("lt", "f64", x, y), b.let("gt", "f64", x, y))
+
+        sort(b, self.d, self.rows, (0, self.columns), is_before)
 
 
 def _least_of_two(b: Builder, x: Operand, y: Operand, z: Operand) -> Operand:

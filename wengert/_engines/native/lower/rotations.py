@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from typing import NamedTuple
 
 from ..ir.accesses import unchecked
@@ -96,27 +97,34 @@ def _solve_leaf(b: Builder, matrix: tuple[Stored, Stored], rows: Stored, is_odd:
     with b.loop(0, size) as i, b.loop(0, width) as j:
         rows.store(b, (i, j), b.select("f64", b.let("eq", "i64", i, j), 1.0, 0.0))
     _Sweeps(b, *matrix, rows, is_odd).run()
-    _sort(b, matrix[0], rows)
+    sort(b, matrix[0], rows, (0,), lambda x, y: b.let("lt", "f64", x, y))
 
 
-def _sort(b: Builder, d: Stored, rows: Stored) -> None:
-    """By the least value of what is left, as LAPACK does."""
-    size, width = rows.shape
+def sort(
+    b: Builder, d: Stored, rows: Stored, tables: tuple[Operand, ...], is_before: Callable[[Operand, Operand], Operand]
+) -> None:
+    """By the first of what is left, as LAPACK does: values, and the row of each in the tables that begin at some rows.
+
+    `is_before`: whether one value comes before another one.
+    """
+    size = d.shape[0]
     with b.loop(0, b.sub(size, 1)) as i:
-        least, place = b.var("f64", d.at(b, (i,))), b.var("i64", i)
+        best, place = b.var("f64", d.at(b, (i,))), b.var("i64", i)
         with b.loop(b.add(i, 1), size) as j:
             value = d.at(b, (j,))
-            is_less = b.let("lt", "f64", value, b.get(least))
-            b.set(least, b.select("f64", is_less, value, b.get(least)))
-            b.set(place, b.select("i64", is_less, j, b.get(place)))
+            is_better = is_before(value, b.get(best))
+            b.set(best, b.select("f64", is_better, value, b.get(best)))
+            b.set(place, b.select("i64", is_better, j, b.get(place)))
         k = b.get(place)
         with b.when(b.let("ne", "i64", k, i)):
             d.store(b, (k,), d.at(b, (i,)))
-            d.store(b, (i,), b.get(least))
-            with b.loop(0, width) as j:
-                mine, its = rows.at(b, (i, j)), rows.at(b, (k, j))
-                rows.store(b, (i, j), its)
-                rows.store(b, (k, j), mine)
+            d.store(b, (i,), b.get(best))
+            for table in tables:
+                pair = b.add(i, table), b.add(k, table)
+                with b.loop(0, rows.shape[1]) as j:
+                    mine, its = (rows.at(b, (row, j)) for row in pair)
+                    rows.store(b, (pair[0], j), its)
+                    rows.store(b, (pair[1], j), mine)
 
 
 class _Ways(NamedTuple):
