@@ -317,6 +317,41 @@ def test_functions_of_all_points_take_few_times_as_long_as_of_plain_ones(
         assert min(seconds(*points) for _ in range(20)) < 10 * plain
 
 
+@pytest.mark.skipif(not vectormath.variants("pow", "f64"), reason="there is no vector function to call")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_powers_of_all_numbers_take_few_times_as_long_as_of_plain_ones(
+    dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """libmvec's function computes those of bases that are not positive, and of endless exponents, one by one."""
+    monkeypatch.setenv("WENGERT_NUM_THREADS", "1")
+    f = wg.function(lambda x, y: xp.power(x, y) + 2.0)
+    x, y = np.random.default_rng(3).uniform(0.1, 4, (2, 50_000)).astype(DTYPES[dtype])
+
+    def seconds(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> float:
+        started = time.thread_time()
+        f(x, y)
+        return time.thread_time() - started
+
+    plain = min(seconds(x, y) for _ in range(20))
+    for base, exponent in ((0 * x, y), (-x, y), (-x, np.rint(y)), (x, y * np.inf), (x * np.nan, y), (x * np.inf, -y)):
+        assert min(seconds(base, exponent) for _ in range(20)) < 2 * plain
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_powers_tell_what_c_tells(dtype: str) -> None:
+    """A division by zero of 0 alone, nothing valid of negative numbers alone, and nothing of endless ones."""
+    f = wg.function(xp.power)
+    for x, y, told in (
+        (0.0, -1.5, "divide"), (-0.0, -3.0, "divide"), (-2.0, 0.5, "invalid"), (0.0, -np.inf, ""), (0.0, 2.0, ""),
+        (np.nan, 2.0, ""), (1.0, np.nan, ""), (np.inf, -1.0, ""), (-np.inf, 3.0, ""), (-1.0, np.inf, ""),
+        (-2.0, 3.0, ""), (0.5, -np.inf, ""), (-0.5, 1e-30, "invalid"),
+    ):  # fmt: skip
+        told_of: list[str] = []
+        with np.errstate(all="call", call=lambda kind, flag, told_of=told_of: told_of.append(kind)):
+            f(np.full(64, x, DTYPES[dtype]), np.full(64, y, DTYPES[dtype]))
+        assert len(told_of) == (told != "") and all(told in kind for kind in told_of), (x, y, told_of)
+
+
 @pytest.mark.parametrize("dtype", DTYPES.values())
 @pytest.mark.parametrize(("number", "units"), [(3, 2), (4, 2), (5, 3)])
 def test_small_powers_are_products(

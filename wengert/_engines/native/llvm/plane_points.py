@@ -40,7 +40,7 @@ def definition(name: str, dtype: str, lanes: int, librarys: str) -> tuple[str, d
         is_up = w.emit(f"icmp ugt {w.ints} {sizes[0]}, {sizes[1]}")
         sizes = [w.emit(f"select {w.bools} {is_up}, {w.ints} {sizes[0]}, {w.ints} {sizes[1]}")]
     are_rare = _are_rare(w, dtype, sizes, most)
-    w.lines.append(f"  br i1 {_reduced(w, 'or', are_rare)}, label %rare, label %plain\nrare:")
+    w.lines.append(f"  br i1 {reduced(w, 'or', are_rare)}, label %rare, label %plain\nrare:")
     asked = w.emit(f"tail call {w.type} @{own}.rare({given})")
     w.lines.append(f"  ret {w.type} {asked}\nplain:\n  %theirs = tail call {w.type} @{librarys}({given})")
     head = f"define internal {w.type} @{own}({given}) nounwind memory(none) {{\nstart:"
@@ -56,7 +56,8 @@ def _sizes(w: polynomials.Lanes) -> tuple[str, str]:
     return w.intrinsic("fabs", "%y"), w.intrinsic("fabs", "%x")
 
 
-def _reduced(w: polynomials.Lanes, how: str, flags: str) -> str:
+def reduced(w: polynomials.Lanes, how: str, flags: str) -> str:
+    """Whether all flags are set ("and"), or any ("or")."""
     name = f"llvm.vector.reduce.{how}.v{w.lanes}i1"
     w.externals[name] = f"declare i1 @{name}({w.bools})"
     return w.emit(f"call i1 @{name}({w.bools} {flags})")
@@ -74,7 +75,8 @@ def _are_rare(w: polynomials.Lanes, dtype: str, sizes: Sequence[str], power: int
     return found
 
 
-def _chosen(w: polynomials.Lanes, flags: str, x: str, y: str) -> str:
+def chosen(w: polynomials.Lanes, flags: str, x: str, y: str) -> str:
+    """x where a flag is set, else y."""
     return w.emit(f"select {w.bools} {flags}, {w.type} {x}, {w.type} {y}")
 
 
@@ -90,26 +92,26 @@ def _rare_angle(w: polynomials.Lanes, dtype: str, librarys: str) -> None:
     up, across = _sizes(w)
     are_endless = (w.emit(f"fcmp oeq {w.type} {size}, {endless}") for size in (up, across))
     are_both = w.emit(f"and {w.bools} {', '.join(are_endless)}")
-    up, across = _chosen(w, are_both, one, up), _chosen(w, are_both, one, across)  # as on any diagonal
+    up, across = chosen(w, are_both, one, up), chosen(w, are_both, one, across)  # as on any diagonal
     is_steep = w.emit(f"fcmp ogt {w.type} {up}, {across}")
-    large, little = _chosen(w, is_steep, up, across), _chosen(w, is_steep, across, up)
+    large, little = chosen(w, is_steep, up, across), chosen(w, is_steep, across, up)
     quotient = w.div(little, w.where("oeq", large, 0.0, one, large))
     are_apart = w.emit(f"fcmp ult {w.type} {quotient}, {w.number(_NOTHING[dtype])}")  # or a NaN
     # from the right or from above, then from the left: by a quotient that rounding loses beside these
-    turned = _chosen(w, is_steep, w.sub(w.number(math.pi / 2), quotient), quotient)
+    turned = chosen(w, is_steep, w.sub(w.number(math.pi / 2), quotient), quotient)
     sign = w.intrinsic("copysign", one, "%x")
     turned = w.where("olt", sign, 0.0, w.sub(w.number(math.pi), turned), turned)
     angle = w.intrinsic("copysign", w.where("uno", quotient, zero, quotient, turned), "%y")
-    is_all = _reduced(w, "and", are_apart)
+    is_all = reduced(w, "and", are_apart)
     w.lines.append(f"  br i1 {is_all}, label %all, label %some\nall:\n  ret {w.type} {angle}\nsome:")
     are_far = _are_rare(w, dtype, [w.bits(up), w.bits(across)], _PLAIN["atan2"][dtype])
-    scale = _chosen(w, are_far, _scale(w, dtype, large), one)
+    scale = chosen(w, are_far, _scale(w, dtype, large), one)
     near = [
-        w.intrinsic("copysign", _chosen(w, are_apart, one, w.mul(size, scale)), place)
+        w.intrinsic("copysign", chosen(w, are_apart, one, w.mul(size, scale)), place)
         for size, place in ((up, "%y"), (across, "%x"))
     ]
     theirs = w.emit(f"call {w.type} @{librarys}({w.type} {near[0]}, {w.type} {near[1]})")
-    w.lines.append(f"  ret {w.type} {_chosen(w, are_apart, angle, theirs)}")
+    w.lines.append(f"  ret {w.type} {chosen(w, are_apart, angle, theirs)}")
 
 
 def _rare_size(w: polynomials.Lanes, dtype: str, librarys: str) -> None:
@@ -122,13 +124,13 @@ def _rare_size(w: polynomials.Lanes, dtype: str, librarys: str) -> None:
     is_number = w.emit(f"fcmp one {w.type} {total}, {w.number(0.0)}")
     is_inside = w.emit(f"fcmp olt {w.type} {large}, {endless}")
     are_plain = w.emit(f"and {w.bools} {is_number}, {is_inside}")
-    is_any = _reduced(w, "or", are_plain)
+    is_any = reduced(w, "or", are_plain)
     w.lines.append(f"  br i1 {is_any}, label %some, label %none\nnone:\n  ret {w.type} {end}\nsome:")
     are_far = _are_rare(w, dtype, [w.bits(large)], _PLAIN["hypot"][dtype])
-    scale, back = (_chosen(w, are_far, _scale(w, dtype, large, sign), one) for sign in (1, -1))
-    near = [_chosen(w, are_plain, w.mul(size, scale), one) for size in (up, across)]
+    scale, back = (chosen(w, are_far, _scale(w, dtype, large, sign), one) for sign in (1, -1))
+    near = [chosen(w, are_plain, w.mul(size, scale), one) for size in (up, across)]
     theirs = w.mul(w.emit(f"call {w.type} @{librarys}({w.type} {near[0]}, {w.type} {near[1]})"), back)
-    w.lines.append(f"  ret {w.type} {_chosen(w, are_plain, theirs, end)}")
+    w.lines.append(f"  ret {w.type} {chosen(w, are_plain, theirs, end)}")
 
 
 _RARE = {"atan2": _rare_angle, "hypot": _rare_size}

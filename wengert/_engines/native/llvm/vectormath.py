@@ -15,7 +15,7 @@ import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from . import plane_points, polynomials, rare_lanes, remainders, symbols
+from . import plane_points, polynomials, rare_lanes, rare_powers, remainders, symbols
 from .target import is_x86, vector_bits
 
 ONE_OPERAND = (
@@ -81,6 +81,8 @@ def forms(name: str, dtype: str) -> dict[int, str]:
         return {lanes: polynomials.symbol(name, dtype, lanes) for lanes in sizes}
     if plane_points.has(name):
         return {lanes: plane_points.symbol(name, dtype, lanes) for lanes, _ in known}
+    if rare_powers.has(name):
+        return {lanes: rare_powers.symbol(dtype, lanes) for lanes, _ in known}
     if rare_lanes.has(name, dtype):
         return {lanes: rare_lanes.symbol(name, dtype, lanes) for lanes, _ in known}
     return dict(known)
@@ -100,6 +102,9 @@ def declared(name: str, dtype: str) -> Declared:
             body, needed = polynomials.definition(name, dtype, lanes)
         elif plane_points.has(name):
             body, needed = plane_points.definition(name, dtype, lanes, librarys[lanes])
+            needed |= _of_library(librarys[lanes], lanes, kind, count)
+        elif rare_powers.has(name):
+            body, needed = rare_powers.definition(dtype, lanes, librarys[lanes])
             needed |= _of_library(librarys[lanes], lanes, kind, count)
         elif symbol == rare_lanes.symbol(name, dtype, lanes):
             body, needed = rare_lanes.definition(name, dtype, lanes, librarys[lanes])
