@@ -3,7 +3,8 @@
 `minimize`, `least_squares` and `root` (`solvers.py`) are SciPy's, with exact derivatives, differentiable through the
 solution. `adam`, `sgd` and the like (`methods.py`) are pairs of functions: `opt.init(params)` gives a state, and
 `opt.update(gradients, state, params)` gives `(updates, state)`, which `apply_updates` adds. They are made of the
-building blocks in `transformations.py` by `chain`; a learning rate may be a number or a schedule (`schedules.py`).
+building blocks in `transformations.py` and `quasi_newton.py` by `chain`; a learning rate may be a number or a schedule
+(`schedules.py`).
 
 Example:
     >>> import numpy as np, wengert as wg
@@ -18,13 +19,13 @@ Example:
     True
 """
 
+from ._pairs import EmptyState, GradientTransformation
 from .linesearch import scale_by_zoom_linesearch
 from .methods import adagrad, adam, adamw, lbfgs, lion, momentum, rmsprop, sgd
+from .quasi_newton import scale_by_lbfgs
 from .schedules import constant, cosine, exponential, linear, piecewise_constant, warmup_cosine
 from .solvers import least_squares, minimize, root
 from .transformations import (
-    EmptyState,
-    GradientTransformation,
     add_decayed_weights,
     apply_updates,
     chain,
@@ -35,7 +36,6 @@ from .transformations import (
     identity,
     scale,
     scale_by_adam,
-    scale_by_lbfgs,
     scale_by_learning_rate,
     scale_by_lion,
     scale_by_rms,

@@ -30,8 +30,8 @@ from ..ops.piecewise import maximum, minimum
 from ..ops.promotion import cast
 from ..ops.reductions import sum as total_of
 from ..programs.control import while_loop
+from ._pairs import GradientTransformation, Tree, each, known, numbers, sum_of, transformation
 from ._picklable import remembered
-from .transformations import GradientTransformation, Tree, each, known, numbers, sum_of, transformation
 
 _NAME = "scale_by_zoom_linesearch"
 

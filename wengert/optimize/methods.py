@@ -14,16 +14,15 @@ from typing import Any
 from .._core.argument_types import ArrayLike
 from .._core.public import public
 from .._core.user_line import at_user_line
+from ._pairs import GradientTransformation, known
 from ._picklable import remembered
 from .linesearch import scale_by_zoom_linesearch
+from .quasi_newton import scale_by_lbfgs
 from .transformations import (
-    GradientTransformation,
     add_decayed_weights,
     chain,
     identity,
-    known,
     scale_by_adam,
-    scale_by_lbfgs,
     scale_by_learning_rate,
     scale_by_lion,
     scale_by_rms,
