@@ -54,6 +54,15 @@ def test_a_graph_knows_which_node_makes_a_value() -> None:
     assert graph.site_of(z._key) == graph.nodes[1].site
 
 
+def test_a_trace_keeps_no_frame_of_its_sweep() -> None:
+    graph = Graph("swept")
+    with graph.as_default():
+        x = graph.add_input((), DOUBLE, "x")
+        wg.grad(lambda v: np.sin(v) * v)(x)
+    assert graph._inside == (None, None)
+    assert {node.site.code.co_name for node in graph.nodes if node.is_quiet and node.site} == {"<lambda>"}
+
+
 def test_operations_become_nodes():
     graph = small_graph()
     assert names(graph) == ["sin", "mul", "times_number", "reduce_sum"]

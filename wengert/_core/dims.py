@@ -372,7 +372,9 @@ def byte_count(shape: Sequence[DimLike], itemsize: int) -> int:
     """
     size = itemsize
     for dim in shape:
-        if type(dim) is int or isinstance(dim, (int, np.integer)):
+        if type(dim) is int:
+            size *= dim or 1
+        elif isinstance(dim, (int, np.integer)):
             size *= int(dim) or 1
     return size
 

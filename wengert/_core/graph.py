@@ -8,8 +8,10 @@ concrete ones) and Variables read and written.
 from __future__ import annotations
 
 import itertools
+import sys
 import weakref
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,7 +24,7 @@ from .state import STATE, building, next_serial
 from .tensor import Tensor, Value
 from .types import Guards
 from .unrolled import Lines
-from .user_line import Site, at_user_line, error_at_user_line, user_site
+from .user_line import Site, at_user_line, error_at_user_line, site_of, user_frame
 
 _names = itertools.count()
 _open: weakref.WeakValueDictionary[int, Graph] = weakref.WeakValueDictionary()
@@ -124,6 +126,8 @@ class Graph:
         self._last_site: Site | None = None
         # set by `Origins`; what is made on behalf of a line may be put together in a graph of its own
         self._origin: tuple[Site | None, Site] | None = None if STATE.builder is None else STATE.builder._origin
+        # in `Origins`: the frame that they are for, and the caller's line, which lies beyond that
+        self._inside: tuple[FrameType | None, Site | None] = (None, None)
         self._indexed: dict[int, Node] = {}  # by value what makes it, of the first `_indexed_nodes` nodes
         self._indexed_nodes = 0
         self.lines: Lines | None = None  # counts what the user's places make, in a trace of the user's own functions
@@ -161,7 +165,7 @@ class Graph:
         with self.lock:
             inputs = (*map(self.value_of, operands),)
             try:
-                types = op.type_rule(*op.group(inputs), *attrs)
+                types = op.type_rule(*(op.group(inputs) if op.is_variadic else inputs), *attrs)
                 types = types if op.is_multi else (types,)
                 for shape, dtype in types:
                     check_bytes(op.name, shape, dtype)
@@ -200,10 +204,13 @@ class Graph:
 
     def _site(self) -> Site | None:
         """The user's line; one object for all the nodes that a line makes in a row."""
-        site = user_site()
-        if site != self._last_site:
-            self._last_site = site
-        return self._last_site
+        inside, caller = self._inside
+        frame, last = user_frame(inside), self._last_site
+        if frame is None or frame is inside:
+            return caller
+        if last is None or frame.f_code is not last.code or frame.f_lasti != last.instruction:
+            self._last_site = last = site_of(frame)
+        return last
 
     def site_of(self, key: int) -> Site | None:
         """Where the user made a value of this graph; None where that is not known."""
@@ -212,10 +219,14 @@ class Graph:
 
     def node_of(self, key: int) -> Node | None:
         """The node of this graph that makes a value; None of what comes from outside."""
-        for node in self.nodes[self._indexed_nodes :]:
-            self._indexed.update((value.key, node) for value in node.outputs)
-        self._indexed_nodes = len(self.nodes)
-        return self._indexed.get(key)
+        found = self._indexed.get(key)
+        if found is None:
+            for node in self.nodes[self._indexed_nodes :]:
+                for value in node.outputs:
+                    self._indexed[value.key] = node
+            self._indexed_nodes = len(self.nodes)
+            found = self._indexed.get(key)
+        return found
 
     def _carry_cuts(self, op: object, operands: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
         for operand in operands:
@@ -363,17 +374,18 @@ class Origins:
     has asked for them. What code of the user's makes meanwhile, such as a rule of a custom gradient, has its own.
     """
 
-    __slots__ = ("before", "builder", "caller")
+    __slots__ = ("before", "builder", "caller", "inside")
 
     def __enter__(self) -> Origins:
         builder = self.builder = STATE.builder
         if builder is not None:
-            self.before, self.caller = builder._origin, builder._site()
+            self.before, self.inside, self.caller = builder._origin, builder._inside, builder._site()
+            builder._inside = (sys._getframe(1), self.caller)
         return self
 
     def __exit__(self, *error: object) -> None:
         if self.builder is not None:
-            self.builder._origin = self.before
+            self.builder._origin, self.builder._inside = self.before, self.inside
 
     def at(self, site: Site | None) -> None:
         """What the caller's line makes from now on belongs to this one; with None to that before the block."""

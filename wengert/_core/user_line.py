@@ -130,10 +130,14 @@ def site_of(frame: FrameType, instruction: int | None = None) -> Site:
     return Site(frame.f_code, frame.f_lasti if instruction is None else instruction)
 
 
-def user_frame() -> FrameType | None:
-    """The innermost frame of the user's own code, or None (a bare interpreter loop)."""
+def user_frame(inside: FrameType | None = None) -> FrameType | None:
+    """The innermost frame of the user's own code, or None (a bare interpreter loop).
+
+    Args:
+        inside: a frame of ours beyond which nobody looks: it is given where none of the user's comes before it.
+    """
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_library_file(frame.f_code.co_filename):
+    while frame is not None and frame is not inside and is_library_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 

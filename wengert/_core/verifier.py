@@ -87,25 +87,32 @@ class _Verifier:
                 names = value_names(self.graph)
                 shown = names.get(value.key, repr(value))
                 raise self.error(f"{node_text(node, names)} uses {shown} before its definition")
-        if not _WITHOUT_DIMS.issuperset(map(type, node.attrs)):
+        op, attrs = node.op, node.attrs
+        if attrs and not _WITHOUT_DIMS.issuperset(map(type, attrs)):
             # how long a loop is may be known to nobody before it has run
-            named = dims_in((*[a for a in node.attrs if not hasattr(a, "own_dims")],))
+            named = dims_in((*[a for a in attrs if not hasattr(a, "own_dims")],))
             self.require_told(node, atoms_in(named), "names")
         if scratch.guards.equal:
             scratch.guards = Guards()
-        require_attributes(node.op.name, node.op.attrs, node.attrs)
-        types = node.op.type_rule(*node.op.group(node.inputs), *node.attrs)
-        if node.op.check is not None:
-            node.op.check(*node.op.group(node.inputs), *node.attrs)
-        self.assumptions(node, scratch.guards)
-        for value, expected in zip(node.outputs, types if node.op.is_multi else (types,), strict=True):
-            check_bytes(node.op.name, value.shape, value.dtype)
+        if attrs or op.attrs:
+            require_attributes(op.name, op.attrs, attrs)
+        operands = op.group(node.inputs) if op.is_variadic else node.inputs
+        types = op.type_rule(*operands, *attrs)
+        if op.check is not None:
+            op.check(*operands, *attrs)
+        if scratch.guards.equal:
+            self.assumptions(node, scratch.guards)
+        brings_dims = False
+        for value, expected in zip(node.outputs, types if op.is_multi else (types,), strict=True):
+            check_bytes(op.name, value.shape, value.dtype)
             if value.key in self.defined:
                 raise self.error(f"{value_names(self.graph)[value.key]} is defined twice")
             if tuple(value.shape) != tuple(expected[0]) or value.dtype != expected[1]:
                 raise self.error(f"{self.shown(node)} should give {TensorType(expected)}")
             self.defined.add(value.key)
-        self.results(node)
+            brings_dims = brings_dims or Dim in map(type, value.shape)
+        if brings_dims:
+            self.results(node)
 
     # -- extents ------------------------------------------------------------------------------------------------------
 
@@ -119,8 +126,6 @@ class _Verifier:
     def results(self, node: Node) -> None:
         """The dimensions that a node's results bring are its own, or those of a primal that a pass has dropped."""
         shapes = [d for v in node.outputs for d in v.shape if isinstance(d, Dim)]
-        if not shapes:
-            return
         fresh = atoms_in(_own_dims(node))
         for atom in fresh & self.told:
             raise self.error(f"{self.shown(node)} tells {atom}, which is the extent of something else")

@@ -18,7 +18,8 @@ def drop_unused(graph: Graph) -> Graph:
     kept = []
     for node in reversed(graph.nodes):
         if not live.isdisjoint([v.key for v in node.outputs]) or _matters(node):
-            node = _pruned(node, live)
+            if node.op.facts.holds:
+                node = _pruned(node, live)
             kept.append(node)
             live.update([v.key for v in node.inputs])
     return with_nodes(graph, kept[::-1], graph.outputs)

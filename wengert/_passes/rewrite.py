@@ -96,9 +96,8 @@ def copied(graph: Graph, given: Sequence[Value]) -> tuple[list[Node], list[Value
 
 def with_inputs(node: Node, stands_for: dict[int, Value]) -> Node:
     """A node that reads what its inputs have been replaced by."""
-    if stands_for:
-        for value in node.inputs:
-            if value.key in stands_for:
-                inputs = (*[stands_for.get(v.key, v) for v in node.inputs],)
-                return node.remade(node.op, inputs, node.attrs)
+    for value in node.inputs if stands_for else ():
+        if value.key in stands_for:
+            inputs = (*[stands_for.get(v.key, v) for v in node.inputs],)
+            return node.remade(node.op, inputs, node.attrs)
     return node

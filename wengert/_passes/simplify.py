@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from .._core.graph import Graph, Node
@@ -18,9 +19,10 @@ def simplify(graph: Graph) -> Graph:
 
     def change(node: Node) -> Any:
         rule = _RULES.get(node.op.name)
-        result = rule(node, producers) if rule is not None else None
-        kept = node if result is None else result
-        if isinstance(kept, Node):
+        kept = result = None if rule is None else rule(node, producers)
+        if result is None:
+            kept = node
+        if type(kept) is Node:
             for value in kept.outputs:
                 producers[value.key] = kept
         return result
@@ -33,7 +35,12 @@ class _Producers(dict[int, Node]):
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()
-        self.readers = Counter(v.key for values in (*(n.inputs for n in graph.nodes), graph.outputs) for v in values)
+        self.graph = graph
+
+    @cached_property
+    def readers(self) -> Counter[int]:
+        nodes = self.graph.nodes
+        return Counter([v.key for values in (*[n.inputs for n in nodes], self.graph.outputs) for v in values])
 
 
 def _identity(node: Node, producers: _Producers) -> Any:

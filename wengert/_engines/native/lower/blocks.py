@@ -475,8 +475,9 @@ class Block:
         where it lies, goes to where the output is to be stored."""
         self.joined = _joined(self.graph)
         singles = {v.key for node in self.graph.nodes if node.op.name in SINGLES for v in node.outputs} | self.joined
-        reads = Counter(v.key for node in self.graph.nodes for v in node.inputs)
-        reads.update(v.key for v in self.graph.outputs)
+        reads = Counter(
+            [v.key for values in (*[n.inputs for n in self.graph.nodes], self.graph.outputs) for v in values]
+        )
         for node in reversed(self.graph.nodes):
             target = self.targets.get(node.outputs[0].key) if node.outputs else None
             if target is None or not target.is_dense:
@@ -753,6 +754,8 @@ def is_assembled(node: Node) -> bool:
 def _joined(graph: Graph) -> set[int]:
     """Outputs, and what they are a shape or a part of, that are to be put together in memory: columns that are flat
     then, and what is joined of such; by an index into them it would be asked of each element which column it is in."""
+    if not any(node.op.name == "concatenate" for node in graph.nodes):
+        return set()
     readers: dict[int, list[Node]] = {}
     for node in graph.nodes:
         for value in node.inputs:

@@ -35,9 +35,11 @@ def heirs(
     for place, step in enumerate(steps):
         if type(step) is not Group:
             continue
-        excluded = {key for node in step.members for key in _moved(node, makers, is_elementwise)}
-        excluded |= {v.key for v in step.copies}
-        free = {key for key in last.get(place, ()) if key in stored and key not in excluded and key not in found}
+        free = {key for key in last.get(place, ()) if key in stored and key not in found}
+        if not free:
+            continue
+        free.difference_update(key for node in step.members for key in _moved(node, makers, is_elementwise))
+        free.difference_update([v.key for v in step.copies])
         for node in step.members:
             out = node.outputs[0]
             if out.key not in stored or not is_elementwise(node):

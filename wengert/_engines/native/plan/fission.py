@@ -32,8 +32,7 @@ def pieces(places: list[int], nodes: Sequence[Node], size: int | None) -> list[l
     """
     if len(places) <= 2 * FAR_RUN:
         return [places]
-    producers = {v.key: place for place in places for v in nodes[place].outputs}
-    is_chain = _depth(places, nodes, producers) * SIDE_BY_SIDE > len(places)
+    is_chain = _depth(places, nodes) * SIDE_BY_SIDE > len(places)
     if not is_chain and len(places) <= CROWD:
         return [places]
     places = _beside_partners(places, nodes)
@@ -44,6 +43,7 @@ def pieces(places: list[int], nodes: Sequence[Node], size: int | None) -> list[l
         return _cut(places, names, CROWD)
     found = _cut(places, names, FAR_RUN)
     if len(places) <= CROWD:
+        producers = {v.key: place for place in places for v in nodes[place].outputs}
         stored = _stored(found, nodes, producers)
         room = ROOM + 1 if size is None else size * sum(nodes[place].outputs[0].dtype.itemsize for place in stored)
         if len(stored) > FEW_STORED * len(found) and room > ROOM:
@@ -83,13 +83,22 @@ def _run(names: list[str], start: int, most: int) -> int:
     return most
 
 
-def _depth(places: list[int], nodes: Sequence[Node], producers: Mapping[int, int]) -> int:
+def _depth(places: list[int], nodes: Sequence[Node]) -> int:
     """How many members are computed one from the other, at most."""
-    depth: dict[int, int] = {}
+    depth: dict[int, int] = {}  # by the key of a member's value
+    deepest = 0
     for place in places:
-        sources = [producers[v.key] for v in nodes[place].inputs if v.key in producers]
-        depth[place] = 1 + max((depth[source] for source in sources), default=0)
-    return max(depth.values())
+        own = 0
+        for value in nodes[place].inputs:
+            source = depth.get(value.key, 0)
+            if source > own:
+                own = source
+        own += 1
+        for value in nodes[place].outputs:
+            depth[value.key] = own
+        if own > deepest:
+            deepest = own
+    return deepest
 
 
 def _stored(found: list[list[int]], nodes: Sequence[Node], producers: Mapping[int, int]) -> set[int]:

@@ -142,8 +142,10 @@ class _Scheduling:
         self.readers: dict[int, list[int]] = defaultdict(list)
         self.producer: dict[int, int] = {}
         for place, node in enumerate(nodes):
-            for key in {v.key for v in node.inputs}:
-                self.readers[key].append(place)
+            for value in node.inputs:
+                readers = self.readers[value.key]
+                if not readers or readers[-1] != place:  # an operand may come twice
+                    readers.append(place)
             for value in node.outputs:
                 self.producer[value.key] = place
         self.asked = {v.key for v in outputs}
@@ -171,6 +173,8 @@ class _Scheduling:
     def store_joined(self) -> None:
         """Stores arrays that are joined from parts: small ones that are read in many places, through other maps too,
         and those of which indices take about as many elements as there are, if each would be computed in every part."""
+        if not any(node.op.name == "concatenate" for node in self.nodes):
+            return
         reads: dict[int, int] = {}
         taken: dict[int, int] = {}  # by the key of a value how many elements indices take of it
         for place in range(len(self.nodes) - 1, -1, -1):
@@ -193,6 +197,8 @@ class _Scheduling:
     def keep_written(self) -> None:
         """Finds writes that are stored, since what is written would be computed in many places: a step of a stencil is
         read by all of its neighbours. What the same loop reads at its own index is computed once."""
+        if not any(node.op.name == "native written" for node in self.nodes):
+            return
         computing = set[int]()  # keys of values that would be computed where they are read
         for place, node in enumerate(self.nodes):
             (key,) = keys = [v.key for v in node.outputs][:1] or [-1]
@@ -234,11 +240,10 @@ class _Scheduling:
     def is_inlined(self, place: int, depth: dict[int, int], read_once: set[int]) -> bool:
         if self.kinds[place] is not Kind.POINT or self.nodes[place].op.name in RUNNING:
             return False
-        key = self.nodes[place].outputs[0].key
-        readers = self.readers[key]
-        if len(readers) != 1 or key in self.asked:
-            return False
         (value,) = self.nodes[place].outputs
+        readers = self.readers[value.key]
+        if len(readers) != 1 or value.key in self.asked:
+            return False
         if self.kinds[readers[0]] not in _READING and not self.is_looked_up_once(readers[0], value):
             return False
         if self.nodes[place].op.facts.cost == "dear" and (readers[0] not in read_once or self.is_repeated(readers[0])):
@@ -340,11 +345,13 @@ class _Scheduling:
         """
         found = False
         for place, node in enumerate(self.nodes):
-            if self.kinds[place] is not Kind.POINT or node.op.facts.cost == "dear" or place in self.moving:
+            if self.kinds[place] is not Kind.POINT:
                 continue
             key, stage = node.outputs[0].key, self.stage[place]
             readers = self.readers[key]
-            if key in self.asked or not 2 <= len(readers) <= self.most_repeats(node):
+            if len(readers) < 2 or key in self.asked or len(readers) > self.most_repeats(node):
+                continue
+            if node.op.facts.cost == "dear" or place in self.moving:
                 continue
             if not self.is_direct_only(readers, node.outputs[0]):
                 continue
@@ -381,7 +388,11 @@ class _Scheduling:
 
     def sink(self) -> None:
         """Moves members to the stage where they are read first, if no more values are stored for it."""
-        self.last_read = {key: max(self.stage[r] for r in readers) for key, readers in self.readers.items() if readers}
+        stage = self.stage
+        self.last_read = {
+            key: stage[readers[0]] if len(readers) == 1 else max([stage[r] for r in readers])
+            for key, readers in self.readers.items() if readers
+        }  # fmt: skip
         for place in range(len(self.nodes) - 1, -1, -1):
             if self.kinds[place] is not Kind.POINT:
                 continue
@@ -390,11 +401,11 @@ class _Scheduling:
             readers = self.readers[key]
             if not readers or key in self.asked:
                 continue
-            first = min([self.stage[r] for r in readers])
-            if first <= self.stage[place] or not self.is_direct_only(readers, node.outputs[0]):
+            first = stage[readers[0]] if len(readers) == 1 else min([stage[r] for r in readers])
+            if first <= stage[place] or not self.is_direct_only(readers, node.outputs[0]):
                 continue
             if self.newly_stored(place, first) <= self.most_stored(place):
-                self.stage[place] = first
+                stage[place] = first
                 self.ready[key] = first + 1
                 for value in node.inputs:
                     self.last_read[value.key] = max(first, self.last_read[value.key])
@@ -470,7 +481,7 @@ class _Scheduling:
 
         reader: dict[int, int] = {}
         for place in places:
-            for key in (*self.roots(place), *(v.key for v in self.nodes[place].outputs)):
+            for key in (*self.roots(place), *[v.key for v in self.nodes[place].outputs]):
                 other = reader.setdefault(key, place)
                 if other != place:
                     root[find(place)] = find(other)
@@ -483,10 +494,10 @@ class _Scheduling:
         """What a member reads, by itself or through what is computed where it is read."""
         found: set[int] = set()
         waiting = [place]
-        while waiting:
-            for value in self.nodes[waiting.pop()].inputs:
-                source = self.producer.get(value.key, -1)
-                if value.key not in found and source >= 0 and self.kinds[source] is Kind.INLINE:
+        for reader in waiting:  # which grows
+            for value in self.nodes[reader].inputs:
+                source = self.producer.get(value.key)
+                if source is not None and self.kinds[source] is Kind.INLINE and value.key not in found:
                     waiting.append(source)
                 found.add(value.key)
         return found
@@ -512,8 +523,13 @@ class _Scheduling:
             if kind is Kind.POINT:
                 key = self.nodes[place].outputs[0].key
                 own = home[place]
-                if key in self.asked or any(home.get(r) != own or r in self.moving for r in self.readers[key]):
+                if key in self.asked:
                     stored.add(key)
+                    continue
+                for reader in self.readers[key]:
+                    if home.get(reader) != own or reader in self.moving:
+                        stored.add(key)
+                        break
         return stored
 
     def ordered(self, groups: list[tuple[int, Group, list[int]]]) -> list[Node | Group]:

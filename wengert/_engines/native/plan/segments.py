@@ -106,9 +106,9 @@ def _levels(graph: Graph, natives: list[bool]) -> list[int]:
             effects = level
         for value in node.outputs:
             level_of[value.key] = level
-        for atom in atoms_told(node.outputs):
-            if atom not in known:
-                told.setdefault(atom, level)
+            if Dim in map(type, value.shape):
+                for atom in atoms_told((value,)) - known:
+                    told.setdefault(atom, level)
     return _with_constants_beside_readers(graph, levels)
 
 
@@ -131,6 +131,8 @@ def _with_constants_beside_readers(graph: Graph, levels: list[int]) -> list[int]
 
 def _without_source(graph: Graph, natives: list[bool]) -> list[int]:
     """Native nodes that take a history which NumPy's kernels make: machine code could not read it."""
+    if all(natives):
+        return []
     made = {v.key for place, node in enumerate(graph.nodes) if not natives[place] for v in node.outputs}
     return [
         place for place, node in enumerate(graph.nodes)
@@ -149,7 +151,8 @@ def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
     result: list[Part] = []
     for level in sorted(found):
         nodes = found[level]
-        repeated = {v.key for node in nodes if _repeats_much(node) for v in node.outputs}
+        repeating = [node for node in nodes if node.op.name == "broadcast_to"]
+        repeated = {node.outputs[0].key for node in repeating if _repeats_much(node)}
         if level % 2 or not any(_computes(node) or _copies_repeated(node, repeated) for node in nodes):
             result += [Part([node], False, [*node.inputs], [*node.outputs]) for node in nodes]
             continue
@@ -166,26 +169,23 @@ def _as_parts(graph: Graph, found: dict[int, list[Node]]) -> list[Part]:
 
 def _atoms_of(node: Node) -> set[Any]:
     """The dimensions that a node has to do with."""
-    dims = [d for v in (*node.inputs, *node.outputs) for d in v.shape if type(d) is Dim]
-    if node.attrs:
-        dims += dims_in(node.attrs)
-    return {a for d in dims for a in d.atoms} if dims else _NO_ATOMS
+    return _all_atoms([node], node.inputs)
 
 
-def _all_atoms(nodes: Iterable[Node]) -> set[Any]:
-    """The dimensions that nodes have to do with; each value is looked at once."""
-    values = {v.key: v for node in nodes for v in (*node.inputs, *node.outputs)}
-    dims = [d for v in values.values() for d in v.shape if type(d) is Dim]
-    dims += [d for node in nodes if node.attrs for d in dims_in(node.attrs)]
+def _all_atoms(nodes: Iterable[Node], taken: Iterable[Value]) -> set[Any]:
+    """The dimensions that nodes have to do with, which take these values beside one another's."""
+    shapes = [v.shape for v in taken]
+    shapes += [v.shape for node in nodes for v in node.outputs]
+    dims = [d for shape in shapes if Dim in map(type, shape) for d in shape if type(d) is Dim]
+    for node in nodes:
+        if node.attrs:
+            dims += dims_in(node.attrs)
     return {a for d in dims for a in d.atoms}
-
-
-_NO_ATOMS: set[Any] = set()  # of most nodes; nobody changes it
 
 
 def _tellers(graph: Graph, nodes: list[Node], inputs: list[Value]) -> list[Value]:
     """Inputs of the graph that a part takes only because they tell a dimension."""
-    missing = _all_atoms(nodes) - atoms_told(inputs)
+    missing = _all_atoms(nodes, inputs) - atoms_told(inputs)
     return holders([v for v in graph.inputs if not v.is_history], missing)[0]
 
 
@@ -194,7 +194,11 @@ def _untold(part: Part) -> set[Any]:
     given = atoms_told(part.inputs)
     regions = [node for node in part.nodes if node.op.facts.holds in BRANCHES_AND_LOOPS]
     made = atoms_told(v for node in regions for v in node.outputs)
-    needed = _all_atoms(part.nodes)
+    taken = [v for v in part.inputs if Dim in map(type, v.shape)]
+    if taken:  # some may be there only to tell a dimension
+        read = {v.key for node in part.nodes for v in node.inputs}
+        taken = [v for v in taken if v.key in read]
+    needed = _all_atoms(part.nodes, taken)
     return needed - given - made
 
 
@@ -210,15 +214,11 @@ _BY_NUMBER = ("gather", "permute_along", "take_along")  # NumPy's kernels take s
 _LARGE = 64 * 1024  # bytes from which on an array of NumPy's may be mapped anew at each call, and ours are kept
 
 
-def _repeats_one_by_one(node: Node) -> bool:
-    """Whether equal elements lie side by side in what a node makes."""
-    return node.op.name == "broadcast_to" and node.inputs[0].shape[-1:] == (1,) and node.outputs[0].shape[-1:] != (1,)
-
-
 def _repeats_much(node: Node) -> bool:
-    """Whether a copy of what a node makes had better be ours: NumPy copies equal elements side by side each by itself,
+    """Whether a copy of what is broadcast had better be ours: NumPy copies equal elements side by side each by itself,
     and to a new array where ours is kept."""
-    return _repeats_one_by_one(node) or (node.op.name == "broadcast_to" and _is_large(node))
+    is_one_by_one = node.inputs[0].shape[-1:] == (1,) and node.outputs[0].shape[-1:] != (1,)
+    return is_one_by_one or _is_large(node)
 
 
 def _copies_repeated(node: Node, repeated: set[int]) -> bool:

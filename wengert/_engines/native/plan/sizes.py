@@ -145,7 +145,9 @@ def _structure(graph: Graph, seen: dict[int, int] | None = None) -> Any:
         for v in node.outputs:
             places[v.key] = len(places)
         rows.append((node.op.name, *[places[v.key] for v in node.inputs], *[len(v.shape) for v in node.outputs]))
-        rows += [_of_program(program, seen) for program in programs_of(node)]
+        programs = programs_of(node)
+        if programs:
+            rows += [_of_program(program, seen) for program in programs]
     return (*rows, *[places[v.key] for v in graph.outputs])
 
 

@@ -164,7 +164,7 @@ def _graphs(graph: Graph) -> Iterator[Graph]:
 def _dims(graph: Graph) -> list[Dim]:
     """What a graph computes of dimensions."""
     nodes = [node for inner in _graphs(graph) for node in inner.nodes]
-    shapes = (v.shape for node in nodes for v in node.outputs)
+    shapes = (v.shape for node in nodes for v in node.outputs if Dim in map(type, v.shape))
     attributes = (a for node in nodes for a in node.attrs if type(a) in (tuple, Dim))
     return [*dict.fromkeys(d for part in (*shapes, *attributes) for d in dims_in(part))]
 
@@ -174,9 +174,9 @@ def _sizable(graph: Graph, atoms: set[Atom]) -> dict[tuple[Dim, ...], int]:
     do not say that they are small enough, since none of them has as many bytes."""
     given = [_measure(v) for v in graph.inputs if not v.is_history]
     found: dict[tuple[Dim, ...], int] = {}
-    made = (v for inner in _graphs(graph) for node in inner.nodes for v in node.outputs if not v.is_history)
+    made = (v for inner in _graphs(graph) for node in inner.nodes for v in node.outputs if Dim in map(type, v.shape))
     for value in made:
-        if not any(isinstance(d, Dim) for d in value.shape):
+        if value.is_history:
             continue
         dims, size = _measure(value)
         if any(not dim.atoms <= atoms for dim in dims):
