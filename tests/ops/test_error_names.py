@@ -11,6 +11,7 @@ import pytest
 
 import wengert as wg
 import wengert.numpy as wnp
+from wengert._core.op import REGISTRY
 
 NAMESPACES = {"wg": wg, "wg.ops": wg.ops, "wg.linalg": wg.linalg, "wg.fft": wg.fft, "wg.special": wg.special, "wg.nn": wg.nn,
               "wg.image": wg.image}  # fmt: skip
@@ -196,3 +197,52 @@ def test_errors_of_users_functions_have_no_line_of_a_call() -> None:
 
     for call in (lambda: wg.grad(f)(1.0), lambda: wg.vmap(f)(ROW), lambda: wg.apply_along_axis(f, 0, ROW)):
         assert message_of(call) == ["mine"]
+
+
+PUBLIC = {name for home in (*NAMESPACES.values(), wnp, wg.random, wnp.linalg, np, np.linalg) for name in dir(home)}
+REGIONS = ("call", "loop", "loop_back")  # what fails in them tells its own name
+
+
+def is_ours_alone(name: str) -> bool:
+    return name in REGISTRY and name not in PUBLIC
+
+
+def test_ops_that_fail_on_values_have_a_name_for_messages() -> None:
+    spoken = {op.called for op in REGISTRY.values() if op.can_raise} - {*REGIONS, "maximum_iterations"}
+    assert not [*filter(is_ours_alone, spoken)]
+
+
+def written(x: Any, i: Any) -> Any:
+    x = x * 1
+    x[i] = 2.0
+    return x
+
+
+FAIL_ON_VALUES: dict[str, Callable[..., Any]] = {
+    "nanargmax": lambda x, i: np.nanargmax(x * np.nan),
+    "nanargmin": lambda x, i: np.nanargmin(x * np.nan),
+    "take": np.take,
+    "take_along_axis": lambda x, i: np.take_along_axis(x, i, 0),
+    "x[...]": lambda x, i: x[i],
+    "x[...] of a number": lambda x, i: x[i[1]],
+    "x[...] = v": written,
+    "at.set": lambda x, i: x.at[i].set(1.0),
+    "at.add": lambda x, i: x.at[i].add(1.0),
+    "at.max": lambda x, i: x.at[i].max(1.0),
+    "at.min": lambda x, i: x.at[i].min(1.0),
+    "at.multiply": lambda x, i: x.at[i].multiply(1.0),
+    "inv": lambda x, i: np.linalg.inv(np.outer(x, x)),
+    "solve_triangular": lambda x, i: wg.linalg.solve_triangular(np.outer(x, x), x),
+    "cholesky": lambda x, i: np.linalg.cholesky(-np.outer(x, x)),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+@pytest.mark.parametrize("name", FAIL_ON_VALUES)
+@pytest.mark.filterwarnings("ignore")
+def test_messages_about_values_name_no_op_of_ours_alone(name: str, compiled: bool) -> None:
+    f = FAIL_ON_VALUES[name]
+    with pytest.raises((IndexError, ValueError)) as caught:
+        (wg.function(f) if compiled else f)(wg.tensor(np.arange(4.0)), wg.tensor([1, 9]))
+    words = str(caught.value).partition("\n")[0].replace(":", " ").split()
+    assert not [*filter(is_ours_alone, words)], words

@@ -114,7 +114,7 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
         if op.name not in engine.kernels:
             reason = engine.unsupported.get(op.name, "it has no kernel there")
             return NotImplementedError(
-                at_user_line(f"{op.name} is not supported on the {engine.name} engine: {reason}")
+                at_user_line(f"{op.called} is not supported on the {engine.name} engine: {reason}")
             )
     try:
         op.type_rule(*op.group((*map(_type_of, operands),)), *attrs)
@@ -123,9 +123,9 @@ def _explained(op: Op, operands: tuple[Tensor, ...], attrs: tuple[Any, ...], err
     try:
         kind = type(error)
         if isinstance(error, MemoryError):  # NumPy's own kind is made of a shape and a dtype
-            return MemoryError(at_user_line(f"{op.name}: {error}"))
+            return MemoryError(at_user_line(f"{op.called}: {error}"))
         if kind.__module__ in ("builtins", "numpy.linalg") or issubclass(kind, (ValueError, TypeError)):
-            return kind(at_user_line(f"{op.name}: {error}"))
+            return kind(at_user_line(f"{op.called}: {error}"))
     except Exception:
         return error
     return error
@@ -142,7 +142,7 @@ def _stray_symbol(op: Op, operand: Tensor) -> Exception:
     from_where = f"a symbolic tensor {operand!r}"
     return ValueError(
         at_user_line(
-            f"{op.name}: {from_where} was used outside the trace that it belongs to; return it from the traced "
+            f"{op.called}: {from_where} was used outside the trace that it belongs to; return it from the traced "
             f"function instead of keeping it"
         )
     )

@@ -79,6 +79,7 @@ class Facts(NamedTuple):
 
     Attributes:
         doc: one line, what it computes.
+        called: what messages call it, where it is ours alone and users know it by another name.
         domain: (low, high) of sample points for the float operands, or one such pair per operand.
         kink: what the derivative is where it is not smooth.
         dtypes: the operand dtypes it takes: "float", "inexact", "real", "number", "integer", "bool" or "any".
@@ -116,6 +117,7 @@ class Facts(NamedTuple):
     """
 
     doc: str = ""
+    called: str = ""
     domain: Any = (-2.0, 2.0)
     kink: str = ""
     dtypes: str = "inexact"
@@ -288,6 +290,11 @@ class Op:
         if attrs.keys() != self.attr_names:
             raise TypeError(f"{self.name}: wanted the attributes {self.attrs}, got {tuple(attrs)}")
         return apply(self, operands, (*map(attrs.__getitem__, self.attrs),))
+
+    @property
+    def called(self) -> str:
+        """Its name in messages."""
+        return self.facts.called or self.name
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"

@@ -62,7 +62,7 @@ def _told(places: dict[int, Node], error: Exception) -> Exception:
         return error
     if node is None or node.op is COMPILED or kind.__module__ not in ("builtins", "numpy.linalg"):
         return error
-    said = f"{node.op.name}: {error}"
+    said = f"{node.op.called}: {error}"
     return kind(said if node.site is None else at_user_line(said, node.site))
 
 

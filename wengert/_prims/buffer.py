@@ -183,6 +183,7 @@ buffer_value = linear(
 )  # fmt: skip
 buffer_get = linear(
     "buffer_get", "b *indices", attrs="template", type=_get_type, check=_get_check, batch=_batch, inserts_zeros=True,
+    called="indexing",
     moves="some", buffer="b",
     can_raise=True,
     transpose=(lambda ct, b_type, indices, template: Update(b_type, ct, indices, template), None), dtypes="any",
@@ -218,6 +219,7 @@ _WRITE_SAMPLES = [((place, b, *indices), (template,)) for b, place, indices, tem
 
 buffer_set = linear(
     "buffer_set", "value b *indices", attrs="template", type=_write_type("buffer_set", "any"), batch=_batch,
+    called="indexing",
     buffer="b", writes="b",
     check=_write_check("buffer_set"),
     transpose=(_set_transpose_value, _set_transpose_b, None), inserts_zeros=True, can_raise=True, dtypes="any",
@@ -226,6 +228,7 @@ buffer_set = linear(
 )  # fmt: skip
 buffer_add = linear(
     "buffer_add", "value b *indices", attrs="template", type=_write_type("buffer_add", "number"), batch=_batch,
+    called="indexing",
     buffer="b", writes="b", grounds=("b",),
     check=_write_check("buffer_add"),
     transpose=(lambda ct, indices, template: buffer_get(ct, *indices, template=template), lambda ct: ct, None),

@@ -59,7 +59,7 @@ maximum_iterations = _discrete(
 )
 place_of_number = _discrete(
     "place_of_number", "x", "integer", "x, places, which are -1 where there is no number to find: an error",
-    can_raise=True, domain=((0.0, 9.0),),
+    called="nanargmax, nanargmin", can_raise=True, domain=((0.0, 9.0),),
 )  # fmt: skip
 gcd = _discrete("gcd", "x y", "integer", "the greatest common divisor")
 lcm = _discrete("lcm", "x y", "integer", "the least common multiple")

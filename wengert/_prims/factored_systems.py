@@ -102,6 +102,7 @@ _PACKED, _ORDER = np.array([[2.0, 1.0], [0.5, 3.0]]), np.array([1, 0])
 
 solve_by_factors = general(
     "solve_by_factors", "a packed order b", attrs="is_adjoint", can_raise=True, type=_type, batch=batch_leading,
+    called="solve",
     vjp=_vjp, jvp=_jvp, linear_in="b", body=_body,
     samples=[((_MATRIX, _PACKED, _ORDER, (2, 3)), (flag,)) for flag in (False, True)],
     smooth=False,  # of a alone: differences in it leave the factors as they are

@@ -105,6 +105,7 @@ def _duplicates(rng: np.random.Generator) -> Any:
 
 gather = linear(
     "gather", "x *indices", type=_gather_type, batch=_gather_batch, inserts_zeros=True, can_raise=True,
+    called="indexing",
     moves="some",
     dtypes="any",
     transpose=(
@@ -126,7 +127,7 @@ _SCATTER_SAMPLES = [
 ]  # fmt: skip
 
 scatter_add = linear(
-    "scatter_add", "x updates *indices", can_raise=True, type=_scatter_type("scatter_add", "number"),
+    "scatter_add", "x updates *indices", called="at.add", can_raise=True, type=_scatter_type("scatter_add", "number"),
     writes="x", grounds=("x",),
     batch=_batch_by_number,
     transpose=(lambda ct: ct, lambda ct, indices: gather(ct, *indices), None), dtypes="number",
@@ -169,7 +170,7 @@ def _set_transpose_updates(ct: Tensor, indices: tuple[Tensor, ...]) -> Tensor:
 
 
 scatter_set = linear(
-    "scatter_set", "x updates *indices", can_raise=True, type=_scatter_type("scatter_set", "any"),
+    "scatter_set", "x updates *indices", called="at.set", can_raise=True, type=_scatter_type("scatter_set", "any"),
     writes="x",
     batch=_batch_by_number,
     transpose=(_set_transpose_x, _set_transpose_updates, None), inserts_zeros=True, dtypes="any",
@@ -216,7 +217,7 @@ def _extreme(name: str, doc: str) -> Op:
         name, "x updates *indices", type=_scatter_type(name, "real"), batch=_batch_by_number,
         vjp=_extreme_vjp, can_raise=True, writes="x",
         jvp=_extreme_jvp, inserts_zeros=True, dtypes="real", samples=_SCATTER_SAMPLES, doc=doc,
-        kink="ties, the entry of x among them, share evenly",
+        kink="ties, the entry of x among them, share evenly", called=name.replace("scatter_", "at."),
     )  # fmt: skip
 
 
@@ -295,6 +296,7 @@ def _with_zeros(*mask: int) -> Any:
 
 scatter_mul = general(
     "scatter_mul", "x updates *indices", type=_scatter_type("scatter_mul", "number"), batch=_batch_by_number,
+    called="at.multiply",
     vjp=_multiply_vjp, jvp=_multiply_jvp, can_raise=True, dtypes="number", inserts_zeros=True,
     samples=[*_SCATTER_SAMPLES, (((4,), _with_zeros(1, 0, 1, 0, 1), _duplicates), ()),
              ((_with_zeros(1, 0, 0, 1), (5,), _duplicates), ())],

@@ -294,7 +294,7 @@ def _triangular_jvp(
 
 
 triangular_solve = general(
-    "triangular_solve", "a b", can_raise=True, attrs="lower trans unit_diagonal",
+    "triangular_solve", "a b", called="solve_triangular", can_raise=True, attrs="lower trans unit_diagonal",
     linear_in="b",
     type=_solve_type("triangular_solve"),
     batch=batch_leading, vjp=_triangular_vjp, jvp=_triangular_jvp, inserts_zeros=True,

@@ -129,6 +129,7 @@ def _sylvester_jvp(
 
 sylvester = general(
     "sylvester", "a b c", attrs="or_nan", type=_sylvester_type, batch=batch_leading, can_raise=True,
+    called="solve_sylvester",
     dtypes="float", takes_complex=True, vjp=_sylvester_vjp, jvp=_sylvester_jvp,
     samples=[((_positive_square(3, 3), _positive_square(2, 2), (3, 2)), (False,)),
              ((_positive_square(2, 2, 2), _positive_square(2, 2, 2), (2, 2, 2)), (True,))],

@@ -113,6 +113,7 @@ _ROWS, _COLUMNS = np.array([0, 1, 2, 0, 2]), np.array([0, 1, 2, 2, 1])
 
 sparse_solve = general(
     "sparse_solve", "data rows columns b", type=_solve_type, batch=_solve_batch, can_raise=True, dtypes="inexact",
+    called="spsolve",
     vjp=(
         lambda ct, data, rows, columns, out: neg(
             _at_places(_solve_back(ct, data, rows, columns), out, rows, columns)

@@ -209,6 +209,7 @@ def _indices(rng: np.random.Generator) -> Any:
 
 take_along = linear(
     "take_along", "x index", type=lambda x, index: _along_type("take_along", x, index, index.shape[-1]),
+    called="take_along_axis",
     moves="some",
     transpose=(lambda ct, x_type, index: add_along(ct, index, size=x_type.shape[-1]), None),
     batch=batch_elementwise, inserts_zeros=True, dtypes="any", can_raise=True,
@@ -216,7 +217,7 @@ take_along = linear(
     doc="for each place along the last axis the element at a position of its own, not negative",
 )  # fmt: skip
 add_along = linear(
-    "add_along", "x index", attrs="size", type=_add_along_type,
+    "add_along", "x index", called="take_along_axis", attrs="size", type=_add_along_type,
     transpose=(lambda ct, index: take_along(ct, index), None), batch=batch_elementwise, dtypes="number",
     leaves_zeros=True,
     can_raise=True, samples=[(((2, 3), _indices), (4,)), (((3,), lambda rng: [1, 3, 1]), (4,))],
