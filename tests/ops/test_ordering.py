@@ -215,6 +215,46 @@ def test_interp_is_numpys():
     np.testing.assert_array_equal(gradient(lambda x: wg.interp(x, [0.0, 1.0, 2.0], [0.0, 1.0, 4.0]), 1.0), 3)
 
 
+@pytest.mark.parametrize("period", [7, 7.5, 0.1, -3.0, 360])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex64"])
+def test_interp_within_a_period_is_numpys_rounded(dtype: str, period: float) -> None:
+    """Places in few bits, many periods away: they are reduced in doubles, as NumPy's are."""
+    rng = np.random.default_rng(3)
+    real = "float32" if dtype == "complex64" else dtype
+    x, xp, fp = (rng.normal(size=n).astype(t) for n, t in ((50, real), (12, real), (12, dtype)))
+    x, xp = x * x.dtype.type(30), xp * xp.dtype.type(10)
+    for f in (wnp.interp, wg.function(lambda *a, period: wnp.interp(*a, period=period))):
+        got = np.asarray(f(x, xp, fp, period=period))
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, np.interp(x, xp, fp, period=period), rtol=2 * np.finfo(dtype).eps, atol=1e-7)
+
+
+def test_interp_refuses_a_period_of_zero() -> None:
+    with pytest.raises(ValueError, match="the period is 0"):
+        wnp.interp(1.0, [0.0, 1.0], [0.0, 1.0], period=0)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("period", [None, 2.5])
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0, np.inf, 1, 2], [1, np.nan, 2, 3], [np.inf, np.inf, 1, 2], [-np.inf, np.inf, 0, 0],
+        [np.inf, -np.inf, np.inf, np.nan],
+    ],
+)  # fmt: skip
+def test_interp_beside_infinite_values_is_numpys(values: Any, period: Any, dtype: str) -> None:
+    """A point has its value, and between an infinite one and a number is what the other end tells."""
+    x = np.array([-np.inf, -1, -0.0, 0, 0.5, 1, 1.5, 2, 2.25, 3, 5, np.inf, np.nan], dtype)
+    for places in ([0, 1, 2, 3], [-np.inf, 0, 1, np.inf], [0, 1, 1, 2], [5, 5, 5, 5]):
+        places = np.array(places, dtype)
+        if period and (np.isinf(places).any() or len(set(places % period)) < 4):
+            continue  # NumPy's order of equal places is not told
+        fp = np.array(values, dtype)
+        for f in (wnp.interp, wg.function(lambda *a, period: wnp.interp(*a, period=period))):
+            np.testing.assert_array_equal(f(x, places, fp, period=period), np.interp(x, places, fp, period=period))
+
+
 def test_numpys_functions_are_recorded():
     x = [3.0, 1.0, 2.0]
     np.testing.assert_array_equal(gradient(lambda x: np.quantile(x, 0.5) + np.percentile(x, 0), x), [0, 1, 1])

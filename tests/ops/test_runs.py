@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert import numpy as wnp
 from wengert.ops.repeating import picked, runs
 
 RANDOM = np.random.default_rng(7)
@@ -176,3 +177,25 @@ def test_gradients_of_samples(order: int, spacing: Any) -> None:
             np.testing.assert_allclose(unknown(x), wanted, rtol=1e-12)
             found = wg.grad(lambda x, f=unknown: (f(x) ** 2).sum())(x)
             np.testing.assert_allclose(found, gradient(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+def test_gradients_of_few_bits_at_precise_coordinates(dtype: str) -> None:
+    """Coordinates far from zero are apart by what float16 would not tell."""
+    x, places = RANDOM.standard_normal(50).astype(dtype), np.arange(50) ** 1.3
+    for f in (wnp.gradient, wg.function(wnp.gradient)):
+        for order in (1, 2):
+            got, wanted = np.asarray(f(x, places, edge_order=order)), np.gradient(x, places, edge_order=order)
+            assert got.dtype == wanted.dtype
+            np.testing.assert_allclose(got, wanted, rtol=4 * np.finfo(dtype).eps, atol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@pytest.mark.parametrize("period", [7, 8])
+def test_unwrapped_integers_are_numpys(dtype: str, period: int) -> None:
+    """With a whole period they stay integers; half of an odd one is rounded down, and no jump is a tie."""
+    x = np.array([0, 3, 4, 8, 4, 0, -4, -8, 3, -5, 5, 0, 7], dtype)
+    for f in (wnp.unwrap, wg.function(lambda x, period: wnp.unwrap(x, period=period))):
+        got, wanted = np.asarray(f(x, period=period)), np.unwrap(x, period=period)
+        assert got.dtype == wanted.dtype
+        np.testing.assert_array_equal(got, wanted)

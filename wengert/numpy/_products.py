@@ -210,8 +210,7 @@ def gradient(f: Callable[..., Any], *varargs: object, axis: Axes = None, edge_or
         raise ValueError(at_user_line(f"np.gradient: edge_order is {edge_order}; wanted 1 or 2"))
     steps = [as_tensor(h, "gradient") for h in spacings]
     # coordinates say where, not how precisely: the slopes have the samples' dtype
-    steps = [cast(h, values.dtype) if dtypes.is_float(h.dtype) or h._weak else h for h in steps]
-    found = (*[_slopes(values, h, i, edge_order) for h, i in zip(steps, axes)],)
+    found = (*[cast(_slopes(values, h, i, edge_order), values.dtype) for h, i in zip(steps, axes)],)
     return found[0] if len(found) == 1 else found
 
 
@@ -311,10 +310,14 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 6
     before = (slice(None),) * axis
     step = ops.stop_gradient(ops.subtract(x[(*before, slice(1, None))], x[(*before, slice(None, -1))]))
     limit = period / 2 if discont is None else discont
-    turns = ops.subtract(ops.mod(ops.add(step, period / 2), period), period / 2)
-    turns = ops.where(ops.logical_and(ops.equal(turns, -period / 2), ops.greater(step, 0)), period / 2, turns)
-    fix = ops.where(ops.less(ops.abs(step), limit), 0.0, ops.subtract(turns, step))
+    is_whole = dtypes.is_integer(x.dtype) and isinstance(period, (int, np.integer))
+    half = period // 2 if is_whole else period / 2
+    turns = ops.subtract(ops.mod(ops.add(step, half), period), half)
+    if not is_whole or period % 2 == 0:
+        turns = ops.where(ops.logical_and(ops.equal(turns, -half), ops.greater(step, 0)), half, turns)
+    fix = ops.where(ops.less(ops.abs(step), limit), 0, ops.subtract(turns, step))
     moved = ops.add(x[(*before, slice(1, None))], ops.cumsum(fix, axis=axis))
+    moved = cast(moved, x.dtype) if is_whole else moved
     return ops.concatenate([x[(*before, slice(None, 1))], moved], axis=axis)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import ops
 from .._core import dtypes
 from .._core.argument_types import ArrayLike, Axes, Out
@@ -11,7 +13,7 @@ from .._core.dims import Dim
 from .._core.tensor import Tensor
 from .._core.user_line import at_user_line
 from ..ops.ordering import require_shares
-from ..ops.promotion import as_float, as_ndarray, as_tensor, cast, is_tensor_like, meet, with_doubles
+from ..ops.promotion import as_float, as_ndarray, as_tensor, cast, common_dtype, is_tensor_like, meet, with_doubles
 from ._decorators import NO_VALUE, as_numpy, is_kept
 from ._quantiles import FURTHER, quantile_by, weighted
 
@@ -128,21 +130,47 @@ def interp(
         places, values = meet(places, values, "interp")  # extents that only a call tells are alike there
     if places.ndim != 1 or places.shape != values.shape or places.shape == (0,):
         raise ValueError(at_user_line(f"np.interp: xp has shape {places.shape} and fp has shape {values.shape}"))
-    if period is not None:
-        at, places, values = _periodic(at, places, values, period)
+    if period is None:
+        return _interpolated(at, places, values, left, right)
+    if not is_tensor_like(period) and not np.all(as_ndarray(period, "interp")):
+        raise ValueError(at_user_line("np.interp: the period is 0"))
+    lone = as_tensor(period, "interp")
+    dtype = common_dtype([at, places, values, lone])
+    # places within a period are differences of numbers of many periods: in few bits they would be other places
+    at, places, values, lone = (_in_doubles(t) for t in (at, places, values, lone))
+    at, places, values = _periodic(at, places, values, lone)
+    found = _interpolated(at, places, values, None, None)
+    return cast(found, dtype)
+
+
+def _interpolated(
+    at: Tensor, places: Tensor, values: Tensor, left: ArrayLike | None, right: ArrayLike | None
+) -> Tensor:
+    """The values of the line through points that ascend."""
     last = places.shape[0] - 1
     low = ops.clip(ops.searchsorted(places, at, "right") - 1, 0, last)
     high = ops.minimum(low + 1, last)
-    start, width = ops.take(places, low), ops.take(places, high) - ops.take(places, low)
-    slope = (ops.take(values, high) - ops.take(values, low)) / ops.where(width == 0, 1.0, width)
-    inside = ops.take(values, low) + slope * (at - start)
-    left = values[0] if left is None or period is not None else left
-    right = values[-1] if right is None or period is not None else right
+    start, end, first, second = (ops.take(t, i) for t in (places, values) for i in (low, high))
+    width = end - start
+    slope = (second - first) / ops.where(width == 0, 1.0, width)
+    inside = first + slope * (at - start)
+    # beside an infinite value: from the other end, and at a point what it has
+    other = second + slope * (at - end)
+    is_level = ops.logical_and(at == at, ops.logical_and(first == second, other != other))
+    other = ops.where(ops.logical_or(at == start, is_level), first, other)
+    inside = ops.where(inside != inside, other, inside)
+    left = values[0] if left is None else left
+    right = values[-1] if right is None else right
     return ops.where(at < places[0], left, ops.where(at > places[-1], right, inside))
 
 
-def _periodic(at: Tensor, places: Tensor, values: Tensor, period: ArrayLike) -> tuple[Tensor, Tensor, Tensor]:
+def _in_doubles(x: Tensor) -> Tensor:
+    return cast(x, dtypes.complex128 if dtypes.is_complex(x.dtype) else dtypes.float64)
+
+
+def _periodic(at: Tensor, places: Tensor, values: Tensor, period: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The table in ascending order within one period, with a neighbour at either end."""
+    period = ops.abs(period)
     places = places % period
     order = ops.argsort(places)
     places, values = ops.take(places, order), ops.take(values, order)
