@@ -83,6 +83,79 @@ def test_answers_are_numpys(name, dtype):
         _agree(_answer(wg.function(lambda x, k=k: f(x, k)), a), wanted[k], k)
 
 
+def _copied(a, k):
+    b = a * 1
+    np.copyto(b, k)
+    return b
+
+
+IN_FLOATS = {
+    "select, default": lambda a, k: np.select([a > 1], [a], k),
+    "nan_to_num": lambda a, k: np.nan_to_num(a / a, nan=k, posinf=k, neginf=-k),
+    "float_power": lambda a, k: (np.float_power(a, k), np.float_power(abs(k), a)),
+    "where": lambda a, k: (np.where(a > 1, a, k), np.where(a > 1, k, 1.5), np.where(a > 1, 2j, k)),
+    "copyto": _copied,
+    "linspace": lambda a, k: np.linspace(a, k, 3),
+    "gradient": lambda a, k: np.gradient(a, k),
+    "allclose": np.allclose,
+    "array_equal": np.array_equal,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("name", IN_FLOATS)
+@pytest.mark.parametrize("k", [2**63, 2**64, -(2**63) - 1, 2**70], ids=str)
+def test_beside_floats_integers_of_any_size_are_floats(name, dtype, k):
+    if name == "float_power" and dtype == "complex128":
+        pytest.skip("NumPy's powers of complex numbers this large are NaN by the C library's choice")
+    f, a = IN_FLOATS[name], np.arange(4).astype(dtype)
+    wanted = _answer(f, a, k)
+    _agree(_answer(f, wg.tensor(a), k), wanted, k)
+    _agree(_answer(wg.function(lambda x: f(x, k)), a), wanted, k)
+
+
+CHOICES = {
+    "a float": lambda a: ([a, 3.5], 0),
+    "an int": lambda a: ([a, 3], 0),
+    "complex": lambda a: ([a, 3.5], 1j),
+    "a bool": lambda a: ([a, True], 0),
+    "numbers first": lambda a: ([3.5, a], 0),
+    "numbers alone": lambda a: ([3, 3.5], 0),
+    "an array as the default": lambda a: ([3, 4], a),
+    "NumPy's number": lambda a: ([a, np.float64(2)], 0),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices_meet_in_one_dtype_all_at_once(name, dtype):
+    a = np.arange(3).astype(dtype)
+    f = lambda a: np.select([a.real > 1, a.real > 0], *CHOICES[name](a))
+    wanted = _answer(f, a)
+    _agree(_answer(f, wg.tensor(a)), wanted, name)
+    _agree(_answer(wg.function(f), a), wanted, name)
+
+
+@pytest.mark.parametrize("edge_order", [1, 2])
+@pytest.mark.parametrize(
+    "spacing", [np.uint8(2), np.uint8(200), np.array(2, np.uint64), np.array([9, 5, 7, 1], np.uint8)], ids=repr
+)
+def test_spacings_without_a_sign_are_subtracted_as_floats(spacing, edge_order):
+    for dtype in (np.float32, np.float64, np.int64):
+        a = (np.arange(4) ** 2).astype(dtype)
+        f = lambda a: np.gradient(a, spacing, edge_order=edge_order)
+        for found in (f(wg.tensor(a)), wg.function(f)(a)):
+            np.testing.assert_allclose(found, f(a), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_quantiles_that_leave_nan_out_are_of_doubles(dtype):
+    a = np.array([1, 100, 101], dtype)
+    for f in (lambda a: np.nanquantile(a, 0.7), lambda a: np.nanpercentile(a, [3, 70.5])):
+        _agree(_answer(f, wg.tensor(a)), _answer(f, a), dtype)
+        _agree(_answer(wg.function(f), a), _answer(f, a), dtype)
+
+
 def test_a_reduction_starts_from_true_as_from_one():
     a = np.arange(3)
     assert np.sum(wg.tensor(a), initial=True) == np.sum(a, initial=True) == 4

@@ -95,6 +95,7 @@ from ..ops import (
     true_divide,
     trunc,
 )  # fmt: skip
+from ..ops.outside_numbers import in_floats
 from ..ops.promotion import as_float, as_tensor, doubled, for_one, outward, public, with_doubles
 
 acos, acosh, asin, asinh, atan, atan2, atanh = arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh
@@ -118,7 +119,7 @@ def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Any:
         >>> np.float_power([2], -1)
         array([0.5])
     """
-    return power(doubled(as_tensor(x1)), doubled(as_tensor(x2)))
+    return power(doubled(as_tensor(in_floats(x1))), doubled(as_tensor(in_floats(x2))))
 
 
 @public

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ops
+from .._core import dtypes
 from .._core.argument_types import ArrayLike, Index
 from .._core.labelled import answers_ufuncs
 from .._core.public import at_home
@@ -24,6 +25,7 @@ from ..ops.flat import Flat
 from ..ops.memory import writes
 from ..ops.memory.place import place_of
 from ..ops.memory.writes import require_cast
+from ..ops.outside_numbers import in_floats
 from ..ops.promotion import as_tensor, cast, is_symbolic, is_tensor_like, names_errors, tensors_of
 from ..ops.subscript import known_values
 from ._decorators import refuse_out
@@ -83,6 +85,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         np.copyto(dst, _plain(src, "np.copyto"), casting, where=_plain(where, "np.copyto"))
         return
     bare = isinstance(src, (bool, int, float, complex))
+    src = in_floats(src) if dtypes.is_inexact(dst.dtype) else src
     value = as_tensor(src, "copyto")
     if not (np.can_cast(np.result_type(dst.dtype, src), dst.dtype, casting) if bare
             else np.can_cast(value.dtype, dst.dtype, casting)):  # fmt: skip

@@ -208,10 +208,18 @@ def gradient(f: Callable[..., Any], *varargs: object, axis: Axes = None, edge_or
         raise TypeError(at_user_line(f"np.gradient: {len(axes)} axes take one spacing or {len(axes)}"))
     if edge_order not in (1, 2):
         raise ValueError(at_user_line(f"np.gradient: edge_order is {edge_order}; wanted 1 or 2"))
-    steps = [as_tensor(h, "gradient") for h in spacings]
+    steps = [_spacing(h, values.dtype) for h in spacings]
     # coordinates say where, not how precisely: the slopes have the samples' dtype
     found = (*[cast(_slopes(values, h, i, edge_order), values.dtype) for h, i in zip(steps, axes)],)
     return found[0] if len(found) == 1 else found
+
+
+def _spacing(value: Any, dtype: np.dtype[Any]) -> Tensor:
+    """A spacing, or coordinates, in floats: differences of unsigned integers have no sign."""
+    spacing = as_tensor(float(value) if type(value) is int else value, "gradient")
+    if dtypes.is_inexact(spacing.dtype):
+        return spacing
+    return cast(spacing, dtypes.float64 if spacing.ndim else dtype)
 
 
 def _slopes(values: Tensor, spacing: Tensor, axis: int, edge_order: int) -> Tensor:

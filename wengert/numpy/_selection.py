@@ -18,6 +18,7 @@ from ..ops import partitions
 from ..ops.indexing import falling, falling_order
 from ..ops.memory.writes import write_all
 from ..ops.ordering import partition_operands
+from ..ops.outside_numbers import in_floats
 from ..ops.promotion import (
     as_ndarray,
     as_tensor,
@@ -322,7 +323,7 @@ def allclose(
         >>> np.allclose([1.0, 2.0], [1.0, 2.0])
         True
     """
-    return _verdict(ops.all(isclose(as_tensor(a), as_tensor(b), rtol, atol, equal_nan)))
+    return _verdict(ops.all(isclose(as_tensor(in_floats(a)), as_tensor(in_floats(b)), rtol, atol, equal_nan)))
 
 
 @or_numpys
@@ -343,7 +344,7 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Any:
         >>> np.array_equal([1.0, 2.0], [1.0, 2.0])
         True
     """
-    x, y = as_tensor(a1, "array_equal"), as_tensor(a2, "array_equal")
+    x, y = as_tensor(in_floats(a1), "array_equal"), as_tensor(in_floats(a2), "array_equal")
     if tuple(x.shape) != tuple(y.shape):
         return False
     same = ops.equal(x, y)

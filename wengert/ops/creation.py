@@ -24,6 +24,7 @@ from .._prims import elementwise as E
 from .._prims import structural as S
 from . import promotion
 from .elementwise import add, divide, exp, log, multiply, power, subtract
+from .outside_numbers import in_floats
 from .promotion import as_tensor, common_dtype, count_of, names_errors, normal_axis, outward, public
 from .reductions import max as largest
 from .shapes import extent, joined, moved, new_shape, part, reshaped, with_axis
@@ -409,7 +410,8 @@ def linspace(
     count = operator.index(num)
     if count < 0:
         raise ValueError(at_user_line(f"linspace: num is {num}, wanted a number that is not negative"))
-    points, step = _spaced(as_tensor(start, "linspace"), as_tensor(stop, "linspace"), count, bool(endpoint))
+    first, last = (as_tensor(in_floats(end), "linspace") for end in (start, stop))
+    points, step = _spaced(first, last, count, bool(endpoint))
     if dtype is not None:
         points = promotion.cast(points, dtypes.as_dtype(dtype))
     points = moved(points, 0, normal_axis(axis, points.ndim, "linspace"))

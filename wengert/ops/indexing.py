@@ -10,7 +10,7 @@ import numpy as np
 from .._core import dims, dtypes
 from .._core.apply import apply
 from .._core.argument_types import ArrayLike, Axes, ShapeLike
-from .._core.constant import constant
+from .._core.constant import constant, is_number
 from .._core.dims import Shape
 from .._core.moving import beside
 from .._core.tensor import Tensor, Value
@@ -21,7 +21,7 @@ from .._prims import sorting as O
 from .._prims import structural as S
 from . import lexicographic, promotion
 from .elementwise import _truth, floor_divide
-from .outside_numbers import chosen_beside
+from .outside_numbers import chosen_beside, in_floats
 from .promotion import as_tensor, broadcast_shapes, names_errors, normal_axis, outward, public
 from .shapes import flat, moved, new_shape, part, reshaped
 from .splitting import unstack
@@ -288,10 +288,22 @@ def select(condlist: Any, choicelist: Any, default: ArrayLike = 0) -> Any:
         raise ValueError(
             at_user_line(f"select: wanted one choice for each condition, got {len(condlist)} and {len(choicelist)}")
         )
-    result = as_tensor(default, "select")
-    for condition, choice in reversed(list(zip(condlist, choicelist))):
-        result = _chosen(_truth(as_tensor(condition, "select")), as_tensor(choice, "select"), result, "select")
+    *choices, result = _in_one_dtype([*choicelist, default], "select")
+    for condition, choice in reversed(list(zip(condlist, choices))):
+        result = _chosen(_truth(as_tensor(condition, "select")), choice, result, "select")
     return outward(result, condlist, choicelist, default)
+
+
+def _in_one_dtype(values: list[Any], what: str) -> list[Tensor]:
+    """Arrays and Python numbers as tensors of the dtype in which all of them meet.
+
+    Pair by pair it would be another one: two numbers alone have a dtype of their own.
+    """
+    arrays = [as_tensor(x, what) for x in values if not is_number(x)]
+    is_float = not arrays or dtypes.is_inexact(promotion.common_dtype(arrays))
+    tensors = [as_tensor(in_floats(x) if is_float else x, what) for x in values]
+    dtype = promotion.common_dtype(tensors)
+    return [promotion.cast(x, dtype) for x in tensors]
 
 
 def _positions_of(x: ArrayLike, what: str) -> tuple[np.ndarray[Any, Any], ...]:

@@ -256,7 +256,7 @@ def nanquantile(x: ArrayLike, q: ArrayLike, axis: Axes = None, method: str = "li
         1.5
     """
     require_method(method, "nanquantile")
-    a, share = as_float(as_tensor(x, "nanquantile")), as_tensor(q, "nanquantile")
+    a, share = promotion.with_doubles(as_tensor(x, "nanquantile")), as_tensor(q, "nanquantile")
     require_shares(q, "nanquantile")
     none = of_nothing(a, axis, keepdims, "nanquantile")
     if none is not None:

@@ -32,8 +32,15 @@ def compare(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
     return binary(op, x, y)
 
 
+def in_floats(value: Any) -> Any:
+    """What works in floats takes Python's integers beyond 64 bits as floats; anything else as it is."""
+    return float(value) if type(value) is int and not -(2**63) <= value < 2**64 else value
+
+
 def chosen_beside(value: Any, partner: Any, what: str) -> Any:
     """A value to choose beside an array: of a Python integer that does not fit, NumPy keeps the lowest bits."""
+    if type(partner) in (float, complex):
+        return in_floats(value)
     held = bounds_beside(value, partner, what)
     if held is None or not -(2**63) <= value < 2**64:
         return value

@@ -19,7 +19,7 @@ from .._prims import piecewise as W
 from .._prims import structural as S
 from . import promotion
 from .elementwise import _two, divide
-from .outside_numbers import bound_or_none
+from .outside_numbers import bound_or_none, in_floats
 from .promotion import (
     as_float,
     as_tensor,
@@ -208,7 +208,9 @@ def _finite(x: Tensor, nan: ArrayLike, posinf: object, neginf: object) -> Tensor
         (low, -largest if neginf is None else neginf),
     )
     for where, value in ends:
-        x = S.select(where, promotion.broadcast(promotion.cast(as_tensor(value, "nan_to_num"), x.dtype), x.shape), x)
+        x = S.select(
+            where, promotion.broadcast(promotion.cast(as_tensor(in_floats(value), "nan_to_num"), x.dtype), x.shape), x
+        )
     return x
 
 
