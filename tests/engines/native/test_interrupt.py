@@ -377,3 +377,36 @@ def test_a_module_that_an_interrupt_leaves_in_a_traceback_is_freed_before_its_co
         gc.enable()
     assert gc.collect() > 0
     assert jit.load(ENDLESS, "entry", table=CALLABLE)
+
+
+@pytest.mark.parametrize("line", range(4))
+def test_an_interrupt_while_a_module_is_freed_leaves_nothing_to_be_freed_twice(line: int) -> None:
+    """Before each line of what frees it: what is left then is the collector's."""
+    frees, seen = jit._free.__code__, 0
+
+    def tracer(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal seen
+        if frame.f_code is not frees:
+            return tracer if event == "call" and frame.f_code.co_filename == frees.co_filename else None
+        seen += 1
+        if seen == line + 1:
+            sys.settrace(None)
+            raise Stopped
+        return tracer
+
+    unraisable: list[Any] = []
+    before, sys.unraisablehook = sys.unraisablehook, unraisable.append
+    try:
+        sys.settrace(tracer)
+        try:
+            with jit.parsed(ENDLESS):
+                pass
+        except Stopped as caught:
+            caught.itself = caught  # type: ignore[attr-defined]  # a cycle, for the collector
+        finally:
+            sys.settrace(None)
+        gc.collect()
+    finally:
+        sys.unraisablehook = before
+    assert not unraisable
+    assert jit.load(ENDLESS, "entry", table=CALLABLE)

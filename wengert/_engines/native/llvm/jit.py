@@ -326,11 +326,25 @@ def parsed(ir: str, *more: str) -> Iterator[Any]:
     binding = llvm()
     scope = binding.create_context()
     _scopes.add(scope)
-    with binding.parse_assembly(ir, scope) as module:
+    module = binding.parse_assembly(ir, scope)
+    try:
         for text in more:
             module.link_in(binding.parse_assembly(text, scope))
         yield module
+    finally:
+        _free(module)
     _scopes.remove(scope)
+    _free(scope)
+
+
+def _free(owner: Any) -> None:
+    """Frees what an object of llvmlite's owns, once.
+
+    Its own `close` marks it as closed last: an interrupt in between has Python's collector free it again.
+    """
+    if not owner.closed:
+        owner._closed = True
+        owner._dispose()
 
 
 def _milder(effort: _Effort) -> list[_Effort]:
