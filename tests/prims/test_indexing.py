@@ -53,7 +53,7 @@ def test_an_index_outside_raises(name: str, index: int) -> None:
     operands = [np.zeros(3), np.zeros(1), np.array([index])]
     if name == "gather":
         del operands[1]
-    with pytest.raises(IndexError, match=name):
+    with pytest.raises(IndexError, match=REGISTRY[name].called):
         checks.Case(REGISTRY[name], tuple(operands), ()).run()
 
 
