@@ -480,7 +480,8 @@ def test_a_module_may_declare_what_its_mathematics_declares(name: str, dtype: st
             f"  ret {kind} %y",
         ]
         ir = "\n".join([*own.values(), *body, "}", ""])
-        with jit.parsed(prelude.completed(ir)) as module:
+        first, behind = prelude.parts(prelude.completed(ir))
+        with jit.parsed(first, prelude.defining(behind, [*behind])) as module:
             module.verify()
 
 

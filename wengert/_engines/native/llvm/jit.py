@@ -32,7 +32,7 @@ from ...._core import forking
 from ..dumps import dump, is_dumped
 from ..run import disk, llvm_memory, stack
 from .pairs import may_pair, paired
-from .prelude import KEPT, completed
+from .prelude import KEPT, completed, defining, parts
 from .symbols import NO_MORE, Table
 from .target import identity, layout, llvm, machine, new_machine
 
@@ -50,7 +50,7 @@ FINISHED = "; as good as passes would make it\n"
 # the first line of a module in which straight code does not become vector code
 SCATTERED = "; scattered"
 
-PIPELINE = b"18"  # part of the keys on disk: another number wherever the passes or their options change
+PIPELINE = b"19"  # part of the keys on disk: another number wherever the passes or their options change
 
 JOINED = b"objects of wengert\n"  # what several object files in one begin with
 
@@ -229,8 +229,11 @@ def shared(ir: str, entry: str, table: Table) -> Loaded:
 
 def declared(ir: str) -> list[str]:
     """The functions that a module declares and does not define, LLVM's intrinsics left out."""
-    names = (quoted or plain for quoted, plain in _declared.findall(ir))
-    return [name for name in names if not name.startswith("llvm.")]
+    first, behind = parts(ir)
+    names = dict.fromkeys(
+        quoted or plain for text in (first, *behind.values()) for quoted, plain in _declared.findall(text)
+    )
+    return [name for name in names if not name.startswith("llvm.") and name not in behind]
 
 
 def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
@@ -248,6 +251,7 @@ def compiled(ir: str, title: str, effort: _Effort | None = None) -> bytes:
 
 def emitted(ir: str, title: str, *wanted: Any) -> bytes:
     """As `compiled`, in this process, whatever memory there is; `wanted` are the items of an effort."""
+    ir, behind = parts(ir)
     for effort in _milder(_Effort(*wanted)):
         target = machine(effort.emission, effort.gathers)
         rest, spared, emission = _parted(ir, target, effort) if effort.spares else (ir, "", 0)
@@ -257,6 +261,7 @@ def emitted(ir: str, title: str, *wanted: Any) -> bytes:
             if not _is_sound(module):
                 continue
             with _paired(module, target, effort) as finished:
+                _define(finished, behind)
                 found = _object_of(finished, title, target)
         return _joined([found, _quickly(spared, title, machine(emission, effort.gathers), effort)]) if spared else found
     raise RuntimeError(f"LLVM's passes break the module {title}")
@@ -312,6 +317,16 @@ def _placed(ir: str) -> Iterator[Any]:
         yield module
 
 
+def _define(module: Any, behind: dict[str, str]) -> None:
+    """Gives a module that passes are done with what is defined behind them, as far as it calls that."""
+    called = [f.name for f in module.functions if f.name in behind and f.is_declaration] if behind else []
+    if not called:
+        return
+    module.link_in(llvm().parse_assembly(defining(behind, called), module._context))
+    for name in called:
+        module.get_function(name).linkage = "internal"
+
+
 _scopes: set[Any] = set()  # the contexts of modules that are open, and of those that an interrupt left open
 
 
@@ -365,9 +380,11 @@ def assembly(ir: str, effort: _Effort | None = None) -> str:
     """The assembly that `load` would make of a module; for tests and readers."""
     effort = effort or _effort(ir)
     target = machine(effort.emission, effort.gathers)
-    with _placed(completed(ir)) as module:
+    first, behind = parts(completed(ir))
+    with _placed(first) as module:
         _optimise(module, target, effort)
         with _paired(module, target, effort) as finished:
+            _define(finished, behind)
             return target.emit_assembly(finished)
 
 

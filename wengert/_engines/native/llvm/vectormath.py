@@ -61,14 +61,22 @@ class Declared(NamedTuple):
     """What a module needs for a function.
 
     Attributes:
-        text: definitions.
-        declarations: by name.
+        declarations: by name, those of vector forms that are defined left out.
         widths: vector forms, which the module must keep until its loops are vectorised, by their numbers of lanes.
+        definitions: of vector forms that no library has, by their symbols.
     """
 
-    text: str
     declarations: dict[str, str]
     widths: dict[int, str]
+    definitions: dict[str, Definition]
+
+
+class Definition(NamedTuple):
+    """A vector form of our own: its text, what this calls as declarations by name, and its own declaration."""
+
+    text: str
+    needed: dict[str, str]
+    declaration: str
 
 
 def forms(name: str, dtype: str) -> dict[int, str]:
@@ -92,7 +100,7 @@ def declared(name: str, dtype: str) -> Declared:
     """The IR of a function and of its vector forms."""
     count, scalar, kind = operands(name), c_name(name, dtype), TYPES[dtype]
     found = forms(name, dtype)
-    text: list[str] = []
+    definitions: dict[str, Definition] = {}
     declarations: dict[str, str] = {}
     librarys = dict(variants(name, dtype))
     for lanes, symbol in found.items():
@@ -110,11 +118,12 @@ def declared(name: str, dtype: str) -> Declared:
             body, needed = rare_lanes.definition(name, dtype, lanes, librarys[lanes])
             needed |= _of_library(librarys[lanes], lanes, kind, count)
         else:
-            body, needed = "", _of_library(symbol, lanes, kind, count)
-        text.append(body)
-        declarations |= needed
+            declarations |= _of_library(symbol, lanes, kind, count)
+            continue
+        needed = {scalar: _with_forms(scalar, kind, {}, count), **needed}  # some call it for single lanes
+        definitions[symbol] = Definition(body, needed, _of_library(symbol, lanes, kind, count)[symbol])
     declarations[scalar] = _with_forms(scalar, kind, found, count)
-    return Declared("\n".join(filter(None, text)), declarations, found)
+    return Declared(declarations, found, definitions)
 
 
 def with_forms(name: str, dtype: str, found: Mapping[int, str], count: int) -> dict[str, str]:
