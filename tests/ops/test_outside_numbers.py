@@ -136,6 +136,31 @@ def test_choices_meet_in_one_dtype_all_at_once(name, dtype):
     _agree(_answer(wg.function(f), a), wanted, name)
 
 
+@pytest.mark.parametrize("k", [3, 300, 2.5, True, 1j], ids=str)
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "complex64"])
+def test_contractions_make_arrays_of_numbers_first(dtype, k):
+    a = np.arange(3).astype(dtype)
+    for f in (
+        lambda a: np.einsum("i,->i", a, k),
+        lambda a: np.tensordot(k, a, 0),
+        lambda a: (np.vdot(a[1], k), np.vdot(k, a[2])),
+    ):
+        _agree(_answer(f, wg.tensor(a)), _answer(f, a), k)
+        _agree(_answer(wg.function(f), a), _answer(f, a), k)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_fractions_have_the_sign_of_the_number_and_are_zero_of_infinities(dtype):
+    a = np.array([1.5, -2.0, np.inf, -np.inf, 0.0, -0.0, np.nan, -0.25, 3.0], dtype)
+    for run in (lambda f: f(wg.tensor(a)), lambda f: wg.function(f)(a)):
+        with np.errstate(all="raise"):
+            parts = run(np.modf)
+        for found, wanted in zip(parts, np.modf(a), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            np.testing.assert_array_equal(np.signbit(np.asarray(found))[a == a], np.signbit(wanted)[a == a])
+    np.testing.assert_array_equal(wg.grad(lambda x: np.modf(x)[0].sum())(a[[0, 1, 4, 7]]), 1)
+
+
 @pytest.mark.parametrize("edge_order", [1, 2])
 @pytest.mark.parametrize(
     "spacing", [np.uint8(2), np.uint8(200), np.array(2, np.uint64), np.array([9, 5, 7, 1], np.uint8)], ids=repr

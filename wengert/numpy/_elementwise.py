@@ -157,8 +157,9 @@ def modf(x: ArrayLike, /) -> Any:
         [[0.5], [1.0]]
     """
     a = as_float(as_tensor(x, "modf"))
-    whole = trunc(a)
-    return subtract(a, whole), whole
+    is_infinite = isinf(a)
+    fraction = ops.where(is_infinite, copysign(0.0, a), fmod(ops.where(is_infinite, 0.0, a), 1.0))
+    return fraction, trunc(a)
 
 
 @for_one("fc")

@@ -29,7 +29,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out | None = None) -> Any:
 @as_numpy
 def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
     """The product of two arrays in one row each, the first conjugated."""
-    return ops.vdot(a, b)
+    return ops.vdot(strong(a), strong(b))
 
 
 @as_numpy
@@ -47,7 +47,7 @@ def outer(a: ArrayLike, b: ArrayLike, out: Out | None = None) -> Any:
 @as_numpy
 def tensordot(a: ArrayLike, b: ArrayLike, axes: Axes = 2) -> Any:
     """Products summed over the given axes of both."""
-    return ops.tensordot(a, b, axes)
+    return ops.tensordot(strong(a), strong(b), axes)
 
 
 @as_numpy
@@ -89,6 +89,7 @@ def einsum(*operands: Any, out: Out | None = None, optimize: Any = False, **kwar
     accept("np.einsum", order="of results: F" if order == "F" else order, casting=kwargs.pop("casting", None))
     if dtype is not None:
         operands = (*[cast(x, named_dtype(dtype)) if isinstance(x, Tensor) else x for x in operands],)
+    operands = (*map(strong, operands),)
     result = ops.einsum(*operands, optimize=optimize, **kwargs)
     return result if out is not None else _shared(operands, result)
 
