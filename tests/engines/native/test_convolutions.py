@@ -20,6 +20,7 @@ from wengert._engines.native.llvm.microtiles import Tile
 from wengert._engines.native.lower import (
     convolution_products,
     convolutions,
+    depthwise,
     depthwise_planes,
     direct_convolutions,
     plane_convolutions,
@@ -187,6 +188,8 @@ CASES = [
     Case((2, 2, 3, 3), (4, 2, 2, 2), padding=((-1, 3), (5, -2))),
     Case((3, 70, 6, 5), (70, 1, 3, 2), groups=70, padding=((1, 1), (0, 1)), strides=(2, 1)),
     Case((70, 3, 6, 7), (70, 3, 6, 7), batch_groups=70, padding=((1, 1), (0, 1))),
+    Case((2, 61, 9, 7), (61, 1, 7, 5), groups=61, padding=((3, 3), (2, 2)), rhs_dilation=(1, 2), strides=(2, 1)),
+    Case((2, 64, 40), (64, 1, 7), groups=64, padding=((3, 3),), strides=(3,)),
     Case((2, 3, 5, 5), (1, 3, 3, 3), padding=((1, 1), (1, 1))),
     Case((2, 256, 4, 4), (5, 256, 2, 2), padding=((1, 1), (1, 1))),
 ]
@@ -388,12 +391,12 @@ PORTIONS = {
 
 @pytest.mark.parametrize("limits", PORTIONS.values(), ids=PORTIONS)
 @pytest.mark.parametrize("is_last", [False, True], ids=["channels second", "channels last"])
-@pytest.mark.parametrize("case", CASES[:11:3], ids=str)
+@pytest.mark.parametrize("case", [*CASES[:11:3], CASES[16]], ids=str)
 def test_portions_make_no_difference(
     case: Case, is_last: bool, limits: dict[str, int], always_tiles: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in limits.items():
-        for module in (direct_convolutions, convolution_products):
+        for module in (direct_convolutions, convolution_products, depthwise):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)
     f, shape = of_order(case, is_last)

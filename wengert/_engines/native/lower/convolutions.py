@@ -20,6 +20,7 @@ from . import depthwise_planes, plane_convolutions
 from .blocks import Block, singles
 from .convolution_products import Shape
 from .convolution_tiling import Axis, merged
+from .depthwise import fill_vectors
 from .direct_convolutions import convolved, every, is_depthwise, serves, target_of
 from .factorisations import loops_over
 from .forms import Extents, Form, Index, Stored, count_of, is_numbers, row_major, strides_of
@@ -116,8 +117,11 @@ def _grouped(lhs: Stored, rhs: Stored, shape: Shape, windows: list[Window]) -> d
 
 
 def _by_groups(block: Block, target: Stored, conv: depthwise_planes.Grouped, shape: Shape) -> None:
-    """Each group by itself. Where groups lie side by side in large images, positions whose windows see no zeros are
-    computed apart from the others: so only what the others see is copied to have zeros around it."""
+    """Each group by itself, or many that lie side by side in tiles of their own, for which no kernel is repeated.
+
+    Where groups lie side by side in large images, positions whose windows see no zeros are computed apart from the
+    others: so only what the others see is copied to have zeros around it.
+    """
     pieces = [[Phase(w, 0, 1, 0, 1)] for w in conv.windows]
     if serves(conv.x, conv.kernel, shape, conv.windows) and _is_large(conv):
         pieces = _pieces(conv.windows) or pieces
@@ -126,7 +130,8 @@ def _by_groups(block: Block, target: Stored, conv: depthwise_planes.Grouped, sha
         part = every(block.b, target, [p.places for p in chosen], [w.positions for w in windows])
         kernel = every(block.b, conv.kernel, [p.kernel_places for p in chosen], [w.taps for w in windows])
         one = conv._replace(kernel=kernel, windows=windows)
-        if depthwise_planes.serves(one):
+        by_lanes = fill_vectors(conv.inner, conv.x.type) and serves(conv.x, kernel, shape, windows)
+        if depthwise_planes.serves(one) and not by_lanes:
             depthwise_planes.convolved(block, one, part)
         else:
             convolved(block, part, conv.x, kernel, shape, windows)

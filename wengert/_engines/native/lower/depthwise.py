@@ -1,26 +1,55 @@
 """Depthwise convolutions, where each group has one channel of the result: groups are computed side by side in vectors.
 
 A tile of `direct_convolutions.py`, which calls this, would have one column only. So the lanes of a vector are groups,
-whose elements lie side by side in the operand, in the kernel and in the result: each lane is a sum of its own. Few
-terms are written out; the sums of many are in a small array meanwhile, and are taken up again for each portion of the
-terms (an image, say), which stays in the cache.
+whose elements lie side by side in the operand, in the kernel and in the result: each lane is a sum of its own. Tiles
+of some rows and vectors hold their sums in registers (`llvm/microtiles.py`, lane by lane). What is outermost is a run
+of groups: what windows see of them and their kernel stay in the nearest cache while all rows are computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..ir.builder import Builder
-from ..ir.loops import Operand
-from .convolution_tiling import Axis, maybe_loop
+from ..ir.loops import WIDTHS, Address, Operand, Typed
+from ..llvm.microtiles import Tile, most_rows
+from ..llvm.vectors import most_lanes
+from .convolution_tiling import Axis, Grid, Portion, grid_of, maybe_loop, portions, slices_of
 from .factorisations import loops_over
-from .forms import Stored, all_indices, count_of, is_numbers
-from .matrices import accumulated
+from .forms import Stored, count_of
 from .ranges import number_of
 
-LANES = 64  # groups that are done at a time
-WRITTEN_OUT = 32  # terms
+VECTORS = 2  # of a tile, side by side
+CACHED = 1 << 17  # bytes of the kernel of a run of groups that all rows read
+WORTH = 16  # multiplications that take as long as what `work` counts
+
+
+class _Run(NamedTuple):
+    """Groups that are computed in tiles of one form: the first, how many tiles, and the vectors and lanes of each."""
+
+    first: int
+    tiles: int
+    vectors: int
+    lanes: int
+
+    @property
+    def width(self) -> int:
+        return self.vectors * self.lanes
+
+
+class _Places(NamedTuple):
+    """Where a tile begins, in the operand, in the kernel and in the result."""
+
+    source: Operand
+    kernel: Operand
+    out: Operand
+
+    def moved(self, b: Builder, axis: Axis, by: Operand) -> _Places:
+        """The places so many rows of an axis further on."""
+        return self._replace(
+            source=b.add(self.source, b.mul(by, axis.step)), out=b.add(self.out, b.mul(by, axis.other))
+        )
 
 
 class Lanes(NamedTuple):
@@ -41,77 +70,69 @@ class Lanes(NamedTuple):
     terms: list[Axis]
 
     def emit(self) -> None:
-        """All sums."""
-        extents = [axis.extent for axis in self.terms]
-        if is_numbers(extents) and number_of(count_of(self.b, extents)) <= WRITTEN_OUT:
-            self._all_rows(0, 0, self._few_terms)
-            return
-        first, *inner = self.terms
-        self._all_rows(0, 0, self._clear)
-        with self.b.loop(0, first.extent) as i:
-            source, kernel = self.b.mul(i, first.step), self.b.mul(i, first.other)
-            self._all_rows(source, kernel, lambda run: self._many_terms(run, inner))
+        """All sums, of portions of the terms where these are many (images, say)."""
+        runs = [*_runs(self.groups, most_lanes(self.out.type))]
+        width = max(run.width for run in runs) * WIDTHS[self.out.type]
+        with portions(self.b, slices_of(self.terms, width, CACHED)) as portion:
+            for run in runs:
+                self._groups(run, portion)
 
-    def _all_rows(self, source: Operand, kernel: Operand, body: Callable[[_GroupRange], None]) -> None:
-        """`body` for each row and run of groups; rows may be done in threads where terms are few."""
-        b = self.b
-        rows = self.rows or [Axis(1, 0, 0)]
-        with b.loop(0, rows[0].extent, self._work()) as i, loops_over(b, [a.extent for a in rows[1:]]) as rest:
-            a, c = b.add(self.source.offset, source), self.out.offset
-            for axis, place in zip(rows, (i, *rest), strict=True):
-                a, c = b.add(a, b.mul(place, axis.step)), b.add(c, b.mul(place, axis.other))
-            k = b.add(self.kernel.offset, kernel)
-            whole, rest = divmod(self.groups, LANES)  # of which each has code of its own, for as many as it is
-            if whole:
-                with maybe_loop(b, whole) as chunk:
-                    start = b.mul(chunk, LANES)
-                    body(_GroupRange(b.add(a, start), b.add(k, start), b.add(c, start), LANES))
-            if rest:
-                start = whole * LANES
-                body(_GroupRange(b.add(a, start), b.add(k, start), b.add(c, start), rest))
+    def _groups(self, run: _Run, portion: Portion) -> None:
+        """The tiles of some groups, which may be done in threads."""
+        b, grid = self.b, grid_of(self.rows, most_rows(run.vectors))
+        outer, *inner = grid.outer or [Axis(1, 0, 0)]
+        with b.loop(0, b.mul(outer.extent, run.tiles), self._work(run)) as task:
+            first = b.add(run.first, b.mul(b.divided(task, outer.extent), run.width))
+            source, kernel = b.add(self.source.offset, portion.source), b.add(self.kernel.offset, portion.kernel)
+            at = _Places(b.add(source, first), b.add(kernel, first), b.add(self.out.offset, first))
+            at = at.moved(b, outer, b.remainder(task, outer.extent))
+            with loops_over(b, [axis.extent for axis in inner]) as index:
+                for axis, i in zip(inner, index, strict=True):
+                    at = at.moved(b, axis, i)
+                for height, line in _pieces(b, grid.down, grid.height, at):
+                    for width, place in _pieces(b, grid.along, grid.width, line):
+                        self._tile(run, portion, grid, (height, width), place)
 
-    def _work(self) -> Operand:
+    def _tile(self, run: _Run, portion: Portion, grid: Grid, rows: tuple[int, int], at: _Places) -> None:
+        down, along, terms = grid.down, grid.along, portion.terms
+        form = (*rows, down.step, along.step, run.vectors, run.lanes, len(terms))
+        tile = Tile(self.out.type, *form, is_by_lane=True)
+        numbers = [portion.keeps, down.other, along.other, *(n for axis in terms for n in axis)]
+        places = zip((self.source.array, self.kernel.array, self.out.array), at, strict=True)
+        addresses = [Address(array, place) for array, place in places]
+        self.b.call(tile.name, [*addresses, *(Typed("i64", n) for n in numbers)])
+
+    def _work(self, run: _Run) -> Operand:
         axes = [*self.rows, *self.terms]
-        return self.b.mul(count_of(self.b, (*[a.extent for a in axes],)), self.groups)
-
-    def _clear(self, run: _GroupRange) -> None:
-        self.b.fill(self.out.array, run.out, run.count)
-
-    def _few_terms(self, run: _GroupRange) -> None:
-        b, type_ = self.b, self.out.type
-        with b.loop(0, run.count) as lane:
-            total: Operand = 0.0
-            for index in all_indices([number_of(axis.extent) for axis in self.terms]):
-                step = sum(i * axis.step for i, axis in zip(index, self.terms, strict=True))
-                other = sum(i * axis.other for i, axis in zip(index, self.terms, strict=True))
-                x = b.load(self.source.array, b.add(b.add(run.source, step), lane))
-                y = b.load(self.kernel.array, b.add(b.add(run.kernel, other), lane))
-                total = accumulated(b, type_, total, x, y)
-            b.store(self.out.array, b.add(run.out, lane), total)
-
-    def _many_terms(self, run: _GroupRange, terms: list[Axis]) -> None:
-        b, type_ = self.b, self.out.type
-        totals = b.local(type_, LANES)  # of this run, and so of its thread
-        with b.loop(0, run.count) as lane:
-            b.store(totals, lane, b.load(self.out.array, b.add(run.out, lane)))
-        with loops_over(b, [axis.extent for axis in terms]) as index:
-            a, k = run.source, run.kernel
-            for axis, i in zip(terms, index, strict=True):
-                a, k = b.add(a, b.mul(i, axis.step)), b.add(k, b.mul(i, axis.other))
-            with b.loop(0, run.count) as lane:
-                x, y = b.load(self.source.array, b.add(a, lane)), b.load(self.kernel.array, b.add(k, lane))
-                b.store(totals, lane, accumulated(b, type_, b.load(totals, lane), x, y))
-        with b.loop(0, run.count) as lane:
-            b.store(self.out.array, b.add(run.out, lane), b.load(totals, lane))
+        each = self.b.mul(count_of(self.b, (*[a.extent for a in axes],)), run.tiles * run.width)
+        return self.b.divided(each, WORTH)
 
 
-class _GroupRange(NamedTuple):
-    """Some groups side by side: where they begin, and how many."""
+def _pieces(b: Builder, axis: Axis, each: int, at: _Places) -> Iterator[tuple[int, _Places]]:
+    """An axis of rows in pieces: the loop over whole ones, inside which the caller emits, and what is left."""
+    whole, rest = divmod(number_of(axis.extent), each)
+    with maybe_loop(b, whole) as i:
+        yield each, at.moved(b, axis, b.mul(i, each))
+    if rest:
+        yield rest, at.moved(b, axis, whole * each)
 
-    source: Operand
-    kernel: Operand
-    out: Operand
-    count: int
+
+def fill_vectors(groups: int, type_: str) -> bool:
+    """Whether so many groups are worth tiles."""
+    return groups >= VECTORS * most_lanes(type_)
 
 
-__all__ = ["Lanes"]
+def _runs(groups: int, lanes: int) -> Iterator[_Run]:
+    """All groups: as many as fill tiles, then single vectors, each of half as many lanes as the one before."""
+    whole, rest = divmod(groups, VECTORS * lanes)
+    if whole:
+        yield _Run(0, whole, VECTORS, lanes)
+    first = groups - rest
+    while rest:
+        while rest < lanes:
+            lanes //= 2
+        yield _Run(first, 1, 1, lanes)
+        first, rest = first + lanes, rest - lanes
+
+
+__all__ = ["Lanes", "fill_vectors"]
