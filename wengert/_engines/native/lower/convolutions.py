@@ -23,7 +23,7 @@ from .convolution_tiling import Axis, merged
 from .depthwise import fill_vectors
 from .direct_convolutions import convolved, every, is_depthwise, serves, target_of
 from .factorisations import loops_over
-from .forms import Extents, Form, Index, Stored, count_of, is_numbers, row_major, strides_of
+from .forms import Extents, Form, Index, Stored, count_of, is_numbers, strides_of
 from .layouts import copy_in_order, fresh_in, laid_out
 from .products import batched, product
 from .ranges import clamped, divided_up, is_one, number_of
@@ -47,9 +47,6 @@ def _conv(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     columns = b.divided(out[1], groups * batch_groups)
     shape = Shape(out[0], rhs.shape[1], columns, groups, batch_groups)
     grouped = _grouped(lhs, rhs, shape, windows)
-    if grouped is not None and not depthwise_planes.serves(grouped) and not serves(lhs, rhs, shape, windows):
-        lhs = _side_by_side(block, grouped, shape)
-        grouped = grouped._replace(x=lhs)
     if grouped is not None and (depthwise_planes.serves(grouped) or serves(lhs, rhs, shape, windows)):
         target = target_of(block, node.outputs[0], lhs.type)
         _by_groups(block, target, grouped, shape)
@@ -123,7 +120,7 @@ def _by_groups(block: Block, target: Stored, conv: depthwise_planes.Grouped, sha
     others: so only what the others see is copied to have zeros around it.
     """
     pieces = [[Phase(w, 0, 1, 0, 1)] for w in conv.windows]
-    if serves(conv.x, conv.kernel, shape, conv.windows) and _is_large(conv):
+    if conv.inner > 1 and serves(conv.x, conv.kernel, shape, conv.windows) and _is_large(conv):
         pieces = _pieces(conv.windows) or pieces
     for chosen in combinations_of(*pieces):
         windows = [piece.window for piece in chosen]
@@ -149,22 +146,6 @@ def _pieces(windows: Sequence[Window]) -> list[list[Phase]]:
     pieces = [piece.window for axis in found for piece in axis]
     is_plain = all(w.spread == 1 and number_of(w.taps) for w in pieces)
     return found if is_plain and prod(map(len, found)) <= MOST_PIECES else []
-
-
-def _side_by_side(block: Block, conv: depthwise_planes.Grouped, shape: Shape) -> Stored:
-    """The operand of a convolution of many groups, copied with these as neighbours if vectors of them serve then: what
-    has a stride is done by no plane, and groups one by one take four times as long."""
-    x, images = conv.x, conv.images_axis
-    order = (images, *range(2, len(x.shape)), 1 - images)
-    if not is_numbers(x.shape) or conv.groups < depthwise_planes.LEAST_LANES:
-        return x
-    steps = dict(zip(order, row_major((*[x.shape[axis] for axis in order],)), strict=True))
-    lying = Stored(x.shape, x.array, 0, (*[steps[axis] for axis in range(len(order))],), False)
-    if not serves(lying, conv.kernel, shape, conv.windows):
-        return x
-    made = fresh_in(block, x.shape, order, x.type)
-    copy_in_order(block.b, x, made)
-    return made
 
 
 def _by_matrices(

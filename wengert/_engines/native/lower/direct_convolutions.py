@@ -27,7 +27,7 @@ from ..llvm.vectors import most_lanes
 from . import nests
 from .blocks import Block
 from .convolution_products import CACHED, ROWS, WORTH, ConvolutionLayout, Kernel, Product, Shape
-from .convolution_tiling import PARTS, PITCH, Axis, Columns, columns_of, merged
+from .convolution_tiling import LEAST_LANES, PARTS, PITCH, Axis, Columns, columns_of, merged
 from .depthwise import Lanes
 from .forms import Extents, Lazy, Stored, count_of, is_numbers, row_major
 from .layouts import copy_in_order, fresh_in, memory_order, readers_order
@@ -47,7 +47,7 @@ def serves(x: Stored, kernel: Stored, shape: Shape, windows: Sequence[Window]) -
     """Whether tiles can compute a convolution, and are worth it."""
     if is_alone() or x.type not in FLOATS or type(shape.columns) is not int or not windows:
         return False
-    if shape.columns < 1 or (is_depthwise(shape) and not _are_side_by_side(x, shape)):
+    if shape.columns < 1 or (is_depthwise(shape) and not _have_lanes(x, shape)):
         return False
     known = [*(n for w in windows for n in (w.size, w.positions, w.taps, w.low)), *x.strides, *kernel.strides]
     if not is_numbers(known) or not is_numbers([x.shape[a] for a in memory_order(x)[1:]]):
@@ -63,10 +63,18 @@ def is_depthwise(shape: Shape) -> bool:
     return shape.groups * shape.batch_groups > 1 and is_one(shape.columns)
 
 
-def _are_side_by_side(x: Stored, shape: Shape) -> bool:
-    """Whether the first elements of groups are neighbours."""
-    axis, each = (1, shape.channels) if shape.groups > 1 else (0, shape.images)
-    return 1 in (shape.groups, shape.batch_groups) and is_one(each) and is_one(x.strides[axis])
+def _have_lanes(x: Stored, shape: Shape) -> bool:
+    """Whether groups of one channel are neighbours, or are enough to be copied as such: one by one they take four times
+    as long."""
+    axis, each = _groups_axis(shape), shape.channels if shape.groups > 1 else shape.images
+    if 1 not in (shape.groups, shape.batch_groups) or not is_one(each):
+        return False
+    return is_one(x.strides[axis]) or shape.groups * shape.batch_groups >= LEAST_LANES
+
+
+def _groups_axis(shape: Shape) -> int:
+    """The axis of the operand along which the groups of a depthwise convolution lie."""
+    return 1 if shape.groups > 1 else 0
 
 
 def convolved(
@@ -442,17 +450,14 @@ class _Convolution:
 
 def _order_of(x: Stored, shape: Shape) -> list[int]:
     """The order of axes in which the operand is read: as it lies in memory, or with the channels of images behind their
-    places, copied so, since terms are then long runs of neighbours."""
+    places, copied so, since terms are then long runs of neighbours; many groups of one channel lie side by side."""
     order = memory_order(x)
+    if is_depthwise(shape):
+        axis = _groups_axis(shape)
+        return order if is_one(x.strides[axis]) else [*(a for a in order if a != axis), axis]
     inside = order[order.index(1) + 1 :]
     is_last = all(is_one(x.shape[a]) for a in inside)
-    if (
-        is_last
-        or (0 in inside and not is_one(x.shape[0]))
-        or shape.batch_groups > 1
-        or is_depthwise(shape)
-        or not _is_run(x.shape[1])
-    ):
+    if is_last or (0 in inside and not is_one(x.shape[0])) or shape.batch_groups > 1 or not _is_run(x.shape[1]):
         return order
     return [*(a for a in order if a != 1), 1]
 
