@@ -311,7 +311,9 @@ class _Writer:
     def part(self, item: Load | Store) -> str:
         """The place of an element, or of one part of a complex one."""
         place = self.at(item.array, item.index)
-        return f"{place}.{('re', 'im')[item.part]}" if item.array.type in _PAIRS else place
+        if type(item.part) is Reg:
+            return f"(&{place}.re)[{_bare(self.count(item.part))}]"
+        return f"{place}.{'im' if item.part else 're'}" if item.array.type in _PAIRS else place
 
     def define(self, out: Reg, text: str, may_join: bool = True) -> None:
         """A register's value: kept for its one reader, or a constant."""

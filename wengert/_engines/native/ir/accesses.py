@@ -175,7 +175,10 @@ class Watch:
     # -- accesses -----------------------------------------------------------------------------------------------------
 
     def load(self, item: Load) -> None:
-        self._element(item.array, item.index, "reads an element", item.node)
+        if type(item.part) is Reg:
+            self._number(item)
+        else:
+            self._element(item.array, item.index, "reads an element", item.node)
 
     def store(self, item: Store) -> None:
         self._element(item.array, item.index, "sets an element", item.node)
@@ -207,6 +210,15 @@ class Watch:
         else:
             place = self.kernel.operand(index, "i64")
         self._require(self._line(f"icmp ult i64 {place}, {extent}"), array, place, extent, does, node)
+
+    def _number(self, item: Load) -> None:
+        """Of complex numbers, the one that a real number so many after an element's first is a part of."""
+        extent = self.extent(item.array)
+        if extent != UNKNOWN:
+            further = self._line(f"sdiv i64 {self.kernel.operand(item.part, 'i64')}, 2")
+            place = self._line(f"add i64 {self.kernel.operand(item.index, 'i64')}, {further}")
+            is_inside = self._line(f"icmp ult i64 {place}, {extent}")
+            self._require(is_inside, item.array, place, extent, "reads an element", item.node)
 
     def _span(self, array: Array, start: Operand, count: Operand, does: str, node: str) -> None:
         extent = self.extent(array)

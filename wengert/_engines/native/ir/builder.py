@@ -426,7 +426,11 @@ class Builder:
         found = self._load(array, index, 0)
         return cast(Any, half_floats.widened(self, type_, found)) if type_ in HALVES else found
 
-    def _load(self, array: Array, index: Operand, part: int) -> Reg:
+    def load_number(self, array: Array, index: Operand, number: Operand) -> Reg:
+        """Of complex numbers, the real number so many after the first one of an element."""
+        return self._load(array, index, number)
+
+    def _load(self, array: Array, index: Operand, part: Operand) -> Reg:
         out = self.reg(ITEM[array.type])
         self.block.append(Load(out, array, index, self.node, part))
         return out

@@ -11,7 +11,9 @@ A `Function` is one block of instructions; loops and branches hold blocks. There
 An operand is a register or a Python number, which has the type that its place asks for. Types are `f64`, `f32`, `i8` to
 `i64`, `u8` to `u64` and `bool` (one byte in arrays). Arrays may hold half floats (`f16`, `bf16`), which are read and
 written as their bits (`u16`), and complex numbers (`c64`, `c128`), of which each access reads or writes one part:
-`part` 0 is the real one. There are no registers of these types (`half_floats.py`, `complex_numbers.py`).
+`part` 0 is the real one. Where the part that is read is a register, it counts real numbers from the element's first on,
+also beyond the element: 3 is the next one's imaginary part. There are no registers of these types
+(`half_floats.py`, `complex_numbers.py`).
 
 Integers wrap round; division and remainder of integers are C's
 and undefined for zero, so who emits them guards them. No two arrays overlap, except operands that are only read.
@@ -214,7 +216,7 @@ class Load:
     array: Array
     index: Operand
     node: str = ""
-    part: int = 0
+    part: Operand = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -657,7 +659,9 @@ def _statement(item: Any) -> str:
 
 
 def _part(item: Load | Store) -> str:
-    return (".re", ".im")[item.part] if item.array.type in COMPLEX else ""
+    if type(item.part) is Reg:
+        return f".number({item.part})"
+    return (".im" if item.part else ".re") if item.array.type in COMPLEX else ""
 
 
 def _list(items: Any) -> str:
@@ -860,7 +864,9 @@ class _Verifier:
             raise ValueError(f"{array} is used before it is there")
 
     def part(self, item: Any) -> None:
-        if item.part not in ((0, 1) if item.array.type in COMPLEX else (0,)):
+        if type(item) is Load and type(item.part) is Reg and item.array.type in COMPLEX:
+            self.operand(item.part, "i64")
+        elif item.part not in ((0, 1) if item.array.type in COMPLEX else (0,)):
             raise ValueError("an element has no such part")
 
     def same(self, found: str, wanted: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from ..ir.loops import WIDTHS, Alloc, Array, Copy, Extent, Local, Operand, Reserve, Status, Swap
+from ..ir.loops import ITEM, WIDTHS, Alloc, Array, Copy, Extent, Local, Operand, Reg, Reserve, Status, Swap
 from ..run import context
 from .values import MEMORY_TYPE, Values
 
@@ -186,7 +186,10 @@ class Arrays(Values):
             return self.line(f"getelementptr inbounds i8, ptr %together, i64 {start}")
         return self.line(f"load ptr, ptr {self.cells[array]}")
 
-    def place(self, array: Array, index: Operand, part: int = 0) -> str:
+    def place(self, array: Array, index: Operand, part: Operand = 0) -> str:
+        if type(part) is Reg:
+            first, kind = self.place(array, index), MEMORY_TYPE[ITEM[array.type]]
+            return self.line(f"getelementptr inbounds {kind}, ptr {first}, i64 {self.operand(part, 'i64')}")
         base = self.pointer(array)
         if type(index) is int and index == part == 0:
             return base

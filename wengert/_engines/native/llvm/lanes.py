@@ -354,7 +354,7 @@ class SideBySide(Values):
 
     # -- arrays ---------------------------------------------------------------------------------------------------
 
-    def place(self, array: Array, index: Operand, part: int = 0) -> str:
+    def place(self, array: Array, index: Operand, part: Operand = 0) -> str:
         """Of an array of the iterations' own, the address of the elements of all of them."""
         if array not in self.classes.own:
             return self.kernel.place(array, index)

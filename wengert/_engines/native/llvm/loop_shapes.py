@@ -84,8 +84,8 @@ def is_row_of_pairs(item: For) -> bool:
     count = count_of(item)
     if not count or count % FILLING or not all(type(x) in _PLAIN for x in item.body):
         return False
-    arrays = [x.array for x in item.body if isinstance(x, Load | Store)]
-    return any(x.type in COMPLEX for x in arrays) and _goes_in_a_row(item)
+    accesses = [x for x in item.body if isinstance(x, Load | Store)]
+    return any(x.array.type in COMPLEX and type(x.part) is int for x in accesses) and _goes_in_a_row(item)
 
 
 def is_apart(item: For) -> bool:

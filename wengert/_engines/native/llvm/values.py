@@ -83,7 +83,7 @@ class Values(ABC):
         """Adds a declaration to the module, once."""
 
     @abstractmethod
-    def place(self, array: Array, index: Operand, part: int = 0) -> str:
+    def place(self, array: Array, index: Operand, part: Operand = 0) -> str:
         """The address of an element, that of the first iteration."""
 
     @abstractmethod

@@ -13,7 +13,8 @@ from math import gcd, prod
 from typing import Any, cast
 
 from ..ir.builder import Builder
-from ..ir.loops import FLOATS, FRACTIONS, Block, Operand, Reg, Var
+from ..ir.complex_numbers import Pair
+from ..ir.loops import FLOATS, FRACTIONS, ITEM, Block, Operand, Reg, Var
 from . import index_splitting
 from .first_calls import STRIP, called_first, keep, may_call, recall
 from .forms import (
@@ -27,9 +28,11 @@ from .forms import (
     is_numbers,
     refuse_none,
     spill,
+    strides_of,
     unflattened,
 )
 from .joint_axes import named, names_any
+from .pair_sums import SIDE_BY_SIDE, Numbers, lies_in_pairs, row_total
 from .reduces import RUNNING, Reduce
 from .shared_loops import emit_shared
 
@@ -199,7 +202,40 @@ def emit(
         forms: what is computed on the way, each from those before it: so that nothing is computed by recursion.
     """
     spill(b, [*(w.form for w in writes), *(s.form for s in sums), *forms])
+    last = len(shape) - 1
+    if sums and not writes and not forms and all(_keeps_pairs(b, total, last) for total in sums):
+        _emit_numbers(b, shape, sums)
+        return
     _Nest(b, (*shape,), writes, sums, forms).run()
+
+
+def _keeps_pairs(b: Builder, total: Sum, last: int) -> bool:
+    """Whether complex numbers are added up over other axes than the last one, along which they lie side by side."""
+    return (
+        last > 0
+        and not b.width
+        and last not in total.axes
+        and total.target is not None
+        and lies_in_pairs(total.form, total.kind)
+    )
+
+
+def _emit_numbers(b: Builder, shape: Sequence[Operand], sums: list[Sum]) -> None:
+    """Sums of complex numbers over other axes than the last one: of the real numbers that they are in memory."""
+    made: list[Sum] = []
+    for total in sums:
+        target = cast(Stored, total.target)
+        extents = (*target.shape[:-1], b.mul(target.shape[-1], 2))
+        count = count_of(b, extents)
+        totals = Stored(extents, b.alloc(ITEM[total.kept], count), 0, strides_of(b, extents), True)
+        made.append(Sum(Numbers(b, cast(Stored, total.form)), total.kind, total.axes, totals))
+    _Nest(b, made[0].form.shape, [], made, []).run()
+    for total, found in zip(sums, made, strict=True):
+        target, totals = cast(Stored, total.target), cast(Stored, found.target).array
+        with b.loop(0, count_of(b, target.shape)) as place:
+            first = b.mul(place, 2)
+            pair: Any = Pair(b.load(totals, first), b.load(totals, b.add(first, 1)))
+            b.store(target.array, b.add(target.offset, place), b.convert(target.type, total.kept, pair))
 
 
 class _Nest:
@@ -327,6 +363,9 @@ class _Nest:
     def places(self, start: Operand, stop: Operand) -> None:
         """The elements of a range, by number."""
         b, count = self.b, count_of(self.b, self.shape)
+        if self.adds_pairs(count):
+            self.join_pairs((), start, b.sub(stop, start))
+            return
         multiple = gcd(count, ROUND) if type(count) is int else 1
         whole: Block = []
         with b.inside(whole):
@@ -476,6 +515,8 @@ class _Nest:
             self.element(index)
         elif depth == self.row_depth:
             self.row(index)
+        elif depth + 1 == len(self.shape) and self.adds_pairs(self.shape[depth]):
+            self.join_pairs(index, 0, self.shape[depth])
         elif self.is_joint(depth, index):
             self.joint_row(index)
         elif type(self.shape[depth]) is int and self.shape[depth] == 1:
@@ -502,7 +543,25 @@ class _Nest:
         for i, extent in zip(index, self.shape, strict=False):
             first = b.place(first, extent, i)
         row = count_of(b, self.shape[depth:])
+        if self.adds_pairs(row):
+            self.join_pairs((), b.mul(first, row), row)
+            return
         index_splitting.iterations(b, 0, row, lambda i: self.place(b.place(first, row, i)))
+
+    def adds_pairs(self, count: Operand) -> bool:
+        """Whether all that rows of so many elements do is to be added up, as complex numbers that lie side by side."""
+        if self.b.width or self.writes or self.forms or (type(count) is int and count < 2 * SIDE_BY_SIDE):
+            return False
+        return all(total.depth >= 0 and lies_in_pairs(total.form, total.kind) for total in self.sums)
+
+    def join_pairs(self, index: Index, start: Operand, count: Operand) -> None:
+        """Adds a row of complex numbers up, from an element on: of an index, or by number where that is empty."""
+        b = self.b
+        for total in self.sums:
+            pairs, var = cast(Stored, total.form), cast(Var, total.var)
+            first = pairs.place(b, (*index, 0)) if index else pairs.offset
+            found = row_total(b, pairs.array, b.add(first, start), count)
+            b.set(var, total.kind.join(b, total.kept, b.get(var), found))
 
     def is_joint(self, depth: int, index: Index) -> bool:
         """Whether all axes from one on can be gone along as one, which is worth it where the last one is short."""
