@@ -12,6 +12,7 @@ from typing import Any
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
 
 KV_FAR = 650.0  # from here on SciPy's kv, which gives up at 1e-305, is its kve times e^-x
+KV_MOST = 12  # the highest whole order that machine code computes by the recurrence
 
 FROM = 1000.0  # parameters from here on are large
 NEAR = 0.3  # how far from the peak, in units of its place, is near

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..erfcx_integrals import MOST, SPLIT, smooth
-from ..special_numerics import KV_FAR, beyond_stirling, by_scaled
+from ..special_numerics import KV_FAR, KV_MOST, beyond_stirling, by_scaled
 from .common import Kernel, in_float32, lazy
 
 _SAME_NAME = (
@@ -357,9 +357,31 @@ def _lgamma(gammaln: Callable[..., Any], x: np.ndarray[Any, Any]) -> Any:
     return np.where(is_tiny, -np.log(np.where(is_tiny, size, 1)), value).astype(x.dtype)[()] if is_tiny.any() else value
 
 
+def _second_kind(name: str) -> Kernel:
+    """`kv` or `kve`; of whole orders with values where SciPy's are NaN, as in machine code: of the least number, which
+    is halved to 0 there, and scaled ones from 1e9 on."""
+    scipys = _with_order(name)
+
+    def kernel(x: np.ndarray[Any, Any], order: float) -> Any:
+        found = scipys(x, order)
+        if abs(order) not in range(1, KV_MOST + 1) or not np.isnan(found).any():
+            return found
+        wide = np.asarray(x, np.float64)
+        size = np.maximum(wide, 1e9)
+        square, place = 4 * order * order, 1 / (8 * size)  # the first terms of the expansion (DLMF 10.40.2)
+        far = np.sqrt(np.pi / 2) / np.sqrt(size) * (1 + (square - 1) * place * (1 + (square - 9) * place / 2))
+        values = np.where(wide < 1.0, np.inf, far if name == "kve" else 0.0).astype(found.dtype)
+        return np.where(np.isnan(found) & ((wide > 0.0) & (wide < 1.0) | (wide > 1e9)), values, found)[()]
+
+    return kernel
+
+
+_scaled_second_kind = _second_kind("kve")
+
+
 def _kv() -> Kernel:
     """SciPy's function takes results below 1e-305 for 0; there it is the scaled one, scaled back."""
-    plain, scaled = _with_order("kv"), _with_order("kve")
+    plain, scaled = _second_kind("kv"), _scaled_second_kind
 
     def kernel(x: np.ndarray[Any, Any], order: float) -> Any:
         is_far = x > KV_FAR
@@ -384,9 +406,10 @@ KERNELS: dict[str, Any] = {
     **_GROWN,
     **{name: lazy("scipy.special", name) for name in _SAME_NAME},
     "polygamma": in_float32(_polygamma),
-    **{name: _with_order(name) for name in _WHOLE if name not in ("kv", "iv", "ive")},
+    **{name: _with_order(name) for name in _WHOLE if name not in ("kv", "kve", "iv", "ive")},
     "iv": _first_kind("iv", False),
     "ive": _first_kind("ive", True),
     "kv": _kv(),
+    "kve": _scaled_second_kind,
     "lgamma": lazy("scipy.special", "gammaln", _lgamma),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 from . import (
     bessel_integer_order,
     bessel_real_order,
+    bessel_second_kind,
     exponential_integrals,
     gamma_by_steps,
     incomplete,
@@ -25,6 +26,7 @@ IN_PROCESS: dict[str, Rule] = {}
 for family in (
     special,
     bessel_integer_order,
+    bessel_second_kind,
     exponential_integrals,
     gamma_by_steps,
     incomplete,
