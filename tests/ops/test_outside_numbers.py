@@ -161,6 +161,17 @@ def test_fractions_have_the_sign_of_the_number_and_are_zero_of_infinities(dtype)
     np.testing.assert_array_equal(wg.grad(lambda x: np.modf(x)[0].sum())(a[[0, 1, 4, 7]]), 1)
 
 
+@pytest.mark.parametrize("name", ["hypot", "arctan2", "logaddexp", "logaddexp2", "copysign", "nextafter", "heaviside"])
+def test_floats_of_two_integers_are_no_wider_than_numpys(name):
+    f, dtypes = getattr(np, name), ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "int64")
+    pairs = [(np.array([1, 0, 1], d), np.array([1, 1, 0], e)) for d in dtypes for e in dtypes]
+    found = wg.function(lambda pairs: [f(a, b) for a, b in pairs])(pairs)
+    for (a, b), compiled in zip(pairs, found, strict=True):
+        wanted = f(a, b)
+        assert wanted.dtype == f(wg.tensor(a), wg.tensor(b)).dtype == compiled.dtype, (a.dtype, b.dtype)
+        np.testing.assert_allclose(compiled, wanted, rtol=4 * np.finfo(wanted.dtype).eps)
+
+
 @pytest.mark.parametrize("edge_order", [1, 2])
 @pytest.mark.parametrize(
     "spacing", [np.uint8(2), np.uint8(200), np.array(2, np.uint64), np.array([9, 5, 7, 1], np.uint8)], ids=repr

@@ -505,6 +505,8 @@ def binary(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
 def binary_float(op: Op, x: ArrayLike, y: ArrayLike) -> Any:
     """As `binary`, for ops that work in floats only."""
     a, b = float_operands(x, y, op.name)
+    if a._data.dtype.kind in "biu" and b._data.dtype.kind in "biu" and not (a._weak or b._weak):
+        a, b = as_float(a), as_float(b)  # each by itself: an integer that holds both may ask for a wider float
     a, b = meet(a, b, op.name)
     return outward(apply(op, (as_float(a), as_float(b))), x, y)
 
