@@ -172,6 +172,24 @@ def test_floats_of_two_integers_are_no_wider_than_numpys(name):
         np.testing.assert_allclose(compiled, wanted, rtol=4 * np.finfo(wanted.dtype).eps)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "uint8"])
+def test_what_a_dtype_cannot_hold_is_refused_as_by_numpy(dtype):
+    a = np.arange(3).astype(dtype)
+    for f in (
+        lambda a: np.insert(a, 1, 1j),
+        lambda a: np.sum(a, initial=1j),
+        lambda a: np.max(a, initial=1j),
+        lambda a: np.nan_to_num(a / a, nan=1j),
+        lambda a: np.ediff1d(a, to_end=1j),
+        lambda a: np.ediff1d(a.astype(np.uint8), to_begin=2.5),
+        lambda a: np.ediff1d(a.astype(np.uint8), to_begin=3),
+    ):
+        for call, x in ((f, a), (f, wg.tensor(a)), (wg.function(f), a)):
+            with pytest.raises(TypeError), np.errstate(all="ignore"):
+                call(x)
+    np.testing.assert_array_equal(np.ediff1d(wg.tensor(a), to_end=a[:1]), np.ediff1d(a, to_end=a[:1]))
+
+
 @pytest.mark.parametrize("edge_order", [1, 2])
 @pytest.mark.parametrize(
     "spacing", [np.uint8(2), np.uint8(200), np.array(2, np.uint64), np.array([9, 5, 7, 1], np.uint8)], ids=repr

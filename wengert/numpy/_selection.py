@@ -23,7 +23,7 @@ from ..ops.promotion import (
     as_ndarray,
     as_tensor,
     cast,
-    converted,
+    held,
     is_tensor_like,
     named,
     names_errors,
@@ -215,7 +215,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
         array([1., 2., 3.])
     """
     x = as_tensor(arr, "insert")
-    new = converted(values, x.dtype, "insert")
+    new = held(values, x.dtype, "insert")
     if axis is None:
         x, axis = ravel(x), 0
     axis = normal_axis(axis, x.ndim, "insert")

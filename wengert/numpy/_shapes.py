@@ -408,9 +408,16 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
         array([2., 3.])
     """
     x = ravel(as_tensor(ary, "ediff1d"))
-    ends = [to_begin, diff(x), to_end]
-    parts = [cast(as_tensor(part, "ediff1d"), x.dtype) for part in ends if part is not None]
-    return ops.concatenate([*map(ravel, parts)], axis=0)
+    begin, end = ([] if part is None else [_end(part, x.dtype)] for part in (to_begin, to_end))
+    return ops.concatenate([*map(ravel, [*begin, diff(x), *end])], axis=0)
+
+
+def _end(part: ArrayLike, dtype: np.dtype[Any]) -> Tensor:
+    """What `ediff1d` puts before or behind differences, in their dtype."""
+    found = as_tensor(strong(part), "ediff1d")
+    if found.dtype != dtype and not np.can_cast(found.dtype, dtype, "same_kind"):
+        raise TypeError(at_user_line(f"ediff1d: {found.dtype.name} does not go to {dtype.name} by 'same_kind'"))
+    return cast(found, dtype)
 
 
 __all__ = [

@@ -208,9 +208,7 @@ def _finite(x: Tensor, nan: ArrayLike, posinf: object, neginf: object) -> Tensor
         (low, -largest if neginf is None else neginf),
     )
     for where, value in ends:
-        x = S.select(
-            where, promotion.broadcast(promotion.cast(as_tensor(in_floats(value), "nan_to_num"), x.dtype), x.shape), x
-        )
+        x = S.select(where, promotion.broadcast(promotion.held(in_floats(value), x.dtype, "nan_to_num"), x.shape), x)
     return x
 
 

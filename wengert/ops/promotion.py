@@ -179,6 +179,13 @@ def converted(x: ArrayLike, dtype: DTypeLike | None, what: str) -> Tensor:
     return cast(as_tensor(x, what), wanted)
 
 
+def held(x: ArrayLike, dtype: np.dtype[Any], what: str) -> Tensor:
+    """As `converted`, where NumPy refuses Python's complex numbers for real arrays."""
+    if type(x) is complex and dtype.kind != "b" and not dtypes.is_complex(dtype):
+        raise TypeError(at_user_line(f"{what}: the number {x} would lose its imaginary part in {dtype.name}"))
+    return converted(x, dtype, what)
+
+
 def is_followed_inside(x: Any, what: str = "argument") -> bool:
     """Whether a nested list or tuple holds a tensor, a Variable, a framework's array or a dimension of a trace."""
     waiting, opened = [x], 0

@@ -86,7 +86,7 @@ def _chosen(x: Tensor, where: object, neutral: bool | float, name: str) -> Tenso
 def _with_initial(result: Tensor, initial: ArrayLike | None, op: Op, name: str) -> Tensor:
     if initial is None:
         return result
-    start = promotion.converted(initial, result.dtype, name)
+    start = promotion.held(initial, result.dtype, name)
     return apply(op, (result, promotion.broadcast(start, result.shape)))
 
 
@@ -580,7 +580,7 @@ def _with_entry(x: Tensor, axes: tuple[int, ...], initial: ArrayLike, name: str)
     rest = (*[i for i in range(x.ndim) if i not in axes],)
     lead = (*[x.shape[i] for i in rest],)
     line = reshaped(permuted(x, (*rest, *sorted(axes))), (*lead, _count(x, axes)))
-    entry = promotion.broadcast(promotion.converted(initial, x.dtype, name), (*lead, 1))
+    entry = promotion.broadcast(promotion.held(initial, x.dtype, name), (*lead, 1))
     return joined([line, entry], len(lead)), (len(lead),), x.shape
 
 
