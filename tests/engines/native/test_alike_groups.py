@@ -63,6 +63,12 @@ PARTS: dict[str, Callable[[Any, int], Any]] = {
     "parts of constants": lambda x, k: wg.sort(x) * wg.tensor(ROWS)[k] * 0.1 + 1.0,
     "constants": lambda x, k: wg.sort(x) * ROWS[k] * 0.1 + 1.0,
     "one constant": lambda x, k: wg.sort(x) * ROWS[0] * 0.1 + wg.where(ROWS[1] > 0, 0.25, x),
+    "arrays of one number": lambda x, k: wg.where((y := wg.sort(x)) > 0.1 * k, wg.clip(y, -1, 1 + 0.01 * k), 0.5 * x),
+    "one number for several": lambda x, k: wg.maximum(wg.sort(x), c := np.full(40, 0.02 * (k % 3))) * (0.5 + c) + c,
+    "arrays of zeros": lambda x, k: wg.copysign(wg.sort(x), np.full(40, 0.0 if k % 2 else -0.0)) + 0.1,
+    "infinities and NaN": lambda x, k: wg.fmin(wg.sort(x), np.full(40, (np.inf, np.nan, 1.5)[k % 3])) * 0.9,
+    "one number in single precision": lambda x, k: (
+        wg.maximum(wg.sort(x).astype("float32"), np.full(40, 0.01 * k, "float32")).astype("float64") * 0.9),
     "numbers in registers": lambda x, k: wg.sin(wg.sort(x) * x[k % 3] + x[-1]),
     "one operand twice": lambda x, k: wg.sin(y := 0.1 * wg.cumsum(x)) * (y if k % 2 else wg.sort(x)),
     "taken at places": lambda x, k: wg.sin(wg.sort(x)[np.arange(40) * 7 % 40]),
@@ -93,7 +99,9 @@ def lowered_by(f: Callable[..., Any], *args: Any) -> Function:
 
 
 @unchecked
-@pytest.mark.parametrize("name", ["numbers that differ", "totals", "totals of columns", "constants", "chosen"])
+@pytest.mark.parametrize(
+    "name", ["numbers that differ", "totals", "totals of columns", "constants", "chosen", "arrays of one number"]
+)
 def test_groups_are_lowered_once(name: str) -> None:
     function = lowered_by(repeated(PARTS[name]), X)
     verify(function)

@@ -3,7 +3,8 @@
 The steps of a Python loop that was unrolled are groups of the same members, which read and write other arrays, with
 other numbers here and there. To lower each takes Python's time, however alike `ir/sharing.py` finds the loops to be
 afterwards. Groups are told apart by their members first, and then by what they read and write; what differs and is no
-reason for other code, arrays and where they begin, registers, and factors and summands, a function gets when it is run.
+reason for other code, arrays and where they begin, registers, and factors, summands and arrays of one number, a
+function gets when it is run.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from ..ir.shared_work import unshared_in
 from ..ir.sharing import MOST_NUMBERS
 from ..ir.signal_checks import cost_of
 from ..ir.strips import STRIP
-from ..plan.schedule import Group, Schedule
+from ..plan.schedule import SMALL, Group, Schedule
 from . import groups
-from .forms import TYPE_OF, Elements, Form, Lazy, Stored, is_numbers
+from .forms import TYPE_OF, Elements, Form, Lazy, Stored, is_numbers, is_repeated, repeated_number
 from .index_bounds import LOOKING
 from .maps import MAPS
 
@@ -55,7 +56,8 @@ class Alike(NamedTuple):
 
     Attributes:
         key: what its like have in common.
-        numbers: by the key of a value the number that its node has and others like it do not.
+        numbers: by the key of a value the number that its node has, or all of its elements are, and others like it are
+            not.
     """
 
     key: Any
@@ -77,9 +79,10 @@ def alike_groups(plan: Schedule) -> dict[int, Alike]:
     found = [step for step in plan.steps if type(step) is Group and not step.copies and is_numbers(step.shape)]
     if sum(len(group.members) for group in found) < MUCH:
         return {}
+    repeated = _repeated_numbers([step for step in plan.steps if type(step) is Node])
     kinds: dict[Any, list[tuple[Group, dict[int, float]]]] = {}
     for group in found:
-        key, numbers = _members(group, plan.stored)
+        key, numbers = _members(group, plan.stored, repeated)
         kinds.setdefault(key, []).append((group, numbers))
     return {id(group): alike for key, kind in kinds.items() for group, alike in _of_kind(key, kind)}
 
@@ -104,7 +107,19 @@ def _of_kind(
             yield from ((group, Alike(whole, other)) for group, other in part)
 
 
-def _members(group: Group, stored: set[int]) -> tuple[Any, dict[int, float]]:
+def _repeated_numbers(nodes: list[Node]) -> dict[int, float]:
+    """By the key of a constant array of one number that number."""
+    found: dict[int, float] = {}
+    for node in nodes:
+        value = node.attrs[0] if node.op.name == "constant" else None
+        if value is not None and value.size > SMALL and TYPE_OF.get(value.dtype) in FLOATS:
+            number = value.flat[0].item()
+            if number == number and is_repeated(value):
+                found[node.outputs[0].key] = number
+    return found
+
+
+def _members(group: Group, stored: set[int], repeated: dict[int, float]) -> tuple[Any, dict[int, float]]:
     """What the members of a group do, and the numbers that they do it with."""
     key: list[Any] = [group.shape]
     places: dict[int, int] = {}
@@ -117,6 +132,10 @@ def _members(group: Group, stored: set[int]) -> tuple[Any, dict[int, float]]:
         else:
             key += _kind(node)
         key += (out.shape, out.dtype, out.key in stored, node.is_quiet)
+        for value in node.inputs:
+            if value.key in repeated and value.key not in places:
+                numbers[value.key] = repeated[value.key]
+                key += ("number", value.shape, value.dtype)
         key += [places.setdefault(v.key, len(places)) for v in node.inputs]
         places[out.key] = len(places)
     return (*key,), numbers
@@ -141,10 +160,13 @@ class _Around:
         arrays, registers: the second, in the order in which they were met.
         sources: by the key of a value the form that is there before the group is.
         through: the nodes that are computed where the group reads them, in order.
+        given: the arrays of one number that the function is given.
     """
 
-    def __init__(self, block: Any, group: Group, rooms: groups.Rooms) -> None:
+    def __init__(self, block: Any, group: Group, rooms: groups.Rooms, alike: Alike) -> None:
         self.block = block
+        self.numbers = alike.numbers
+        self.given: list[Value] = []
         self.key: list[Any] = []
         self.arrays: dict[Array, int] = {}
         self.registers: dict[Operand, int] = {}
@@ -168,7 +190,10 @@ class _Around:
             return
         self._places[value.key] = len(self._places)
         form = self.block.forms[value.key]
-        if type(form) is Lazy:
+        if value.key in self.numbers:
+            self.key += ("number", form.type, form.shape)
+            self.given.append(value)
+        elif type(form) is Lazy:
             self._through(value)
         elif type(form) is Stored:
             self._stored(form)
@@ -250,7 +275,7 @@ class AlikeGroups:
             number: of a piece, if one is made.
         """
         try:
-            around = _Around(block, group, rooms)
+            around = _Around(block, group, rooms, alike)
         except _Refused:
             return False
         key = (alike.key, *around.key)
@@ -291,8 +316,10 @@ def _made(
     given = _Twin(b, around)
     twin = block.alone(Graph.of("group", [], [], []), [])
     twin.forms = {key: given.of(form) for key, form in around.sources.items()}
-    types = {node.outputs[0].key: TYPE_OF[node.outputs[0].dtype] for node in group.members}
+    types = {v.key: TYPE_OF[v.dtype] for v in (*[node.outputs[0] for node in group.members], *around.given)}
     twin.given_numbers = {key: b.reg(types[key]) for key in alike.numbers}
+    for value in around.given:
+        twin.forms[value.key] = repeated_number(value.shape, types[value.key], twin.given_numbers[value.key])
     own_rooms: groups.Rooms = {key: None if room is None else given.of(room) for key, room in rooms.items()}
     body: list[Any] = []
     variables: list[Var] = []

@@ -37,6 +37,8 @@ from .forms import (
     all_indices,
     count_of,
     is_numbers,
+    is_repeated,
+    repeated_number,
     row_major,
     strides_of,
 )
@@ -619,10 +621,9 @@ class Block:
         numbers = value.astype(np.float32) if type_ in HALVES else value
         if value.size <= SMALL:
             return Elements(value.shape, type_, [self.setting.number(v, type_) for v in numbers.ravel().tolist()])
-        bits = np.ascontiguousarray(value).reshape(-1, 1).view(np.uint8)
-        if bool(np.all(bits == bits[0])):  # to the sign of zero
+        if is_repeated(value):
             item = self.setting.number(numbers.flat[0].item(), type_)
-            return Lazy(self.shape(node.outputs[0]), type_, lambda b, index: item, lambda b, place: item)
+            return repeated_number(self.shape(node.outputs[0]), type_, item)
         shape = self.shape(node.outputs[0])
         found = Stored(shape, self.setting.constant(value), 0, strides_of(self.b, shape), True)
         if value.dtype.kind == "i":

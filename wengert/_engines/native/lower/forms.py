@@ -215,6 +215,17 @@ class Lazy(Form):
         return found
 
 
+def repeated_number(shape: Extents, type_: str, item: Operand) -> Lazy:
+    """An array of one number."""
+    return Lazy(shape, type_, lambda b, index: item, lambda b, place: item)
+
+
+def is_repeated(value: np.ndarray[Any, Any]) -> bool:
+    """Whether all elements of an array, which has some, are the same, to the sign of zero."""
+    bits = np.ascontiguousarray(value).reshape(-1, 1).view(np.uint8)
+    return bool((bits == bits[0]).all())
+
+
 class Nothing(Form):
     """In the place of a loop's history where there is none."""
 
