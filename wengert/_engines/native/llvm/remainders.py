@@ -87,7 +87,10 @@ def _far(own: str, dtype: str, lanes: int) -> str:
     )
     none = w.div(product, product)
     held = w.emit(f"select {w.bools} {is_none}, {w.type} {none}, {w.type} %found")
-    done, before = w.emit(f"or {w.bools} %plain, {is_none}"), "start"
+    done, before = w.emit(f"or {w.bools} %plain, {is_none}"), "some"
+    all_of = f"llvm.vector.reduce.and.v{lanes}i1"  # which the caller declares
+    is_all = w.emit(f"call i1 @{all_of}({w.bools} {done})")
+    w.lines.append(f"  br i1 {is_all}, label %all, label %some\nall:\n  ret {w.type} {held}\nsome:")
     for lane in range(lanes):
         is_plain = w.emit(f"extractelement {w.bools} {done}, i64 {lane}")
         w.lines.append(f"  br i1 {is_plain}, label %next{lane}, label %call{lane}\ncall{lane}:")
