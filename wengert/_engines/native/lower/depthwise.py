@@ -21,6 +21,7 @@ from .forms import Stored, count_of
 from .ranges import number_of
 
 VECTORS = 2  # of a tile, side by side
+FEW = 8  # whole vectors beside which one that is not whole takes little
 CACHED = 1 << 17  # bytes of the kernel of a run of groups that all rows read
 WORTH = 16  # multiplications that take as long as what `work` counts
 
@@ -118,8 +119,10 @@ def _pieces(b: Builder, axis: Axis, each: int, at: _Places) -> Iterator[tuple[in
 
 
 def fill_vectors(groups: int, type_: str) -> bool:
-    """Whether so many groups are worth tiles."""
-    return groups >= VECTORS * most_lanes(type_)
+    """Whether so many groups are worth tiles: whether single vectors, of which some are left behind whole ones, are few
+    beside these. Long rows of planes leave none."""
+    whole, rest = divmod(groups, most_lanes(type_))
+    return whole >= VECTORS and whole >= FEW * rest.bit_count()
 
 
 def _runs(groups: int, lanes: int) -> Iterator[_Run]:
