@@ -125,6 +125,7 @@ _MATRIX = _RNG.normal(size=(4, 4)) + 4 * np.eye(4)
 _LARGE = _RNG.normal(size=(40, 40)) * 0.1 + 8 * np.eye(40)
 _TABLE = np.arange(6.0)
 _WAVES = np.exp(1j * np.arange(9.0)) * np.linspace(0.5, 1.5, 9)
+_PLANE = np.arange(3.0 * 70).reshape(3, 70) * (0.1 - 0.3j)
 _MIXING = np.arange(36.0).reshape(4, 9) * (0.01 + 0.005j)
 
 CASES = {
@@ -162,6 +163,8 @@ CASES = {
     "likelihood": Case(lambda: wg.grad(_likelihood, argnums=(0, 1)), (3.3, 0.7, _X)),
     "sum_of_nothing": Case(lambda: wg.grad(lambda x, y: wnp.sum(wnp.sum(x, axis=0) * y)), (np.ones((0, 5)), _X)),
     "complex_numbers": Case(lambda: _waves, (_WAVES,)),
+    "complex_columns": Case(lambda: lambda z: wnp.sum(z, axis=0), (_PLANE,)),
+    "complex_rows": Case(lambda: lambda z: wnp.sum(z, axis=1), (_PLANE,)),
     "complex_gradient": Case(lambda: wg.value_and_grad(_energy), (_WAVES,)),
     "complex_single": Case(lambda: lambda z: (z * z, wnp.abs(z)), (_WAVES.astype(np.complex64),)),
     "complex_inside": Case(lambda: wg.grad(lambda x: wnp.sum(wnp.abs(wnp.exp(1j * x) + x) ** 2)), (_X,)),

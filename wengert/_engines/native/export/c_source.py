@@ -312,7 +312,7 @@ class _Writer:
         """The place of an element, or of one part of a complex one."""
         place = self.at(item.array, item.index)
         if type(item.part) is Reg:
-            return f"(&{place}.re)[{_bare(self.count(item.part))}]"
+            return f"((const {C_TYPE[_PART[item.array.type]]} *)&{place})[{_bare(self.count(item.part))}]"
         return f"{place}.{'im' if item.part else 're'}" if item.array.type in _PAIRS else place
 
     def define(self, out: Reg, text: str, may_join: bool = True) -> None:
