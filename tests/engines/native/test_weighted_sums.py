@@ -151,7 +151,7 @@ def test_rows_that_are_added_to_many_totals_go_together(dtype: Any, rows: int) -
 def test_rows_are_read_four_at_a_time_where_totals_are_many() -> None:
     def loads(columns: int) -> int:
         f = wg.function(lambda x: np.sum(x, 0))
-        f(RNG.normal(size=(8, columns)))
+        f(RNG.normal(size=(12, columns)))
         ((_, form),) = f.traces
         function = lowered(ready(optimise(form.graph)), "test").function
         return sum(type(item) is loops.Load for item in walk(function.body))

@@ -303,7 +303,7 @@ class Builder:
 
     def _quotient(self, x: Operand, y: int) -> int | None:
         """x // y for each index of a loop, if it is one number; None where it changes, with a note if seldom."""
-        if type(x) is not Reg or y < _LONG_ROW:
+        if type(x) is not Reg:
             return None
         index, step = self._steps.get(x, (x, 0))
         span = self.spans.get(index)
@@ -313,7 +313,7 @@ class Builder:
         low, high = (first + step) // y, (behind - 1 + step) // y
         if low == high:
             return low
-        if high - low < _FEW_ROWS:
+        if y >= _LONG_ROW and high - low < _FEW_ROWS:
             cuts.update(k * y - step for k in range(low + 1, high + 1))
         return None
 

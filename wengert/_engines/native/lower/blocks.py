@@ -473,10 +473,12 @@ class Block:
         return Kind.POINT if is_member else kind_of(node)
 
     def _hand_targets_on(self) -> None:
-        """What a single gives, or is put together from parts, and an output is another shape of, or is added to it
-        where it lies, goes to where the output is to be stored."""
+        """What a single or a reduction gives, or is put together from parts, and an output is another shape of, or is
+        added to it where it lies, goes to where the output is to be stored."""
         self.joined = _joined(self.graph)
-        singles = {v.key for node in self.graph.nodes if node.op.name in SINGLES for v in node.outputs} | self.joined
+        named = (SINGLES, REDUCES)
+        singles = {v.key for n in self.graph.nodes if any(n.op.name in names for names in named) for v in n.outputs}
+        singles |= self.joined
         reads = Counter(
             [v.key for values in (*[n.inputs for n in self.graph.nodes], self.graph.outputs) for v in values]
         )

@@ -15,7 +15,7 @@ from typing import Any, cast
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
 from ..ir.loops import FLOATS, FRACTIONS, ITEM, Block, Operand, Reg, Var
-from . import index_splitting
+from . import few_terms, index_splitting
 from .first_calls import STRIP, called_first, keep, may_call, recall
 from .forms import (
     Elements,
@@ -202,6 +202,9 @@ def emit(
         forms: what is computed on the way, each from those before it: so that nothing is computed by recursion.
     """
     spill(b, [*(w.form for w in writes), *(s.form for s in sums), *forms])
+    if sums and not writes and not b.width and (apart := _written_out(sums, forms)):
+        sums, writes, forms = [], apart, ()
+        shape = apart[0].target.shape
     last = len(shape) - 1
     if sums and not writes and not forms and all(_keeps_pairs(b, total, last) for total in sums):
         _emit_numbers(b, shape, sums)
@@ -236,6 +239,21 @@ def _emit_numbers(b: Builder, shape: Sequence[Operand], sums: list[Sum]) -> None
             first = b.mul(place, 2)
             pair: Any = Pair(b.load(totals, first), b.load(totals, b.add(first, 1)))
             b.store(target.array, b.add(target.offset, place), b.convert(target.type, total.kept, pair))
+
+
+def _written_out(sums: list[Sum], forms: Sequence[Form]) -> list[Write]:
+    """Reductions that add up in arrays, of few terms, as writes of their totals; none where that is not so of all."""
+    axes = sums[0].axes
+    if not all(s.depth < 0 and s.axes == axes and few_terms.are_few(s.form, axes, len(forms)) for s in sums):
+        return []
+    found: list[Write] = []
+    for total in sums:
+        assert total.target is not None
+        written = few_terms.totals(
+            total.form, total.kind, axes, total.target.type, [f for f in forms if type(f) is Lazy]
+        )
+        found.append(Write(written, total.target))
+    return found
 
 
 class _Nest:
