@@ -16,6 +16,7 @@ from wengert._engines.native.ir import loops
 from wengert._engines.native.ir.outlining import walk
 from wengert._engines.native.lower.functions import lowered
 from wengert._engines.native.plan.prepare import ready
+from wengert._engines.native.plan.tiles import TILED, tiled
 from wengert._passes import optimise
 
 RNG = np.random.default_rng(21)
@@ -89,6 +90,15 @@ def test_totals_are_written_once_and_where_the_result_lies() -> None:
     items = [*walk(lowered(ready(optimise(form.graph)), "test").function.body)]
     assert sum(type(item) is loops.Store for item in items) == 1
     assert not any(type(item) is loops.Let and item.op in ("rem", "div") for item in items)
+
+
+def test_rows_are_no_group_where_they_store_more_than_they_save() -> None:
+    """The square would be stored; what is made of it three times would be, and is not."""
+    gradient = wg.function(wg.grad(lambda x: ((np.tile(x, 3) ** 2) ** 2).sum()))
+    x = RNG.normal(size=50_000)
+    np.testing.assert_allclose(gradient(x), 12 * x**3, rtol=1e-13)
+    ((_, form),) = gradient.traces
+    assert not any(node.op is TILED for node in tiled(ready(optimise(form.graph))).nodes)
 
 
 def test_terms_that_lie_together_are_added_by_a_loop() -> None:

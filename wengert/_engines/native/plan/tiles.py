@@ -283,18 +283,27 @@ class _Search(Search[_Group]):
         return found
 
     def saved(self, group: _Group) -> int:
-        """The bytes that need not be stored, less those of wide rows that are read or written a few at a time."""
+        """The bytes that need not be stored, less those that only the group stores, and those of wide rows that are
+        read or written a few at a time."""
         given = {v.key for v in self.given(group)}
         saved = sum(
             _bytes(self.nodes[p].outputs[0]) for p in group.needs
             if (key := self.nodes[p].outputs[0].key) in self.stored and key not in given and group.axes[key] is not None
         )  # fmt: skip
+        saved -= sum(_bytes(v) for v in self.given(group) if not self.is_stored_anyway(v))
         crossing = [(v, axis) for (_, axis), v in self.read(group).items()]
         crossing += [(v, group.axes[v.key]) for v in self.given(group)]
         if group.is_single:
             return saved
         wide = sum(_bytes(v) for v, axis in crossing if axis is not None and _width(v, axis) > WIDE)
         return saved - 2 * wide
+
+    def is_stored_anyway(self, value: Value) -> bool:
+        """Whether a value is in memory if there are no groups, perhaps in another shape."""
+        if value.key in self.stored or value.key in self.asked:
+            return True
+        readers = [self.nodes[place] for place in self.readers[value.key]]
+        return any(node.op.name == "reshape" and self.is_stored_anyway(node.outputs[0]) for node in readers)
 
     def gain(self, group: _Group) -> float:
         """The bytes that need not be stored, less what the group's products lose."""
