@@ -210,7 +210,8 @@ def _untold_outside(graph: Graph, result: Iterable[Part]) -> set[Any]:
 
 
 _COPIES = ("full", "concatenate", "pad")
-_BY_NUMBER = ("gather", "permute_along", "take_along")  # NumPy's kernels take several times as long for short rows
+# of which NumPy's kernels take several times as long for short rows, or a mask of the whole
+_BY_NUMBER = ("gather", "permute_along", "take_along", "tril", "triu")
 _LARGE = 64 * 1024  # bytes from which on an array of NumPy's may be mapped anew at each call, and ours are kept
 
 
