@@ -15,6 +15,7 @@ pytest.importorskip("llvmlite", reason="the native engine needs llvmlite")
 import wengert as wg
 from tests.engines.native.test_row_blocks import eager_blocks, groups
 from wengert._engines.native.plan import masked_columns
+from wengert._passes import constants
 
 COUNT = 16
 Q, K, V = np.random.default_rng(2).normal(size=(3, 2, COUNT, 3))
@@ -106,6 +107,7 @@ def spoilt(x: Any, number: float) -> Any:
 @pytest.fixture(autouse=True)
 def few_columns(monkeypatch: pytest.MonkeyPatch, eager_blocks: None) -> None:
     monkeypatch.setattr(masked_columns, "LEAST_COLUMNS", 8)
+    monkeypatch.setattr(constants, "_LIMIT", 0)  # as many zeros as large programs have are not folded
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -131,15 +133,59 @@ def test_masked_attention_gives_what_kernels_give(name: str, operands: str) -> N
         np.testing.assert_allclose(wg.function(program)(*arrays), expected, tolerance, tolerance)
 
 
-@pytest.mark.parametrize("name", MASKED)
-def test_gradients_of_masked_attention(name: str) -> None:
-    def loss(q: Any, k: Any, v: Any) -> Any:
-        return wg.sum(MASKED[name](q, k, v) ** 2)
+def of_squares(program: Callable[..., Any]) -> Callable[..., Any]:
+    return wg.grad(lambda q, k, v: wg.sum(program(q, k, v) ** 2), argnums=(0, 1, 2))
 
-    gradient = wg.grad(loss, argnums=(0, 1, 2))
+
+def weighted(program: Callable[..., Any], weights: Any) -> Callable[..., Any]:
+    return wg.grad(lambda q, k, v: wg.sum(program(q, k, v) * weights), argnums=(0, 1, 2))
+
+
+@pytest.mark.parametrize("gradient", [of_squares, lambda program: weighted(program, V)], ids=["of squares", "weighted"])
+@pytest.mark.parametrize("name", [name for name in MASKED if name not in ("unnormalised", "in two")])
+def test_masks_are_found_in_gradients(name: str, gradient: Callable[..., Any]) -> None:
+    (found,) = groups(gradient(MASKED[name]), Q, K, V)
+    assert found.masked is not None
+    assert found.masked.columns == (4, 8, 12, 16)
+
+
+@pytest.mark.parametrize("name", NOT_MASKED)
+def test_gradients_of_what_is_no_softmax_of_masked_scores_have_all_columns(name: str) -> None:
+    assert all(found.masked is None for found in groups(weighted(NOT_MASKED[name], V), Q, K, V))
+
+
+@pytest.mark.parametrize("operands", OPERANDS)
+@pytest.mark.parametrize("name", MASKED | NOT_MASKED)
+def test_gradients_of_masked_attention(name: str, operands: str) -> None:
+    arrays = OPERANDS[operands](Q, K, V)
+    tolerance = 1e-3 if operands == "small floats" else 1e-9
+    for gradient in (of_squares((MASKED | NOT_MASKED)[name]), weighted((MASKED | NOT_MASKED)[name], V)):
+        with np.errstate(all="ignore"):
+            for found, wanted in zip(wg.function(gradient)(*arrays), gradient(*arrays), strict=True):
+                np.testing.assert_allclose(found, wanted, tolerance, tolerance)
+
+
+@pytest.mark.parametrize("number", [np.inf, np.nan, 1e300, 1e160])
+def test_what_comes_back_to_masked_attention_may_be_any_number(number: float) -> None:
+    """Times weights of 0 it is NaN in hidden columns, too, where it is none or overflows."""
+    program = MASKED["causal"]
+
+    def gradient(q: Any, k: Any, v: Any, weights: Any) -> Any:
+        return weighted(program, weights)(q, k, v)
+
+    arrays = (Q, K, V, spoilt(V, number))
     with np.errstate(all="ignore"):
-        for found, wanted in zip(wg.function(gradient)(Q, K, V), gradient(Q, K, V), strict=True):
-            np.testing.assert_allclose(found, wanted, 1e-9, 1e-9)
+        for found, wanted in zip(wg.function(gradient)(*arrays), gradient(*arrays), strict=True):
+            np.testing.assert_allclose(found, wanted, 1e-9)
+
+
+@pytest.mark.parametrize("one_matrix", [False, True])
+def test_gradients_of_one_matrix_of_rows(one_matrix: bool) -> None:
+    arrays = [x[:1] if one_matrix else np.stack([x, x + 1]) for x in (Q, K, V)]
+    gradient = weighted(MASKED["causal"], arrays[2])
+    assert [found.masked is not None for found in groups(gradient, *arrays)] == [True]
+    for found, wanted in zip(wg.function(gradient)(*arrays), gradient(*arrays), strict=True):
+        np.testing.assert_allclose(found, wanted, 1e-9, 1e-12)
 
 
 def test_masks_may_change_between_calls() -> None:

@@ -1,9 +1,9 @@
 """How many columns of a block of rows are to be computed, which a mask decides (`plan/masked_columns.py`).
 
 Columns may be left out if their weights are zeros, and zeros times what they meet are zeros: the mask makes scores so
-much less than the largest of each row that no exponential is left of them, and the values are numbers. That follows
-from the largest sizes of the operands, whose products bound the scores; where it does not, as with infinities and NaN,
-or for a row that is hidden from the first columns, all are computed.
+much less than the largest of each row that no exponential is left of them, and what weights meet are numbers. That
+follows from the largest sizes of the operands, whose products bound the scores; where it does not, as with infinities
+and NaN, or for a row that is hidden from the first columns, all are computed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ...._core.tensor import Value
 from ..ir.builder import Builder
 from ..ir.loops import Operand, Var
 from ..plan.masked_columns import BOUNDED, Masked
+from ..plan.masked_columns import bounding as operands_of_bounds
 from . import nests
 from .blocks import Block
 from .forms import Form, Index, Lazy, Stored
@@ -42,11 +43,13 @@ def largest(b: Builder, form: Form) -> Operand:
 def bounding(masked: Masked) -> set[int]:
     """The positions of the inputs whose sizes bound scores and values."""
     producer = {node.outputs[0].key: node for node in masked.graphs[-1].nodes}
-    waiting, found = [masked.score, masked.values], set[int]()
+    waiting, found = [masked.score, *masked.finite], set[int]()
     while waiting:
         value = waiting.pop()
+        if value.key in masked.weights:
+            continue
         if value.key in producer:
-            waiting += producer[value.key].inputs
+            waiting += operands_of_bounds(producer[value.key])
         else:
             found.add(value.key)
     return {position for position, v in enumerate(masked.graphs[-1].inputs) if v.key in found}
@@ -148,26 +151,32 @@ class Needed:
         return b.let("sub", "f64", OPEN - VANISHING, b.let("mul", "f64", 2.0, bound))
 
     def is_fine(self, bound: Operand) -> Operand:
-        """Whether scores and values are finite."""
+        """Whether scores are finite, and all that weights meet."""
         b = self.b
-        values = self.bound(self.masked.values)
-        return b.both(b.let("lt", "f64", bound, LARGEST), b.let("lt", "f64", values, LARGEST))
+        found: Operand = b.let("lt", "f64", bound, LARGEST)
+        for value in self.masked.finite:
+            found = b.both(found, b.let("lt", "f64", self.bound(value), LARGEST))
+        return found
 
     def bound(self, value: Value) -> Operand:
         """What no element of a value is larger than, by those of the operands."""
         b, node = self.b, self.producer.get(value.key)
+        if value.key in self.masked.weights:
+            return 1.0
         if node is None:
             return self.sizes[value.key]
         if node.op.name == "full":
             return abs(float(node.attrs[1]))
         assert node.op.name in BOUNDED
-        x, *others = [self.bound(v) for v in node.inputs]
+        x, *others = [self.bound(v) for v in operands_of_bounds(node)]
         if node.op.name in ("times_number", "add_number"):
             name = "mul" if node.op.name == "times_number" else "add"
             return b.let(name, "f64", x, abs(float(node.attrs[0])))
+        if node.op.name == "reduce_sum":
+            return b.let("mul", "f64", x, float(prod(node.inputs[0].shape) // prod(node.outputs[0].shape)))
         if not others:
             return x
-        if node.op.name in ("add", "sub"):
+        if node.op.name in ("add", "sub", "select"):
             return b.let("add", "f64", x, others[0])
         product = b.let("mul", "f64", x, others[0])
         terms = float(node.inputs[0].shape[-1]) if node.op.name == "matmul" else 1.0

@@ -159,9 +159,9 @@ def _turned(x: Stored) -> Stored:
 
 
 def _part(b: Builder, form: Form, axes: Axes, starts: Index, shape: Sequence[Any]) -> Form:
-    """Of a form what lies from a place on, along some axes."""
+    """Of a form what lies from a place on, along some axes; from the beginning along others."""
     at: dict[int, Operand] = {a: start for a, start in zip(axes, starts, strict=True) if a is not None}
-    if not at:
+    if not at and form.shape == (*shape,):
         return form
     if type(form) is not Stored:
 

@@ -4,10 +4,15 @@ The graph of a block (`row_blocks.py`) makes scores, hides some of them behind a
 and multiplies by values. Where all rows of a block have a mask over the last columns, their weights are zeros, and what
 they are multiplied by does not count: the same graph with fewer columns gives the same. What is hidden only the run
 tells (`lower/masked_columns.py`); here is looked for whether it may be told so, and graphs of fewer columns are made.
+
+It is the same for gradients: weights times numbers are zeros in hidden columns, too, and so is what they add to sums
+over rows. All of these must be numbers, hence what meets weights is bounded by operands, whose sizes the run compares.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...._core.graph import Graph, Node
@@ -25,8 +30,17 @@ BOUNDED = (
     "neg",
     "times_number",
     "add_number",
+    "scale",
+    "transpose",
+    "reduce_sum",
+    "select",
     *_MOVES,
 )  # of what the sizes of operands bound the result
+
+
+def bounding(node: Node) -> tuple[Value, ...]:
+    """The operands whose sizes bound what a node makes."""
+    return node.inputs[1:] if node.op.name == "select" else node.inputs
 
 
 class Mask(NamedTuple):
@@ -49,7 +63,8 @@ class Masked(NamedTuple):
     Attributes:
         score: what is masked first: all of its elements are bounded by those of what it is computed of.
         masks: over it.
-        values: what weights are multiplied by, an input.
+        finite: what weights are multiplied by, bounded by operands: inputs, and what is computed of them.
+        weights: keys of what lies between 0 and 1.
         axes: by input the axis of the columns, None where it has none.
         columns: of each of `graphs`, ascending; the last has all.
         graphs: of so many columns.
@@ -58,21 +73,28 @@ class Masked(NamedTuple):
 
     score: Value
     masks: tuple[Mask, ...]
-    values: Value
+    finite: tuple[Value, ...]
+    weights: frozenset[int]
     axes: tuple[int | None, ...]
     columns: tuple[int, ...]
     graphs: tuple[Graph, ...]
     masks_graph: Graph
 
 
-def masked(graph: Graph, columns: Any) -> Masked | None:
-    """What a block's graph allows, whose scores have so many columns."""
+def masked(graph: Graph, turned: Sequence[object], columns: Any) -> Masked | None:
+    """What a block's graph allows, whose scores have so many columns.
+
+    Args:
+        graph: of a block of rows.
+        turned: as `Blocks` has it: by result whether it is two factors of a sum over rows, or None for rows.
+        columns: how many.
+    """
     if type(columns) is not int or columns < LEAST_COLUMNS or columns % SHARES:
         return None
     if any(node.op.is_multi for node in graph.nodes):
         return None
     search = _Search(graph, columns)
-    return search.found() if search.is_masked() else None
+    return search.found() if search.is_masked(turned) else None
 
 
 class _Search:
@@ -83,25 +105,36 @@ class _Search:
         self.columns = columns
         self.producer = {node.outputs[0].key: node for node in graph.nodes}
         self.inputs = {v.key for v in graph.inputs}
-        self.bounded: set[int] = set()  # scores before they are masked
+        self.bounded: set[int] = set()  # scores before they are masked, and what else operands bound
         self.hidden: set[int] = set()  # behind masks
-        self.weights: set[int] = set()  # 0 where they are hidden
+        self.weights: set[int] = set()  # 0 where they are hidden, and at most 1
+        self.terms: set[int] = set()  # 0 where they are hidden: weights times what is bounded
         self.rows: set[int] = set()  # one for a row, that hidden columns have no part in
         self.score: Value | None = None
-        self.values: Value | None = None
+        self.finite: list[Value] = []
         self.masks: list[Mask] = []
         self.shifted: int | None = None  # hidden scores less the largest of their row
 
-    def is_masked(self) -> bool:
-        """Whether the graph is one of scores, masks and weights, whose results have no columns."""
+    def is_masked(self, turned: Sequence[object]) -> bool:
+        """Whether the graph is one of scores, masks and weights, whose results have no columns, or are sums over rows
+        to which hidden columns add nothing."""
         values = [*self.graph.inputs, *(node.outputs[0] for node in self.graph.nodes)]
         if any(v.shape.count(self.columns) > 1 for v in values):
             return False
-        return (
-            all(self.is_understood(node) for node in self.graph.nodes)
-            and self.values is not None
-            and all(v.key in self.rows for v in self.graph.outputs)
-        )
+        if not all(self.is_understood(node) for node in self.graph.nodes) or self.score is None:
+            return False
+        outputs = iter(self.graph.outputs)
+        given = [
+            next(outputs).key in self.rows if t is None else self.adds(next(outputs), next(outputs)) for t in turned
+        ]
+        return all(given) and bool(self.finite)
+
+    def adds(self, x: Value, y: Value) -> bool:
+        """Whether the products of two factors, which are added up over rows, are zeros in hidden columns."""
+        if self.axis(x) is None and self.axis(y) is None:
+            return True
+        zero, other = (x, y) if self.axis(x) is not None else (y, x)
+        return self.is_zero(zero) and self.axis(other) is None and self.is_finite(other)
 
     def axis(self, value: Value) -> int | None:
         """The axis of the columns."""
@@ -133,18 +166,19 @@ class _Search:
     def is_row(self, node: Node, out: Value) -> bool:
         """Whether a node without columns comes of weights of all rows, or of rows."""
         name, (x, *others) = node.op.name, node.inputs
-        if name == "matmul" and x.key in self.weights:
-            is_well = self.values is None and others[0].key in self.inputs
-            is_well = is_well and self.axis(others[0]) == len(others[0].shape) - 2
-            self.values = others[0]
+        if name == "matmul" and self.is_zero(x):
+            is_well = others[0].key in self.inputs and self.axis(others[0]) == len(others[0].shape) - 2
+            is_well = is_well and self.is_finite(others[0])
         elif name in (PEAK, "reduce_max"):
-            is_well = x.key in self.hidden and self.reduces_columns(node)
+            is_well = self.axis(x) is None or (x.key in self.hidden and self.reduces_columns(node))
         elif name == "reduce_sum":
-            is_well = x.key in self.weights and self.reduces_columns(node)
+            is_well = self.axis(x) is None or (self.is_zero(x) and self.reduces_columns(node))
         else:
             is_well = all(self.axis(v) is None for v in node.inputs)
         if is_well:
             self.rows.add(out.key)
+            if name in BOUNDED and all(self.is_bounded(v) or v.key in self.inputs for v in node.inputs):
+                self.bounded.add(out.key)
         return is_well
 
     def reduces_columns(self, node: Node) -> bool:
@@ -158,22 +192,72 @@ class _Search:
             return False
         if name == "matmul":
             self.bounded.add(out.key)
-            return all(v.key in self.inputs for v in xs) and self.is_score(xs[1]) and self.axis(xs[0]) is None
+            return (
+                self.is_bounded(xs[0])
+                and xs[1].key in self.inputs
+                and self.is_score(xs[1])
+                and self.axis(xs[0]) is None
+            )
         if name == "select":
-            return self.is_hiding(xs, out)
+            return self.is_cleared(xs, out) or self.is_hiding(xs, out)
         if name == "add" and self.score is None and any(v.key in self.bounded for v in xs):
             score, mask = xs if xs[0].key in self.bounded else xs[::-1]
             if self.axis(self.source(mask)) is not None and self.source(mask).key in self.inputs:
                 return self.hides(score, Mask(mask, None), out)
-        if name in BOUNDED and any(v.key in self.bounded for v in xs):
+        if self.is_term(node):
+            self.terms.add(out.key)
+            return True
+        if name in BOUNDED and all(map(self.is_bounded, xs)):
             self.bounded.add(out.key)
-            return all(v.key in self.bounded or self.is_known(v) for v in xs)
+            return True
         return self.is_weight(name, xs, out)
 
-    def is_known(self, value: Value) -> bool:
-        """Whether a value repeats an input, or a number, along all columns."""
+    def is_zero(self, value: Value) -> bool:
+        """Whether a value is 0 in hidden columns."""
+        return value.key in self.weights or value.key in self.terms
+
+    def is_bounded(self, value: Value) -> bool:
+        """Whether operands bound all elements of a value."""
+        return value.key in self.bounded or self.is_zero(value) or self.is_known(value)
+
+    def is_finite(self, value: Value) -> bool:
+        """Whether the run can say that a value is finite, if it is asked to, as it is from now on."""
+        is_known = value.key in self.inputs or self.is_bounded(value)
+        if is_known and not any(v.key == value.key for v in self.finite):
+            self.finite.append(value)
+        return is_known
+
+    def is_term(self, node: Node) -> bool:
+        """Whether a node makes zeros of zeros, if what these meet is finite."""
+        name, xs = node.op.name, node.inputs
+        if name == "neg" or (name == "times_number" and math.isfinite(node.attrs[0])):
+            return self.is_zero(xs[0])
+        if name in ("add", "sub"):
+            return all(map(self.is_zero, xs))
+        if name == "mul" and any(map(self.is_zero, xs)):
+            return all(self.is_zero(v) or self.is_finite(v) for v in xs)
+        return False
+
+    def is_cleared(self, xs: tuple[Value, ...], out: Value) -> bool:
+        """Whether zeros are put into what is 0 in hidden columns, as gradients of masks do."""
+        keeps, *others = xs
+        if self.source(keeps).key not in self.inputs:
+            return False
+        is_cleared = any(map(self.is_zero, others)) and all(self.is_zero(v) or self.is_nothing(v) for v in others)
+        if is_cleared:
+            self.terms.add(out.key)
+        return is_cleared
+
+    def is_nothing(self, value: Value) -> bool:
+        """Whether all elements are 0."""
         source = self.source(value)
-        return self.is_full(source) or (source.key in self.inputs and self.axis(source) is None)
+        return self.is_full(source) and self.producer[source.key].attrs[1] == 0
+
+    def is_known(self, value: Value) -> bool:
+        """Whether a value repeats an input, or a number, or what these bound, along all columns."""
+        source = self.source(value)
+        is_row = self.axis(source) is None
+        return self.is_full(source) or (is_row and (source.key in self.inputs or source.key in self.bounded))
 
     def is_full(self, value: Value) -> bool:
         """Whether all elements are one number."""
@@ -216,7 +300,6 @@ class _Search:
 
     def found(self) -> Masked:
         assert self.score is not None
-        assert self.values is not None
         counts = (*[self.columns * share // SHARES for share in range(1, SHARES)],)
         graphs = (*[self.of_columns(count) for count in counts], self.graph)
         axes = (*[self.axis(v) for v in self.graph.inputs],)
@@ -228,7 +311,10 @@ class _Search:
                 read.update(v.key for v in node.inputs)
                 nodes.insert(0, node)
         of_masks = Graph.of("masks", self.graph.inputs, nodes, wanted)
-        return Masked(self.score, (*self.masks,), self.values, axes, (*counts, self.columns), graphs, of_masks)
+        return Masked(
+            self.score, (*self.masks,), (*self.finite,), frozenset(self.weights), axes, (*counts, self.columns), graphs,
+            of_masks,
+        )  # fmt: skip
 
     def of_columns(self, count: int) -> Graph:
         """The graph with so many columns."""

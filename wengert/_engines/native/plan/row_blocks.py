@@ -306,7 +306,7 @@ class _Search(Search[_Group]):
         blocks = Blocks(
             group.extents, (*[body.graph for body in made],), counts, (*[axes for _, axes in keys],), gives,
             (*made[0].turned,), sum(_work(node) for node, _, _ in members),
-            masked(made[0].graph, group.seed.shape[-1]) if rows > size and not any(made[0].turned) else None,
+            masked(made[0].graph, made[0].turned, group.seed.shape[-1]) if rows > size else None,
         )  # fmt: skip
         site = self.nodes[min(group.needs)].site
         return Node(BLOCKED, (*[operands[key] for key in keys],), (*given,), (blocks,), site)
