@@ -61,6 +61,8 @@ MATRICES: dict[str, Callable[[Any], Any]] = {
     "bidiagonal, graded": lambda x: _bidiagonal(_graded(x)),
     "of little on the diagonal": lambda x: _bidiagonal(x) - np.eye(*x.shape) * x * (1 - 1e-18),
     "mostly diagonal": lambda x: np.eye(*x.shape) * x + 1e-17 * x,
+    "of signs": lambda x: np.sign(x.real) + 0 * x,
+    "with tiny columns": lambda x: x * np.where(np.arange(x.shape[1]) % 2, 1, 1e-200),
     "tiny": lambda x: x * 1e-30,
     "huge": lambda x: x * 1e30,
     "tinier": lambda x: x * 1e-200,

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from ..llvm import multiply
 from ..llvm.lane_transforms import Lines, form_of
 from ..llvm.microtiles import tile_of
+from ..llvm.reflections import room_for
 from ..llvm.vectors import most_lanes
 from .loops import COMPLEX, WIDTHS, Address, Argument, Call, Typed
 
@@ -91,7 +92,7 @@ def reaches(call: Call, arithmetic: Arithmetic) -> list[Reach]:
     if family == "lines":
         return _lines_in_lanes(call.name, given)
     # behind a letter for the type, or before its name
-    name = rest.partition(".")[0] if family in ("product", "numpy", "fourier", "rotations") else rest[1:]
+    name = rest.partition(".")[0] if family in ("product", "numpy", "fourier", "rotations", "reflections") else rest[1:]
     rule = _RULES.get(f"{family}.{name}")
     if rule is None:
         raise LookupError(f"nothing says which elements {call.name} reaches: add it to reaches.py")
@@ -357,6 +358,19 @@ def _bidiagonal(given: _Given, type_: str) -> list[Reach]:
     ]  # fmt: skip
 
 
+def _reflected(given: _Given, type_: str, of_rows: bool) -> list[Reach]:
+    """A matrix and its step, then what has one number for each column, then room."""
+    extents = given.arguments[: 1 + of_rows]
+    m, n = given[0], given[len(extents) - 1]
+    last = len(given.arguments) - 1
+    sizes = [x.value for x in extents if isinstance(x, Typed) and type(x.value) is int]
+    return [
+        given.reach(len(extents), (m, 1), (n, given[len(extents) + 1])),
+        *[given.reach(place, (n, 1)) for place in range(len(extents) + 2, last)],
+        given.reach(last, (room_for(type_, sizes[0], sizes[-1]), 1)),
+    ]  # fmt: skip
+
+
 def _gesdd(given: _Given, type_: str) -> list[Reach]:
     """Room for real numbers behind that for complex ones."""
     m, n = given[1], given[2]
@@ -439,5 +453,7 @@ _RULES: dict[str, Callable[[_Given, str], list[Reach]]] = {
     "lapack.stedc": _stedc, "lapack.laed1": _laed1, "rotations.tridiagonal": _tridiagonal,
     "lapack.gebrd": _gebrd, "lapack.ormbr": _ormbr, "lapack.unmbr": _ormbr, "lapack.bdsdc": _bdsdc,
     "lapack.lasd1": _lasd1, "rotations.bidiagonal": _bidiagonal,
+    "reflections.bidiagonal": partial(_reflected, of_rows=True),
+    "reflections.tridiagonal": partial(_reflected, of_rows=False),
     "lapack.geev": _geev, "lapack.gees": _gees,
 }  # fmt: skip

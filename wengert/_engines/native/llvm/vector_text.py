@@ -45,7 +45,7 @@ class Text(Generic[F]):
         """The beginning of a block, to which the one before goes on."""
         self.lines += [f"  br label %{name}", f"{name}:"]
 
-    def loop(self, count: str, body: Callable[[str], None], first: int = 0, step: int = 1) -> None:
+    def loop(self, count: str, body: Callable[[str], None], first: int | str = 0, step: int = 1) -> None:
         """`body(i)` for each step from a first one to below a count."""
         self.count += 1
         mark = self.count
@@ -62,7 +62,8 @@ class Text(Generic[F]):
         self.lines += [f"  %next{mark} = add nuw nsw i64 %i{mark}, {step}", f"  br label %head{mark}", f"done{mark}:"]
 
     def fold(
-        self, count: str, starts: list[tuple[str, str]], body: Callable[[str, list[str]], list[str]], first: int = 0
+        self, count: str, starts: list[tuple[str, str]], body: Callable[[str, list[str]], list[str]],
+        first: int | str = 0,
     ) -> list[str]:  # fmt: skip
         """What values of some types have become in the end, which `body(i, values)` changes in each step."""
         self.count += 1

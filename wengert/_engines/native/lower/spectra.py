@@ -9,12 +9,14 @@ single precision are those of double precision, rounded.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, cast
 
 from ...._core.graph import Node
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
-from ..ir.loops import COMPLEX, ITEM, Operand, Status
+from ..ir.loops import COMPLEX, ITEM, Operand, Status, Typed
+from ..llvm import reflections
 from .bidiagonal import Bidiagonal
 from .blocks import Block, singles
 from .complex_scalars import conj_of, scaled
@@ -30,6 +32,7 @@ from .factorisations import (
     scratch,
 )
 from .forms import Form, Index, Stored, is_numbers
+from .in_parts import InParts
 from .matrices import rows_of_product
 from .products import batched, fortran_int, letter
 from .scalars import larger, smaller
@@ -128,6 +131,25 @@ def worked_in(type_: str) -> str:
     return "c128" if type_ in COMPLEX else "f64"
 
 
+class _Reflecting:
+    """Makes the copy of a routine a matrix of two diagonals, which a solver takes, by reflections, whose `factors` it
+    sets: a bidiagonal matrix for two arrays of them, a tridiagonal one, from the lower triangle, for one."""
+
+    def __init__(self, routine: Routine, solver: InParts, factors: Sequence[Stored]) -> None:
+        m, n, type_ = routine.m, routine.n, routine.lapack.type
+        assert type(m) is int
+        assert type(n) is int
+        self.b, self.copy = routine.b, routine.copy
+        self.name, self.extents = ("bidiagonal", (m, n)) if len(factors) == 2 else ("tridiagonal", (n,))
+        room = routine.room("f64", reflections.room_for(type_, m, n))
+        self.arrays = solver.d, solver.e, *factors, room
+
+    def run(self) -> None:
+        numbers = [Typed("i64", x) for x in (*self.extents, self.copy.shape[1])]
+        given = *numbers[:-1], address_of(self.copy), numbers[-1], *map(address_of, self.arrays)
+        self.b.call(f"reflections.{self.name}.{self.copy.type}", given)
+
+
 def copied(b: Builder, source: Source, out: Stored) -> None:
     """What lies by rows, by columns, or the other way round."""
     fill_turned(b, out, source)
@@ -191,11 +213,12 @@ def _eigh_by_parts(block: Block, node: Node, a: Stored, values: Stored, vectors:
     solver = Tridiagonal(block, n, routine.unsolved)
     found = routine.room(type_, n, n) if type_ in COMPLEX else solver.vectors
     factors = routine.room(type_, n)
-    # with more room LAPACK takes the first columns of 33 rows and more together, which few take up to a third longer
-    whole, length = n if n < BY_PANELS else PANEL * n, FEW_TOGETHER * n + TRIANGLES
-    work = routine.room(type_, max(whole, length))
-    names = ("hetrd", "unmtr") if type_ in COMPLEX else ("sytrd", "ormtr")
+    length = FEW_TOGETHER * n + TRIANGLES
+    work = routine.room(type_, max(length, _room_for_sytrd(n)))
     side = letter("L" if node.attrs[0] else "U")
+    by_lapack = partial(_by_sytrd, side, routine, solver, factors, work)
+    is_ours = node.attrs[0] and len(solver.parts) > 1
+    reduce = _Reflecting(routine, solver, (factors,)).run if is_ours else by_lapack
 
     def place_of(i: Operand) -> Operand:
         return b.sub(b.convert("i64", "i32", solver.order.at(b, (i,))), 1)
@@ -203,18 +226,14 @@ def _eigh_by_parts(block: Block, node: Node, a: Stored, values: Stored, vectors:
     with loops_over(b, a.shape[:-2]) as index:
         routine.take(matrix_at(b, a, index))
         back = routine.make_moderate() if ITEM[a.type] == "f64" else None
-        routine.lapack.call(
-            names[0], side, fortran_int(b, n), address_of(routine.copy), routine.count(n),
-            *map(address_of, (solver.d, solver.e, factors, work)), fortran_int(b, whole),
-        )  # fmt: skip
-        routine.lapack.note()
+        reduce()
         scale = solver.solve()
         if found is not solver.vectors:
             fill_matrix(b, found, lambda at: b.convert(type_, "f64", solver.vectors.at(b, at)))
         routine.lapack.call(
-            names[1], letter("L"), side, letter("N"), fortran_int(b, n), fortran_int(b, n), address_of(routine.copy),
-            routine.count(n), address_of(factors), address_of(found), routine.count(n), address_of(work),
-            fortran_int(b, length),
+            "unmtr" if type_ in COMPLEX else "ormtr", letter("L"), side, letter("N"), fortran_int(b, n),
+            fortran_int(b, n), address_of(routine.copy), routine.count(n), address_of(factors), address_of(found),
+            routine.count(n), address_of(work), fortran_int(b, length),
         )  # fmt: skip
         routine.lapack.note()
         value, vector = matrix_at(b, values, index), matrix_at(b, vectors, index)
@@ -224,6 +243,22 @@ def _eigh_by_parts(block: Block, node: Node, a: Stored, values: Stored, vectors:
             value.store(b, (i,), b.convert(value.type, "f64", x))
         copied(b, _InOrder(found, place_of), vector)
     routine.unsolved.leave(block, node, [a], [values, vectors])
+
+
+def _by_sytrd(side: Any, routine: Routine, solver: Tridiagonal, factors: Stored, work: Stored) -> None:
+    """Of the upper triangle, whose last column is first, and of few rows, as by `_by_gebrd`."""
+    b, n, type_ = routine.b, routine.n, routine.lapack.type
+    assert type(n) is int
+    routine.lapack.call(
+        "hetrd" if type_ in COMPLEX else "sytrd", side, fortran_int(b, n), address_of(routine.copy),
+        routine.count(n), *map(address_of, (solver.d, solver.e, factors, work)), fortran_int(b, _room_for_sytrd(n)),
+    )  # fmt: skip
+    routine.lapack.note()
+
+
+def _room_for_sytrd(n: int) -> int:
+    """With more LAPACK takes the first columns of 33 rows and more together, which few take up to a third longer."""
+    return n if n < BY_PANELS else PANEL * n
 
 
 def _room_for_eigh(b: Builder, type_: str, n: Operand) -> Operand:
@@ -351,23 +386,30 @@ class _Steps:
         assert type(n) is int
         self.solver = Bidiagonal(block, n, values.routine.unsolved)
         self.factors = room(type_, n), room(type_, n)
+        by_ours = _Reflecting(values.routine, self.solver, self.factors).run if len(self.solver.parts) > 1 else None
+        self.reduce = by_ours or self._by_gebrd
         self.lengths = [n if n < least else FEW_TOGETHER * n + TRIANGLES for least in TOGETHER[type_]]
         self.work = room(type_, max(*self.lengths, PANEL * (m + n)))
         self.name = "unmbr" if type_ in COMPLEX else "ormbr"
 
     def find(self, is_double: bool) -> None:
+        b, values, solver = self.b, self.values, self.solver
+        back = values.routine.make_moderate() if is_double else None
+        self.reduce()
+        scale = solver.solve()
+        self._put(scale if back is None else b.let("mul", "f64", scale, back))
+        self._turn("Q", values.left, self.factors[0], self.lengths[0])
+        self._turn("P", values.right, self.factors[1], self.lengths[1])
+
+    def _by_gebrd(self) -> None:
+        """The rounding of few rows, which are solved without being divided, chooses signs: they are LAPACK's."""
         b, values, routine, solver = self.b, self.values, self.values.routine, self.solver
-        back = routine.make_moderate() if is_double else None
         routine.lapack.call(
             "gebrd", fortran_int(b, values.m), fortran_int(b, values.n), address_of(routine.copy),
             fortran_int(b, values.m), *map(address_of, (solver.d, solver.e, *self.factors, self.work)),
             fortran_int(b, self.work.shape[0]),
         )  # fmt: skip
         routine.lapack.note()
-        scale = solver.solve()
-        self._put(scale if back is None else b.let("mul", "f64", scale, back))
-        self._turn("Q", values.left, self.factors[0], self.lengths[0])
-        self._turn("P", values.right, self.factors[1], self.lengths[1])
 
     def _put(self, scale: Operand) -> None:
         """Values and vectors of the bidiagonal matrix, from the largest value on."""

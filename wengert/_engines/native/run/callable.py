@@ -13,6 +13,7 @@ from ..llvm import (
     multiply,
     numpy_functions,
     numpy_transforms,
+    reflections,
     runtime,
     transposes,
 )
@@ -32,6 +33,7 @@ CALLABLE = Table(
         "lines": Family(lane_transforms.address, is_compiled=True),
         "numpy": Family(numpy_functions.sorting),
         "product": Family(multiply.address, is_compiled=True),
+        "reflections": Family(reflections.address, is_compiled=True),
         "rotations": Family(rotations.address, is_compiled=True),
         "tile": Family(microtiles.address, is_compiled=True),
         "turned": Family(transposes.address, is_compiled=True),
