@@ -107,3 +107,15 @@ def test_sums_of_sums_are_one_sum() -> None:
         assert [node.attrs[0] for node in graph.nodes if node.op.name == "reduce_sum"] == wanted
         for found, value in zip(wg.tree.leaves(wg.function(f)(x)), wg.tree.leaves(f(x)), strict=True):
             np.testing.assert_allclose(found, value, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "bool"])
+@pytest.mark.parametrize("name", ["tril", "triu"])
+def test_triangles_by_themselves_are_machine_code(name: str, dtype: str) -> None:
+    """NumPy makes a mask of the whole first."""
+    for shape in ((3, 4), (2, 100, 130)):
+        x = (np.arange(np.prod(shape)).reshape(shape) % 7 - 3).astype(dtype)
+        for k in (-200, -1, 0, 2, 200):
+            compiled = wg.function(lambda x, k=k: getattr(np, name)(x, k))
+            np.testing.assert_array_equal(compiled(x), getattr(np, name)(x, k))
+            assert {part.by for part in compiled.report(x).parts} == {"machine code"}
