@@ -20,6 +20,9 @@ from .user_line import at_user_line
 DimLike = Union[int, "Dim"]
 Shape = tuple[DimLike, ...]
 
+FEW = 64  # large dimensions are more than that
+NEAR = FEW // 2  # of an extent, so that what is near 0 is not behind what is near a large one
+
 _serial = itertools.count()
 
 
@@ -45,16 +48,18 @@ class Atom:
     """An indivisible dimension: a free one (`arguments` empty) or an operation on other dimensions.
 
     A free one is late if only a run tells it: the extent of a loop's variable, which changes from step to step. No
-    check before the run can cover it, so it may be 1 at any time.
+    check before the run can cover it, so it may be 1 at any time. One that is large stands for more than `FEW`.
     """
 
-    __slots__ = ("arguments", "is_late", "name", "operation", "serial")
+    __slots__ = ("arguments", "is_large", "is_late", "name", "operation", "serial")
 
     def __init__(
-        self, name: str, operation: str = "", arguments: tuple[DimLike, ...] = (), is_late: bool = False
+        self, name: str, operation: str = "", arguments: tuple[DimLike, ...] = (), is_late: bool = False,
+        is_large: bool = False,
     ) -> None:  # fmt: skip
         self.name = name
         self.is_late = is_late
+        self.is_large = is_large
         self.operation = operation
         self.arguments = arguments
         self.serial = next(_serial)
@@ -78,6 +83,16 @@ class Atom:
 Monomial = tuple[Atom, ...]  # sorted by serial; () is the constant term
 
 
+def is_large_dim(dim: Any) -> bool:
+    """Whether a dimension is a large one, or near it."""
+    if type(dim) is not Dim:
+        return False
+    terms = dim.terms
+    rest = terms.pop((), 0)
+    ((monomial, count),) = terms.items() if len(terms) == 1 else (((), 0),)
+    return count == 1 and len(monomial) == 1 and monomial[0].is_large and -NEAR <= rest <= NEAR
+
+
 @final
 class Dim:
     """A dimension of a traced shape: usable in shapes and integer arithmetic, not in `range` or `if`."""
@@ -88,9 +103,9 @@ class Dim:
         self._terms = {m: c for m, c in terms.items() if c}
 
     @staticmethod
-    def free(name: str, is_late: bool = False) -> Dim:
-        """A fresh dimension that nothing is known of."""
-        return Dim({(Atom(name, is_late=is_late),): 1})
+    def free(name: str, is_late: bool = False, is_large: bool = False) -> Dim:
+        """A fresh dimension of which nothing else is known."""
+        return Dim({(Atom(name, is_late=is_late, is_large=is_large),): 1})
 
     @property
     def terms(self) -> dict[Monomial, int]:

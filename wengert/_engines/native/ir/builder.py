@@ -15,6 +15,7 @@ from typing import Any, cast
 from ..run.owners import Owner, owner_of
 from . import half_floats
 from .complex_numbers import Pair, PairVar, Parts, arithmetic, pair_of
+from .edges import Edge, Span
 from .loops import (
     COMPLEX,
     FLOATS,
@@ -56,7 +57,7 @@ from .loops import (
 )
 
 _FOLDED: dict[str, Callable[[int, int], Any]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
-_COMPARED: dict[str, Callable[[int, int], bool]] = {
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
 
@@ -83,8 +84,8 @@ class Builder:
         scopes: for each open block, the outermost first, what was computed in it: `memo` remembers values there.
         has_halves: whether the code may convert float16 as processors do (`half_to`), and not by integers.
         has_fma: whether products are added with one rounding at no cost.
-        spans: of loops that may be cut in pieces, by index: first, behind the last, and the indices at which the
-            outcome of a comparison changes.
+        spans: of loops that may be cut in pieces, by index.
+        large: extents that only the run tells, and that are large (`dims.py`).
     """
 
     def __init__(self, has_halves: bool = False, has_fma: bool = False) -> None:
@@ -92,12 +93,13 @@ class Builder:
         self.has_fma = has_fma
         self.block: Block = []
         self.scopes: list[dict[Any, Any]] = [{}]
-        self.spans: dict[Reg, tuple[int, int, set[int]]] = {}
+        self.spans: dict[Reg, Span] = {}
+        self.large: set[Reg] = set()
         self.width = 0  # of the `lanes` around, if any
         self.is_single = False  # whether elements are computed one by one, so that no vector is made of them
         self.plain: dict[Operand, Operand] = {}  # registers that are another one plus 0.0
         self._chosen: dict[Operand, Select] = {}  # registers that are a number or another register
-        self._steps: dict[Reg, tuple[Reg, int]] = {}  # registers that are an index of `spans`, or a place, and a number
+        self._steps: dict[Reg, tuple[Reg, int]] = {}  # an index, a place or a large extent, and a number
         self._places: dict[Operand, tuple[Operand, int, Operand]] = {}  # what `place` made, and of what
         self.prologue: Block = []  # what is done first of all
         self.node = ""  # what is being lowered, where accesses are checked
@@ -139,10 +141,14 @@ class Builder:
         elif op in _COMPARED and type(args[1]) is int:
             if type(args[0]) is int:
                 return _COMPARED[op](args[0], args[1])
-            if type_ == "i64" and self.spans:
+            if type_ == "i64" and (self.spans or self.large):
                 decided = self._decided(op, args[0], args[1])
                 if decided is not None:
                     return decided
+        elif op in _COMPARED and type_ == "i64" and self.large:
+            decided = self._decided(op, args[0], args[1])
+            if decided is not None:
+                return decided
         elif self.plain and op in _COMPARED:
             args = (*[self.plain.get(x, x) for x in args],)
         elif op == "add" and type_ in FLOATS:
@@ -168,7 +174,7 @@ class Builder:
     def _let(self, op: str, type_: str, args: tuple[Operand, ...]) -> Reg:
         out = self.reg(OPS[op].result or type_)
         self.block.append(Let(out, op, args, type_))
-        if type_ == "i64" and op in ("add", "sub") and (self.spans or self._places):
+        if type_ == "i64" and op in ("add", "sub") and (self.spans or self._places or self.large):
             self._note_step(out, op, args[0], args[1])
         return out
 
@@ -194,7 +200,7 @@ class Builder:
             x, y = y, x
         if type(x) is Reg and type(y) is int:
             index, step = self._steps.get(x, (x, 0))
-            if index in self.spans or index in self._places:
+            if index in self.spans or index in self._places or index in self.large:
                 self._steps[out] = index, step + (y if op == "add" else -y)
 
     def _place_of(self, x: Operand, length: int) -> tuple[Operand, int, Operand]:
@@ -209,21 +215,50 @@ class Builder:
         rows, rest = divmod(i + step, length)
         return self.add(row, rows), length, rest
 
-    def _decided(self, op: str, x: Operand, limit: int) -> bool | None:
+    def edge(self, x: Operand, end: Reg | None) -> Edge | None:
+        """A number, or a register that is an extent and a number, as a place; None if it is no such."""
+        if type(x) is int:
+            return Edge(False, x)
+        base, step = self._steps.get(x, (x, 0)) if type(x) is Reg else (x, 0)
+        return Edge(True, step) if base is end else None
+
+    def large_end(self, x: Operand) -> Reg | None:
+        """The large extent near which an operand is, if any."""
+        base = self._steps.get(x, (x, 0))[0] if type(x) is Reg else x
+        return base if type(base) is Reg and base in self.large else None
+
+    def at_edge(self, edge: Edge, end: Reg | None) -> Operand:
+        """A place as an operand."""
+        return self.add(cast(Reg, end), edge.offset) if edge.is_from_end else edge.offset
+
+    def _decided(self, op: str, x: Operand, limit: Operand) -> bool | None:
         """What a comparison comes to for each index of a loop; None, and a note, where it changes on the way."""
-        assert type(x) is Reg
+        if type(x) is not Reg:
+            return None
         index, step = self._steps.get(x, (x, 0))
         span = self.spans.get(index)
         if span is None:
+            return self._decided_of_extents(op, x, limit) if index in self.large else None
+        edge = self.edge(limit, span.end)
+        if edge is None:
             return None
-        first, behind, cuts = span
-        holds = _COMPARED[op]
-        changes = [limit - step, limit - step + 1] if op in ("eq", "ne") else [limit - step + (op in ("le", "gt"))]
-        changes = [c for c in changes if first < c < behind]
+        there = edge.moved(-step)
+        changes = [there, there.moved(1)] if op in ("eq", "ne") else [there.moved(op in ("le", "gt"))]
+        if not all(map(span.is_comparable, changes)):
+            return None
+        changes = [c for c in changes if span.first < c < span.behind]
         if not changes:
-            return holds(first + step, limit)
-        cuts.update(changes)
+            return _COMPARED[op](span.first, there)
+        span.cuts.update(changes)
         return None
+
+    def _decided_of_extents(self, op: str, x: Reg, limit: Operand) -> bool | None:
+        """What a comparison of a large extent, or of a place near it, comes to."""
+        end = self.large_end(x)
+        this, other = self.edge(x, end), self.edge(limit, end)
+        if this is None or other is None or not (this.is_near and other.is_near):
+            return None
+        return _COMPARED[op](this, other)
 
     def add(self, x: Operand, y: Operand) -> Operand:
         """The sum of two i64, such as indices."""
@@ -307,14 +342,13 @@ class Builder:
             return None
         index, step = self._steps.get(x, (x, 0))
         span = self.spans.get(index)
-        if span is None or span[0] + step < 0:
+        if span is None or span.end is not None or span.first.offset + step < 0:
             return None
-        first, behind, cuts = span
-        low, high = (first + step) // y, (behind - 1 + step) // y
+        low, high = (span.first.offset + step) // y, (span.behind.offset - 1 + step) // y
         if low == high:
             return low
         if y >= _LONG_ROW and high - low < _FEW_ROWS:
-            cuts.update(k * y - step for k in range(low + 1, high + 1))
+            span.cuts.update(Edge(False, k * y - step) for k in range(low + 1, high + 1))
         return None
 
     def both(self, x: Operand, y: Operand) -> Operand:
@@ -541,12 +575,11 @@ class Builder:
             self.scopes.pop()
 
     @contextmanager
-    def spanning(self, index: Reg, start: int, stop: int) -> Any:
+    def spanning(self, index: Reg, first: Edge, behind: Edge, end: Reg | None = None) -> Any:
         """Comparisons of an index are decided where its range does; `as cuts:` where their outcomes change."""
-        cuts: set[int] = set()
-        self.spans[index] = start, stop, cuts
+        span = self.spans[index] = Span(first, behind, end, set())
         try:
-            yield cuts
+            yield span.cuts
         finally:
             del self.spans[index]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...._core.analysis import atoms_in
-from ...._core.dims import Atom, Dim, map_attribute
+from ...._core.dims import NEAR, Atom, Dim, is_large_dim, map_attribute
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ..ir import accesses
@@ -745,13 +745,42 @@ def are_columns(parts: Sequence[Form], axis: int) -> bool:
 def is_assembled(node: Node) -> bool:
     """Whether a node's result is put together from parts in memory; few parts are read from where they are, by loops
     that have a piece for each (`index_splitting.py`)."""
-    is_static = all(type(n) is int for n in node.outputs[0].shape)
+    shape = node.outputs[0].shape
     if node.op.name == "concatenate":
-        return not (is_static and len(node.inputs) <= FEW_PARTS)
-    if is_static and node.op.name == "pad" and max(node.attrs[2], default=0) < MOST_SHARED:
-        return False
+        (axis,) = node.attrs
+        is_known = _ends_near([x.shape[axis] for x in node.inputs])
+        return not (is_known and len(node.inputs) <= FEW_PARTS)
+    if node.op.name == "pad":
+        low, high, interior = node.attrs
+        if is_numbers(shape) and max(interior, default=0) < MOST_SHARED:
+            return False
+        if not any(interior) and all(map(_is_near_whole, shape, low, high)):
+            return False
     low, high, _ = node.attrs if node.op.name == "pad" else ((None,), (), ())
     return all(type(n) is int and n >= 0 for n in (*low, *high))
+
+
+def _is_near_whole(extent: Any, low: Any, high: Any) -> bool:
+    """Whether loops over an extent have a piece for each part of a padded axis: it is known, or large with little
+    before and behind or with all but little."""
+    return type(extent) is int or (is_large_dim(extent) and all(_is_near(n, extent) for n in (low, high)))
+
+
+def _is_near(place: Any, extent: Any) -> bool:
+    """Whether a place is near the beginning of an axis or near its end."""
+    return any(type(n) is int and 0 <= n <= NEAR for n in (place, extent - place))
+
+
+def _ends_near(extents: Sequence[Any]) -> bool:
+    """Whether it is known where the parts that are joined begin, or that it is near the beginning or near the end."""
+    if is_numbers((*extents,)):
+        return True
+    whole, start = sum(extents), 0
+    for n in extents:
+        if not _is_near(start, whole):
+            return False
+        start = start + n
+    return is_large_dim(whole)
 
 
 def _joined(graph: Graph) -> set[int]:

@@ -119,6 +119,7 @@ def lowered(
         if isinstance(dim, Dim) and dim.is_atom:
             sizes.setdefault(dim.atom, b.reg("i64"))
     setting.told = frozenset(sizes)
+    b.large.update(size for atom, size in sizes.items() if atom.is_large and type(size) is Reg)
     inputs, forms, taken = _operands(setting, graph, sizes, kinds)
     block = Block(setting, graph, forms, sizes)
     outputs: list[Array | None] = []

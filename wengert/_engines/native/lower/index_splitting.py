@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from itertools import pairwise
-from typing import cast
+from typing import Any, cast
 
 from ..ir.builder import Builder
+from ..ir.edges import Edge, Span
 from ..ir.loops import Block, Convert, For, Get, Let, Load, Operand, Reg, Select, Set, Store, blocks_of
 from ..ir.renaming import walk
 from ..llvm.loop_shapes import WRITTEN_OUT
@@ -40,10 +41,11 @@ def iterations(
     if type(start) is int and type(stop) is int:
         _split(b, start, stop, body, MOST)
         return
-    if type(extent) is int and _split_part(b, (start, stop), (0, extent), body, MOST):
+    whole = _span(b, start, stop, extent)
+    if whole is not None and _split_part(b, (start, stop), whole, body, MOST):
         return
     made = For(b.reg("i64"), start, stop, [])
-    span = b.spanning(made.index, 0, extent) if type(extent) is int and extent >= 0 else nullcontext()
+    span = nullcontext() if whole is None else b.spanning(made.index, whole.first, whole.behind, whole.end)
     with b.inside(made.body), span:
         body(made.index)
     count = _shared(b, made, body)
@@ -56,12 +58,25 @@ def iterations(
         b.emit(made)
 
 
+def _span(b: Builder, start: Operand, stop: Operand, extent: Operand) -> Span | None:
+    """The range that a range is a part of, where it is known, or large and places near its ends are."""
+    if start == 0 and type(extent) is int and extent < 0:
+        extent = stop
+    end = b.large_end(extent)
+    behind = None if type(extent) is int and extent < 0 else b.edge(extent, end)
+    return None if behind is None or not (end is None or behind.is_near) else Span(Edge(False, 0), behind, end, set())
+
+
+def _spanning(b: Builder, index: Reg, start: int, stop: int) -> Any:
+    return b.spanning(index, Edge(False, start), Edge(False, stop))
+
+
 def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], most: int) -> int:
     """Emits the iterations of a range in at most so many pieces; how many there are now."""
     made = For(b.reg("i64"), start, stop, [])
-    with b.inside(made.body), b.spanning(made.index, start, stop) as found:
+    with b.inside(made.body), _spanning(b, made.index, start, stop) as found:
         body(made.index)
-    cuts = sorted(found)
+    cuts = sorted(cut.offset for cut in found)
     row = 0 if cuts else _row(made)
     if row:
         with b.loop(start // row, stop // row) as number:
@@ -85,14 +100,14 @@ def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], m
 
 
 def _split_part(
-    b: Builder, part: tuple[Operand, Operand], span: tuple[int, int], body: Callable[[Operand], None], most: int
+    b: Builder, part: tuple[Operand, Operand], span: Span, body: Callable[[Operand], None], most: int
 ) -> int:
     """Emits those iterations of a span that are in a part of it, which only the run tells, in at most so many pieces;
     how many there are now, 0 if nothing was emitted since there is nothing to split."""
     start, stop = part
-    first, last = span
+    first, last, whole, _ = span
     made = For(b.reg("i64"), start, stop, [])
-    with b.inside(made.body), b.spanning(made.index, first, last) as found:
+    with b.inside(made.body), b.spanning(made.index, first, last, whole) as found:
         body(made.index)
     cuts = sorted(found)
     if not cuts or len(cuts) >= most or _length(made.body) > LONGEST:
@@ -101,11 +116,11 @@ def _split_part(
     left = len(cuts) + 1
     for low, high in pairwise([first, *cuts, last]):
         left -= 1
-        begin = start if low == first else _limited(b, "lt", start, low)
-        end = stop if high == last else _limited(b, "gt", stop, high)
-        made = _split_part(b, (begin, end), (low, high), body, most - count - left)
+        begin = start if low == first else _limited(b, "lt", start, b.at_edge(low, whole))
+        end = stop if high == last else _limited(b, "gt", stop, b.at_edge(high, whole))
+        made = _split_part(b, (begin, end), Span(low, high, whole, set()), body, most - count - left)
         if not made:
-            with b.loop(begin, end) as index, b.spanning(index, low, high):
+            with b.loop(begin, end) as index, b.spanning(index, low, high, whole):
                 body(index)
         count += made or 1
     return count
@@ -145,7 +160,7 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
             ranges.append((end, end + width))
             end += width
     for first, last in ranges:
-        with b.loop(first, last) as index, b.spanning(index, first, last):  # what was decided for all is so for a part
+        with b.loop(first, last) as index, _spanning(b, index, first, last):  # what holds for all does for a part
             body(index)
     return len(ranges)
 

@@ -263,12 +263,12 @@ def _between(b: Builder, i: Operand, first: Operand, step: int, n: Operand) -> t
     A loop over places that a step divides does some of them at a time (`index_splitting.py`): the place itself is
     divided, not how far it is from the first one.
     """
-    if step == 1 or type(first) is not int:
+    if step == 1:  # comparisons know of places near an end that the run tells
+        return b.both(b.let("ge", "i64", i, first), b.let("lt", "i64", i, b.add(first, n))), b.sub(i, first)
+    if type(first) is not int:
         place = b.sub(i, first)
         reach = b.add(b.mul(b.sub(n, 1), step), 1)
         fits = b.both(b.let("ge", "i64", place, 0), b.let("lt", "i64", place, reach))
-        if step == 1:
-            return fits, place
         safe = b.select("i64", fits, place, 0)
         return b.both(fits, b.let("eq", "i64", b.remainder(safe, step), 0)), b.divided(safe, step)
     rows, rest = divmod(first, step)
@@ -310,6 +310,8 @@ def _of_some(b: Builder, extents: Extents, type_: str, read: Callable[[], Operan
     has_some: Operand = True
     for n in unknown:
         has_some = b.both(has_some, b.let("gt", "i64", n, 0))
+    if has_some is True:
+        return read()
     found = b.var(type_, zero_of(type_))
     with b.when(has_some):
         b.set(found, read())

@@ -1,9 +1,9 @@
 """Lets graphs that differ in large extents only share machine code: the extents become dimensions passed at run time.
 
 The first graph of a structure is compiled for its own extents. Where another comes that differs from it in extents
-beyond `SPECIAL` only, its extents (those equal to one another are one) become dimensions, and the code is that of any
-further graph in which the same extents are equal. Code is shared where its text is the same; comparing structures only
-says when it is worth trying.
+beyond `SPECIAL` only, its extents (those equal to one another are one, and those that slices and paddings make near
+one another are one and a number) become dimensions, and the code is that of any further graph in which the same extents
+are so. Code is shared where its text is the same; comparing structures only says when it is worth trying.
 
 In programs with windows only numbers of examples vary so (`varying_extents.py`). Attention has code of its own for each
 of the first `SEVERAL` sizes, since it goes by blocks of rows then, in about 0.6 of the time, and so have Fourier
@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ...._control.call import Program
 from ...._core import forking
-from ...._core.dims import Atom, Dim
+from ...._core.dims import FEW, Atom, Dim
 from ...._core.graph import Graph, Node
 from ...._core.op import REGISTRY, stated
 from ...._core.tensor import Value
@@ -31,13 +31,16 @@ from .programs import holds_programs, programs_of, with_programs
 from .support import prepared
 from .varying_extents import varying
 
-SPECIAL = 64  # extents up to which code is made for the number itself
+SPECIAL = FEW  # extents up to which code is made for the number itself
 REMEMBERED = 4096  # structures
 SEVERAL = 8
 _TRANSFORMS = {"dft", "rfft", "irfft"}
 
 # Primitives with an extent among their attributes that stands alone, not in a tuple.
 _EXTENTS = {"iota", "add_along"}
+
+_SHIFTING = {"slice", "pad", "concatenate"}  # primitives that make axes a little shorter or longer
+TIED = 8  # by how much: each number has code of its own, so that one that grows call by call soon grows free
 
 _lock = forking.short_lock()
 _seen: OrderedDict[Any, list[tuple[int, ...]]] = OrderedDict()  # by structure the sizes that have code of their own
@@ -66,7 +69,7 @@ def sized(graph: Graph) -> Sized:
             _seen.popitem(last=False)
     if numbers in own:
         return Sized(graph, {})
-    return Sized(_Renaming(table).graph(graph), {dim.atom: n for n, dim in table.items()})
+    return Sized(_Renaming(table).graph(graph), {dim.atom: n for n, dim in table.items() if dim.is_atom})
 
 
 def _has_transform(graph: Graph, seen: set[int]) -> bool:
@@ -79,15 +82,47 @@ def _has_transform(graph: Graph, seen: set[int]) -> bool:
 
 
 def _extents(graph: Graph) -> dict[int, Dim]:
-    """A dimension for each large extent, in the order in which they come."""
+    """A dimension for each large extent, in the order in which they come; of those that slices and paddings make near
+    another one, that one and a number, so that code knows where one ends in the other."""
     table: dict[int, Dim] = {}
+    ties: dict[int, int] | None = None
     allowed = varying(graph)
     for extent in _numbers(graph):
         if type(extent) is not int or (allowed is not None and extent not in allowed):
             continue
         if extent > SPECIAL and extent not in table:
-            table[extent] = Dim.free(f"n{len(table)}")
+            ties = _ties(graph) if ties is None else ties
+            base = ties.get(extent, extent)
+            if allowed is not None and base not in allowed:
+                base = extent
+            if base not in table:
+                table[base] = Dim.free(f"n{len(table)}", is_large=True)
+            table[extent] = cast(Dim, table[base] + (extent - base))
     return table
+
+
+def _ties(graph: Graph) -> dict[int, int]:
+    """For extents that slices and paddings make a little shorter or longer than others, the first of these."""
+    groups: dict[int, int] = {}
+    for a, b in _shifts(graph, set()):
+        base = groups.setdefault(a, a)
+        if abs(b - base) <= TIED:
+            groups.setdefault(b, base)
+    return groups
+
+
+def _shifts(graph: Graph, seen: set[int]) -> Iterator[tuple[int, int]]:
+    """Pairs of large extents of one axis before and after nodes that move it by a little."""
+    for node in graph.nodes:
+        if node.op.name in _SHIFTING:
+            for value in node.inputs:
+                for pair in zip(value.shape, node.outputs[0].shape, strict=True):
+                    if all(type(n) is int and n > SPECIAL for n in pair) and 0 < abs(pair[0] - pair[1]) <= TIED:
+                        yield pair
+        for program in programs_of(node):
+            if id(program) not in seen:
+                seen.add(id(program))
+                yield from _shifts(prepared(program), seen)
 
 
 def _numbers(graph: Graph, seen: set[int] | None = None) -> Iterator[Any]:
@@ -185,8 +220,21 @@ class _Renaming:
         if number in self.table:
             op = REGISTRY["dim_value"]
             return Node(op, (), outputs, (self.table[number],), node.site, node.is_quiet, node.label)
-        attrs = (*[self._attribute(a, node.op.name) for a in node.attrs],)
+        if node.op.name in ("slice", "pad"):
+            attrs = self._places(node)
+        else:
+            attrs = (*[self._attribute(a, node.op.name) for a in node.attrs],)
         return Node(node.op, inputs, outputs, attrs, node.site, node.is_quiet, node.label)
+
+    def _places(self, node: Node) -> tuple[Any, ...]:
+        """The places of a part in a whole, of which those near the end of the whole follow its extents."""
+        whole = (node.inputs if node.op.name == "slice" else node.outputs)[0].shape
+
+        def place(n: Any, extent: Any) -> Any:
+            is_near = type(n) is int and extent in self.table and n > SPECIAL and 0 < extent - n <= TIED
+            return self.table[extent] - (extent - n) if is_near else _inside(n, self.table)
+
+        return (*[(*map(place, numbers, whole),) for numbers in node.attrs],)
 
     def _attribute(self, attribute: Any, name: str) -> Any:
         if holds_programs(attribute):
