@@ -17,9 +17,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
+from ...._core.dims import is_large_dim
 from ...._core.graph import Graph, Node
 from ...._core.tensor import Value
 from ...._passes.rewrite import in_order
@@ -106,19 +108,20 @@ def _partial(node: Node, readers: Sequence[Node]) -> Node | None:
     """The same sort of the places that are read, if these are few."""
     (out,), shape = node.outputs, node.inputs[0].shape
     axis = node.attrs[0] % len(shape)
-    places, fixed = {}, set[int]()
+    places, fixed = {}, dict[Any, None]()
     for reader in readers:
         if reader.op.name == "gather" and axis == 0 and len(reader.inputs) == 2 and reader.inputs[1].key != out.key:
             places[reader.inputs[1].key] = reader.inputs[1]
-        elif reader.op.name == "slice" and all(type(ends[axis]) is int for ends in reader.attrs):
-            fixed.update(range(*(ends[axis] for ends in reader.attrs)))
+        elif reader.op.name == "slice" and type(count := reader.outputs[0].shape[axis]) is int and count <= MOST_PLACES:
+            start, _, step = (ends[axis] for ends in reader.attrs)
+            fixed.update(dict.fromkeys(start + k * step for k in range(count)))
         else:
             return None
     sizes = [static_size(v.shape) for v in places.values()]
     if None in sizes or not 0 < len(fixed) + sum(map(int, filter(None, sizes))) <= MOST_PLACES:
         return None
     inputs = node.inputs[0], *places.values()
-    return Node(SORTED_AT, inputs, node.outputs, (axis, (*sorted(fixed),)), node.site, node.is_quiet, node.label)
+    return Node(SORTED_AT, inputs, node.outputs, (axis, (*fixed,)), node.site, node.is_quiet, node.label)
 
 
 def with_few_origins(graph: Graph) -> Graph:
@@ -155,7 +158,8 @@ def _from_few(node: Node, parts: Parts, sorts: Sequence[Node]) -> list[Node] | N
         return None
     x = ordered.inputs[0]
     found = np.asarray(known.attrs[0])
-    if found.ndim != 1 or not 0 < found.size <= MOST_PLACES or found.min() < 0 or found.max() >= x.shape[0]:
+    n = x.shape[0]
+    if found.ndim != 1 or not 0 < found.size <= MOST_PLACES or found.min() < 0 or (type(n) is int and found.max() >= n):
         return None
     origins = Value((found.size, *x.shape[1:]), order.dtype, order.graph, "origins")
     asked = (*map(int, found),)
@@ -188,7 +192,8 @@ def _is_first_axis(ordered: Node) -> bool:
     x, (axis, is_descending) = ordered.inputs[0], ordered.attrs
     if is_descending or axis % len(x.shape) or TYPE_OF.get(x.dtype) not in _TYPES:
         return False
-    return type(x.shape[0]) is int and x.shape[0] >= FEWEST
+    n = x.shape[0]
+    return n >= FEWEST if type(n) is int else is_large_dim(n)
 
 
 # -- finding ----------------------------------------------------------------------------------------------------------
@@ -197,7 +202,7 @@ def _is_first_axis(ordered: Node) -> bool:
 def _sorted_at(block: Block, node: Node, forms: list[Form]) -> Sequence[Form]:
     """An array in which the keys at the places stand as in the sorted one, and anything at others."""
     b, x = block.b, block.stored(forms[0])
-    axis, fixed = node.attrs
+    axis, fixed = block.attrs(node)
     target, wanted = result_room(block, node), [*_places(block, forms[1:])]
     each = _each(b, [*fixed, *(read() for read in wanted)])
     search = _Search(block, x, axis, target)
