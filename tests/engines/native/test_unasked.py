@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import wengert as wg
 
@@ -109,9 +110,12 @@ def test_nothing_gives_nothing_without_a_warning(name: str) -> None:
     ends = (0.0, 0.5, 1.0, 3.0, 1e4, np.inf, -1.0, np.nan)
     rest = np.array([*itertools.product(ends, repeat=len(op.operands) - 1)]).T
     first = np.full(rest.shape[-1], np.nan)
-    with np.errstate(all="raise"):
-        for xs in ((first, *rest), (first[:1], *rest[:, 3:4])):
-            assert not np.isfinite(wg.function(lambda *xs: op(*xs, **attrs))(*xs)).any()
+    for xs in ((first, *rest), (first[:1], *rest[:, 3:4])):
+        with np.errstate(all="raise"):
+            found = np.asarray(wg.function(lambda *xs: op(*xs, **attrs))(*xs))
+        # in SciPy 1.13 those of gamma are 0 and 1 beside 0 and infinity
+        wanted = getattr(special, name)(*xs) if name in ("gammainc", "gammaincc") else np.full(found.shape, np.nan)
+        assert not np.isfinite(found[~np.isfinite(wanted)]).any()
 
 
 DENSITIES = [(wg.stats.t, (3.0,)), (wg.stats.gamma, (2.5,)), (wg.stats.beta, (2.0, 3.0)), (wg.stats.chi2, (4.0,))]
