@@ -28,7 +28,7 @@ from ...._core.op import REGISTRY, stated
 from ...._core.tensor import Value
 from .large_products import has_large_product
 from .programs import holds_programs, programs_of, with_programs
-from .support import prepared
+from .support import all_graphs, prepared
 from .varying_extents import varying
 
 SPECIAL = FEW  # extents up to which code is made for the number itself
@@ -60,7 +60,7 @@ def sized(graph: Graph) -> Sized:
     if not table or not all(_is_plain(node, seen) for node in graph.nodes):
         return Sized(graph, {})
     key, numbers = _structure(graph), (*table,)
-    is_particular = has_large_product(graph) or _has_transform(graph, set())
+    is_particular = has_large_product(graph) or _has_transform(graph)
     with _lock:
         own = _seen.setdefault(key, [])
         if len(own) < (SEVERAL if is_particular else 1) and numbers not in own:
@@ -72,13 +72,9 @@ def sized(graph: Graph) -> Sized:
     return Sized(_Renaming(table).graph(graph), {dim.atom: n for n, dim in table.items() if dim.is_atom})
 
 
-def _has_transform(graph: Graph, seen: set[int]) -> bool:
-    """Whether a graph transforms lines, or a program in it that was not seen."""
-    if any(node.op.name in _TRANSFORMS for node in graph.nodes):
-        return True
-    fresh = {id(program): program for node in graph.nodes for program in programs_of(node) if id(program) not in seen}
-    seen.update(fresh)
-    return any(_has_transform(prepared(program), seen) for program in fresh.values())
+def _has_transform(graph: Graph) -> bool:
+    """Whether a graph transforms lines, or a program in it."""
+    return any(node.op.name in _TRANSFORMS for inner in all_graphs(graph) for node in inner.nodes)
 
 
 def _extents(graph: Graph) -> dict[int, Dim]:
@@ -104,25 +100,20 @@ def _extents(graph: Graph) -> dict[int, Dim]:
 def _ties(graph: Graph) -> dict[int, int]:
     """For extents that slices and paddings make a little shorter or longer than others, the first of these."""
     groups: dict[int, int] = {}
-    for a, b in _shifts(graph, set()):
+    for a, b in _shifts(graph):
         base = groups.setdefault(a, a)
         if abs(b - base) <= TIED:
             groups.setdefault(b, base)
     return groups
 
 
-def _shifts(graph: Graph, seen: set[int]) -> Iterator[tuple[int, int]]:
+def _shifts(graph: Graph) -> Iterator[tuple[int, int]]:
     """Pairs of large extents of one axis before and after nodes that move it by a little."""
-    for node in graph.nodes:
-        if node.op.name in _SHIFTING:
-            for value in node.inputs:
-                for pair in zip(value.shape, node.outputs[0].shape, strict=True):
-                    if all(type(n) is int and n > SPECIAL for n in pair) and 0 < abs(pair[0] - pair[1]) <= TIED:
-                        yield pair
-        for program in programs_of(node):
-            if id(program) not in seen:
-                seen.add(id(program))
-                yield from _shifts(prepared(program), seen)
+    for node in (node for inner in all_graphs(graph) for node in inner.nodes if node.op.name in _SHIFTING):
+        for value in node.inputs:
+            for pair in zip(value.shape, node.outputs[0].shape, strict=True):
+                if all(type(n) is int and n > SPECIAL for n in pair) and 0 < abs(pair[0] - pair[1]) <= TIED:
+                    yield pair
 
 
 def _numbers(graph: Graph, seen: set[int] | None = None) -> Iterator[Any]:

@@ -73,6 +73,19 @@ def prepared(program: Program) -> Graph:
     return _to_lower(without_rare(ready(optimise(program.graph))))
 
 
+def all_graphs(graph: Graph) -> Iterator[Graph]:
+    """A graph and the programs in it, each once."""
+    waiting, seen = [graph], set[int]()
+    while waiting:
+        found = waiting.pop()
+        yield found
+        for node in found.nodes:
+            for program in programs_of(node):
+                if id(program) not in seen:
+                    seen.add(id(program))
+                    waiting.append(prepared(program))
+
+
 def in_own_steps(graph: Graph) -> Graph:
     """The graph with what machine code computes in other steps than NumPy's kernels, which have the graph as it was."""
     return with_weighted_sums(pooled(graph))

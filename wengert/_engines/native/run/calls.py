@@ -9,7 +9,7 @@ loops (`derived`) checks and computes what follows before the code runs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,7 @@ from ..llvm.jit import Loaded, shared
 from ..lower.blocks import Block, Setting
 from ..lower.forms import DTYPE_OF
 from ..lower.functions import Lowered, Made
-from ..plan.programs import programs_of
-from ..plan.support import prepared
+from ..plan.support import all_graphs
 from .callable import CALLABLE
 from .entry import Code, Give, Take, Told
 
@@ -148,22 +147,9 @@ class _SizePlaces:
         return b.function("sizes", [], [], registers)
 
 
-def _graphs(graph: Graph) -> Iterator[Graph]:
-    """A graph and the programs in it, each once."""
-    waiting, seen = [graph], set[int]()
-    while waiting:
-        found = waiting.pop()
-        yield found
-        for node in found.nodes:
-            for program in programs_of(node):
-                if id(program) not in seen:
-                    seen.add(id(program))
-                    waiting.append(prepared(program))
-
-
 def _dims(graph: Graph) -> list[Dim]:
     """What a graph computes of dimensions."""
-    nodes = [node for inner in _graphs(graph) for node in inner.nodes]
+    nodes = [node for inner in all_graphs(graph) for node in inner.nodes]
     shapes = (v.shape for node in nodes for v in node.outputs if Dim in map(type, v.shape))
     attributes = (a for node in nodes for a in node.attrs if type(a) in (tuple, Dim))
     return [*dict.fromkeys(d for part in (*shapes, *attributes) for d in dims_in(part))]
@@ -174,7 +160,7 @@ def _sizable(graph: Graph, atoms: set[Atom]) -> dict[tuple[Dim, ...], int]:
     do not say that they are small enough, since none of them has as many bytes."""
     given = [_measure(v) for v in graph.inputs if not v.is_history]
     found: dict[tuple[Dim, ...], int] = {}
-    made = (v for inner in _graphs(graph) for node in inner.nodes for v in node.outputs if Dim in map(type, v.shape))
+    made = (v for inner in all_graphs(graph) for node in inner.nodes for v in node.outputs if Dim in map(type, v.shape))
     for value in made:
         if value.is_history:
             continue
