@@ -84,7 +84,7 @@ class Builder:
         scopes: for each open block, the outermost first, what was computed in it: `memo` remembers values there.
         has_halves: whether the code may convert float16 as processors do (`half_to`), and not by integers.
         has_fma: whether products are added with one rounding at no cost.
-        spans: of loops that may be cut in pieces, by index.
+        spans: of loops that may be cut in pieces, by index, with the places where a comparison comes out otherwise.
         large: extents that only the run tells, and that are large (`dims.py`).
     """
 
@@ -93,7 +93,7 @@ class Builder:
         self.has_fma = has_fma
         self.block: Block = []
         self.scopes: list[dict[Any, Any]] = [{}]
-        self.spans: dict[Reg, Span] = {}
+        self.spans: dict[Reg, tuple[Span, set[Edge]]] = {}
         self.large: set[Reg] = set()
         self.width = 0  # of the `lanes` around, if any
         self.is_single = False  # whether elements are computed one by one, so that no vector is made of them
@@ -138,17 +138,13 @@ class Builder:
             found = _simpler(op, args[0], args[1])
             if found is not None:
                 return found
-        elif op in _COMPARED and type(args[1]) is int:
-            if type(args[0]) is int:
+        elif op in _COMPARED and (type_ == "i64" or type(args[1]) is int):
+            if type(args[0]) is int and type(args[1]) is int:
                 return _COMPARED[op](args[0], args[1])
             if type_ == "i64" and (self.spans or self.large):
                 decided = self._decided(op, args[0], args[1])
                 if decided is not None:
                     return decided
-        elif op in _COMPARED and type_ == "i64" and self.large:
-            decided = self._decided(op, args[0], args[1])
-            if decided is not None:
-                return decided
         elif self.plain and op in _COMPARED:
             args = (*[self.plain.get(x, x) for x in args],)
         elif op == "add" and type_ in FLOATS:
@@ -227,6 +223,14 @@ class Builder:
         base = self._steps.get(x, (x, 0))[0] if type(x) is Reg else x
         return base if type(base) is Reg and base in self.large else None
 
+    def span_of(self, extent: Operand) -> Span | None:
+        """The range from 0 to an extent that is known, or large; None of others."""
+        end = self.large_end(extent)
+        behind = self.edge(extent, end)
+        if behind is None or (behind.offset < 0 if end is None else not behind.is_near):
+            return None
+        return Span(Edge(False, 0), behind, end)
+
     def at_edge(self, edge: Edge, end: Reg | None) -> Operand:
         """A place as an operand."""
         return self.add(cast(Reg, end), edge.offset) if edge.is_from_end else edge.offset
@@ -236,9 +240,10 @@ class Builder:
         if type(x) is not Reg:
             return None
         index, step = self._steps.get(x, (x, 0))
-        span = self.spans.get(index)
-        if span is None:
+        known = self.spans.get(index)
+        if known is None:
             return self._decided_of_extents(op, x, limit) if index in self.large else None
+        span, cuts = known
         edge = self.edge(limit, span.end)
         if edge is None:
             return None
@@ -249,7 +254,7 @@ class Builder:
         changes = [c for c in changes if span.first < c < span.behind]
         if not changes:
             return _COMPARED[op](span.first, there)
-        span.cuts.update(changes)
+        cuts.update(changes)
         return None
 
     def _decided_of_extents(self, op: str, x: Reg, limit: Operand) -> bool | None:
@@ -341,14 +346,17 @@ class Builder:
         if type(x) is not Reg:
             return None
         index, step = self._steps.get(x, (x, 0))
-        span = self.spans.get(index)
-        if span is None or span.end is not None or span.first.offset + step < 0:
+        known = self.spans.get(index)
+        if known is None:
+            return None
+        span, cuts = known
+        if span.end is not None or span.first.offset + step < 0:
             return None
         low, high = (span.first.offset + step) // y, (span.behind.offset - 1 + step) // y
         if low == high:
             return low
         if y >= _LONG_ROW and high - low < _FEW_ROWS:
-            span.cuts.update(Edge(False, k * y - step) for k in range(low + 1, high + 1))
+            cuts.update(Edge(False, k * y - step) for k in range(low + 1, high + 1))
         return None
 
     def both(self, x: Operand, y: Operand) -> Operand:
@@ -575,11 +583,12 @@ class Builder:
             self.scopes.pop()
 
     @contextmanager
-    def spanning(self, index: Reg, first: Edge, behind: Edge, end: Reg | None = None) -> Any:
+    def spanning(self, index: Reg, span: Span) -> Any:
         """Comparisons of an index are decided where its range does; `as cuts:` where their outcomes change."""
-        span = self.spans[index] = Span(first, behind, end, set())
+        cuts: set[Edge] = set()
+        self.spans[index] = span, cuts
         try:
-            yield span.cuts
+            yield cuts
         finally:
             del self.spans[index]
 

@@ -30,13 +30,16 @@ class Span(NamedTuple):
         first: the first place.
         behind: the place behind the last.
         end: the extent that edges count from; None if all are counted from 0, in which case any may be compared.
-        cuts: the places at which the outcome of a comparison changes.
     """
 
     first: Edge
     behind: Edge
     end: Reg | None
-    cuts: set[Edge]
+
+    @staticmethod
+    def of(start: int, stop: int) -> Span:
+        """A range that is known."""
+        return Span(Edge(False, start), Edge(False, stop), None)
 
     def is_comparable(self, edge: Edge) -> bool:
         return self.end is None or edge.is_near

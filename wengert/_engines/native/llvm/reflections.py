@@ -232,6 +232,7 @@ class _Reduction:
         code.lines += [
             "  %is.tall = icmp sgt i64 %rows, %columns",
             "  %line = select i1 %is.tall, i64 %rows, i64 %columns",
+            f"  %row.vectors = udiv i64 %rows, {code.lanes}",
             f"  %line.all = mul i64 %line, {self.planes}",
             f"  %column.all = mul i64 %rows, {self.planes}",
             "  %matrix.all = mul i64 %column.all, %columns",
@@ -404,7 +405,6 @@ def bidiagonal_text(type_: str) -> str:
     made = _Reduction(type_, head, "%n")
     made.begin("%m")
     code = made.code
-    code.lines.append(f"  %row.vectors = udiv i64 %rows, {code.lanes}")
 
     def step(i: str) -> None:
         row, ahead = code.rounded(i, code.lanes), code.plus(i, 1)
@@ -495,7 +495,6 @@ def tridiagonal_text(type_: str) -> str:
     made = _Reduction(type_, head, "%n")
     made.begin("%n")
     code = made.code
-    code.lines.append(f"  %row.vectors = udiv i64 %rows, {code.lanes}")
     code.loop("%n", lambda j: _mirror(made, j))
 
     def step(i: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir.builder import Builder
-from ..ir.edges import Edge
+from ..ir.edges import Span
 from ..ir.loops import FLOATS, HALVES, Array, Block, For, Let, Operand, blocks_of
 from ..ir.loops import Call as OutsideCall
 from ..llvm.vectormath import operands
@@ -28,7 +28,7 @@ def called_first(b: Builder, forms: Sequence[Form], start: Operand, stop: Operan
     if b.width or is_alone() or len(forms) < 2 or (is_known and stop - start < FEW):  # pyright: ignore[reportOperatorIssue]
         return []
     trial = For(b.reg("i64"), start, stop, [])
-    with b.inside(trial.body), b.spanning(trial.index, Edge(False, 0), Edge(False, FEW)) as cuts:
+    with b.inside(trial.body), b.spanning(trial.index, Span.of(0, FEW)) as cuts:
         codes: list[Block] = []
         for form in forms:
             before = len(trial.body)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 from ..ir.builder import Builder
-from ..ir.edges import Edge, Span
+from ..ir.edges import Span
 from ..ir.loops import Block, Convert, For, Get, Let, Load, Operand, Reg, Select, Set, Store, blocks_of
 from ..ir.renaming import walk
 from ..llvm.loop_shapes import WRITTEN_OUT
@@ -41,11 +41,11 @@ def iterations(
     if type(start) is int and type(stop) is int:
         _split(b, start, stop, body, MOST)
         return
-    whole = _span(b, start, stop, extent)
+    whole = b.span_of(stop if start == 0 and type(extent) is int and extent < 0 else extent)
     if whole is not None and _split_part(b, (start, stop), whole, body, MOST):
         return
     made = For(b.reg("i64"), start, stop, [])
-    span = nullcontext() if whole is None else b.spanning(made.index, whole.first, whole.behind, whole.end)
+    span = nullcontext() if whole is None else b.spanning(made.index, whole)
     with b.inside(made.body), span:
         body(made.index)
     count = _shared(b, made, body)
@@ -58,23 +58,10 @@ def iterations(
         b.emit(made)
 
 
-def _span(b: Builder, start: Operand, stop: Operand, extent: Operand) -> Span | None:
-    """The range that a range is a part of, where it is known, or large and places near its ends are."""
-    if start == 0 and type(extent) is int and extent < 0:
-        extent = stop
-    end = b.large_end(extent)
-    behind = None if type(extent) is int and extent < 0 else b.edge(extent, end)
-    return None if behind is None or not (end is None or behind.is_near) else Span(Edge(False, 0), behind, end, set())
-
-
-def _spanning(b: Builder, index: Reg, start: int, stop: int) -> Any:
-    return b.spanning(index, Edge(False, start), Edge(False, stop))
-
-
 def _split(b: Builder, start: int, stop: int, body: Callable[[Operand], None], most: int) -> int:
     """Emits the iterations of a range in at most so many pieces; how many there are now."""
     made = For(b.reg("i64"), start, stop, [])
-    with b.inside(made.body), _spanning(b, made.index, start, stop) as found:
+    with b.inside(made.body), b.spanning(made.index, Span.of(start, stop)) as found:
         body(made.index)
     cuts = sorted(cut.offset for cut in found)
     row = 0 if cuts else _row(made)
@@ -105,9 +92,9 @@ def _split_part(
     """Emits those iterations of a span that are in a part of it, which only the run tells, in at most so many pieces;
     how many there are now, 0 if nothing was emitted since there is nothing to split."""
     start, stop = part
-    first, last, whole, _ = span
+    first, last, whole = span
     made = For(b.reg("i64"), start, stop, [])
-    with b.inside(made.body), b.spanning(made.index, first, last, whole) as found:
+    with b.inside(made.body), b.spanning(made.index, span) as found:
         body(made.index)
     cuts = sorted(found)
     if not cuts or len(cuts) >= most or _length(made.body) > LONGEST:
@@ -118,9 +105,10 @@ def _split_part(
         left -= 1
         begin = start if low == first else _limited(b, "lt", start, b.at_edge(low, whole))
         end = stop if high == last else _limited(b, "gt", stop, b.at_edge(high, whole))
-        made = _split_part(b, (begin, end), Span(low, high, whole, set()), body, most - count - left)
+        piece = Span(low, high, whole)
+        made = _split_part(b, (begin, end), piece, body, most - count - left)
         if not made:
-            with b.loop(begin, end) as index, b.spanning(index, low, high, whole):
+            with b.loop(begin, end) as index, b.spanning(index, piece):
                 body(index)
         count += made or 1
     return count
@@ -160,7 +148,10 @@ def _emit_even(b: Builder, made: For, body: Callable[[Operand], None]) -> int:
             ranges.append((end, end + width))
             end += width
     for first, last in ranges:
-        with b.loop(first, last) as index, _spanning(b, index, first, last):  # what holds for all does for a part
+        with (
+            b.loop(first, last) as index,
+            b.spanning(index, Span.of(first, last)),
+        ):  # what holds for all does for a part
             body(index)
     return len(ranges)
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from ..ir.builder import Builder
 from ..ir.complex_numbers import Pair
-from ..ir.edges import Edge
+from ..ir.edges import Span
 from ..ir.loops import FLOATS, FRACTIONS, ITEM, Block, Operand, Reg, Var
 from . import few_terms, index_splitting
 from .first_calls import STRIP, called_first, keep, may_call, recall
@@ -494,9 +494,7 @@ class _Nest:
         extent, row = self.shape[0], b.reg("i64")
         if type(extent) is int and extent < TOGETHER:
             return False
-        end = b.large_end(extent)
-        behind = b.edge(extent, end) or Edge(False, LARGE)
-        with b.inside([]), b.spanning(row, Edge(False, 0), behind, end) as cuts:
+        with b.inside([]), b.spanning(row, b.span_of(extent) or Span.of(0, LARGE)) as cuts:
             self.axis(1, (row,))
         return not cuts and b.let("ge", "i64", counts[0], MANY_TOTALS)
 
